@@ -1,0 +1,35 @@
+# Two commands for a stranger: `make reproduce` and `make test`. Both set up .venv first.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+  $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null \
+  && echo $$p && break; done)
+SCALE ?= quick
+WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+VENV := .venv
+
+.PHONY: setup reproduce test lint bench clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "schedlab needs Python 3.11, 3.12 or 3.13 on the PATH (or PYTHON=...)"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+reproduce: setup  ## every figure; SCALE=quick (default) or SCALE=paper
+	$(VENV)/bin/schedlab reproduce --scale $(SCALE) --workers $(WORKERS)
+
+test: setup  ## the test suite
+	$(VENV)/bin/python -m pytest -n $(WORKERS)
+
+lint: setup  ## style, types and import directions
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+bench: setup  ## CPU seconds of the parts where speed counts
+	$(VENV)/bin/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) results/quick .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""What is asked: experiments, sweeps, figures, reports and the command line."""

@@ -1,0 +1,1 @@
+"""What decides: every policy of schedlab, on the contract of `simulator.contract` alone."""

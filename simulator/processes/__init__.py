@@ -1,0 +1,1 @@
+"""The long-lived SimPy processes: arrivals, dispatcher, controllers, nodes, optimization server."""

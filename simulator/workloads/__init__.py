@@ -1,0 +1,1 @@
+"""Workload generators, and readers of public trace formats."""
