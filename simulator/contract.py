@@ -1,0 +1,344 @@
+"""What a policy sees, what it answers, and the check that the answer can be carried out.
+
+    class Mine:
+        def decide(self, view: View) -> Decision: ...
+
+A policy is an object with that one method, or a plain function. It is called at decision points
+(arrivals, completions, every period, or rounds), one object per controller. It may keep state;
+it never touches the clock or the nodes, and takes random numbers from ``view.rng`` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from simulator.catalog import Cluster, FloatArray, IntArray
+from simulator.errors import InfeasibleDecision
+from simulator.workload import Workload
+
+FIXED = -1
+"""`Placement.node_type` on a node whose type is fixed."""
+
+SLACK = 1e-9
+"""How far real-valued shares may exceed a capacity, relative to it (rounding)."""
+
+
+class Placement(NamedTuple):
+    """One share of a node for one job. A job over several nodes has several placements.
+
+    Attributes
+    ----------
+    job : index of the job in the workload.
+    node : index of the node in the cluster.
+    gpus : GPUs of that node; a whole number on nodes, any real number on a rental pool.
+    node_type : index of the type to configure the node as; `FIXED` where nodes have their type.
+    cpus, memory_gb : beside the GPUs; 0 where they are not modelled.
+    """
+
+    job: int
+    node: int
+    gpus: float
+    node_type: int = FIXED
+    cpus: float = 0.0
+    memory_gb: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What runs where from now on.
+
+    Attributes
+    ----------
+    placements : shares of nodes. An active job without one waits; one that ran is preempted.
+    keep_running : the placements are changes only: every running job that is not named goes on
+        as it is. This is all that a policy without preemption needs, and it is cheap.
+    info : facts about the decision for the record (solver, objective, bound, gap, ..), scalars.
+    """
+
+    placements: Sequence[Placement] = ()
+    keep_running: bool = False
+    info: Mapping[str, float | int | str | bool] = field(default_factory=dict)
+
+
+NO_CHANGE = Decision(keep_running=True)
+"""Everything goes on as it is."""
+
+
+class JobLog(NamedTuple):
+    """The engine's columns of job state, ``(J,)`` each; policies see copies through `View`.
+
+    ``remaining`` is the fraction of work left at ``since_s``, from when the job runs at ``rate``
+    (1/s); ``since_s`` lies in the future while a reconfiguration is under way. ``gpus`` have been
+    held since ``held_since_s``, and ``attained_gpu_s`` counts what was held before that.
+    """
+
+    remaining: list[float]
+    rate: list[float]
+    since_s: list[float]
+    gpus: list[float]
+    held_since_s: list[float]
+    attained_gpu_s: list[float]
+    first_start_s: list[float]
+
+    @classmethod
+    def of_size(cls, count: int) -> JobLog:
+        """All jobs whole, waiting, never started."""
+        zeros = [0.0] * count
+        return cls(
+            [1.0] * count, zeros[:], zeros[:], zeros[:], zeros[:], zeros[:], [math.nan] * count
+        )
+
+    def remaining_at(self, job: int, now_s: float) -> float:
+        """Fraction of the job's work that is left."""
+        elapsed = now_s - self.since_s[job]
+        left = self.remaining[job]
+        return max(0.0, left - self.rate[job] * elapsed) if elapsed > 0 else left
+
+    def attained_at(self, job: int, now_s: float) -> float:
+        """GPU-seconds that the job has held."""
+        return self.attained_gpu_s[job] + self.gpus[job] * (now_s - self.held_since_s[job])
+
+
+class View:
+    """What one controller sees at a decision point. Arrays are copies or read-only.
+
+    ``n`` jobs are active (submitted and unfinished), in order of arrival at this controller's
+    queue; arrays of shape ``(n,)`` follow `jobs`.
+
+    Attributes
+    ----------
+    now_s : time of the decision, s.
+    controller : index of the controller that asks.
+    cluster, workload : the static data of the scenario.
+    nodes : ``(N/K,)`` the nodes of this controller.
+    running : placements of the jobs that run now, by job.
+    shares : for each node of the cluster, the placements on it now, by job.
+    waiting : jobs that wait, the longest in the queue first (a preempted job queues again at its
+        end).
+    free_gpus : ``(N,)`` GPUs not in use, by node; meaningful where node types are fixed.
+    free_gpus_total : their sum over this controller's nodes.
+    changed : whether a job came or finished here since this controller's last decision.
+    rng : the policy's own stream of random numbers.
+    """
+
+    def __init__(
+        self,
+        *,
+        now_s: float,
+        controller: int,
+        cluster: Cluster,
+        workload: Workload,
+        nodes: IntArray,
+        active: Mapping[int, None],
+        running: Mapping[int, tuple[Placement, ...]],
+        waiting: Mapping[int, None],
+        shares: Sequence[Mapping[int, Placement]],
+        free_gpus: FloatArray,
+        free_gpus_total: float,
+        changed: bool,
+        log: JobLog,
+        rng: np.random.Generator,
+    ) -> None:
+        self.now_s = now_s
+        self.controller = controller
+        self.cluster = cluster
+        self.workload = workload
+        self.nodes = nodes
+        self.running = running
+        self.waiting = waiting
+        self.shares = shares
+        self.free_gpus = free_gpus
+        self.free_gpus_total = free_gpus_total
+        self.changed = changed
+        self.rng = rng
+        self._active = active
+        self._log = log
+
+    @cached_property
+    def jobs(self) -> IntArray:
+        """``(n,)`` active jobs, ascending (order of submission)."""
+        jobs = np.fromiter(self._active, dtype=np.int64, count=len(self._active))
+        jobs.sort()
+        return jobs
+
+    @property
+    def num_active(self) -> int:
+        """``n``, without building an array."""
+        return len(self._active)
+
+    @cached_property
+    def submit_s(self) -> FloatArray:
+        """``(n,)`` submission times, s."""
+        return self.workload.submit_s[self.jobs]
+
+    @cached_property
+    def due_s(self) -> FloatArray:
+        """``(n,)`` due dates, s on the clock (not relative to now)."""
+        return self.workload.due_s[self.jobs]
+
+    @cached_property
+    def weight_per_s(self) -> FloatArray:
+        """``(n,)`` cost of a second of tardiness."""
+        return self.workload.weight_per_s[self.jobs]
+
+    @cached_property
+    def num_gpus(self) -> IntArray:
+        """``(n,)`` GPUs demanded, 0 where the policy chooses."""
+        return self.workload.num_gpus[self.jobs]
+
+    def remaining_of(self, job: int) -> float:
+        """Fraction of one job's work that is left now."""
+        return self._log.remaining_at(job, self.now_s)
+
+    def attained_gpu_s_of(self, job: int) -> float:
+        """GPU-seconds that one job has held until now."""
+        return self._log.attained_at(job, self.now_s)
+
+    @cached_property
+    def remaining(self) -> FloatArray:
+        """``(n,)`` fractions of the work left, in (0, 1]."""
+        left, now = self._log.remaining_at, self.now_s
+        return np.array([left(j, now) for j in self.jobs.tolist()])
+
+    @cached_property
+    def attained_gpu_s(self) -> FloatArray:
+        """``(n,)`` GPU-seconds held so far."""
+        attained, now = self._log.attained_at, self.now_s
+        return np.array([attained(j, now) for j in self.jobs.tolist()])
+
+    @cached_property
+    def has_started(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """``(n,)`` whether the job has ever run."""
+        first = self._log.first_start_s
+        return np.array([not math.isnan(first[j]) for j in self.jobs.tolist()], dtype=bool)
+
+    @cached_property
+    def times_s(self) -> FloatArray:
+        """``(n, V, G + 1)`` *residual* execution times by node type and GPUs, s."""
+        table = self.workload.performance.table_s(self.jobs, self.cluster)
+        return table * self.remaining[:, None, None]
+
+
+class Policy(Protocol):
+    """Anything that decides."""
+
+    def decide(self, view: View) -> Decision:
+        """What runs where from now on."""
+
+
+PolicyLike = Policy | Callable[[View], Decision]
+
+
+@dataclass
+class _Use:
+    """What a decision takes of one node."""
+
+    node_type: int
+    gpus: float = 0.0
+    cpus: float = 0.0
+    memory_gb: float = 0.0
+
+
+def by_job(decision: Decision) -> dict[int, tuple[Placement, ...]]:
+    """The placements of a decision, by job, in the order in which jobs are first named."""
+    shares: dict[int, tuple[Placement, ...]] = {}
+    for placement in decision.placements:
+        before = shares.get(placement.job)
+        shares[placement.job] = (placement,) if before is None else (*before, placement)
+    return shares
+
+
+def check_decision(
+    shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool, view: View, policy: str
+) -> None:
+    """Check that a decision, as `by_job` gives it, can be carried out.
+
+    Checked: jobs are active here, nodes are this controller's, one type a node, no node over its
+    GPUs, CPUs or memory, positive whole GPUs (real ones on a pool), one share a job and node.
+
+    Raises
+    ------
+    InfeasibleDecision
+        One line with policy, time, node and resource.
+    """
+    where = _Where(policy, view)
+    uses: dict[int, _Use] = {}
+    active = view._active
+    for job, shares in shares_of.items():
+        if job not in active:
+            raise where.error(f"places job {job}, which is not active here")
+        if len(shares) > 1 and len({p.node for p in shares}) < len(shares):
+            raise where.error(f"gives job {job} two shares of one node")
+        for placement in shares:
+            _add(uses, placement, view.cluster, where)
+    if keep_running:
+        _add_running(uses, shares_of, view, where)
+    controllers = view.cluster.num_controllers
+    for node, use in uses.items():
+        if node % controllers != view.controller:
+            raise where.error(f"uses node {node}, which is not of controller {view.controller}")
+        spec = view.cluster.node_types[use.node_type]
+        if use.gpus > spec.gpus * (1 + SLACK):
+            raise where.over(node, "GPUs", use.gpus, spec.gpus)
+        if use.cpus > spec.cpus * (1 + SLACK):
+            raise where.over(node, "CPUs", use.cpus, spec.cpus)
+        if use.memory_gb > spec.memory_gb * (1 + SLACK):
+            raise where.over(node, "GB of memory", use.memory_gb, spec.memory_gb)
+
+
+def _add(uses: dict[int, _Use], placement: Placement, cluster: Cluster, where: _Where) -> None:
+    """Add one share to what its node gives."""
+    _, node, gpus, node_type, cpus, memory_gb = placement
+    if not 0 <= node < cluster.num_nodes:
+        raise where.error(f"uses node {node}, which does not exist")
+    if cluster.node_type_of is not None:
+        fixed = cluster.node_type_of[node]
+        if node_type not in (FIXED, fixed):
+            raise where.error(f"configures node {node}, whose type is fixed")
+        node_type = fixed
+    elif not 0 <= node_type < len(cluster.node_types):
+        raise where.error(f"configures node {node} as type {node_type}, which does not exist")
+    if not (gpus > 0 and cpus >= 0 and memory_gb >= 0):
+        raise where.error(
+            f"gives job {placement.job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
+        )
+    if gpus != int(gpus) and math.isfinite(cluster.node_types[node_type].gpus):
+        raise where.error(f"gives job {placement.job} {gpus} GPUs of node {node}, not a whole number")
+    use = uses.get(node)
+    if use is None:
+        use = uses[node] = _Use(node_type)
+    elif use.node_type != node_type:
+        names = [cluster.node_types[v].name for v in (use.node_type, node_type)]
+        raise where.error(f"configures node {node} as {names[0]} and as {names[1]}")
+    use.gpus += gpus
+    use.cpus += cpus
+    use.memory_gb += memory_gb
+
+
+def _add_running(
+    uses: dict[int, _Use], named: Mapping[int, object], view: View, where: _Where
+) -> None:
+    """Add what goes on as it is on the nodes that the decision touches."""
+    for node in tuple(uses):
+        for job, placement in view.shares[node].items():
+            if job not in named:
+                _add(uses, placement, view.cluster, where)
+
+
+class _Where(NamedTuple):
+    """Who decided when, for the error's one line."""
+
+    policy: str
+    view: View
+
+    def error(self, what: str) -> InfeasibleDecision:
+        return InfeasibleDecision(f"policy {self.policy} at {self.view.now_s:.6g} s: {what}")
+
+    def over(self, node: int, resource: str, used: float, capacity: float) -> InfeasibleDecision:
+        return self.error(f"node {node}: {used:g} {resource} used of {capacity:g}")

@@ -1,0 +1,204 @@
+"""How long a job takes on what it is given.
+
+Every model answers the same two questions: the time of one whole job on one configuration
+(`time_s`), and the table of times over whole GPUs (`table_s`) that optimisers read. A job that
+has a fraction ``r`` of its work left needs ``r`` times as long.
+
+- `FixedDuration`   a fixed number of GPUs and a known time (cluster traces)
+- `TimeTable`       t[job, node type, GPUs], measured or predicted (hierarchical paper, ANDREAS)
+- `SpeedupCurve`    t(k) = duration / s(k) for real-valued k (GPU rental)
+- `Sensitivity`     t = duration / W[CPUs, memory] (Synergy)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from simulator.catalog import Cluster, FloatArray, IntArray
+
+
+@runtime_checkable
+class Performance(Protocol):
+    """What the engine and the policies ask of a performance model."""
+
+    def time_s(
+        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
+    ) -> float:
+        """Seconds that the whole job takes on this configuration; infinite: it cannot run."""
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """``(n, V, G + 1)`` seconds on ``g`` GPUs of one node of each type.
+
+        ``G`` is the cluster's `max_gpus_per_node`; entries are infinite where a job cannot run,
+        at ``g = 0`` among others. CPUs and memory are taken in proportion to the GPUs.
+        """
+
+
+@dataclass(frozen=True)
+class FixedDuration:
+    """Jobs of fixed size: ``num_gpus`` GPUs, wherever they are, for ``duration_s`` seconds.
+
+    Parameters
+    ----------
+    duration_s : ``(J,)`` s.
+    num_gpus : ``(J,)`` GPUs that the job needs, all of them at once.
+    """
+
+    duration_s: FloatArray
+    num_gpus: IntArray
+
+    def time_s(
+        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
+    ) -> float:
+        """Seconds; infinite with any other number of GPUs than the job's own."""
+        return float(self.duration_s[job]) if gpus == self.num_gpus[job] else math.inf
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Finite only at the job's own number of GPUs, on types that have as many."""
+        table = _no_configuration(jobs, cluster)
+        for v, node_type in enumerate(cluster.node_types):
+            fits = np.flatnonzero(self.num_gpus[jobs] <= node_type.gpus)
+            fits = fits[self.num_gpus[jobs[fits]] <= cluster.max_gpus_per_node]
+            table[fits, v, self.num_gpus[jobs[fits]]] = self.duration_s[jobs[fits]]
+        return table
+
+
+@dataclass(frozen=True)
+class TimeTable:
+    """Execution times t[j, v, g], measured or predicted; not assumed monotone in g.
+
+    Parameters
+    ----------
+    times_s : ``(J, V, G + 1)`` seconds, infinite where the configuration does not exist.
+    """
+
+    times_s: FloatArray
+
+    def time_s(
+        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
+    ) -> float:
+        """Seconds on ``gpus`` (whole) GPUs of one node."""
+        g = int(gpus)
+        if g != gpus or not 0 <= g < self.times_s.shape[2]:
+            return math.inf
+        return float(self.times_s[job, node_type, g])
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """The rows of the jobs."""
+        return self.times_s[jobs]
+
+
+@dataclass(frozen=True)
+class SpeedupCurve:
+    """Jobs that speed up with a real-valued share of GPUs: t(k) = duration / s(k).
+
+    Parameters
+    ----------
+    duration_s : ``(J,)`` seconds on one GPU.
+    curve_of : ``(J,)`` index of the job's curve.
+    curves : speed-up functions, ``s(1) = 1``, concave and increasing.
+    """
+
+    duration_s: FloatArray
+    curve_of: IntArray
+    curves: Sequence[Callable[[float], float]]
+
+    def time_s(
+        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
+    ) -> float:
+        """Seconds on ``gpus`` GPUs (any real number >= 0)."""
+        if gpus <= 0:
+            return math.inf
+        return float(self.duration_s[job] / self.curves[self.curve_of[job]](gpus))
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Times on whole GPUs of one node."""
+        table = _no_configuration(jobs, cluster)
+        for g in range(1, cluster.max_gpus_per_node + 1):
+            speedup = np.array([float(s(float(g))) for s in self.curves])
+            time = self.duration_s[jobs] / speedup[self.curve_of[jobs]]
+            for v, node_type in enumerate(cluster.node_types):
+                if g <= node_type.gpus:
+                    table[:, v, g] = time
+        return table
+
+
+@dataclass(frozen=True)
+class SensitivityMatrix:
+    """Relative throughput of one model, W[c, m], over CPUs and memory *per GPU*.
+
+    Between the points it is interpolated linearly, outside it is held. 1 is the rate at the
+    GPU-proportional share of the server (Synergy, Section 3.1).
+
+    Parameters
+    ----------
+    cpus : ``(C,)`` CPUs per GPU, ascending.
+    memory_gb : ``(M,)`` GB per GPU, ascending.
+    relative : ``(C, M)`` throughput over the throughput at the proportional share.
+    """
+
+    cpus: FloatArray
+    memory_gb: FloatArray
+    relative: FloatArray
+
+    def __call__(self, cpus_per_gpu: float, memory_gb_per_gpu: float) -> float:
+        """Relative throughput at a share."""
+        i, u = _locate(self.cpus, cpus_per_gpu)
+        k, v = _locate(self.memory_gb, memory_gb_per_gpu)
+        w = self.relative
+        low = w[i, k] * (1 - v) + w[i, k + 1] * v if v else w[i, k]
+        if not u:
+            return float(low)
+        high = w[i + 1, k] * (1 - v) + w[i + 1, k + 1] * v if v else w[i + 1, k]
+        return float(low * (1 - u) + high * u)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Jobs of fixed GPU demand whose rate depends on the CPUs and memory beside them.
+
+    Parameters
+    ----------
+    duration_s : ``(J,)`` seconds at the GPU-proportional share.
+    num_gpus : ``(J,)`` GPUs that the job needs.
+    matrix_of : ``(J,)`` index of the job's matrix.
+    matrices : one `SensitivityMatrix` a model.
+    """
+
+    duration_s: FloatArray
+    num_gpus: IntArray
+    matrix_of: IntArray
+    matrices: Sequence[SensitivityMatrix]
+
+    def time_s(
+        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
+    ) -> float:
+        """Seconds with ``cpus`` and ``memory_gb`` in all; infinite with too few GPUs or none."""
+        if gpus != self.num_gpus[job]:
+            return math.inf
+        rate = self.matrices[self.matrix_of[job]](cpus / gpus, memory_gb / gpus)
+        return float(self.duration_s[job] / rate) if rate > 0 else math.inf
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Times at the GPU-proportional share."""
+        return FixedDuration(self.duration_s, self.num_gpus).table_s(jobs, cluster)
+
+
+def _no_configuration(jobs: IntArray, cluster: Cluster) -> FloatArray:
+    shape = (len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1)
+    return np.full(shape, np.inf)
+
+
+def _locate(grid: FloatArray, value: float) -> tuple[int, float]:
+    """Cell of the grid that holds the value, and the fraction of the way through it."""
+    if value >= grid[-1]:
+        return len(grid) - 1, 0.0
+    if value <= grid[0]:
+        return 0, 0.0
+    i = int(np.searchsorted(grid, value, side="right")) - 1
+    return i, float((value - grid[i]) / (grid[i + 1] - grid[i]))

@@ -1,0 +1,102 @@
+"""The jobs of a scenario: checked once, never changed after, held as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.catalog import FloatArray, IntArray
+from simulator.errors import InputError
+from simulator.performance import Performance
+
+ELASTIC = 0
+"""`Workload.num_gpus` of a job whose number of GPUs the policy chooses."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """``J`` jobs in order of submission. Job ``j`` is the index everywhere; ``job_id`` its name.
+
+    Attributes
+    ----------
+    job_id : names, unique.
+    submit_s : ``(J,)`` submission times, s, ascending.
+    performance : how long each job takes on what.
+    num_gpus : ``(J,)`` GPUs that the job needs, 0 (`ELASTIC`) where the policy chooses.
+    num_cpus, memory_gb : ``(J,)`` fixed demands in all, NaN where there is none.
+    due_s : ``(J,)`` due dates on the same clock as ``submit_s``; infinite: none.
+    weight_per_s : ``(J,)`` cost of a second of tardiness, currency/s.
+    model : name of the trained network, "" where unknown.
+    notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
+    """
+
+    job_id: Sequence[str]
+    submit_s: FloatArray
+    performance: Performance
+    num_gpus: IntArray = field(default=None)  # type: ignore[assignment]
+    num_cpus: FloatArray = field(default=None)  # type: ignore[assignment]
+    memory_gb: FloatArray = field(default=None)  # type: ignore[assignment]
+    due_s: FloatArray = field(default=None)  # type: ignore[assignment]
+    weight_per_s: FloatArray = field(default=None)  # type: ignore[assignment]
+    model: Sequence[str] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = len(self.job_id)
+        self._fill("num_gpus", ELASTIC, np.int64)
+        self._fill("num_cpus", np.nan, np.float64)
+        self._fill("memory_gb", np.nan, np.float64)
+        self._fill("due_s", np.inf, np.float64)
+        self._fill("weight_per_s", 0.0, np.float64)
+        self._fill("submit_s", 0.0, np.float64)
+        object.__setattr__(self, "job_id", tuple(self.job_id))
+        object.__setattr__(self, "model", tuple(self.model) or ("",) * count)
+        self._check()
+
+    def _fill(self, name: str, default: float, dtype: npt.DTypeLike) -> None:
+        value = getattr(self, name)
+        column = (
+            np.full(len(self.job_id), default, dtype=dtype)
+            if value is None
+            else np.array(value, dtype=dtype)
+        )
+        column.flags.writeable = False
+        object.__setattr__(self, name, column)
+
+    def _check(self) -> None:
+        count = len(self.job_id)
+        if count == 0:
+            raise InputError("workload: no jobs, expected at least one")
+        for name in ("submit_s", "num_gpus", "num_cpus", "memory_gb", "due_s", "weight_per_s"):
+            if getattr(self, name).shape != (count,):
+                raise InputError(
+                    f"workload: {name} has shape {getattr(self, name).shape}, expected ({count},)"
+                )
+        if len(set(self.job_id)) != count:
+            seen: set[str] = set()
+            twice = next(i for i in self.job_id if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+            raise InputError(f"workload: job {twice!r} occurs twice, expected unique job ids")
+        self._require("submit_s", np.isfinite(self.submit_s) & (self.submit_s >= 0), "a time >= 0")
+        later = np.diff(self.submit_s, prepend=self.submit_s[0]) >= 0
+        self._require("submit_s", later, "ascending submission times")
+        self._require("num_gpus", self.num_gpus >= 0, "a whole number >= 0")
+        self._require("due_s", self.due_s >= self.submit_s, "a due date after the submission")
+        weight = self.weight_per_s
+        self._require("weight_per_s", np.isfinite(weight) & (weight >= 0), "a number >= 0")
+        for name in ("num_cpus", "memory_gb"):
+            demand = getattr(self, name)
+            self._require(name, np.isnan(demand) | (demand >= 0), "a number >= 0")
+
+    def _require(self, name: str, good: npt.NDArray[np.bool_], expected: str) -> None:
+        if not good.all():
+            bad = int(np.argmin(good))
+            raise InputError(
+                f"workload: job {self.job_id[bad]!r}: {name} is {getattr(self, name)[bad]}, "
+                f"expected {expected}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.job_id)
