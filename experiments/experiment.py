@@ -1,0 +1,197 @@
+"""What a paper's experiment is, and `reproduce`, which runs all of them and writes the report.
+
+A module that reproduces a paper exposes three functions, and nothing of it runs on import:
+
+    def tasks(scale: Scale) -> list[Task]            every run that its figures and claims need
+    def figures(results: Results, out_dir: Path) -> list[Figure]   draws; see `save_figure`
+    def claims(results: Results) -> list[Claim]      the paper's numbers beside ours
+
+Its task functions (`run_cell(config) -> Outcome`) and what they call decide the key of a result,
+the rest of the module does not: drawing anew costs no run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
+
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+    from pandas import DataFrame
+
+    from experiments.store import Results
+    from experiments.task import Task
+
+Scale = Literal["quick", "paper"]
+Verdict = Literal["reproduced", "partly", "not reproduced", "not comparable", "new"]
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure on disk: a PNG and the numbers behind it as CSV.
+
+    Attributes:
+        name: file stem, unique in its paper ("figure_3").
+        caption: what is seen, and what the paper has in the same place.
+        command: the command that makes it again.
+        seeds: the seeds of the runs behind it.
+    """
+
+    name: str
+    title: str
+    caption: str
+    csv: Path
+    png: Path
+    command: str
+    seeds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper beside what came out here.
+
+    Attributes:
+        paper: name of the experiment ("hierarchical").
+        place: where the paper says it ("Section V-B, Figure 3").
+        claim: the statement, in our words.
+        paper_value: the paper's number, or text where it is none.
+        ours: our number; None where nothing could be measured.
+        ci_low, ci_high: 95 % confidence interval of ours; None where it is exact.
+        unit: unit of all four ("s", "%", "EUR"); empty for a plain number.
+        verdict: "new" is a result that the paper does not have.
+        why: the reason, wanted for everything but "reproduced".
+    """
+
+    paper: str
+    place: str
+    claim: str
+    paper_value: float | str | None
+    ours: float | None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    unit: str = ""
+    verdict: Verdict = "reproduced"
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict {self.verdict!r} of {self.claim!r}: expected {VERDICTS}")
+        if self.verdict in ("partly", "not reproduced", "not comparable") and not self.why:
+            raise ValueError(f"claim {self.claim!r} is {self.verdict!r}: say why")
+
+
+class Experiment(Protocol):
+    """A module that reproduces one paper."""
+
+    def tasks(self, scale: Scale) -> list[Task]:
+        """Every run that figures and claims need at this scale."""
+        ...
+
+    def figures(self, results: Results, out_dir: Path) -> list[Figure]:
+        """Draw into `out_dir` (it exists) and say what was drawn."""
+        ...
+
+    def claims(self, results: Results) -> list[Claim]:
+        """The paper's statements beside our numbers."""
+        ...
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the report says of a paper; `name` is that of the module in `experiments`."""
+
+    name: str
+    title: str
+    authors: str
+    summary: str
+
+
+PAPERS: dict[str, Paper] = {
+    paper.name: paper
+    for paper in (
+        Paper(
+            "hierarchical",
+            "Hierarchical Scheduling in on-demand GPU-as-a-Service Systems",
+            "Filippini, Lattuada, Jahani, Ciavotta, Ardagna, Amaldi",
+            "Controllers that each solve a small MILP for their share of the nodes, against "
+            "first-principle rules and one central MILP.",
+        ),
+        Paper(
+            "andreas",
+            "ANDREAS: Artificial intelligence traiNing scheDuler foR accElerAted resource clusterS",
+            "Filippini, Ardagna, Lattuada, Amaldi, Ciavotta, Riedl, Materka, Skrzypek, "
+            "Magugliani, Cicala",
+            "A randomised greedy that trades energy against tardiness on fixed heterogeneous "
+            "nodes, and a replay of its prototype.",
+        ),
+        Paper(
+            "thesis",
+            "Analysis of Scheduling Algorithms for Deep Learning Training Jobs running on "
+            "Virtualized GPU-based Clusters",
+            "Kiros (supervisor Ardagna, co-supervisor Filippini)",
+            "Greedy, randomised greedy and local search, central and hierarchical.",
+        ),
+        Paper(
+            "rental",
+            "How to Rent GPUs on a Budget",
+            "Li, Berg, Mukhopadhyay, Harchol-Balter",
+            "How many GPUs to rent for each job under a budget, when speed-ups are concave.",
+        ),
+        Paper(
+            "synergy",
+            "Synergy: Resource Sensitive DNN Scheduling in Multi-Tenant Clusters",
+            "Mohan, Phanishayee, Kulkarni, Chidambaram",
+            "CPUs and memory given to jobs by how much they gain from them, under six orderings.",
+        ),
+        Paper(
+            "queueing",
+            "Queueing formulas beside the simulator",
+            "schedlab",
+            "Closed forms of single and many-server queues, and the simulated values next to them.",
+        ),
+    )
+}
+
+
+def available() -> list[str]:
+    """Names of the experiments whose module is there, in the order of `PAPERS`."""
+    return [name for name in PAPERS if importlib.util.find_spec(f"experiments.{name}")]
+
+
+def load(name: str) -> Experiment:
+    """The module of one experiment; raises InputError for a name that is not available."""
+    if name not in available():
+        raise InputError(f"paper: got {name!r}, expected one of {', '.join(available()) or 'none'}")
+    return cast(Experiment, importlib.import_module(f"experiments.{name}"))
+
+
+def save_figure(
+    out_dir: Path,
+    name: str,
+    title: str,
+    caption: str,
+    drawing: Drawing,
+    data: DataFrame,
+    *,
+    command: str,
+    seeds: Sequence[int] = (),
+) -> Figure:
+    """Write `out_dir`/`name`.png and .csv, the same bytes each time; closes the drawing.
+
+    Args:
+        data: the plotted numbers, tidy, one row a point; written with nine significant digits.
+    """
+    import matplotlib.pyplot as plt
+
+    csv, png = out_dir / f"{name}.csv", out_dir / f"{name}.png"
+    data.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
+    drawing.savefig(png, dpi=130, bbox_inches="tight", metadata={"Software": None})
+    plt.close(drawing)
+    return Figure(name, title, caption, csv, png, command, tuple(int(seed) for seed in seeds))

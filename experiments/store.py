@@ -1,0 +1,489 @@
+"""A folder of results: a ledger with one row a run, and one Parquet file a run and table.
+
+    DIR/ledger.sqlite                     written by the coordinating process alone
+    DIR/tables/ab/ab12...<name>.parquet   written by whoever computed the run
+    DIR/lock                              held while a sweep runs on the folder
+
+A run is finished once its row is committed. A table comes before its row and takes its name only
+when it is whole, so that the folder can be resumed from whatever instant it was left at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from experiments.task import Outcome, Scalar, Task
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LEDGER = "ledger.sqlite"
+APPLICATION_ID = 0x5C4ED1AB
+SCHEMA_VERSION = 1
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+SCHEMA = """
+CREATE TABLE runs (           -- what was computed, by whichever version of the code
+  key TEXT PRIMARY KEY, status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
+  scalars TEXT NOT NULL, tables TEXT NOT NULL, error TEXT NOT NULL,
+  attempts INTEGER NOT NULL, cpu_s REAL NOT NULL, wall_s REAL NOT NULL, finished_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE tasks (          -- what the present sweep consists of, in order
+  position INTEGER PRIMARY KEY, key TEXT NOT NULL, labels TEXT NOT NULL,
+  function TEXT NOT NULL, config TEXT NOT NULL, sources TEXT NOT NULL, cost_s REAL NOT NULL
+);
+CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+class StoreFull(OSError):
+    """The disk under a store is full; the message says in one line what is kept and what to do."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came out of one run, as it travels from a worker to the ledger.
+
+    Attributes:
+        tables: name -> bytes in the file that the worker wrote.
+        contents: name -> the file itself, from a worker that cannot see the store's folder.
+        error: traceback of a failed run, empty for a finished one.
+        attempts: how often the run was started; more than 1 where a worker died.
+    """
+
+    key: str
+    status: Literal["done", "failed"]
+    scalars: Mapping[str, Scalar] = field(default_factory=dict)
+    tables: Mapping[str, int] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    error: str = ""
+    attempts: int = 1
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many runs of the present sweep are in which state."""
+
+    total: int
+    done: int
+    failed: int
+
+    @property
+    def left(self) -> int:
+        """Neither done nor failed."""
+        return self.total - self.done - self.failed
+
+
+class Store:
+    """The results in one folder. Reading needs no lock; `plan` and `record` want `locked()`.
+
+    Args:
+        folder: where; made where `create` is set.
+        create: False opens for reading, and only a folder that has a ledger.
+
+    Raises:
+        InputError: no ledger there, not a ledger of schedlab, or one of another version.
+    """
+
+    def __init__(self, folder: Path | str, *, create: bool = False) -> None:
+        self.folder = Path(folder)
+        self._db = _open(self.folder, create=create)
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other sweeps off the folder; raises InputError where one runs already."""
+        import fcntl
+
+        with (self.folder / "lock").open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                who = file.read().strip() or "another process"
+                raise InputError(
+                    f"{self.folder}: a sweep is running on this folder ({who}), "
+                    "expected one at a time"
+                ) from None
+            file.truncate(0)
+            # A full disk must not keep a resume from starting.
+            with contextlib.suppress(OSError):
+                file.write(f"process {os.getpid()} on {os.uname().nodename}")
+                file.flush()
+            yield
+
+    # -- writing: the coordinating process alone ----------------------------------------------
+
+    def plan(self, tasks: Sequence[Task], notes: Mapping[str, Any] | None = None) -> None:
+        """Make `tasks` the present sweep; what was computed before stays and is reused by key."""
+        rows = (
+            (
+                position,
+                task.key,
+                json.dumps(task.columns()),
+                task.function,
+                task.config_json,
+                json.dumps(task.sources),
+                task.cost_s,
+            )
+            for position, task in enumerate(tasks)
+        )
+        with self._transaction() as db:
+            db.execute("DELETE FROM tasks")
+            db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            for name, value in (notes or {}).items():
+                db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, json.dumps(value)))
+
+    def record(self, reports: Iterable[Report]) -> None:
+        """Commit what came out of runs; a row that says done is never replaced.
+
+        Raises:
+            StoreFull: nothing of `reports` is kept, everything before is.
+        """
+        reports = list(reports)
+        for report in reports:
+            for name, content in report.contents.items():
+                self.write_table(report.key, name, content)
+        rows = [
+            (
+                report.key,
+                report.status,
+                json.dumps(report.scalars),
+                json.dumps({**report.tables, **{n: len(c) for n, c in report.contents.items()}}),
+                report.error,
+                report.attempts,
+                report.cpu_s,
+                report.wall_s,
+                time.time(),
+            )
+            for report in reports
+        ]
+        with self._transaction() as db:
+            db.executemany(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
+                "SET status = excluded.status, scalars = excluded.scalars, "
+                "tables = excluded.tables, error = excluded.error, attempts = excluded.attempts, "
+                "cpu_s = excluded.cpu_s, wall_s = excluded.wall_s, "
+                "finished_at = excluded.finished_at WHERE runs.status != 'done'",
+                rows,
+            )
+
+    def forget_failed(self) -> int:
+        """Take the failed runs of the present sweep out of the ledger; returns how many."""
+        with self._transaction() as db:
+            return db.execute(
+                "DELETE FROM runs WHERE status = 'failed' AND key IN (SELECT key FROM tasks)"
+            ).rowcount
+
+    def recover(self) -> None:
+        """Make the tables agree with the ledger again, after whatever stopped an earlier sweep.
+
+        Removes files that no finished run owns, and the rows of runs whose files are missing or
+        cut short.
+        """
+        owned = {
+            table_path(self.folder, key, name).name: (key, size)
+            for key, tables in self._db.execute(
+                "SELECT key, tables FROM runs WHERE status = 'done' AND tables != '{}'"
+            )
+            for name, size in json.loads(tables).items()
+        }
+        for entry in _files(self.folder / "tables"):
+            if entry.name not in owned:
+                os.unlink(entry.path)
+            elif entry.stat().st_size == owned[entry.name][1]:
+                del owned[entry.name]
+        broken = {(key,) for key, _ in owned.values()}
+        if broken:
+            with self._transaction() as db:
+                db.executemany("DELETE FROM runs WHERE key = ?", sorted(broken))
+
+    def write_table(self, key: str, name: str, content: bytes) -> int:
+        """Write one table's file; returns its bytes. Raises StoreFull."""
+        try:
+            return write_table(self.folder, key, name, content)
+        except OSError as error:
+            if error.errno not in NO_SPACE:
+                raise
+            raise self.full() from None
+
+    def full(self) -> StoreFull:
+        """The error that says that the disk is full."""
+        kept = self._db.execute("SELECT count(*) FROM runs WHERE status = 'done'").fetchone()[0]
+        return StoreFull(
+            errno.ENOSPC,
+            f"the disk is full; {kept} finished runs are kept, "
+            "make room and start the same command again",
+            str(self.folder),
+        )
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield self._db
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError) and _is_full(error):
+                raise self.full() from None
+            raise
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def counts(self) -> Counts:
+        """How far the present sweep is."""
+        rows = self._db.execute(
+            "SELECT status, count(*) FROM tasks LEFT JOIN runs USING (key) GROUP BY status"
+        )
+        by_status: dict[str | None, int] = dict(rows.fetchall())
+        return Counts(sum(by_status.values()), by_status.get("done", 0), by_status.get("failed", 0))
+
+    def states(self) -> dict[str, str]:
+        """Key -> "done" or "failed", of every run in the ledger."""
+        return dict(self._db.execute("SELECT key, status FROM runs").fetchall())
+
+    def tasks(self) -> list[Task]:
+        """The present sweep."""
+        rows = self._db.execute(
+            "SELECT function, config, labels, cost_s, sources FROM tasks ORDER BY position"
+        )
+        return [
+            Task(function, json.loads(config), json.loads(labels), cost, tuple(json.loads(sources)))
+            for function, config, labels, cost, sources in rows
+        ]
+
+    def planned_keys(self) -> list[str]:
+        """The keys of the present sweep as they were when it was started."""
+        return [key for (key,) in self._db.execute("SELECT key FROM tasks ORDER BY position")]
+
+    def note(self, name: str, default: Any = None) -> Any:
+        """What the sweep noted under `name` when it was planned."""
+        row = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
+        return json.loads(row[0]) if row else default
+
+    def failures(self) -> list[tuple[dict[str, Scalar], str]]:
+        """Labels and traceback of the failed runs of the present sweep, in its order."""
+        rows = self._db.execute(
+            "SELECT labels, error FROM tasks JOIN runs USING (key) WHERE status = 'failed' "
+            "ORDER BY position"
+        )
+        return [(json.loads(labels), error) for labels, error in rows]
+
+    def rows(self) -> Iterator[tuple[str, dict[str, Scalar], str, dict[str, Scalar], str]]:
+        """Key, labels, status ("left" where there is none), scalars and error of each run."""
+        rows = self._db.execute(
+            "SELECT key, labels, coalesce(status, 'left'), coalesce(scalars, '{}'), "
+            "coalesce(error, '') FROM tasks LEFT JOIN runs USING (key) ORDER BY position"
+        )
+        for key, labels, status, scalars, error in rows:
+            yield key, json.loads(labels), status, json.loads(scalars), error
+
+    def run(self, key: str) -> Report | None:
+        """The row of one run; None where it was not computed."""
+        row = self._db.execute(
+            "SELECT status, scalars, tables, error, attempts, cpu_s, wall_s FROM runs "
+            "WHERE key = ?",
+            (key,),
+        ).fetchone()
+        if row is None:
+            return None
+        status, scalars, tables, error, attempts, cpu_s, wall_s = row
+        return Report(
+            key,
+            status,
+            json.loads(scalars),
+            json.loads(tables),
+            error=error,
+            attempts=attempts,
+            cpu_s=cpu_s,
+            wall_s=wall_s,
+        )
+
+    def table(self, key: str, name: str) -> DataFrame:
+        """One table of one finished run; raises KeyError where the run left no such table."""
+        import pandas as pd
+
+        path = table_path(self.folder, key, name)
+        if not path.exists():
+            raise KeyError(f"run {key[:12]} has no table {name!r}")
+        return pd.read_parquet(path)
+
+
+class Results:
+    """The finished runs of a list of tasks, for drawing and comparing.
+
+    Args:
+        store: where they are.
+        tasks: which; those without a finished run are skipped everywhere (see `missing`).
+        scale: "quick" or "paper", for an experiment that wants to know.
+    """
+
+    def __init__(self, store: Store, tasks: Sequence[Task], scale: str = "") -> None:
+        self._store = store
+        self.scale = scale
+        self._runs = [(task, store.run(task.key)) for task in tasks]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The tasks whose run is finished."""
+        return [task for task, run in self._runs if run is not None and run.status == "done"]
+
+    @property
+    def missing(self) -> list[Task]:
+        """The tasks that failed or were not run."""
+        return [task for task, run in self._runs if run is None or run.status != "done"]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The distinct values of "seed" in the tasks' configurations, sorted."""
+        found = {task.config.get("seed") for task in self.tasks}
+        return tuple(sorted(seed for seed in found if isinstance(seed, int)))
+
+    def where(self, function: str | None = None, **labels: Scalar) -> Results:
+        """The part of these results with this task function (its bare name) and these labels."""
+        part = Results(self._store, [], self.scale)
+        part._runs = [
+            (task, run)
+            for task, run in self._runs
+            if (function is None or function == task.function.partition(":")[2])
+            and labels.items() <= task.columns().items()
+        ]
+        return part
+
+    def outcome(self, task: Task) -> Outcome:
+        """Scalars and tables of one finished run; raises KeyError where it is not finished."""
+        run = self._store.run(task.key)
+        if run is None or run.status != "done":
+            raise KeyError(f"no finished run of {task.function} {task.config_json}")
+        return Outcome(
+            dict(run.scalars), {name: self._store.table(task.key, name) for name in run.tables}
+        )
+
+    def scalars(self) -> DataFrame:
+        """One row a finished run: labels, scalars, `run_cpu_s`; a label hides its namesake."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {**task.columns(), **run.scalars, **task.columns(), "run_cpu_s": run.cpu_s}
+                for task, run in self._runs
+                if run is not None and run.status == "done"
+            ]
+        )
+
+    def table(self, name: str) -> DataFrame:
+        """The table `name` of all finished runs that left one, labels as the first columns."""
+        import pandas as pd
+
+        parts = []
+        for task, run in self._runs:
+            if run is not None and run.status == "done" and name in run.tables:
+                part = self._store.table(task.key, name)
+                labels = {k: v for k, v in task.columns().items() if k not in part.columns}
+                parts.append(pd.DataFrame(labels, index=part.index).join(part))
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def table_path(folder: Path, key: str, name: str) -> Path:
+    """Where the table `name` of the run `key` is kept."""
+    return folder / "tables" / key[:2] / f"{key}.{name}.parquet"
+
+
+def write_table(folder: Path, key: str, name: str, content: bytes) -> int:
+    """Write a table's file so that it is either whole or not there; returns its bytes."""
+    path = table_path(folder, key, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The process and the clock keep a run that is started twice from writing into one file.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    return len(content)
+
+
+def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as groups:
+        for group in groups:
+            if group.is_dir():
+                with os.scandir(group.path) as entries:
+                    yield from entries
+
+
+def _is_full(error: sqlite3.OperationalError) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0)
+    # Inside WAL mode a full disk may show as a failed write of the shared-memory file.
+    return code == sqlite3.SQLITE_FULL or code & 0xFF == sqlite3.SQLITE_IOERR
+
+
+def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
+    path = folder / LEDGER
+    if not create and not path.is_file():
+        raise InputError(f"{folder}: got no {LEDGER}, expected a folder that a sweep has written")
+    try:
+        if create:
+            folder.mkdir(parents=True, exist_ok=True)
+        mode = "rwc" if create else "ro"
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30
+        )
+        _check(db, folder, create=create)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    except sqlite3.Error as error:
+        if isinstance(error, sqlite3.OperationalError) and _is_full(error):
+            raise StoreFull(
+                errno.ENOSPC, "the disk is full; make room and start again", str(folder)
+            ) from None
+        raise InputError(f"{path}: not a ledger of schedlab ({error})") from None
+    return db
+
+
+def _check(db: sqlite3.Connection, folder: Path, *, create: bool) -> None:
+    application = db.execute("PRAGMA application_id").fetchone()[0]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if create:
+        # NORMAL: a commit survives the end of the process; after a power cut the last few runs
+        # may be computed again, the ledger stays whole.
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+    empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if create and empty:
+        db.executescript(
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION_ID}; "
+            f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+        )
+    elif (application, version) != (APPLICATION_ID, SCHEMA_VERSION):
+        raise InputError(
+            f"{folder / LEDGER}: not a ledger that this version of schedlab reads "
+            f"(version {version}, expected {SCHEMA_VERSION})"
+        )
