@@ -1,0 +1,1 @@
+"""Construction, randomised construction, local search and path relinking."""
