@@ -28,6 +28,9 @@ FIXED = -1
 SLACK = 1e-9
 """How far real-valued shares may exceed a capacity, relative to it (rounding)."""
 
+LEAST_REMAINING = 1e-12
+"""A job that ends at this instant but for rounding still shows this much work."""
+
 
 class Placement(NamedTuple):
     """One share of a node for one job. A job over several nodes has several placements.
@@ -204,7 +207,7 @@ class View:
     def remaining(self) -> FloatArray:
         """``(n,)`` fractions of the work left, in (0, 1]."""
         left, now = self._log.remaining_at, self.now_s
-        return np.array([left(j, now) for j in self.jobs.tolist()])
+        return np.array([max(left(j, now), LEAST_REMAINING) for j in self.jobs.tolist()])
 
     @cached_property
     def attained_gpu_s(self) -> FloatArray:
@@ -309,7 +312,9 @@ def _add(uses: dict[int, _Use], placement: Placement, cluster: Cluster, where: _
             f"gives job {placement.job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
         )
     if gpus != int(gpus) and math.isfinite(cluster.node_types[node_type].gpus):
-        raise where.error(f"gives job {placement.job} {gpus} GPUs of node {node}, not a whole number")
+        raise where.error(
+            f"gives job {placement.job} {gpus} GPUs of node {node}, not a whole number"
+        )
     use = uses.get(node)
     if use is None:
         use = uses[node] = _Use(node_type)

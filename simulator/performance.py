@@ -26,9 +26,7 @@ from simulator.catalog import Cluster, FloatArray, IntArray
 class Performance(Protocol):
     """What the engine and the policies ask of a performance model."""
 
-    def time_s(
-        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
-    ) -> float:
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds that the whole job takes on this configuration; infinite: it cannot run."""
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
@@ -37,6 +35,9 @@ class Performance(Protocol):
         ``G`` is the cluster's `max_gpus_per_node`; entries are infinite where a job cannot run,
         at ``g = 0`` among others. CPUs and memory are taken in proportion to the GPUs.
         """
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """``(J,)`` GPU-seconds of each whole job where it uses the fewest."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,7 @@ class FixedDuration:
     duration_s: FloatArray
     num_gpus: IntArray
 
-    def time_s(
-        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
-    ) -> float:
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own."""
         return float(self.duration_s[job]) if gpus == self.num_gpus[job] else math.inf
 
@@ -66,6 +65,10 @@ class FixedDuration:
             fits = fits[self.num_gpus[jobs[fits]] <= cluster.max_gpus_per_node]
             table[fits, v, self.num_gpus[jobs[fits]]] = self.duration_s[jobs[fits]]
         return table
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """GPUs times duration."""
+        return self.duration_s * self.num_gpus
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,7 @@ class TimeTable:
 
     times_s: FloatArray
 
-    def time_s(
-        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
-    ) -> float:
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds on ``gpus`` (whole) GPUs of one node."""
         g = int(gpus)
         if g != gpus or not 0 <= g < self.times_s.shape[2]:
@@ -91,6 +92,12 @@ class TimeTable:
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """The rows of the jobs."""
         return self.times_s[jobs]
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """The least of g t over all configurations."""
+        gpu_s = self.times_s[:, :, 1:] * np.arange(1, self.times_s.shape[2])
+        least: FloatArray = gpu_s.min(axis=(1, 2))
+        return least
 
 
 @dataclass(frozen=True)
@@ -108,9 +115,7 @@ class SpeedupCurve:
     curve_of: IntArray
     curves: Sequence[Callable[[float], float]]
 
-    def time_s(
-        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
-    ) -> float:
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds on ``gpus`` GPUs (any real number >= 0)."""
         if gpus <= 0:
             return math.inf
@@ -126,6 +131,10 @@ class SpeedupCurve:
                 if g <= node_type.gpus:
                     table[:, v, g] = time
         return table
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """The duration on one GPU, since s(k) <= k."""
+        return self.duration_s
 
 
 @dataclass(frozen=True)
@@ -175,9 +184,7 @@ class Sensitivity:
     matrix_of: IntArray
     matrices: Sequence[SensitivityMatrix]
 
-    def time_s(
-        self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float
-    ) -> float:
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds with ``cpus`` and ``memory_gb`` in all; infinite with too few GPUs or none."""
         if gpus != self.num_gpus[job]:
             return math.inf
@@ -187,6 +194,10 @@ class Sensitivity:
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Times at the GPU-proportional share."""
         return FixedDuration(self.duration_s, self.num_gpus).table_s(jobs, cluster)
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """GPUs times duration at the GPU-proportional share."""
+        return self.duration_s * self.num_gpus
 
 
 def _no_configuration(jobs: IntArray, cluster: Cluster) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +36,11 @@ class Workload:
     job_id: Sequence[str]
     submit_s: FloatArray
     performance: Performance
-    num_gpus: IntArray = field(default=None)  # type: ignore[assignment]
-    num_cpus: FloatArray = field(default=None)  # type: ignore[assignment]
-    memory_gb: FloatArray = field(default=None)  # type: ignore[assignment]
-    due_s: FloatArray = field(default=None)  # type: ignore[assignment]
-    weight_per_s: FloatArray = field(default=None)  # type: ignore[assignment]
+    num_gpus: IntArray = None  # type: ignore[assignment]
+    num_cpus: FloatArray = None  # type: ignore[assignment]
+    memory_gb: FloatArray = None  # type: ignore[assignment]
+    due_s: FloatArray = None  # type: ignore[assignment]
+    weight_per_s: FloatArray = None  # type: ignore[assignment]
     model: Sequence[str] = ()
     notes: tuple[str, ...] = ()
 

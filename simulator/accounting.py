@@ -1,0 +1,188 @@
+"""What a simulation leaves behind: the tables, and the figures drawn from them.
+
+Costs: leasing is the price of every open node over its open time; energy the power of every open
+node over time; tardiness the weight of every job times the seconds that it ends after its due
+date. All in the cluster's currency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.catalog import Cluster, FloatArray, IntArray
+from simulator.processes.node import Node
+from simulator.processes.world import DecisionRecord, ShareRecord
+from simulator.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION = "0.1.0"
+"""Version of the simulator, recorded with every result."""
+
+
+@dataclass(frozen=True)
+class NodeMeters:
+    """Sums over all nodes: costs in the currency, energy in kWh, uses in seconds."""
+
+    leasing_cost: float
+    energy_cost: float
+    energy_kwh: float
+    gpu_seconds: float
+    open_gpu_seconds: float
+
+    @classmethod
+    def of(cls, nodes: Sequence[Node]) -> NodeMeters:
+        """Read the meters at the end of a simulation."""
+        return cls(
+            float(sum(n.leasing_cost for n in nodes)),
+            float(sum(n.energy_cost for n in nodes)),
+            float(sum(n.energy_kwh for n in nodes)),
+            float(sum(n.gpu_seconds for n in nodes)),
+            float(sum(n.open_gpu_seconds for n in nodes)),
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """One simulation: what happened to every job, every decision, and what it cost.
+
+    Attributes
+    ----------
+    workload, cluster : what was simulated.
+    policy, seed : by which policy, on which random numbers.
+    first_start_s, completion_s, gpu_seconds : ``(J,)`` s, s, GPU-seconds held.
+    preemptions : ``(J,)`` how often a running job was sent back to wait.
+    reconfigurations : ``(J,)`` how often its placement was changed while it ran.
+    meters : costs and use of the nodes.
+    decisions : one record a decision, in order.
+    schedule : one record a share and stretch of time, or None if not recorded.
+    server_wait_s, server_response_s : one value a request to the optimization server, s.
+    """
+
+    workload: Workload
+    cluster: Cluster
+    policy: str
+    seed: int
+    first_start_s: FloatArray
+    completion_s: FloatArray
+    gpu_seconds: FloatArray
+    preemptions: IntArray
+    reconfigurations: IntArray
+    meters: NodeMeters
+    decisions: Sequence[DecisionRecord]
+    schedule: Sequence[ShareRecord] | None
+    server_wait_s: FloatArray
+    server_response_s: FloatArray
+
+    @cached_property
+    def wait_s(self) -> FloatArray:
+        """``(J,)`` from submission to first start."""
+        return self.first_start_s - self.workload.submit_s
+
+    @cached_property
+    def jct_s(self) -> FloatArray:
+        """``(J,)`` job completion time: from submission to completion."""
+        return self.completion_s - self.workload.submit_s
+
+    @cached_property
+    def tardiness_s(self) -> FloatArray:
+        """``(J,)`` seconds after the due date, 0 for a job in time."""
+        return np.maximum(0.0, self.completion_s - self.workload.due_s)
+
+    @property
+    def tardiness_cost(self) -> float:
+        """Weighted tardiness of all jobs."""
+        return float(self.tardiness_s @ self.workload.weight_per_s)
+
+    @property
+    def total_cost(self) -> float:
+        """Leasing, energy and tardiness."""
+        return self.meters.leasing_cost + self.meters.energy_cost + self.tardiness_cost
+
+    @property
+    def makespan_s(self) -> float:
+        """From the first submission to the last completion."""
+        return float(self.completion_s.max() - self.workload.submit_s[0])
+
+    def summary(self) -> dict[str, float | int | str | None]:
+        """The scalars of ``summary.json``; times in s, costs in the currency.
+
+        ``gpu_utilisation`` is GPU-seconds in use over GPU-seconds of open nodes (all nodes, where
+        their types are fixed); None on a rental pool. ``mean_decision_cpu_s`` is measured, so it
+        alone differs from run to run.
+        """
+        cpu_s = [d.cpu_s for d in self.decisions]
+        open_gpu_s = self.meters.open_gpu_seconds
+        return {
+            "jobs": len(self.workload),
+            "mean_wait_s": float(self.wait_s.mean()),
+            "mean_jct_s": float(self.jct_s.mean()),
+            "p99_jct_s": float(np.quantile(self.jct_s, 0.99)),
+            "makespan_s": self.makespan_s,
+            "leasing_cost": self.meters.leasing_cost,
+            "energy_cost": self.meters.energy_cost,
+            "tardiness_cost": self.tardiness_cost,
+            "total_cost": self.total_cost,
+            "decisions": len(self.decisions),
+            "mean_decision_cpu_s": float(np.mean(cpu_s)) if cpu_s else 0.0,
+            "gpu_utilisation": (
+                self.meters.gpu_seconds / open_gpu_s if 0 < open_gpu_s < np.inf else None
+            ),
+            "policy": self.policy,
+            "seed": self.seed,
+            "version": VERSION,
+            "currency": self.cluster.currency,
+            "energy_kwh": self.meters.energy_kwh,
+            "carbon_kg": self.meters.energy_kwh * self.cluster.carbon_g_per_kwh / 1000,
+            "late_jobs": int((self.tardiness_s > 0).sum()),
+            "preemptions": int(self.preemptions.sum()),
+            "reconfigurations": int(self.reconfigurations.sum()),
+        }
+
+    def jobs_table(self) -> pd.DataFrame:
+        """One row a job: the columns of ``jobs.csv``."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "job_id": self.workload.job_id,
+                "arrival_s": self.workload.submit_s,
+                "first_start_s": self.first_start_s,
+                "completion_s": self.completion_s,
+                "gpu_seconds": self.gpu_seconds,
+                "preemptions": self.preemptions,
+                "tardiness_s": self.tardiness_s,
+            }
+        )
+
+    def decisions_table(self) -> pd.DataFrame:
+        """One row a decision: time, controller, active jobs, CPU seconds, and its facts."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "time_s": d.time_s,
+                    "controller": d.controller,
+                    "active": d.active,
+                    "cpu_s": d.cpu_s,
+                    **d.info,
+                }
+                for d in self.decisions
+            ]
+        )
+
+    def schedule_table(self) -> pd.DataFrame:
+        """One row a share and stretch of time, as for a Gantt chart."""
+        import pandas as pd
+
+        table = pd.DataFrame(self.schedule or [], columns=ShareRecord._fields)
+        table["node_type"] = [self.cluster.node_types[v].name for v in table["node_type"]]
+        table.insert(0, "job_id", [self.workload.job_id[j] for j in table.pop("job")])
+        return table

@@ -1,0 +1,296 @@
+"""A local controller: its queue, its nodes, and when it asks its policy what to do."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from simpy import Event
+
+from simulator.catalog import FloatArray
+from simulator.contract import Decision, Placement, View, by_job, check_decision
+from simulator.errors import InfeasibleDecision
+from simulator.processes.clock import Order
+from simulator.processes.world import DecisionRecord, ShareRecord, World
+
+if TYPE_CHECKING:
+    from simulator.processes.server import OptimizationServer
+
+IDLE_TICKS = 10_000
+"""Periodic decisions in a row that leave every job waiting with nothing to wait for."""
+
+
+class Plan(NamedTuple):
+    """A decision, and the state that it was made for."""
+
+    shares_of: dict[int, tuple[Placement, ...]]
+    keep_running: bool
+    number: int
+    cpu_s: float
+
+
+class Controller:
+    """One queue of jobs and one partition of nodes.
+
+    Parameters
+    ----------
+    world : the shared state.
+    index : which controller this is.
+    decide : the policy.
+    rng : the policy's stream.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        index: int,
+        decide: Callable[[View], Decision],
+        rng: np.random.Generator,
+    ) -> None:
+        self.index = index
+        self.active: dict[int, None] = {}
+        self.waiting: dict[int, None] = {}
+        self.running: dict[int, tuple[Placement, ...]] = {}
+        self.server: OptimizationServer | None = None
+        self.world = world
+        self._clock = world.clock
+        self._decide = decide
+        self._rng = rng
+        self._nodes = world.cluster.nodes_of(index)
+        self._free = np.array([node.free_gpus for node in world.nodes])
+        self._free_view = self._free.view()
+        self._free_view.flags.writeable = False
+        self._free_total = float(self._free[self._nodes].sum())
+        self._asked = False
+        self._ticking = False
+        self._changed = False
+        self._planned = 0
+        self._applied = 0
+        self._idle_ticks = 0
+
+    # -- what happens to it ------------------------------------------------------------------
+
+    def submit(self, job: int) -> None:
+        """A job joins the queue."""
+        self.active[job] = None
+        self.waiting[job] = None
+        self._changed = True
+        if self.world.points.on_arrival:
+            self.request()
+        if not self._ticking and self.world.points.period_s is not None:
+            self._arm_tick()
+
+    def finish(self, job: int) -> None:
+        """A job of this controller has done its work."""
+        self._release(job)
+        world = self.world
+        world.log.remaining[job] = 0.0
+        world.completion_s[job] = self._clock._now
+        del self.active[job]
+        self._changed = True
+        if world.points.on_completion and (self.active or world.arriving):
+            self.request()
+
+    def _arm_tick(self) -> None:
+        period = self.world.points.period_s
+        assert period is not None
+        self._ticking = True
+        now = self._clock._now
+        tick = math.ceil(now / period) * period
+        self._clock.call_at(tick if tick >= now else tick + period, Order.TICK, self._tick)
+
+    def _tick(self, event: Event) -> None:
+        """A periodic decision point."""
+        period = self.world.points.period_s
+        assert period is not None
+        if not self.active:
+            self._ticking = False
+            return
+        self._guard_against_idling()
+        self.request()
+        next_tick = (round(self._clock._now / period) + 1) * period
+        self._clock.call_at(next_tick, Order.TICK, self._tick)
+
+    def _guard_against_idling(self) -> None:
+        """A policy that never runs a job would tick for ever."""
+        stuck = not self.running and not self._changed and not self.world.arriving
+        self._idle_ticks = self._idle_ticks + 1 if stuck else 0
+        if self._idle_ticks > IDLE_TICKS:
+            raise InfeasibleDecision(
+                f"policy {self.world.policy_name} at {self._clock.now:.6g} s: left "
+                f"{len(self.active)} jobs waiting on idle nodes for {IDLE_TICKS} periods"
+            )
+
+    # -- decisions ---------------------------------------------------------------------------
+
+    def request(self) -> None:
+        """Ask for a decision: now, once for all that happens at this instant, or of the server."""
+        if self.server is not None:
+            self.server.request(self)
+        elif not self._asked:
+            self._asked = True
+            self._clock.call_at(self._clock._now, Order.DECISION, self._decide_now)
+
+    def _decide_now(self, event: Event) -> None:
+        self._asked = False
+        plan = self._ask()
+        self._apply(plan.shares_of, plan.keep_running)
+
+    def plan(self) -> Plan:
+        """Decide on the state of now, to be carried out later."""
+        plan = self._ask()
+        if not plan.keep_running:
+            return plan
+        return plan._replace(shares_of={**self.running, **plan.shares_of}, keep_running=False)
+
+    def carry_out(self, plan: Plan) -> None:
+        """Apply a plan of before to what still exists; a newer one that was applied wins."""
+        if plan.number < self._applied:
+            return
+        self._applied = plan.number
+        active = self.active
+        self._apply({j: shares for j, shares in plan.shares_of.items() if j in active}, False)
+
+    def _ask(self) -> Plan:
+        """Call the policy, check its answer, record it."""
+        world = self.world
+        view = self._view()
+        self._changed = False
+        begin = time.process_time()
+        decision = self._decide(view)
+        cpu_s = time.process_time() - begin
+        shares_of = by_job(decision)
+        if world.check:
+            check_decision(shares_of, decision.keep_running, view, world.policy_name)
+        world.decisions.append(
+            DecisionRecord(self._clock._now, self.index, len(self.active), cpu_s, decision.info)
+        )
+        self._planned += 1
+        return Plan(shares_of, decision.keep_running, self._planned, cpu_s)
+
+    def _view(self) -> View:
+        world = self.world
+        return View(
+            now_s=self._clock._now,
+            controller=self.index,
+            cluster=world.cluster,
+            workload=world.workload,
+            nodes=self._nodes,
+            active=self.active,
+            running=self.running,
+            waiting=self.waiting,
+            shares=world.shares,
+            free_gpus=self._free_view,
+            free_gpus_total=self._free_total,
+            changed=self._changed,
+            log=world.log,
+            rng=self._rng,
+        )
+
+    def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
+        """Stop what changes, then start it anew; what stays the same is not touched."""
+        running = self.running
+        moved = [j for j, shares in shares_of.items() if running.get(j, shares) != shares]
+        for job in moved:
+            self._release(job)
+            self.world.reconfigurations[job] += 1
+        if not keep_running:
+            for job in [j for j in running if j not in shares_of]:
+                self._release(job)
+                self.world.preemptions[job] += 1
+                self.waiting[job] = None
+        for job, shares in shares_of.items():
+            if job not in running:
+                self._start(job, shares)
+
+    # -- jobs on nodes -----------------------------------------------------------------------
+
+    def _start(self, job: int, shares: tuple[Placement, ...]) -> None:
+        """Put a job on its nodes."""
+        world = self.world
+        log = world.log
+        now = self._clock._now
+        gpus = cpus = memory_gb = 0.0
+        for placement in shares:
+            node = world.nodes[placement.node]
+            node.add(placement)
+            gpus += placement.gpus
+            cpus += placement.cpus
+            memory_gb += placement.memory_gb
+            self._free[placement.node] = node.free_gpus
+        if not world.cluster.is_configurable:
+            self._free_total -= gpus
+        time_s = self._time_s(job, shares, gpus, cpus, memory_gb)
+        started = log.first_start_s[job]
+        if started != started:  # NaN: its first start
+            log.first_start_s[job] = now
+            begin = now
+        else:
+            begin = now + world.reconfiguration_s
+        log.rate[job] = 1.0 / time_s
+        log.since_s[job] = begin
+        log.gpus[job] = gpus
+        log.held_since_s[job] = now
+        world.share_start_s[job] = now
+        self.running[job] = shares
+        self.waiting.pop(job, None)
+        end_s = begin + log.remaining[job] * time_s
+        if world.points.finish_at_tick:
+            period = world.points.period_s
+            assert period is not None
+            end_s = math.ceil(end_s / period - 1e-9) * period
+        world.nodes[shares[0].node].lead(job, end_s)
+
+    def _time_s(
+        self, job: int, shares: tuple[Placement, ...], gpus: float, cpus: float, memory_gb: float
+    ) -> float:
+        """Seconds of the whole job; over nodes of several types, as on the slowest."""
+        world = self.world
+        fixed = world.cluster.node_type_of
+        slowest = 0.0
+        for v in {p.node_type if fixed is None else fixed[p.node] for p in shares}:
+            time_s = world.workload.performance.time_s(job, v, gpus, cpus, memory_gb)
+            if not 0 < time_s < math.inf:
+                raise InfeasibleDecision(
+                    f"policy {world.policy_name} at {self._clock.now:.6g} s: job "
+                    f"{world.workload.job_id[job]} cannot run on {gpus:g} GPUs of "
+                    f"{world.cluster.node_types[v].name}"
+                )
+            slowest = max(slowest, time_s)
+        return slowest
+
+    def _release(self, job: int) -> None:
+        """Take a job off its nodes, its progress kept."""
+        world = self.world
+        log = world.log
+        now = self._clock._now
+        log.remaining[job] = log.remaining_at(job, now)
+        log.attained_gpu_s[job] = log.attained_at(job, now)
+        log.held_since_s[job] = now
+        log.since_s[job] = now
+        log.rate[job] = 0.0
+        shares = self.running.pop(job)
+        for placement in shares:
+            node = world.nodes[placement.node]
+            node.remove(job)
+            self._free[placement.node] = node.free_gpus
+        if not world.cluster.is_configurable:
+            self._free_total += log.gpus[job]
+        log.gpus[job] = 0.0
+        if world.schedule is not None:
+            start = world.share_start_s[job]
+            if now > start:
+                fixed = world.cluster.node_type_of
+                for p in shares:
+                    v = p.node_type if fixed is None else fixed[p.node]
+                    world.schedule.append(
+                        ShareRecord(job, p.node, v, p.gpus, p.cpus, p.memory_gb, start, now)
+                    )
+
+    def work_left_gpu_s(self, work_gpu_s: FloatArray) -> float:
+        """Remaining work of the active jobs, given that of each whole job."""
+        left, now = self.world.log.remaining_at, self._clock._now
+        return sum(left(job, now) * float(work_gpu_s[job]) for job in self.active)

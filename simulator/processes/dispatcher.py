@@ -1,0 +1,77 @@
+"""Which controller's queue an arriving job joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from simulator.errors import InputError
+from simulator.processes.controller import Controller
+
+Dispatch = Callable[[int], Controller]
+"""Takes a job, answers with its controller."""
+
+
+def round_robin(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """One after the other (the hierarchical paper, Section III)."""
+    count = len(controllers)
+    turn = -1
+
+    def dispatch(job: int) -> Controller:
+        nonlocal turn
+        turn = (turn + 1) % count
+        return controllers[turn]
+
+    return dispatch
+
+
+def join_shortest_queue(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Fewest active jobs; the first of equals."""
+    return lambda job: min(controllers, key=_num_active)
+
+
+def least_work_left(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Least remaining work, in GPU-seconds at each job's most frugal configuration."""
+    world = controllers[0].world
+    work_gpu_s = world.workload.performance.work_gpu_s(world.cluster)
+    return lambda job: min(controllers, key=lambda c: c.work_left_gpu_s(work_gpu_s))
+
+
+def power_of_two(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """The shorter of two queues drawn at random (Mitzenmacher 2001)."""
+
+    def dispatch(job: int) -> Controller:
+        if len(controllers) == 1:
+            return controllers[0]
+        pair = rng.choice(len(controllers), size=2, replace=False)
+        return min((controllers[int(k)] for k in pair), key=_num_active)
+
+    return dispatch
+
+
+def random(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Any, with equal probability."""
+    return lambda job: controllers[int(rng.integers(len(controllers)))]
+
+
+def _num_active(controller: Controller) -> int:
+    return len(controller.active)
+
+
+DISPATCHERS: dict[str, Callable[[Sequence[Controller], np.random.Generator], Dispatch]] = {
+    "round-robin": round_robin,
+    "join-shortest-queue": join_shortest_queue,
+    "least-work-left": least_work_left,
+    "power-of-two": power_of_two,
+    "random": random,
+}
+
+
+def make_dispatcher(
+    name: str, controllers: Sequence[Controller], rng: np.random.Generator
+) -> Dispatch:
+    """The dispatcher of that name; `InputError` where there is none."""
+    if name not in DISPATCHERS:
+        raise InputError(f"unknown dispatcher {name!r}, expected one of {', '.join(DISPATCHERS)}")
+    return DISPATCHERS[name](controllers, rng)

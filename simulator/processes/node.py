@@ -1,0 +1,157 @@
+"""One node: what runs on it, when the next job ends, and the meter of its use and cost."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+
+from simpy import Event
+
+from simulator.catalog import SECONDS_PER_HOUR, Cluster, Rates
+from simulator.contract import Placement
+from simulator.processes.clock import Clock, Order
+
+
+class Node:
+    """A machine that jobs run on.
+
+    It keeps one pending timer, for the earliest end among the jobs that it leads (a job over
+    several nodes is led by its first). A timer that was overtaken finds nothing to do and arms
+    the next.
+
+    Parameters
+    ----------
+    clock, cluster, index : where it lives and which node it is.
+    begin_s : from when a node of fixed type is open.
+    finished : called with the job when its work is done.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_cluster",
+        "_ends",
+        "_finished",
+        "_led",
+        "_rates",
+        "_settled_s",
+        "_timer_s",
+        "_type",
+        "energy_cost",
+        "energy_kwh",
+        "gpu_seconds",
+        "gpus_used",
+        "index",
+        "leasing_cost",
+        "open_gpu_seconds",
+        "open_seconds",
+        "shares",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        clock: Clock,
+        cluster: Cluster,
+        index: int,
+        begin_s: float,
+        finished: Callable[[int], None],
+    ) -> None:
+        self.index = index
+        self.shares: dict[int, Placement] = {}
+        self.gpus_used = 0.0
+        self.leasing_cost = 0.0
+        self.energy_cost = 0.0
+        self.energy_kwh = 0.0
+        self.gpu_seconds = 0.0
+        self.open_seconds = 0.0
+        self.open_gpu_seconds = 0.0
+        self._clock = clock
+        self._cluster = cluster
+        self._finished = finished
+        self._led: dict[int, float] = {}
+        self._ends: list[tuple[float, int]] = []
+        self._timer_s = math.inf
+        self._settled_s = begin_s
+        fixed = cluster.node_type_of
+        self._type: int | None = None if fixed is None else fixed[index]
+        self._rates: Rates | None = None if self._type is None else cluster.rates(self._type, 0)
+
+    @property
+    def free_gpus(self) -> float:
+        """GPUs not in use; 0 on a closed VM."""
+        if self._type is None:
+            return 0.0
+        return self._cluster.node_types[self._type].gpus - self.gpus_used
+
+    def add(self, placement: Placement) -> None:
+        """Start a share; a closed VM opens as the placement's type."""
+        self.settle()
+        if self._type is None:
+            self._type = placement.node_type
+        self.shares[placement.job] = placement
+        self.gpus_used += placement.gpus
+        self._rates = self._cluster.rates(self._type, self.gpus_used)
+
+    def remove(self, job: int) -> None:
+        """End a share; a VM without any closes."""
+        self.settle()
+        self.gpus_used -= self.shares.pop(job).gpus
+        self._led.pop(job, None)
+        if not self.shares:
+            self.gpus_used = 0.0
+            if self._cluster.node_type_of is None:
+                self._type = None
+                self._rates = None
+                return
+        assert self._type is not None
+        self._rates = self._cluster.rates(self._type, self.gpus_used)
+
+    def lead(self, job: int, end_s: float) -> None:
+        """Report this job as finished at ``end_s``, unless it is removed before."""
+        self._led[job] = end_s
+        if len(self._ends) > 2 * len(self._led) + 8:
+            self._ends = [(t, j) for j, t in self._led.items()]
+            heapq.heapify(self._ends)
+        else:
+            heapq.heappush(self._ends, (end_s, job))
+        if end_s < self._timer_s:
+            self._arm(end_s)
+
+    def _arm(self, end_s: float) -> None:
+        self._timer_s = end_s
+        self._clock.call_at(end_s, Order.COMPLETION, self._on_timer)
+
+    def _on_timer(self, event: Event) -> None:
+        now = self._clock._now
+        if now < self._timer_s:
+            return
+        self._timer_s = math.inf
+        ends = self._ends
+        while ends and ends[0][0] <= now:
+            end_s, job = heapq.heappop(ends)
+            if self._led.get(job) == end_s:
+                self._finished(job)
+        while ends and self._led.get(ends[0][1]) != ends[0][0]:
+            heapq.heappop(ends)
+        if ends and ends[0][0] < self._timer_s:
+            self._arm(ends[0][0])
+
+    def settle(self, until_s: float | None = None) -> None:
+        """Bring the meters up to now, or to ``until_s``.
+
+        The clock may run past the last completion (timers that were overtaken), hence the option.
+        """
+        now = self._clock._now if until_s is None else until_s
+        elapsed = now - self._settled_s
+        if elapsed <= 0:
+            return
+        self._settled_s = now
+        if self._type is None or self._rates is None:
+            return
+        hours = elapsed / SECONDS_PER_HOUR
+        self.leasing_cost += self._rates.leasing_per_hour * hours
+        self.energy_cost += self._rates.energy_per_hour * hours
+        self.energy_kwh += self._rates.power_kw * hours
+        self.gpu_seconds += self.gpus_used * elapsed
+        self.open_seconds += elapsed
+        self.open_gpu_seconds += self._cluster.node_types[self._type].gpus * elapsed

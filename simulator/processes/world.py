@@ -1,0 +1,86 @@
+"""What all processes of one simulation share, and the records that they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.catalog import Cluster
+from simulator.contract import JobLog, Placement
+from simulator.processes.clock import Clock
+from simulator.processes.node import Node
+from simulator.workload import Workload
+
+if TYPE_CHECKING:
+    from simulator.processes.controller import Controller
+
+
+@dataclass(frozen=True)
+class DecisionPoints:
+    """When a controller decides.
+
+    Attributes
+    ----------
+    on_arrival, on_completion : at each of these events.
+    period_s : and at every multiple of this, while there are jobs; None: not periodically.
+    finish_at_tick : a job that ends between two ticks is over at the next (rounds as in the
+        released Synergy simulator); needs ``period_s``.
+    """
+
+    on_arrival: bool = True
+    on_completion: bool = True
+    period_s: float | None = None
+    finish_at_tick: bool = False
+
+    @classmethod
+    def rounds(cls, round_s: float, finish_at_tick: bool = False) -> DecisionPoints:
+        """Only every ``round_s`` seconds."""
+        return cls(False, False, round_s, finish_at_tick)
+
+
+class DecisionRecord(NamedTuple):
+    """One decision, for the table of decisions."""
+
+    time_s: float
+    controller: int
+    active: int
+    cpu_s: float
+    info: Mapping[str, float | int | str | bool]
+
+
+class ShareRecord(NamedTuple):
+    """One share of a node for one job over one stretch of time."""
+
+    job: int
+    node: int
+    node_type: int
+    gpus: float
+    cpus: float
+    memory_gb: float
+    start_s: float
+    end_s: float
+
+
+@dataclass
+class World:
+    """What all controllers of a simulation share."""
+
+    clock: Clock
+    cluster: Cluster
+    workload: Workload
+    nodes: list[Node]
+    shares: list[dict[int, Placement]]
+    owner: dict[int, Controller]
+    log: JobLog
+    completion_s: list[float]
+    preemptions: list[int]
+    reconfigurations: list[int]
+    share_start_s: list[float]
+    decisions: list[DecisionRecord]
+    schedule: list[ShareRecord] | None
+    points: DecisionPoints
+    reconfiguration_s: float
+    check: bool
+    policy_name: str
+    arriving: int

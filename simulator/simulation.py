@@ -1,0 +1,191 @@
+"""Put the processes together and run them: workload + cluster + policy -> result."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from simulator.accounting import NodeMeters, Result
+from simulator.catalog import Cluster
+from simulator.contract import Decision, JobLog, PolicyLike, View
+from simulator.errors import InfeasibleDecision, InputError
+from simulator.processes.arrivals import arrivals
+from simulator.processes.clock import Clock
+from simulator.processes.controller import Controller
+from simulator.processes.dispatcher import Dispatch, make_dispatcher
+from simulator.processes.node import Node
+from simulator.processes.server import OptimizationServer, ServerSpec
+from simulator.processes.world import DecisionPoints, World
+from simulator.statistics import Streams
+from simulator.workload import Workload
+
+
+def simulate(
+    workload: Workload,
+    cluster: Cluster,
+    policy: PolicyLike,
+    *,
+    seed: int = 0,
+    decision_points: DecisionPoints | None = None,
+    dispatcher: str = "round-robin",
+    server: ServerSpec | None = None,
+    reconfiguration_s: float = 0.0,
+    check: bool = True,
+    record_schedule: bool = True,
+    policy_name: str | None = None,
+) -> Result:
+    """Simulate a workload on a cluster under a policy until every job has finished.
+
+    Parameters
+    ----------
+    workload, cluster : the jobs and the machines.
+    policy : object with ``decide(view) -> Decision``, or such a function. Each controller gets a
+        copy of its own, so the object given is not changed.
+    seed : of all random streams (policy, dispatcher, service times).
+    decision_points : when controllers decide; every arrival and completion unless told otherwise.
+    dispatcher : which queue an arriving job joins, a name of
+        `simulator.processes.dispatcher.DISPATCHERS`.
+    server : None: decisions take no time; else the optimization server that computes them.
+    reconfiguration_s : seconds without progress whenever a job that has run before is started
+        elsewhere, resized or resumed (snapshot and restart).
+    check : check that every decision can be carried out.
+    record_schedule : keep every share with its start and end (for Gantt charts).
+    policy_name : how the result calls the policy.
+
+    Raises
+    ------
+    InputError
+        The parameters do not fit together.
+    InfeasibleDecision
+        The policy oversubscribed a node, or left jobs waiting for ever.
+    """
+    points = decision_points or DecisionPoints()
+    _check_arguments(points, reconfiguration_s)
+    name = policy_name or _name_of(policy)
+    streams = Streams(seed)
+    world = _world(workload, cluster, points, reconfiguration_s, check, record_schedule, name)
+    controllers = [
+        Controller(world, k, _decider(policy), streams.generator("policy", k))
+        for k in range(cluster.num_controllers)
+    ]
+    optimization_server = None
+    if server is not None:
+        optimization_server = OptimizationServer(world.clock, server, streams.generator("service"))
+        for controller in controllers:
+            controller.server = optimization_server
+    _run(world, make_dispatcher(dispatcher, controllers, streams.generator("dispatcher")))
+    return _result(world, name, seed, optimization_server)
+
+
+def _check_arguments(points: DecisionPoints, reconfiguration_s: float) -> None:
+    period = points.period_s
+    if period is not None and not 0 < period < math.inf:
+        raise InputError(f"period is {period} s, expected a positive number of seconds")
+    if period is None and not (points.on_arrival and points.on_completion):
+        raise InputError(
+            "decisions neither at every event nor periodically: jobs would wait for ever"
+        )
+    if points.finish_at_tick and period is None:
+        raise InputError("jobs that finish at the end of a round need rounds")
+    if not 0 <= reconfiguration_s < math.inf:
+        raise InputError(f"reconfiguration takes {reconfiguration_s} s, expected a number >= 0")
+
+
+def _name_of(policy: PolicyLike) -> str:
+    name = getattr(policy, "name", None) or getattr(policy, "__name__", None)
+    return str(name or type(policy).__name__)
+
+
+def _decider(policy: PolicyLike) -> Callable[[View], Decision]:
+    """The function that decides, with state of its own."""
+    if callable(policy):
+        return policy
+    own = copy.deepcopy(policy)
+    return own.decide
+
+
+def _world(
+    workload: Workload,
+    cluster: Cluster,
+    points: DecisionPoints,
+    reconfiguration_s: float,
+    check: bool,
+    record_schedule: bool,
+    policy_name: str,
+) -> World:
+    count = len(workload)
+    clock = Clock()
+    owner: dict[int, Controller] = {}
+    nodes: list[Node] = []
+    world = World(
+        clock=clock,
+        cluster=cluster,
+        workload=workload,
+        nodes=nodes,
+        shares=[],
+        owner=owner,
+        log=JobLog.of_size(count),
+        completion_s=[math.nan] * count,
+        preemptions=[0] * count,
+        reconfigurations=[0] * count,
+        share_start_s=[0.0] * count,
+        decisions=[],
+        schedule=[] if record_schedule else None,
+        points=points,
+        reconfiguration_s=reconfiguration_s,
+        check=check,
+        policy_name=policy_name,
+        arriving=count,
+    )
+
+    def finished(job: int) -> None:
+        owner.pop(job).finish(job)
+
+    begin_s = float(workload.submit_s[0])
+    nodes.extend(Node(clock, cluster, n, begin_s, finished) for n in range(cluster.num_nodes))
+    world.shares.extend(node.shares for node in nodes)
+    return world
+
+
+def _run(world: World, dispatch: Dispatch) -> None:
+    """Let the jobs come and the clock run until nothing is left to happen."""
+
+    def submit(job: int) -> None:
+        world.arriving -= 1
+        controller = dispatch(job)
+        world.owner[job] = controller
+        controller.submit(job)
+
+    world.clock.process(arrivals(world.clock, world.workload, submit))
+    world.clock.run()
+    left = [j for j, t in enumerate(world.completion_s) if t != t]
+    if left:
+        raise InfeasibleDecision(
+            f"policy {world.policy_name} at {world.clock.now:.6g} s: {len(left)} jobs wait for "
+            f"ever, the first is {world.workload.job_id[left[0]]}"
+        )
+
+
+def _result(world: World, name: str, seed: int, server: OptimizationServer | None) -> Result:
+    end_s = max(world.completion_s)
+    for node in world.nodes:
+        node.settle(end_s)
+    return Result(
+        workload=world.workload,
+        cluster=world.cluster,
+        policy=name,
+        seed=seed,
+        first_start_s=np.array(world.log.first_start_s),
+        completion_s=np.array(world.completion_s),
+        gpu_seconds=np.array(world.log.attained_gpu_s),
+        preemptions=np.array(world.preemptions, dtype=np.int64),
+        reconfigurations=np.array(world.reconfigurations, dtype=np.int64),
+        meters=NodeMeters.of(world.nodes),
+        decisions=world.decisions,
+        schedule=world.schedule,
+        server_wait_s=np.array(server.wait_s if server else []),
+        server_response_s=np.array(server.response_s if server else []),
+    )
