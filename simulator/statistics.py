@@ -251,6 +251,7 @@ def mser5(values: npt.ArrayLike) -> int:
     sums = np.cumsum(centred[::-1])[::-1]
     squares = np.cumsum(centred[::-1] ** 2)[::-1]
     error = (squares - sums**2 / left) / left**2
+    error[error < 1e-14 * error.max()] = 0.0  # rounding, where nothing varies any more
     half = len(means) // 2
     cut = int(np.argmin(error[: half + 1]))
     if cut == half and half > 0:
@@ -303,14 +304,15 @@ def quantile(
 
     Parameters
     ----------
-    values : ``(n,)`` independent observations; for jobs of one run, which are not independent,
-        see `pooled_quantile`.
+    values : ``(n,)`` independent observations, some ten or more of them beyond the quantile (of
+        100 exponential ones the 95 % interval of the 0.9-quantile covers 93 %, of 200 94 %). For
+        jobs of one run, which are not independent, see `pooled_quantile`.
     """
     x = _observations(values)
     _check_quantile(q)
 
     def statistic(rows: FloatArray, axis: int = -1) -> FloatArray:
-        return np.asarray(np.quantile(rows, q, axis=axis))
+        return np.asarray(np.quantile(rows, q, axis=axis, method="median_unbiased"))
 
     return _percentile_bootstrap(x, statistic, rng, level, vectorized=True)
 
