@@ -79,14 +79,13 @@ def choose_configuration(
     cost[~np.isfinite(times)] = np.inf
     cost, time = cost.reshape(n, -1), times.reshape(n, -1)
     due = np.reshape(np.asarray(due_in_s, dtype=np.float64), (-1, 1))
-    meets = (time <= due + DUE_TOLERANCE_S) & np.isfinite(cost)
+    meets: npt.NDArray[np.bool_] = np.less_equal(time, due + DUE_TOLERANCE_S) & np.isfinite(cost)
     finite = np.where(np.isfinite(cost), time, np.inf)
-    some = meets.any(axis=1)
+    some = np.logical_or.reduce(meets, axis=1)
     first = np.where(some[:, None], np.where(meets, cost, np.inf), finite)
     second = np.where(some[:, None], finite, cost)
     # The best by the first criterion, and among those the best by the second.
-    ties = np.equal(first, first.min(axis=1, keepdims=True))
-    best = np.where(ties, second, np.inf).argmin(axis=1)
+    best = np.where(first == first.min(axis=1)[:, None], second, np.inf).argmin(axis=1)
     runs = np.isfinite(first[np.arange(n), best])
     v = np.where(runs, best // width, NONE)
     g = np.where(runs, best % width, 0)
