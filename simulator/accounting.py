@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.processes.node import Node
-from simulator.processes.world import DecisionRecord, ShareRecord
+from simulator.processes.world import DecisionLog, ShareRecord
 from simulator.workload import Workload
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Result:
     preemptions : ``(J,)`` how often a running job was sent back to wait.
     reconfigurations : ``(J,)`` how often its placement was changed while it ran.
     meters : costs and use of the nodes.
-    decisions : one record a decision, in order.
+    decisions : one row a decision, in order.
     schedule : one record a share and stretch of time, or None if not recorded.
     server_wait_s, server_response_s : one value a request to the optimization server, s.
     """
@@ -75,7 +75,7 @@ class Result:
     preemptions: IntArray
     reconfigurations: IntArray
     meters: NodeMeters
-    decisions: Sequence[DecisionRecord]
+    decisions: DecisionLog
     schedule: Sequence[ShareRecord] | None
     server_wait_s: FloatArray
     server_response_s: FloatArray
@@ -117,7 +117,7 @@ class Result:
         their types are fixed); None on a rental pool. ``mean_decision_cpu_s`` is measured, so it
         alone differs from run to run.
         """
-        cpu_s = [d.cpu_s for d in self.decisions]
+        cpu_s = self.decisions.cpu_s
         open_gpu_s = self.meters.open_gpu_seconds
         return {
             "jobs": len(self.workload),
@@ -165,18 +165,16 @@ class Result:
         """One row a decision: time, controller, active jobs, CPU seconds, and its facts."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "time_s": d.time_s,
-                    "controller": d.controller,
-                    "active": d.active,
-                    "cpu_s": d.cpu_s,
-                    **d.info,
-                }
-                for d in self.decisions
-            ]
+        log = self.decisions
+        table = pd.DataFrame(
+            {
+                "time_s": np.array(log.time_s),
+                "controller": np.array(log.controller),
+                "active": np.array(log.active),
+                "cpu_s": np.array(log.cpu_s),
+            }
         )
+        return table.join(pd.DataFrame.from_dict(dict(log.info), orient="index"))
 
     def schedule_table(self) -> pd.DataFrame:
         """One row a share and stretch of time, as for a Gantt chart."""

@@ -238,16 +238,6 @@ class Policy(Protocol):
 PolicyLike = Policy | Callable[[View], Decision]
 
 
-@dataclass
-class _Use:
-    """What a decision takes of one node."""
-
-    node_type: int
-    gpus: float = 0.0
-    cpus: float = 0.0
-    memory_gb: float = 0.0
-
-
 def by_job(decision: Decision) -> dict[int, tuple[Placement, ...]]:
     """The placements of a decision, by job, in the order in which jobs are first named."""
     shares: dict[int, tuple[Placement, ...]] = {}
@@ -281,59 +271,61 @@ def check_decision(
         for placement in shares:
             _add(uses, placement, view.cluster, where)
     if keep_running:
-        _add_running(uses, shares_of, view, where)
-    controllers = view.cluster.num_controllers
+        for node in tuple(uses):
+            for job, placement in view.shares[node].items():
+                if job not in shares_of:
+                    _add(uses, placement, view.cluster, where)
     for node, use in uses.items():
-        if node % controllers != view.controller:
-            raise where.error(f"uses node {node}, which is not of controller {view.controller}")
-        spec = view.cluster.node_types[use.node_type]
-        if use.gpus > spec.gpus * (1 + SLACK):
-            raise where.over(node, "GPUs", use.gpus, spec.gpus)
-        if use.cpus > spec.cpus * (1 + SLACK):
-            raise where.over(node, "CPUs", use.cpus, spec.cpus)
-        if use.memory_gb > spec.memory_gb * (1 + SLACK):
-            raise where.over(node, "GB of memory", use.memory_gb, spec.memory_gb)
+        _check_node(node, use, where)
+
+
+_Use = list[float]
+"""What a decision takes of one node: its type, GPUs, CPUs, GB of memory."""
 
 
 def _add(uses: dict[int, _Use], placement: Placement, cluster: Cluster, where: _Where) -> None:
     """Add one share to what its node gives."""
-    _, node, gpus, node_type, cpus, memory_gb = placement
+    job, node, gpus, v, cpus, memory_gb = placement
     if not 0 <= node < cluster.num_nodes:
         raise where.error(f"uses node {node}, which does not exist")
-    if cluster.node_type_of is not None:
-        fixed = cluster.node_type_of[node]
-        if node_type not in (FIXED, fixed):
+    fixed = cluster.node_type_of
+    if fixed is not None:
+        if v != FIXED and v != fixed[node]:
             raise where.error(f"configures node {node}, whose type is fixed")
-        node_type = fixed
-    elif not 0 <= node_type < len(cluster.node_types):
-        raise where.error(f"configures node {node} as type {node_type}, which does not exist")
+        v = fixed[node]
+    elif not 0 <= v < len(cluster.node_types):
+        raise where.error(f"configures node {node} as type {v}, which does not exist")
     if not (gpus > 0 and cpus >= 0 and memory_gb >= 0):
         raise where.error(
-            f"gives job {placement.job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
+            f"gives job {job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
         )
-    if gpus != int(gpus) and math.isfinite(cluster.node_types[node_type].gpus):
-        raise where.error(
-            f"gives job {placement.job} {gpus} GPUs of node {node}, not a whole number"
-        )
+    if gpus != int(gpus) and cluster.node_types[v].gpus < math.inf:
+        raise where.error(f"gives job {job} {gpus} GPUs of node {node}, not a whole number")
     use = uses.get(node)
     if use is None:
-        use = uses[node] = _Use(node_type)
-    elif use.node_type != node_type:
-        names = [cluster.node_types[v].name for v in (use.node_type, node_type)]
+        uses[node] = [v, gpus, cpus, memory_gb]
+        return
+    if use[0] != v:
+        names = [cluster.node_types[int(w)].name for w in (use[0], v)]
         raise where.error(f"configures node {node} as {names[0]} and as {names[1]}")
-    use.gpus += gpus
-    use.cpus += cpus
-    use.memory_gb += memory_gb
+    use[1] += gpus
+    use[2] += cpus
+    use[3] += memory_gb
 
 
-def _add_running(
-    uses: dict[int, _Use], named: Mapping[int, object], view: View, where: _Where
-) -> None:
-    """Add what goes on as it is on the nodes that the decision touches."""
-    for node in tuple(uses):
-        for job, placement in view.shares[node].items():
-            if job not in named:
-                _add(uses, placement, view.cluster, where)
+def _check_node(node: int, use: _Use, where: _Where) -> None:
+    """A node is this controller's, and not over its capacities."""
+    view = where.view
+    if node % view.cluster.num_controllers != view.controller:
+        raise where.error(f"uses node {node}, which is not of controller {view.controller}")
+    v, gpus, cpus, memory_gb = use
+    spec = view.cluster.node_types[int(v)]
+    if gpus > spec.gpus * (1 + SLACK):
+        raise where.over(node, "GPUs", gpus, spec.gpus)
+    if cpus > spec.cpus * (1 + SLACK):
+        raise where.over(node, "CPUs", cpus, spec.cpus)
+    if memory_gb > spec.memory_gb * (1 + SLACK):
+        raise where.over(node, "GB of memory", memory_gb, spec.memory_gb)
 
 
 class _Where(NamedTuple):

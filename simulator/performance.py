@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from simulator.catalog import Cluster, FloatArray, IntArray
+from simulator.errors import InputError
 
 
 @runtime_checkable
@@ -149,14 +150,67 @@ class SensitivityMatrix:
     cpus : ``(C,)`` CPUs per GPU, ascending.
     memory_gb : ``(M,)`` GB per GPU, ascending.
     relative : ``(C, M)`` throughput over the throughput at the proportional share.
+
+    Raises
+    ------
+    InputError
+        Grids that do not ascend, another shape, negative or infinite throughput, or one that
+        falls where a job gets more: policies rely on more never being worse.
     """
 
     cpus: FloatArray
     memory_gb: FloatArray
     relative: FloatArray
+    _known: dict[tuple[float, float], float] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        for name, grid in (("cpus", self.cpus), ("memory_gb", self.memory_gb)):
+            if grid.ndim != 1 or not len(grid) or not (np.diff(grid, prepend=0.0) > 0).all():
+                raise InputError(
+                    f"sensitivity matrix: {name} is {grid.tolist()}, expected ascending numbers > 0"
+                )
+        w, shape = self.relative, (len(self.cpus), len(self.memory_gb))
+        if w.shape != shape:
+            raise InputError(f"sensitivity matrix: shape is {w.shape}, expected {shape}")
+        if not (np.isfinite(w) & (w >= 0)).all():
+            raise InputError("sensitivity matrix: throughput is negative or no number, expected >= 0")
+        for axis, resource in enumerate(("CPUs", "memory")):
+            falls = np.argwhere(np.diff(w, axis=axis) < 0)
+            if len(falls):
+                i, k = falls[0].tolist()
+                raise InputError(
+                    f"sensitivity matrix: throughput falls with more {resource} after "
+                    f"{self.cpus[i]:g} CPUs and {self.memory_gb[k]:g} GB per GPU, expected it to "
+                    "rise or stay"
+                )
 
     def __call__(self, cpus_per_gpu: float, memory_gb_per_gpu: float) -> float:
         """Relative throughput at a share."""
+        share = (cpus_per_gpu, memory_gb_per_gpu)
+        rate = self._known.get(share)
+        if rate is None:
+            rate = self._known[share] = self._interpolate(cpus_per_gpu, memory_gb_per_gpu)
+        return rate
+
+    def relative_to(self, cpus_per_gpu: float, memory_gb_per_gpu: float) -> SensitivityMatrix:
+        """The same sensitivity with 1 at another share: that of a server of another make.
+
+        Raises
+        ------
+        InputError
+            Throughput is 0 there, so nothing can be relative to it.
+        """
+        base = self(cpus_per_gpu, memory_gb_per_gpu)
+        if base <= 0:
+            raise InputError(
+                f"sensitivity matrix: no throughput at the proportional share of {cpus_per_gpu:g} "
+                f"CPUs and {memory_gb_per_gpu:g} GB per GPU, expected > 0"
+            )
+        return SensitivityMatrix(self.cpus, self.memory_gb, self.relative / base)
+
+    def _interpolate(self, cpus_per_gpu: float, memory_gb_per_gpu: float) -> float:
         i, u = _locate(self.cpus, cpus_per_gpu)
         k, v = _locate(self.memory_gb, memory_gb_per_gpu)
         w = self.relative
@@ -175,20 +229,34 @@ class Sensitivity:
     ----------
     duration_s : ``(J,)`` seconds at the GPU-proportional share.
     num_gpus : ``(J,)`` GPUs that the job needs.
-    matrix_of : ``(J,)`` index of the job's matrix.
-    matrices : one `SensitivityMatrix` a model.
+    matrix_of : ``(J,)`` index of the job's matrix, or ``(J, V)`` one a node type.
+    matrices : `SensitivityMatrix` of each model (and node type).
+    network_penalty : how many times longer a job takes over several nodes than on one; >= 1.
     """
 
     duration_s: FloatArray
     num_gpus: IntArray
     matrix_of: IntArray
     matrices: Sequence[SensitivityMatrix]
+    network_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.network_penalty < math.inf:
+            raise InputError(f"network penalty is {self.network_penalty}, expected a number >= 1")
+
+    def matrix(self, job: int, node_type: int = 0) -> SensitivityMatrix:
+        """The matrix of a job on a node type."""
+        of = self.matrix_of
+        return self.matrices[of[job] if of.ndim == 1 else of[job, node_type]]
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
-        """Seconds with ``cpus`` and ``memory_gb`` in all; infinite with too few GPUs or none."""
-        if gpus != self.num_gpus[job]:
+        """Seconds with ``cpus`` and ``memory_gb`` in all; infinite with too few GPUs or none.
+
+        ``gpus`` may be a sum of fractions that adds up to the demand.
+        """
+        if abs(gpus - self.num_gpus[job]) > 1e-6:
             return math.inf
-        rate = self.matrices[self.matrix_of[job]](cpus / gpus, memory_gb / gpus)
+        rate = self.matrix(job, node_type)(cpus / gpus, memory_gb / gpus)
         return float(self.duration_s[job] / rate) if rate > 0 else math.inf
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
@@ -196,7 +264,7 @@ class Sensitivity:
         return FixedDuration(self.duration_s, self.num_gpus).table_s(jobs, cluster)
 
     def work_gpu_s(self, cluster: Cluster) -> FloatArray:
-        """GPUs times duration at the GPU-proportional share."""
+        """Duration times GPUs, at the GPU-proportional share."""
         return self.duration_s * self.num_gpus
 
 

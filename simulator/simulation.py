@@ -18,7 +18,7 @@ from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, make_dispatcher
 from simulator.processes.node import Node
 from simulator.processes.server import OptimizationServer, ServerSpec
-from simulator.processes.world import DecisionPoints, World
+from simulator.processes.world import DecisionLog, DecisionPoints, World
 from simulator.statistics import Streams
 from simulator.workload import Workload
 
@@ -132,7 +132,7 @@ def _world(
         preemptions=[0] * count,
         reconfigurations=[0] * count,
         share_start_s=[0.0] * count,
-        decisions=[],
+        decisions=DecisionLog(),
         schedule=[] if record_schedule else None,
         points=points,
         reconfiguration_s=reconfiguration_s,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +98,11 @@ class Workload:
                 f"workload: job {self.job_id[bad]!r}: {name} is {getattr(self, name)[bad]}, "
                 f"expected {expected}"
             )
+
+    @cached_property
+    def is_elastic(self) -> bool:
+        """Whether the policy chooses every job's number of GPUs."""
+        return not self.num_gpus.any()
 
     def __len__(self) -> int:
         return len(self.job_id)

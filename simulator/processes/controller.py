@@ -14,7 +14,7 @@ from simulator.catalog import FloatArray
 from simulator.contract import Decision, Placement, View, by_job, check_decision
 from simulator.errors import InfeasibleDecision
 from simulator.processes.clock import Order
-from simulator.processes.world import DecisionRecord, ShareRecord, World
+from simulator.processes.world import ShareRecord, World
 
 if TYPE_CHECKING:
     from simulator.processes.server import OptimizationServer
@@ -137,7 +137,8 @@ class Controller:
     def _decide_now(self, event: Event) -> None:
         self._asked = False
         plan = self._ask()
-        self._apply(plan.shares_of, plan.keep_running)
+        if plan.shares_of or not plan.keep_running:
+            self._apply(plan.shares_of, plan.keep_running)
 
     def plan(self) -> Plan:
         """Decide on the state of now, to be carried out later."""
@@ -162,14 +163,18 @@ class Controller:
         begin = time.process_time()
         decision = self._decide(view)
         cpu_s = time.process_time() - begin
+        decisions = world.decisions
+        if decision.info:
+            decisions.info[len(decisions)] = decision.info
+        decisions.add(self._clock._now, self.index, len(self.active), cpu_s)
+        self._planned += 1
+        keep_running = decision.keep_running
+        if keep_running and not decision.placements:
+            return Plan({}, True, self._planned, cpu_s)
         shares_of = by_job(decision)
         if world.check:
-            check_decision(shares_of, decision.keep_running, view, world.policy_name)
-        world.decisions.append(
-            DecisionRecord(self._clock._now, self.index, len(self.active), cpu_s, decision.info)
-        )
-        self._planned += 1
-        return Plan(shares_of, decision.keep_running, self._planned, cpu_s)
+            check_decision(shares_of, keep_running, view, world.policy_name)
+        return Plan(shares_of, keep_running, self._planned, cpu_s)
 
     def _view(self) -> View:
         world = self.world

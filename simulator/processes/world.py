@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,14 +40,25 @@ class DecisionPoints:
         return cls(False, False, round_s, finish_at_tick)
 
 
-class DecisionRecord(NamedTuple):
-    """One decision, for the table of decisions."""
+class DecisionLog:
+    """One row a decision, held as columns: time, controller, active jobs, CPU seconds, facts."""
 
-    time_s: float
-    controller: int
-    active: int
-    cpu_s: float
-    info: Mapping[str, float | int | str | bool]
+    def __init__(self) -> None:
+        self.time_s = array("d")
+        self.controller = array("q")
+        self.active = array("q")
+        self.cpu_s = array("d")
+        self.info: dict[int, Mapping[str, float | int | str | bool]] = {}
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+    def add(self, time_s: float, controller: int, active: int, cpu_s: float) -> None:
+        """One more decision; its facts, if any, go to ``info`` under its row."""
+        self.time_s.append(time_s)
+        self.controller.append(controller)
+        self.active.append(active)
+        self.cpu_s.append(cpu_s)
 
 
 class ShareRecord(NamedTuple):
@@ -77,7 +89,7 @@ class World:
     preemptions: list[int]
     reconfigurations: list[int]
     share_start_s: list[float]
-    decisions: list[DecisionRecord]
+    decisions: DecisionLog
     schedule: list[ShareRecord] | None
     points: DecisionPoints
     reconfiguration_s: float

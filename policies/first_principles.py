@@ -1,0 +1,144 @@
+"""FIFO, EDF and priority scheduling: one order, no preemption.
+
+With elastic jobs (the GPUs are the policy's choice) these are the first-principle methods of the
+hierarchical paper, Section V, and of ANDREAS: one job a node, its configuration chosen once, the
+cheapest that meets the due date, else the fastest. With jobs of fixed demand they are list
+scheduling: the first in the order that does not fit holds up the others, or is skipped
+(backfilling without reservation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from policies.packing import FreeCapacity
+from policies.selection import NONE, choose_configuration, selection_price_per_hour
+from simulator import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.catalog import FloatArray
+
+
+def by_submission(view: View) -> Iterable[int]:
+    """First in, first out."""
+    return view.waiting
+
+
+def by_due_date(view: View) -> Iterable[int]:
+    """Earliest due date first; equals by submission."""
+    due_s = view.workload.due_s
+    return sorted(view.waiting, key=lambda job: (due_s[job], job))
+
+
+def by_weight(view: View) -> Iterable[int]:
+    """Highest tardiness weight first; equals by submission."""
+    weight = view.workload.weight_per_s
+    return sorted(view.waiting, key=lambda job: (-weight[job], job))
+
+
+@dataclass
+class FirstPrinciple:
+    """Serve the waiting jobs in a fixed order, without preemption.
+
+    Parameters
+    ----------
+    order : the waiting jobs, the first to be served first.
+    backfill : go on past a job that does not fit (jobs of fixed demand).
+    """
+
+    order: Callable[[View], Iterable[int]]
+    backfill: bool = False
+
+    def decide(self, view: View) -> Decision:
+        """Start what fits."""
+        if not view.waiting:
+            return NO_CHANGE
+        if view.cluster.is_configurable or view.workload.is_elastic:
+            placements = self._one_job_a_node(view)
+        else:
+            placements = self._list_scheduling(view)
+        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+
+    def _list_scheduling(self, view: View) -> list[Placement]:
+        num_gpus = view.workload.num_gpus
+        capacity: FreeCapacity | None = None
+        free = view.free_gpus_total
+        placements: list[Placement] = []
+        for job in self.order(view) if free > 0 else ():
+            if num_gpus[job] <= free:
+                capacity = capacity or FreeCapacity(view)
+                shares = capacity.take(job)
+                placements += shares
+                free = capacity.total_gpus
+                if shares:
+                    continue
+            if not self.backfill or free < 1:
+                break
+        return placements
+
+    def _one_job_a_node(self, view: View) -> list[Placement]:
+        cluster = view.cluster
+        free = [n for n in view.nodes.tolist() if not view.shares[n]]
+        placements: list[Placement] = []
+        if not free:
+            return placements
+        prices = selection_price_per_hour(cluster, "node")
+        for job in self.order(view):
+            v, g = self._configuration(view, job, free, prices)
+            if v == NONE:
+                continue
+            if cluster.node_type_of is None:
+                placements.append(Placement(job, free.pop(0), g, v))
+            else:
+                node = next(n for n in free if cluster.node_type_of[n] == v)
+                free.remove(node)
+                placements.append(Placement(job, node, g, FIXED))
+            if not free:
+                break
+        return placements
+
+    def _configuration(
+        self, view: View, job: int, free: list[int], prices: FloatArray
+    ) -> tuple[int, int]:
+        """Node type and GPUs for one job, among the types that the free nodes offer."""
+        cluster, workload = view.cluster, view.workload
+        times_s = workload.performance.table_s(np.array([job]), cluster)[0]
+        times_s = times_s * view.remaining_of(job)
+        if cluster.node_type_of is not None:
+            offered = {cluster.node_type_of[n] for n in free}
+            absent = [v for v in range(len(cluster.node_types)) if v not in offered]
+            times_s[absent] = np.inf
+        gpus = [t.gpus for t in cluster.node_types]
+        due_in_s = float(workload.due_s[job]) - view.now_s
+        return choose_configuration(times_s, due_in_s, prices, gpus, "node")
+
+
+def fifo() -> FirstPrinciple:
+    """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
+    return FirstPrinciple(by_submission)
+
+
+def fifo_strict() -> FirstPrinciple:
+    """First in, first out for jobs of fixed demand; the head of the queue blocks."""
+    return FirstPrinciple(by_submission)
+
+
+def fifo_backfill() -> FirstPrinciple:
+    """First in, first out, skipping jobs that do not fit now."""
+    return FirstPrinciple(by_submission, backfill=True)
+
+
+def edf() -> FirstPrinciple:
+    """Earliest due date first, no preemption; one job a node where jobs are elastic."""
+    return FirstPrinciple(by_due_date)
+
+
+def edf_backfill() -> FirstPrinciple:
+    """Earliest due date first, skipping jobs that do not fit now."""
+    return FirstPrinciple(by_due_date, backfill=True)
+
+
+def ps() -> FirstPrinciple:
+    """Priority scheduling: highest tardiness weight first, no preemption."""
+    return FirstPrinciple(by_weight)

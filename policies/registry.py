@@ -1,0 +1,131 @@
+"""Names to policies. A package adds its own through the entry-point group ``schedlab.policies``.
+
+    [project.entry-points."schedlab.policies"]
+    shortest-first = "my_package:ShortestFirst"
+
+The object named is a class or function that returns a policy; its keyword parameters are the
+policy's options. Built-in policies are imported when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, cast
+
+from simulator import InputError, Policy
+
+ENTRY_POINTS = "schedlab.policies"
+
+BUILT_IN: dict[str, str] = {
+    "fifo": "policies.first_principles:fifo",
+    "fifo-strict": "policies.first_principles:fifo_strict",
+    "fifo-backfill": "policies.first_principles:fifo_backfill",
+    "edf": "policies.first_principles:edf",
+    "edf-backfill": "policies.first_principles:edf_backfill",
+    "ps": "policies.first_principles:ps",
+    "greedy": "policies.greedy:greedy",
+    "randomised-greedy": "policies.greedy:randomised_greedy",
+    "local-search": "policies.greedy:local_search",
+    "path-relinking": "policies.greedy:path_relinking",
+    "milp": "policies.milp:milp",
+    "milp-literal": "policies.milp:milp_literal",
+    "milp-centralised-2019": "policies.milp:milp_centralised_2019",
+}
+"""Factories of the built-in policies, by name."""
+
+Option = float | int | str | bool
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """A policy's line in ``schedlab policies``.
+
+    Attributes
+    ----------
+    name : by which it is asked for.
+    summary : what it does, one line.
+    options : keyword options and their defaults.
+    """
+
+    name: str
+    summary: str
+    options: Mapping[str, Option]
+
+
+def policy_names() -> list[str]:
+    """All names, third parties' included (without Synergy's compositions)."""
+    return sorted({*BUILT_IN, *(e.name for e in entry_points(group=ENTRY_POINTS))})
+
+
+def make_policy(name: str, **options: Option) -> Policy:
+    """The policy of that name.
+
+    Raises
+    ------
+    InputError
+        Unknown name or option, or an option of the wrong type or range; one line.
+    """
+    factory = _factory(name)
+    known = _options(factory)
+    for option, value in options.items():
+        if option not in known:
+            expected = f"one of {', '.join(known)}" if known else "none: it has no options"
+            raise InputError(f"policy {name!r}: unknown option {option!r}, expected {expected}")
+        _check_type(name, option, value, known[option])
+    made = factory(**options)
+    return made if hasattr(made, "decide") else _FromFunction(name, cast(Any, made))
+
+
+def describe(name: str) -> PolicyInfo:
+    """One policy's line."""
+    factory = _factory(name)
+    text = (inspect.getdoc(factory) or "").strip().splitlines()
+    return PolicyInfo(name, text[0] if text else "", _options(factory))
+
+
+def _factory(name: str) -> Callable[..., Any]:
+    for entry in entry_points(group=ENTRY_POINTS):
+        if entry.name == name:
+            return cast(Callable[..., Any], entry.load())
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        return cast(Callable[..., Any], getattr(importlib.import_module(module), attribute))
+    if "+" in name:
+        synergy = importlib.import_module("policies.synergy")
+        return cast(Callable[..., Any], synergy.factory(name))
+    names = policy_names()
+    close = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
+    raise InputError(f"unknown policy {name!r}; {hint}")
+
+
+def _options(factory: Callable[..., Any]) -> dict[str, Option]:
+    """Keyword options of a factory with their defaults."""
+    parameters = inspect.signature(factory).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+
+
+def _check_type(policy: str, option: str, value: Option, default: Option) -> None:
+    """An option's value has the type of its default; a whole number serves as a real one."""
+    if default is None or (isinstance(value, type(default)) and not isinstance(value, bool)):
+        return
+    if isinstance(default, bool) and isinstance(value, bool):
+        return
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return
+    raise InputError(
+        f"policy {policy!r}: option {option!r} is {value!r}, expected {type(default).__name__}"
+    )
+
+
+@dataclass
+class _FromFunction:
+    """A plain function ``(view) -> Decision`` with a name."""
+
+    name: str
+    decide: Callable[..., Any]
