@@ -175,7 +175,9 @@ class SensitivityMatrix:
         if w.shape != shape:
             raise InputError(f"sensitivity matrix: shape is {w.shape}, expected {shape}")
         if not (np.isfinite(w) & (w >= 0)).all():
-            raise InputError("sensitivity matrix: throughput is negative or no number, expected >= 0")
+            raise InputError(
+                "sensitivity matrix: throughput is negative or no number, expected >= 0"
+            )
         for axis, resource in enumerate(("CPUs", "memory")):
             falls = np.argwhere(np.diff(w, axis=axis) < 0)
             if len(falls):
@@ -247,7 +249,7 @@ class Sensitivity:
     def matrix(self, job: int, node_type: int = 0) -> SensitivityMatrix:
         """The matrix of a job on a node type."""
         of = self.matrix_of
-        return self.matrices[of[job] if of.ndim == 1 else of[job, node_type]]
+        return self.matrices[int(of[job] if of.ndim == 1 else of[job, node_type])]
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds with ``cpus`` and ``memory_gb`` in all; infinite with too few GPUs or none.
