@@ -3,6 +3,7 @@
     DIR/ledger.sqlite                     written by the coordinating process alone
     DIR/tables/ab/ab12...<name>.parquet   written by whoever computed the run
     DIR/lock                              held while a sweep runs on the folder
+    DIR/id                                by which a worker elsewhere knows the folder
 
 A run is finished once its row is committed. A table comes before its row and takes its name only
 when it is whole, so that the folder can be resumed from whatever instant it was left at.
@@ -16,6 +17,7 @@ import json
 import os
 import sqlite3
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +38,7 @@ SCHEMA = """
 CREATE TABLE runs (           -- what was computed, by whichever version of the code
   key TEXT PRIMARY KEY, status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
   scalars TEXT NOT NULL, tables TEXT NOT NULL, error TEXT NOT NULL,
-  attempts INTEGER NOT NULL, cpu_s REAL NOT NULL, wall_s REAL NOT NULL, finished_at REAL NOT NULL
+  cpu_s REAL NOT NULL, wall_s REAL NOT NULL, finished_at REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE tasks (          -- what the present sweep consists of, in order
   position INTEGER PRIMARY KEY, key TEXT NOT NULL, labels TEXT NOT NULL,
@@ -49,6 +51,9 @@ CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 class StoreFull(OSError):
     """The disk under a store is full; the message says in one line what is kept and what to do."""
 
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
 
 @dataclass(frozen=True)
 class Report:
@@ -58,7 +63,6 @@ class Report:
         tables: name -> bytes in the file that the worker wrote.
         contents: name -> the file itself, from a worker that cannot see the store's folder.
         error: traceback of a failed run, empty for a finished one.
-        attempts: how often the run was started; more than 1 where a worker died.
     """
 
     key: str
@@ -67,7 +71,6 @@ class Report:
     tables: Mapping[str, int] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
     error: str = ""
-    attempts: int = 1
     cpu_s: float = 0.0
     wall_s: float = 0.0
 
@@ -100,6 +103,17 @@ class Store:
     def __init__(self, folder: Path | str, *, create: bool = False) -> None:
         self.folder = Path(folder)
         self._db = _open(self.folder, create=create)
+
+    @property
+    def identity(self) -> str:
+        """What a worker finds in the folder's file "id" if it sees the folder."""
+        path = self.folder / "id"
+        try:
+            if not path.exists():
+                path.write_text(uuid.uuid4().hex)
+            return path.read_text()
+        except OSError as error:
+            raise self.full() if error.errno in NO_SPACE else error from None
 
     def close(self) -> None:
         """Close the ledger."""
@@ -172,7 +186,6 @@ class Store:
                 json.dumps(report.scalars),
                 json.dumps({**report.tables, **{n: len(c) for n, c in report.contents.items()}}),
                 report.error,
-                report.attempts,
                 report.cpu_s,
                 report.wall_s,
                 time.time(),
@@ -181,9 +194,9 @@ class Store:
         ]
         with self._transaction() as db:
             db.executemany(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
                 "SET status = excluded.status, scalars = excluded.scalars, "
-                "tables = excluded.tables, error = excluded.error, attempts = excluded.attempts, "
+                "tables = excluded.tables, error = excluded.error, "
                 "cpu_s = excluded.cpu_s, wall_s = excluded.wall_s, "
                 "finished_at = excluded.finished_at WHERE runs.status != 'done'",
                 rows,
@@ -304,20 +317,18 @@ class Store:
     def run(self, key: str) -> Report | None:
         """The row of one run; None where it was not computed."""
         row = self._db.execute(
-            "SELECT status, scalars, tables, error, attempts, cpu_s, wall_s FROM runs "
-            "WHERE key = ?",
+            "SELECT status, scalars, tables, error, cpu_s, wall_s FROM runs WHERE key = ?",
             (key,),
         ).fetchone()
         if row is None:
             return None
-        status, scalars, tables, error, attempts, cpu_s, wall_s = row
+        status, scalars, tables, error, cpu_s, wall_s = row
         return Report(
             key,
             status,
             json.loads(scalars),
             json.loads(tables),
             error=error,
-            attempts=attempts,
             cpu_s=cpu_s,
             wall_s=wall_s,
         )

@@ -71,11 +71,15 @@ class Task:
     @functools.cached_property
     def key(self) -> str:
         """SHA-256 (hex) of function, configuration and the version of the code behind them."""
+        text = "\n".join((self.function, self.config_json, self.code))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def code(self) -> str:
+        """The version of the code that decides the outcome."""
         from experiments.codeversion import code_version
 
-        version = code_version(self.function, self.sources)
-        text = "\n".join((self.function, self.config_json, version))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return code_version(self.function, self.sources)
 
     def columns(self) -> dict[str, Scalar]:
         """The labels of this run; those of the configuration where none were given."""
