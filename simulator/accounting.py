@@ -35,6 +35,8 @@ class NodeMeters:
     energy_kwh: float
     gpu_seconds: float
     open_gpu_seconds: float
+    cpu_seconds: float
+    open_cpu_seconds: float
 
     @classmethod
     def of(cls, nodes: Sequence[Node]) -> NodeMeters:
@@ -45,6 +47,8 @@ class NodeMeters:
             float(sum(n.energy_kwh for n in nodes)),
             float(sum(n.gpu_seconds for n in nodes)),
             float(sum(n.open_gpu_seconds for n in nodes)),
+            float(sum(n.cpu_seconds for n in nodes)),
+            float(sum(n.open_cpu_seconds for n in nodes)),
         )
 
 
@@ -119,6 +123,7 @@ class Result:
         """
         cpu_s = self.decisions.cpu_s
         open_gpu_s = self.meters.open_gpu_seconds
+        open_cpu_s = self.meters.open_cpu_seconds
         return {
             "jobs": len(self.workload),
             "mean_wait_s": float(self.wait_s.mean()),
@@ -140,6 +145,7 @@ class Result:
             "currency": self.cluster.currency,
             "energy_kwh": self.meters.energy_kwh,
             "carbon_kg": self.meters.energy_kwh * self.cluster.carbon_g_per_kwh / 1000,
+            "cpu_utilisation": self.meters.cpu_seconds / open_cpu_s if open_cpu_s else None,
             "late_jobs": int((self.tardiness_s > 0).sum()),
             "preemptions": int(self.preemptions.sum()),
             "reconfigurations": int(self.reconfigurations.sum()),

@@ -104,5 +104,20 @@ class Workload:
         """Whether the policy chooses every job's number of GPUs."""
         return not self.num_gpus.any()
 
+    def head(self, count: int) -> Workload:
+        """The first ``count`` jobs; the performance model keeps its rows, indices are the same."""
+        return Workload(
+            self.job_id[:count],
+            self.submit_s[:count],
+            self.performance,
+            self.num_gpus[:count],
+            self.num_cpus[:count],
+            self.memory_gb[:count],
+            self.due_s[:count],
+            self.weight_per_s[:count],
+            self.model[:count],
+            self.notes,
+        )
+
     def __len__(self) -> int:
         return len(self.job_id)

@@ -27,27 +27,6 @@ class Node:
     finished : called with the job when its work is done.
     """
 
-    __slots__ = (
-        "_clock",
-        "_cluster",
-        "_ends",
-        "_finished",
-        "_led",
-        "_rates",
-        "_settled_s",
-        "_timer_s",
-        "_type",
-        "energy_cost",
-        "energy_kwh",
-        "gpu_seconds",
-        "gpus_used",
-        "index",
-        "leasing_cost",
-        "open_gpu_seconds",
-        "open_seconds",
-        "shares",
-    )  # fmt: skip
-
     def __init__(
         self,
         clock: Clock,
@@ -59,6 +38,9 @@ class Node:
         self.index = index
         self.shares: dict[int, Placement] = {}
         self.gpus_used = 0.0
+        self.cpus_used = 0.0
+        self.cpu_seconds = 0.0
+        self.open_cpu_seconds = 0.0
         self.leasing_cost = 0.0
         self.energy_cost = 0.0
         self.energy_kwh = 0.0
@@ -90,15 +72,18 @@ class Node:
             self._type = placement.node_type
         self.shares[placement.job] = placement
         self.gpus_used += placement.gpus
+        self.cpus_used += placement.cpus
         self._rates = self._cluster.rates(self._type, self.gpus_used)
 
     def remove(self, job: int) -> None:
         """End a share; a VM without any closes."""
         self.settle()
-        self.gpus_used -= self.shares.pop(job).gpus
+        placement = self.shares.pop(job)
+        self.gpus_used -= placement.gpus
+        self.cpus_used -= placement.cpus
         self._led.pop(job, None)
         if not self.shares:
-            self.gpus_used = 0.0
+            self.gpus_used = self.cpus_used = 0.0
             if self._cluster.node_type_of is None:
                 self._type = None
                 self._rates = None
@@ -154,4 +139,8 @@ class Node:
         self.energy_kwh += self._rates.power_kw * hours
         self.gpu_seconds += self.gpus_used * elapsed
         self.open_seconds += elapsed
-        self.open_gpu_seconds += self._cluster.node_types[self._type].gpus * elapsed
+        spec = self._cluster.node_types[self._type]
+        self.open_gpu_seconds += spec.gpus * elapsed
+        if spec.cpus < math.inf:
+            self.cpu_seconds += self.cpus_used * elapsed
+            self.open_cpu_seconds += spec.cpus * elapsed

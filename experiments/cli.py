@@ -1,0 +1,253 @@
+"""The command line. Heavy modules are imported by the command that needs them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from simulator.errors import InfeasibleDecision, InputError
+
+app = typer.Typer(
+    name="schedlab",
+    help="A laboratory for GPU-cluster scheduling research.",
+    epilog="Start with: schedlab policies; schedlab run examples/hierarchical.toml --out out",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+Out = Annotated[Path, typer.Option(help="Folder for the results; made where it does not exist.")]
+
+
+def main() -> None:
+    """Entry point: what a user did wrong is one line on stderr and exit code 2."""
+    try:
+        app()
+    except (InputError, InfeasibleDecision) as error:
+        print(f"schedlab: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("schedlab: interrupted; what had finished is kept", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+
+
+@app.command()
+def policies() -> None:
+    """Every policy with one line and its options (name=default)."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from policies import describe, policy_names
+
+    table = Table("policy", "what it does", "options", box=None, pad_edge=False)
+    for name in policy_names():
+        info = describe(name)
+        options = ", ".join(f"{k}={v}" for k, v in info.options.items())
+        table.add_row(name, info.summary, options)
+    width = None if sys.stdout.isatty() else 160
+    console = Console(width=width)
+    console.print(table)
+    console.print(
+        "\nSynergy: ORDERING+MECHANISM, orderings fifo srtf las ftf drf tetris, "
+        "mechanisms proportional greedy tune opt (e.g. srtf+tune).",
+        highlight=False,
+    )
+
+
+@app.command()
+def run(
+    scenario: Annotated[Path | None, typer.Argument(help="Scenario file (TOML).")] = None,
+    out: Out = Path("out"),
+    jobs: Annotated[Path | None, typer.Option(help="Jobs of fixed demand, CSV.")] = None,
+    instance: Annotated[
+        Path | None, typer.Option(help="Folder in one of the authors' public formats.")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(help="See `schedlab policies`.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", help="Policy option, name=value.")
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=0, help="Iterations of the randomised policies.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes.")] = None,
+    gpus_per_node: Annotated[int, typer.Option(min=1)] = 8,
+    cpus_per_node: Annotated[float | None, typer.Option(min=0)] = None,
+    memory_gb_per_node: Annotated[float | None, typer.Option(min=0)] = None,
+    controllers: Annotated[int | None, typer.Option(min=1, help="Local controllers K.")] = None,
+    dispatcher: Annotated[str | None, typer.Option(help="How jobs are split over them.")] = None,
+    period_s: Annotated[float | None, typer.Option(help="Decide every H seconds as well.")] = None,
+    round_s: Annotated[float | None, typer.Option(help="Decide in rounds only.")] = None,
+    released: Annotated[
+        bool, typer.Option("--released", help="Synergy as its released simulator behaves.")
+    ] = False,
+    window: Annotated[
+        str | None, typer.Option(help="FIRST:LAST, the jobs that averages are taken over.")
+    ] = None,
+) -> None:
+    """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.
+
+    Leaves summary.json, jobs.csv, decisions.csv and schedule.csv in the folder --out.
+    """
+    from experiments import output
+    from experiments.scenario import parse_scenario, read_scenario
+    from experiments.scenario import run as simulate_scenario
+
+    if sum(x is not None for x in (scenario, jobs, instance)) != 1:
+        raise InputError("run: expected one of a scenario file, --jobs and --instance")
+    if scenario is not None:
+        config = read_scenario(scenario).model_dump(exclude_none=True)
+    else:
+        config = _from_options(
+            jobs, instance, nodes, gpus_per_node, cpus_per_node, memory_gb_per_node
+        )
+    changes: dict[str, Any] = {
+        "policy": policy, "seed": seed, "dispatcher": dispatcher, "window": _window(window),
+    }  # fmt: skip
+    config |= {k: v for k, v in changes.items() if v is not None}
+    _set_decisions(config, period_s, round_s, released)
+    if controllers is not None:
+        config.setdefault("cluster", {"kind": "instance" if instance else "vms"})
+        config["cluster"]["num_controllers"] = controllers
+    if "policy" not in config:
+        raise InputError("run: --policy is missing, see `schedlab policies`")
+    options = config.setdefault("policy_options", {})
+    options |= dict(_parse_option(text) for text in option or [])
+    if iterations is not None:
+        options["iterations"] = iterations
+    if released:
+        options["released"] = True
+    checked = parse_scenario(config, str(scenario or jobs or instance))
+    output.check_writable(out)
+    result = simulate_scenario(checked)
+    for note in result.workload.notes:
+        print(f"schedlab: note: {note}", file=sys.stderr)
+    output.write_result(result, out, checked.window)
+    print(output.one_paragraph(result, out))
+
+
+def _from_options(
+    jobs: Path | None,
+    instance: Path | None,
+    nodes: int | None,
+    gpus_per_node: int,
+    cpus_per_node: float | None,
+    memory_gb_per_node: float | None,
+) -> dict[str, Any]:
+    """A scenario as the options say it."""
+    if instance is not None:
+        return {
+            "workload": {"kind": "instance", "path": str(instance)},
+            "cluster": {"kind": "instance"},
+        }
+    if nodes is None:
+        raise InputError("run: --jobs needs --nodes, the number of nodes")
+    machines = {
+        "kind": "nodes",
+        "num_nodes": nodes,
+        "gpus_per_node": gpus_per_node,
+        "cpus_per_node": cpus_per_node,
+        "memory_gb_per_node": memory_gb_per_node,
+    }
+    return {
+        "workload": {"kind": "csv", "path": str(jobs)},
+        "cluster": {k: v for k, v in machines.items() if v is not None},
+    }
+
+
+def _set_decisions(
+    config: dict[str, Any], period_s: float | None, round_s: float | None, released: bool
+) -> None:
+    decisions = config.setdefault("decisions", {})
+    if period_s is not None:
+        decisions["period_s"] = period_s
+    if round_s is not None:
+        decisions["round_s"] = round_s
+        decisions.pop("period_s", None)
+    if released:
+        decisions["finish_at_round"] = True
+
+
+def _window(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    first, colon, last = text.partition(":")
+    if not (colon and first.isdigit() and last.isdigit()):
+        raise InputError(f"--window {text!r}: expected FIRST:LAST, e.g. 4000:5000")
+    return int(first), int(last)
+
+
+def _parse_option(text: str) -> tuple[str, float | int | str | bool]:
+    """``name=value`` with the value as TOML would read it, text where it cannot."""
+    import tomllib
+
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise InputError(f"--option {text!r}: expected name=value")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
+    return name, parsed if isinstance(parsed, float | int | str | bool) else value
+
+
+@app.command()
+def solve(
+    instance: Annotated[Path, typer.Option(help="Folder in one of the authors' public formats.")],
+    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes N.")],
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only the first J jobs; now is the last one's submission."),
+    ] = None,
+    formulation: Annotated[str, typer.Option(help="patterns or literal.")] = "patterns",
+    solver: Annotated[str, typer.Option(help="highs, gurobi or auto.")] = "auto",
+    rho: Annotated[float, typer.Option(min=0, help="Penalty of postponed jobs.")] = 100.0,
+    mu: Annotated[float, typer.Option(min=0, help="Penalty of idle GPUs.")] = 1.0,
+    horizon_s: Annotated[float, typer.Option(min=0, help="H, s.")] = 3600.0,
+    mip_gap: Annotated[float, typer.Option(min=0)] = 1e-6,
+    time_limit_s: Annotated[float | None, typer.Option(min=0)] = None,
+) -> None:
+    """One decision of the hierarchical paper's MILP, as JSON on stdout.
+
+    All J jobs wait, unstarted. Times in s, prices per hour, tardiness weights per s.
+    """
+    import json
+
+    from simulator.workloads.authors import read_instance
+
+    from policies.milp import solve_instance
+
+    read = read_instance(instance)
+    answer = solve_instance(
+        read.workload, read.cluster, num_nodes=nodes, num_jobs=jobs, formulation=formulation,
+        solver=solver, rho=rho, mu=mu, horizon_s=horizon_s, mip_gap=mip_gap,
+        time_limit_s=time_limit_s,
+    )  # fmt: skip
+    print(json.dumps(answer, indent=2))
+
+
+@app.command()
+def reproduce(
+    papers: Annotated[
+        list[str] | None, typer.Argument(help="hierarchical, andreas, ..; all where none is named.")
+    ] = None,
+    scale: Annotated[
+        str, typer.Option(help="quick (minutes) or paper (the full sizes).")
+    ] = "quick",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; all cores by default.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="results/<scale> by default.")] = None,
+) -> None:
+    """Every figure and claim of the papers, with a report; resumes where it was stopped."""
+    from experiments.experiment import reproduce as reproduce_papers
+
+    code = reproduce_papers(papers or [], scale=scale, workers=workers, out=out)
+    raise typer.Exit(code)

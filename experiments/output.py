@@ -1,0 +1,59 @@
+"""A result as files: summary.json, jobs.csv, decisions.csv, schedule.csv."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.scenario import summarise
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from simulator import Result
+
+
+def check_writable(folder: Path) -> None:
+    """Make the folder; `InputError` in one line where it cannot be written, before any work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"--out {folder}: cannot be written ({error.strerror})") from None
+
+
+def write_result(result: Result, folder: Path, window: tuple[int, int] | None = None) -> None:
+    """Write the four files, each whole or not at all; ``summary.json`` last."""
+    tables = {
+        "jobs.csv": result.jobs_table(),
+        "decisions.csv": result.decisions_table(),
+        "schedule.csv": result.schedule_table(),
+    }
+    for name, table in tables.items():
+        _write(folder / name, table.to_csv(index=False, lineterminator="\n"))
+    _write(folder / "summary.json", json.dumps(summarise(result, window), indent=2) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def one_paragraph(result: Result, folder: Path) -> str:
+    """What the command says at its end."""
+    s = result.summary()
+    hours = 3600.0
+    return (
+        f"{s['policy']}: {s['jobs']} jobs, mean completion time "
+        f"{result.jct_s.mean() / hours:.2f} h, makespan {result.makespan_s / hours:.2f} h, "
+        f"total cost {result.total_cost:.2f} {s['currency']} "
+        f"({s['late_jobs']} jobs late), {s['decisions']} decisions -> {folder}"
+    )
