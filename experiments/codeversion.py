@@ -42,6 +42,25 @@ def code_version(function: str, sources: tuple[str, ...]) -> str:
     return digest.hexdigest()
 
 
+def content_hash(name: str) -> str:
+    """Hash (hex) of a file, or of all files in a folder; raises InputError where it is missing."""
+    path = Path(name)
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    marks = [(file, file.stat()) for file in files if file.is_file()]
+    return _content(path, tuple((file, mark.st_mtime_ns, mark.st_size) for file, mark in marks))
+
+
+@functools.cache
+def _content(path: Path, files: tuple[tuple[Path, int, int], ...]) -> str:
+    digest = hashlib.sha256()
+    for file, _, _ in files:
+        digest.update(file.relative_to(path).as_posix().encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
 @functools.cache
 def _libraries() -> str:
     lines = []

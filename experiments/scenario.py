@@ -24,9 +24,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from experiments.config import one_line
+from experiments.config import checked, configured_by
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -195,10 +195,7 @@ def read_scenario(path: Path) -> Scenario:
 
 def parse_scenario(raw: dict[str, Any], source: str = "scenario") -> Scenario:
     """Check a scenario given as nested dictionaries."""
-    try:
-        return Scenario.model_validate(raw)
-    except ValidationError as error:
-        raise InputError(one_line(error, source)) from None
+    return checked(Scenario, raw, source)
 
 
 def run(scenario: Scenario) -> Result:
@@ -221,6 +218,14 @@ def run(scenario: Scenario) -> Result:
     )
 
 
+def _check_policy(config: dict[str, Any]) -> None:
+    """Raise `InputError` for a policy or an option that is not there."""
+    from policies import make_policy
+
+    make_policy(config["policy"], **config.get("policy_options", {}))
+
+
+@configured_by(Scenario, _check_policy)
 def run_scenario(config: dict[str, Any]) -> Outcome:
     """Task function of sweeps: a scenario as JSON can say it -> its summary."""
     from experiments.task import Outcome

@@ -42,7 +42,8 @@ CREATE TABLE runs (           -- what was computed, by whichever version of the 
 ) WITHOUT ROWID;
 CREATE TABLE tasks (          -- what the present sweep consists of, in order
   position INTEGER PRIMARY KEY, key TEXT NOT NULL, labels TEXT NOT NULL,
-  function TEXT NOT NULL, config TEXT NOT NULL, sources TEXT NOT NULL, cost_s REAL NOT NULL
+  function TEXT NOT NULL, config TEXT NOT NULL, sources TEXT NOT NULL,
+  files TEXT NOT NULL, cost_s REAL NOT NULL
 );
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
@@ -159,13 +160,14 @@ class Store:
                 task.function,
                 task.config_json,
                 json.dumps(task.sources),
+                json.dumps(task.files),
                 task.cost_s,
             )
             for position, task in enumerate(tasks)
         )
         with self._transaction() as db:
             db.execute("DELETE FROM tasks")
-            db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             for name, value in (notes or {}).items():
                 db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, json.dumps(value)))
 
@@ -281,11 +283,18 @@ class Store:
     def tasks(self) -> list[Task]:
         """The present sweep."""
         rows = self._db.execute(
-            "SELECT function, config, labels, cost_s, sources FROM tasks ORDER BY position"
+            "SELECT function, config, labels, cost_s, sources, files FROM tasks ORDER BY position"
         )
         return [
-            Task(function, json.loads(config), json.loads(labels), cost, tuple(json.loads(sources)))
-            for function, config, labels, cost, sources in rows
+            Task(
+                function,
+                json.loads(config),
+                json.loads(labels),
+                cost_s,
+                tuple(json.loads(sources)),
+                tuple(json.loads(files)),
+            )
+            for function, config, labels, cost_s, sources, files in rows
         ]
 
     def planned_keys(self) -> list[str]:

@@ -55,6 +55,7 @@ class Task:
         sources: packages or modules whose code decides the outcome beside `function` itself and
             what it calls in its own package (see `experiments.codeversion`). Narrow it, say to
             ("simulator", "policies.milp"), and editing other policies keeps the results.
+        files: files or folders that the run reads; what they hold is part of the key.
     """
 
     function: str
@@ -62,6 +63,7 @@ class Task:
     labels: Mapping[str, Scalar] | None = None
     cost_s: float = 1.0
     sources: tuple[str, ...] = DEFAULT_SOURCES
+    files: tuple[str, ...] = ()
 
     @functools.cached_property
     def config_json(self) -> str:
@@ -70,8 +72,11 @@ class Task:
 
     @functools.cached_property
     def key(self) -> str:
-        """SHA-256 (hex) of function, configuration and the version of the code behind them."""
-        text = "\n".join((self.function, self.config_json, self.code))
+        """SHA-256 (hex) of function, configuration, input files and the version of the code."""
+        from experiments.codeversion import content_hash
+
+        files = [content_hash(name) for name in sorted(self.files)]
+        text = "\n".join((self.function, self.config_json, self.code, *files))
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property

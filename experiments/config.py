@@ -1,0 +1,223 @@
+"""Reading configuration files, and telling in one line what is wrong with one."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from simulator.errors import InputError
+
+Model = TypeVar("Model", bound=BaseModel)
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Config(BaseModel):
+    """A section of a configuration file: no unknown keys, no silent conversions, no NaN."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as nested dicts; raises InputError naming file, line and column."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def configured_by(
+    model: type[BaseModel], check: Callable[[dict[str, Any]], object] | None = None
+) -> Callable[[Function], Function]:
+    """Marks a task function with the model of its configuration, so that sweeps check it first.
+
+    Args:
+        check: called with a configuration that fits the model; raises InputError for what the
+            model cannot see (an unknown policy).
+    """
+
+    def mark(function: Function) -> Function:
+        function.config_model = model  # type: ignore[attr-defined]
+        function.config_check = check  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def checked(model: type[Model], data: Mapping[str, Any], source: str, prefix: str = "") -> Model:
+    """`data` as a model; raises InputError "SOURCE: path.to.key: got X, expected Y".
+
+    Args:
+        source: the file's name, for the message.
+        prefix: where in the file `data` stands ("scenario"); empty for its top.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        path, text = explained(error, model, data)
+        where = ".".join(part for part in (prefix, path) if part)
+        raise InputError(f"{source}: {where}: {text}" if where else f"{source}: {text}") from None
+
+
+def explained(
+    error: ValidationError, model: type[BaseModel], data: Mapping[str, Any]
+) -> tuple[str, str]:
+    """The path to the offending key, and "got X, expected Y" in the words of the schema."""
+    whole = model.model_json_schema()
+
+    def rank(problem: ErrorDetails) -> tuple[bool, int]:
+        # A misspelt key shows as unknown and as missing; the former says more. Where text or a
+        # table would do, what is wrong inside the table says more than that it is no text.
+        return problem["type"] != "extra_forbidden", -len(_walk(problem["loc"], data, whole)[0])
+
+    problem = min(error.errors(), key=rank)
+    kind, location = problem["type"], problem["loc"]
+    keys, schema = _walk(location, data, whole)
+    path = _path(keys)
+    if kind == "extra_forbidden":
+        known = list(_walk(location[:-1], data, whole)[1].get("properties", {}))
+        return path, f"unknown key, {_suggestion(str(location[-1]), known)}"
+    if kind == "missing":
+        return path, f"missing, expected {_described(schema)}"
+    if kind in ("value_error", "assertion_error"):
+        return path, f"got {_shown(problem['input'])}, {problem['ctx']['error']}"
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        tag = problem["ctx"]["discriminator"].strip("'")
+        path = _path([*keys, tag])
+        expected = f"expected one of {problem['ctx'].get('expected_tags', '')}".rstrip(" of")
+        if kind == "union_tag_not_found":
+            return path, "missing, expected the name of a kind"
+        return path, f"got {_shown(problem['ctx']['tag'])}, {expected}"
+    return path, f"got {_shown(problem['input'])}, expected {_described(schema)}"
+
+
+def _walk(
+    location: tuple[str | int, ...], data: Any, schema: dict[str, Any]
+) -> tuple[list[str | int], dict[str, Any]]:
+    """Follow an error's location through data and schema.
+
+    Pydantic puts names of union members into locations; those are keys of neither, and are left
+    out of the path.
+    """
+    defs = schema.get("$defs", {})
+    keys: list[str | int] = []
+    here = _resolved(schema, defs)
+    for depth, part in enumerate(location):
+        last = depth == len(location) - 1
+        if isinstance(data, Mapping) and (part in data or (last and isinstance(part, str))):
+            member = _member(here, part, defs)
+            if part not in data and member is None:
+                here = _chosen(here, str(part), defs)
+                continue
+            keys.append(part)
+            data, here = data.get(part), member or {}
+        elif isinstance(data, list) and isinstance(part, int):
+            keys.append(part)
+            data, here = data[part], _resolved(here.get("items", {}), defs)
+        else:
+            here = _chosen(here, str(part), defs)
+    return keys, here
+
+
+def _resolved(schema: Any, defs: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(schema, dict):
+        return {}
+    reference = schema.get("$ref")
+    return dict(defs[reference.rpartition("/")[2]]) if reference else schema
+
+
+def _branches(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = schema.get("anyOf") or schema.get("oneOf") or [schema]
+    return [_resolved(branch, defs) for branch in found]
+
+
+def _member(schema: dict[str, Any], key: Any, defs: Mapping[str, Any]) -> dict[str, Any] | None:
+    for branch in _branches(schema, defs):
+        properties = branch.get("properties", {})
+        if key in properties:
+            return _resolved(properties[key], defs)
+        if branch.get("additionalProperties"):
+            return _resolved(branch["additionalProperties"], defs)
+    return None
+
+
+def _chosen(schema: dict[str, Any], tag: str, defs: Mapping[str, Any]) -> dict[str, Any]:
+    """The member of a union that a location names by its tag or its model."""
+    mapping = schema.get("discriminator", {}).get("mapping", {})
+    if tag in mapping:
+        return _resolved({"$ref": mapping[tag]}, defs)
+    return next((b for b in _branches(schema, defs) if b.get("title") == tag), schema)
+
+
+def _path(keys: list[str | int]) -> str:
+    text = ""
+    for key in keys:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}"
+    return text.removeprefix(".")
+
+
+def _suggestion(key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"expected one of {', '.join(sorted(known))}" if known else "expected none"
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+NAMES = {
+    "integer": ("an integer", "integers"),
+    "number": ("a number", "numbers"),
+    "string": ("text", "texts"),
+    "boolean": ("true or false", "booleans"),
+    "object": ("a table", "tables"),
+    "array": ("a list", "lists"),
+    "null": ("nothing", "nothing"),
+}
+BOUNDS = {
+    "minimum": ">= {}",
+    "exclusiveMinimum": "> {}",
+    "maximum": "<= {}",
+    "exclusiveMaximum": "< {}",
+    "minItems": "with at least {} entries",
+    "maxItems": "with at most {} entries",
+    "minLength": "with at least {} characters",
+    "pattern": "matching {}",
+}
+
+
+def _described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
+    """What a schema wants, in words: "an integer >= 1"."""
+    if "const" in schema:
+        return _shown(schema["const"])
+    if "enum" in schema:
+        return "one of " + ", ".join(str(value) for value in schema["enum"])
+    branches = schema.get("anyOf") or schema.get("oneOf")
+    if branches:
+        words = [_described(b) for b in branches if b.get("type") != "null"]
+        return " or ".join(dict.fromkeys(words))
+    name = NAMES.get(str(schema.get("type")), ("a table", "tables"))[plural]
+    if schema.get("type") == "array" and schema.get("items"):
+        name += f" of {_described(schema['items'], plural=True)}"
+    if "prefixItems" in schema:
+        return f"a list of {len(schema['prefixItems'])} entries"
+    bounds = [text.format(schema[key]) for key, text in BOUNDS.items() if key in schema]
+    return " ".join([name, " and ".join(bounds)]).strip()
