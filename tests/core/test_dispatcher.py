@@ -1,0 +1,50 @@
+"""Which controller a job goes to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from policies import make_policy
+from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from simulator.processes.dispatcher import DISPATCHERS
+
+
+def controllers(dispatcher: str, duration_s: list[float], seed: int = 0) -> list[int]:
+    """Controller of each job; jobs come a second apart, one GPU a controller."""
+    count = len(duration_s)
+    workload = Workload(
+        [str(j) for j in range(count)],
+        np.arange(count, dtype=float),
+        FixedDuration(np.array(duration_s), np.ones(count, dtype=np.int64)),
+        num_gpus=np.ones(count),
+    )
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1), 2, 2)
+    result = simulate(
+        workload, cluster, make_policy("fifo-strict"), dispatcher=dispatcher, seed=seed
+    )
+    node = {share.job: share.node for share in result.schedule or ()}
+    return [node[j] for j in range(count)]
+
+
+def test_round_robin_alternates() -> None:
+    assert controllers("round-robin", [9, 9, 9, 9]) == [0, 1, 0, 1]
+
+
+def test_shortest_queue_counts_jobs() -> None:
+    assert controllers("join-shortest-queue", [100, 0.5, 9, 9]) == [0, 1, 1, 0]
+
+
+def test_least_work_left_weighs_them() -> None:
+    assert controllers("least-work-left", [100, 9, 9, 9]) == [0, 1, 1, 1]
+
+
+def test_power_of_two_of_two_is_shortest_queue_up_to_ties() -> None:
+    assert controllers("power-of-two", [100, 100, 100, 100])[:2] in ([0, 1], [1, 0])
+
+
+@pytest.mark.parametrize("name", sorted(DISPATCHERS))
+def test_every_dispatcher_serves_one_controller_and_is_repeatable(name: str) -> None:
+    durations = np.random.default_rng(1).exponential(3.0, 40).tolist()
+    assert controllers(name, durations, 7) == controllers(name, durations, 7)
+    assert set(controllers(name, durations, 7)) == {0, 1}
