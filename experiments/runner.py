@@ -65,6 +65,7 @@ def run_tasks(
     time_limit_s: float | None = None,
     dask: str | None = None,
     resume: bool = True,
+    retry_failed: bool = False,
     notes: Mapping[str, Any] | None = None,
 ) -> RunSummary:
     """Run what the store does not have yet; those with the highest `cost_s` first.
@@ -77,6 +78,7 @@ def run_tasks(
         dask: None, "local", or the address of a Dask scheduler.
         resume: False refuses a folder that holds another list of tasks, or this one by another
             version of the code; True keeps of it what still fits.
+        retry_failed: runs of the list that failed before are run again.
         notes: kept in the ledger beside the tasks.
 
     Raises:
@@ -92,6 +94,8 @@ def run_tasks(
         if not resume:
             _expect_same(store, tasks)
         store.plan(tasks, notes)
+        if retry_failed:
+            store.forget_failed()
         campaign = _Campaign(tasks, store, Site(str(store.folder.absolute())), stop)
         if campaign.pending:
             count = min(workers or os.cpu_count() or 1, len(campaign.pending))

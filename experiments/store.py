@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from experiments.task import Outcome, Scalar, Task
 from simulator.errors import InputError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LEDGER = "ledger.sqlite"
 APPLICATION_ID = 0x5C4ED1AB
 SCHEMA_VERSION = 1
+READ_ONLY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 SCHEMA = """
@@ -129,24 +130,33 @@ class Store:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other sweeps off the folder; raises InputError where one runs already."""
-        import fcntl
-
         with (self.folder / "lock").open("a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not _lock(file):
                 file.seek(0)
                 who = file.read().strip() or "another process"
                 raise InputError(
                     f"{self.folder}: a sweep is running on this folder ({who}), "
                     "expected one at a time"
-                ) from None
+                )
             file.truncate(0)
             # A full disk must not keep a resume from starting.
             with contextlib.suppress(OSError):
                 file.write(f"process {os.getpid()} on {os.uname().nodename}")
                 file.flush()
             yield
+
+    def is_locked(self) -> bool:
+        """True while a sweep runs on the folder."""
+        import fcntl
+
+        try:
+            with (self.folder / "lock").open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
 
     # -- writing: the coordinating process alone ----------------------------------------------
 
@@ -451,6 +461,18 @@ def write_table(folder: Path, key: str, name: str, content: bytes) -> int:
     return len(content)
 
 
+def _lock(file: IO[str]) -> bool:
+    import fcntl
+
+    # More than once, because `is_locked` of another process holds the lock for an instant.
+    for _ in range(5):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.02)
+    return False
+
+
 def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as groups:
         for group in groups:
@@ -472,10 +494,7 @@ def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
     try:
         if create:
             folder.mkdir(parents=True, exist_ok=True)
-        mode = "rwc" if create else "ro"
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30
-        )
+        db = _connect(path, "mode=rwc" if create else "mode=ro")
         _check(db, folder, create=create)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
@@ -485,6 +504,20 @@ def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
                 errno.ENOSPC, "the disk is full; make room and start again", str(folder)
             ) from None
         raise InputError(f"{path}: not a ledger of schedlab ({error})") from None
+    return db
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    url = path.absolute().as_uri()
+    db = sqlite3.connect(f"{url}?{mode}", uri=True, isolation_level=None, timeout=30)
+    try:
+        db.execute("PRAGMA user_version")
+    except sqlite3.OperationalError as error:
+        # A folder that cannot be written holds no place for SQLite's shared memory.
+        if mode != "mode=ro" or error.sqlite_errorcode & 0xFF not in READ_ONLY:
+            raise
+        db.close()
+        db = sqlite3.connect(f"{url}?immutable=1", uri=True, isolation_level=None)
     return db
 
 
