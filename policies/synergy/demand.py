@@ -1,0 +1,210 @@
+"""What jobs ask for: the demand vector of each kind of job, and the shares that it may get.
+
+Jobs of one model with one GPU demand are alike to every mechanism: they are one *kind*. A *share*
+is CPUs and GB of memory per GPU, so that a job over several servers has the same on each GPU
+(Synergy, Section 4.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator import FixedDuration, InputError, Sensitivity, SensitivityMatrix, Workload
+from simulator.catalog import FloatArray, IntArray, NodeType
+
+SAME = 1e-9
+"""Rates closer than this are equal, relative to them."""
+
+
+class Share(NamedTuple):
+    """What each GPU of a job has beside it."""
+
+    cpus: float
+    memory_gb: float
+
+
+class Option(NamedTuple):
+    """A share that a job may get, and its rate there relative to the proportional share."""
+
+    share: Share
+    rate: float
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """One server: GPUs, CPUs and GB of memory; 0 CPUs or GB where they are not modelled."""
+
+    gpus: int
+    cpus: float
+    memory_gb: float
+
+    @classmethod
+    def of(cls, spec: NodeType) -> Capacity:
+        """Capacity of a node type; `InputError` for a rental pool."""
+        if not math.isfinite(spec.gpus):
+            raise InputError(f"node type {spec.name!r}: unlimited GPUs, expected servers")
+        cpus = spec.cpus if math.isfinite(spec.cpus) else 0.0
+        memory_gb = spec.memory_gb if math.isfinite(spec.memory_gb) else 0.0
+        return cls(int(spec.gpus), cpus, memory_gb)
+
+    @property
+    def fair(self) -> Share:
+        """The GPU-proportional share."""
+        return Share(self.cpus / self.gpus, self.memory_gb / self.gpus)
+
+    def cap(self, gpus: int) -> Share:
+        """Most that a job may have per GPU: its servers' worth, on as few servers as hold it."""
+        servers = -(-gpus // self.gpus)
+        return Share(self.cpus * servers / gpus, self.memory_gb * servers / gpus)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Jobs that are alike.
+
+    Attributes
+    ----------
+    gpus : GPUs of each.
+    fair : the GPU-proportional share, relative rate 1.
+    best : the demand: the least share at which the rate is highest.
+    best_rate : relative rate there.
+    options : shares worth having, none of them below rate 1 (for the optimal mechanism).
+    """
+
+    gpus: int
+    fair: Share
+    best: Share
+    best_rate: float
+    options: tuple[Option, ...]
+
+    @property
+    def exceeds_fair(self) -> bool:
+        """Whether the demand is above the proportional share in any resource."""
+        return self.best.cpus > self.fair.cpus or self.best.memory_gb > self.fair.memory_gb
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The jobs of a workload by kind.
+
+    Attributes
+    ----------
+    kinds : each of them.
+    kind_of : ``(J,)`` index of each job's kind.
+    duration_s : ``(J,)`` at the proportional share, s.
+    gpus : ``(J,)`` GPUs demanded.
+    """
+
+    kinds: Sequence[Kind]
+    kind_of: IntArray
+    duration_s: FloatArray
+    gpus: IntArray
+
+    @cached_property
+    def by_demand(self) -> IntArray:
+        """Kinds with the largest GPU, then CPU, then memory demand first."""
+        kinds = self.kinds
+        return np.array(
+            sorted(
+                range(len(kinds)),
+                key=lambda k: tuple(-kinds[k].gpus * x for x in (1.0, *kinds[k].best)),
+            ),
+            dtype=np.int64,
+        )
+
+    @classmethod
+    def of(cls, workload: Workload, capacity: Capacity, node_type: int = 0) -> Kinds:
+        """Kinds of the jobs on servers of one capacity.
+
+        Raises
+        ------
+        InputError
+            A job without a number of GPUs, or durations that depend on it.
+        """
+        gpus = workload.num_gpus
+        if not (gpus > 0).all():
+            job = workload.job_id[int(np.argmin(gpus > 0))]
+            raise InputError(f"workload: job {job!r}: num_gpus is 0, expected at least 1")
+        performance = workload.performance
+        if isinstance(performance, Sensitivity):
+            matrix_of = performance.matrix_of
+            column = matrix_of if matrix_of.ndim == 1 else matrix_of[:, node_type]
+            columns = np.column_stack((column, gpus))
+        elif isinstance(performance, FixedDuration):
+            asked = np.nan_to_num(np.column_stack((workload.num_cpus, workload.memory_gb)), nan=-1)
+            columns = np.column_stack((asked, gpus))
+        else:
+            raise InputError(
+                f"workload: performance is {type(performance).__name__}, expected jobs of a fixed "
+                "number of GPUs (FixedDuration or Sensitivity)"
+            )
+        rows, kind_of = np.unique(columns, axis=0, return_inverse=True)
+        if isinstance(performance, Sensitivity):
+            kinds = [
+                sensitive(performance.matrices[int(i)], int(g), capacity) for i, g in rows.tolist()
+            ]
+        else:
+            kinds = [insensitive(int(g), c, m, capacity) for c, m, g in rows.tolist()]
+        return cls(kinds, kind_of.reshape(-1), performance.duration_s, gpus)
+
+
+def sensitive(matrix: SensitivityMatrix, gpus: int, capacity: Capacity) -> Kind:
+    """A kind whose rate follows a sensitivity matrix.
+
+    Shares are the points of the matrix, the proportional share, and all that a server has: the
+    discrete space of Section 4.1, cut off at a server's worth.
+    """
+    fair, cap = capacity.fair, capacity.cap(gpus)
+    base = matrix(*fair)
+    if base <= 0:
+        raise InputError(
+            f"sensitivity matrix: no throughput at the proportional share of {fair.cpus:g} CPUs "
+            f"and {fair.memory_gb:g} GB per GPU, expected > 0"
+        )
+    cpus = _candidates(matrix.cpus, fair.cpus, cap.cpus)
+    memory_gb = _candidates(matrix.memory_gb, fair.memory_gb, cap.memory_gb)
+    options = [
+        Option(Share(c, m), rate)
+        for c in cpus
+        for m in memory_gb
+        if (rate := matrix(c, m) / base) >= 1 - SAME
+    ]
+    best = options_worth_having(options)[-1]
+    return Kind(gpus, fair, best.share, best.rate, tuple(options_worth_having(options)))
+
+
+def insensitive(gpus: int, cpus: float, memory_gb: float, capacity: Capacity) -> Kind:
+    """A kind of fixed duration: a stated demand in all (-1: none), else the proportional share."""
+    fair, cap = capacity.fair, capacity.cap(gpus)
+    share = Share(
+        min(cpus / gpus, cap.cpus) if cpus >= 0 else fair.cpus,
+        min(memory_gb / gpus, cap.memory_gb) if memory_gb >= 0 else fair.memory_gb,
+    )
+    return Kind(gpus, fair, share, 1.0, (Option(share, 1.0),))
+
+
+def options_worth_having(options: Sequence[Option]) -> list[Option]:
+    """Without those that another one matches with no more CPUs and memory; ascending in rate."""
+    kept: list[Option] = []
+    for o in sorted(options, key=lambda o: (-o.rate, o.share.cpus, o.share.memory_gb)):
+        if not any(
+            k.share.cpus <= o.share.cpus
+            and k.share.memory_gb <= o.share.memory_gb
+            and k.rate >= o.rate * (1 - SAME)
+            for k in kept
+        ):
+            kept.append(o)
+    # Of equally fast ones the first needs the fewest CPUs.
+    return sorted(kept, key=lambda o: (o.rate, -o.share.cpus))
+
+
+def _candidates(grid: FloatArray, fair: float, cap: float) -> list[float]:
+    """Points of the grid that one server can give, its own and the proportional one among them."""
+    within = [x for x in grid.tolist() if x <= cap * (1 + SAME)]
+    return sorted({*within, fair, cap})

@@ -1,0 +1,388 @@
+"""Who gets which CPUs and memory: the mechanisms of Sections 3.3 and 4.2.
+
+A mechanism takes the queue in order of priority and answers with slots, one for each job that
+runs in the round. `proportional`, `tune` and `opt` run the longest set of jobs whose GPUs fit;
+`greedy` and `static` skip a job that does not get its whole demand.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from policies.synergy.demand import Capacity, Kinds, Share
+from policies.synergy.packing import Packing, Slot
+from simulator.catalog import IntArray
+
+Signature = tuple[tuple[int, Share, int], ...]
+PlacementRule = Literal["packed", "consolidated", "spread"]
+
+MEMORY = 4096
+"""Packings that a mechanism remembers, by what was to be packed."""
+
+
+class Packed(NamedTuple):
+    """A packing that is done.
+
+    Attributes
+    ----------
+    slots : one a job that runs.
+    signatures : for each server, what is on it, the same for servers that hold the like.
+    info : facts for the record.
+    """
+
+    slots: Sequence[Slot]
+    signatures: Sequence[Signature]
+    info: Mapping[str, float | int | str | bool] = {}
+
+    @classmethod
+    def of(cls, packing: Packing, **info: float | int | str | bool) -> Packed:
+        """What a packing came to."""
+        signatures = [
+            tuple(sorted((s.kind, s.share, len(s.parts)) for s in slots))
+            for slots in packing.on_server
+        ]
+        return cls(packing.slots, signatures, info)
+
+
+class Room:
+    """The servers of one controller, for one mechanism: makes packings and remembers them.
+
+    Parameters
+    ----------
+    capacity, num_servers : the servers.
+    kinds : the jobs by kind.
+    """
+
+    def __init__(self, capacity: Capacity, num_servers: int, kinds: Kinds) -> None:
+        self.capacity = capacity
+        self.num_servers = num_servers
+        self.kinds = kinds
+        self.total_gpus = capacity.gpus * num_servers
+        self._known: OrderedDict[bytes, Packed] = OrderedDict()
+
+    def packing(self) -> Packing:
+        """All servers empty."""
+        return Packing(self.capacity, self.num_servers, self.kinds.kinds)
+
+    def remembered(self, sequence: IntArray, make: Callable[[], Packed]) -> Packed:
+        """The packing of a sequence of kinds: that of last time, or a new one."""
+        key = sequence.tobytes()
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = make()
+            if len(self._known) > MEMORY:
+                self._known.popitem(last=False)
+        return known
+
+
+class Mechanism(Protocol):
+    """What a mechanism answers: jobs that run, and slots for as many of each kind.
+
+    Jobs of one kind are alike, so which of them takes which slot is settled afterwards.
+    """
+
+    @property
+    def name(self) -> str:
+        """As in ``"srtf+tune"``."""
+        ...
+
+    @property
+    def depends_on_set_alone(self) -> bool:
+        """Whether the same jobs in another order come out the same."""
+        ...
+
+    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+        """Jobs that run in this round, highest priority first, and where."""
+        ...
+
+
+def runnable(order: IntArray, gpus: IntArray, free_gpus: int) -> IntArray:
+    """The jobs whose GPU demands can be met, walking the queue: a job that does not fit is passed.
+
+    Parameters
+    ----------
+    order : jobs, highest priority first.
+    gpus : ``(J,)`` GPUs of each job of the workload.
+    free_gpus : GPUs in all.
+    """
+    demand = gpus[order]
+    taken: list[IntArray] = []
+    begin = 0
+    while free_gpus > 0 and begin < len(order):
+        fits = np.flatnonzero(demand[begin:] <= free_gpus) + begin
+        if not len(fits):
+            break
+        total = np.cumsum(demand[fits])
+        count = int(np.searchsorted(total, free_gpus, side="right"))
+        taken.append(order[fits[:count]])
+        free_gpus -= int(total[count - 1])
+        begin = int(fits[count - 1]) + 1
+    return np.concatenate(taken) if taken else order[:0]
+
+
+@dataclass
+class Proportional:
+    """GPU-proportional: CPUs and memory in proportion to the GPUs."""
+
+    placement: PlacementRule = "packed"
+    released: bool = False
+    name: str = "proportional"
+
+    @property
+    def depends_on_set_alone(self) -> bool:
+        """See `Mechanism`."""
+        return not self.released
+
+    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+        """See `Mechanism`."""
+        jobs = runnable(order, room.kinds.gpus, room.total_gpus)
+        sequence = _by_demand(room, jobs) if not self.released else room.kinds.kind_of[jobs]
+
+        def pack() -> Packed:
+            packing = room.packing()
+            for kind, count in _runs(sequence):
+                _place_all(packing, kind, count, (packing.kinds[kind].fair,), self._attempts())
+            return Packed.of(packing)
+
+        return jobs, room.remembered(sequence, pack)
+
+    def _attempts(self) -> tuple[Attempt, ...]:
+        return (_first,) if self.released else ATTEMPTS[self.placement]
+
+
+@dataclass
+class Tune:
+    """Synergy-Tune (Section 4.2).
+
+    Jobs go by GPU, CPU and memory demand, largest first, onto the fullest server that holds their
+    demand, or the fewest servers. Where none does, a job falls back to its proportional share, and
+    then others are put back to theirs until it fits.
+
+    Parameters
+    ----------
+    placement : ``"packed"`` splits a job over several servers before it gives up its demand;
+        ``"consolidated"`` never splits a job that one server has the GPUs for; ``"spread"`` puts
+        each GPU where most are free.
+    released : as in the released simulator: in order of priority (LAS: by GPUs), first free GPUs in
+        order of the servers, and peers put back in order of their CPUs, helpful or not.
+    """
+
+    placement: PlacementRule = "packed"
+    released: bool = False
+    sort_by_gpus: bool = False
+    name: str = "tune"
+
+    @property
+    def depends_on_set_alone(self) -> bool:
+        """See `Mechanism`."""
+        return not self.released
+
+    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+        """See `Mechanism`."""
+        jobs = runnable(order, room.kinds.gpus, room.total_gpus)
+        if not self.released:
+            sequence = _by_demand(room, jobs)
+        else:
+            if self.sort_by_gpus:
+                jobs = jobs[np.argsort(-room.kinds.gpus[jobs], kind="stable")]
+            sequence = room.kinds.kind_of[jobs]
+
+        def pack() -> Packed:
+            packing = room.packing()
+            for kind, count in _runs(sequence):
+                self._pack_kind(packing, kind, count)
+            return Packed.of(packing)
+
+        return jobs, room.remembered(sequence, pack)
+
+    def _pack_kind(self, packing: Packing, kind: int, count: int) -> None:
+        spec = packing.kinds[kind]
+        shares = (spec.best, spec.fair) if spec.exceeds_fair else (spec.best,)
+        attempts = (_first,) if self.released else ATTEMPTS[self.placement]
+        while count:
+            count -= _place_all(packing, kind, count, shares, attempts)
+            if count:
+                self._make_room(packing, kind, shares[-1])
+                count -= 1
+
+    def _make_room(self, packing: Packing, kind: int, share: Share) -> None:
+        """Place one job for which there are GPUs, but not the CPUs or memory beside them."""
+        gpus = packing.kinds[kind].gpus
+        parts = packing.gpu_parts(gpus, whole=True) if self.placement != "spread" else ()
+        parts = parts or packing.gpu_parts(gpus, whole=False)
+        assert parts, "runnable jobs have their GPUs"
+        put_back = _put_back_released if self.released else _put_back
+        for i, part in parts:
+            put_back(packing, i, part, share)
+        packing.add(Slot(kind, share, parts))
+
+
+@dataclass
+class Greedy:
+    """Synergy-Greedy (Section 3.3): first fit of the whole demand, else the job is passed over."""
+
+    placement: PlacementRule = "packed"
+    released: bool = False
+    name: str = "greedy"
+
+    @property
+    def depends_on_set_alone(self) -> bool:
+        """See `Mechanism`."""
+        return False
+
+    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+        """See `Mechanism`."""
+        packing = room.packing()
+        free = room.total_gpus
+        failed: set[int] = set()
+        jobs: list[int] = []
+        for job, kind in zip(order.tolist(), room.kinds.kind_of[order].tolist(), strict=True):
+            if kind in failed:
+                continue
+            spec = packing.kinds[kind]
+            place = Packing.place_spread if self.placement == "spread" else Packing.place_first
+            if (not self.released and _first_fit(packing, kind, spec.best)) or place(
+                packing, kind, spec.best
+            ):
+                jobs.append(job)
+                free -= spec.gpus
+                if not free:
+                    break
+            else:
+                failed.add(kind)
+                if len(failed) == len(packing.kinds):
+                    break
+        return np.array(jobs, dtype=np.int64), Packed.of(packing)
+
+
+# -- steps that mechanisms share -----------------------------------------------------------------
+
+Attempt = Callable[[Packing, int, Share, int], int]
+"""Tries to place up to so many jobs of a kind with a share; how many were placed."""
+
+
+def _whole(packing: Packing, kind: int, share: Share, count: int) -> int:
+    return packing.place_whole(kind, share, count)
+
+
+def _split(packing: Packing, kind: int, share: Share, count: int) -> int:
+    return int(packing.kinds[kind].gpus > 1 and packing.place_on_fewest(kind, share))
+
+
+def _split_if_must(packing: Packing, kind: int, share: Share, count: int) -> int:
+    gpus = packing.kinds[kind].gpus
+    if packing.gpu_parts(gpus, whole=True):
+        return 0
+    return _split(packing, kind, share, count)
+
+
+def _spread(packing: Packing, kind: int, share: Share, count: int) -> int:
+    return int(packing.place_spread(kind, share))
+
+
+def _first(packing: Packing, kind: int, share: Share, count: int) -> int:
+    return int(packing.place_first(kind, share))
+
+
+ATTEMPTS: dict[str, tuple[Attempt, ...]] = {
+    "packed": (_whole, _split),
+    "consolidated": (_whole, _split_if_must),
+    "spread": (_spread,),
+}
+
+
+def _place_all(
+    packing: Packing, kind: int, count: int, shares: Sequence[Share], attempts: Sequence[Attempt]
+) -> int:
+    """Place jobs of one kind with the first share that works; how many found a place."""
+    placed = 0
+    for share in shares:
+        for attempt in attempts:
+            while placed < count and (more := attempt(packing, kind, share, count - placed)):
+                placed += more
+    return placed
+
+
+def _first_fit(packing: Packing, kind: int, share: Share) -> bool:
+    """The first server that holds a job whole."""
+    gpus = packing.kinds[kind].gpus
+    for i, free in enumerate(packing.free_gpus):
+        if free >= gpus and packing.shortage(i, gpus, share) == (0.0, 0.0):
+            packing.add(Slot(kind, share, ((i, gpus),)))
+            return True
+    return False
+
+
+def _put_back(packing: Packing, i: int, gpus: float, share: Share) -> None:
+    """Put jobs on server ``i`` back to their proportional share so that just enough is released."""
+    victims: list[tuple[Slot, Share]] = []
+    while (short := packing.shortage(i, gpus, share)) != (0.0, 0.0):
+        slot = _cheapest_victim(packing, i, short)
+        victims.append((slot, slot.share))
+        packing.change_share(slot, packing.kinds[slot.kind].fair)
+    # A later victim may have released what an earlier one was needed for.
+    for slot, before in victims[:-1]:
+        after = slot.share
+        packing.change_share(slot, before)
+        overdrawn = any(packing.shortage(k, 0, share) != (0.0, 0.0) for k, _ in slot.parts)
+        if overdrawn or packing.shortage(i, gpus, share) != (0.0, 0.0):
+            packing.change_share(slot, after)
+
+
+def _cheapest_victim(packing: Packing, i: int, short: tuple[float, float]) -> Slot:
+    """Who covers the shortage and releases least beyond it; else who covers most of it."""
+    best: Slot | None = None
+    best_score = (2.0, 0.0)
+    fair = packing.capacity.fair
+    for slot in packing.on_server[i]:
+        part = next(gpus for k, gpus in slot.parts if k == i)
+        released = (
+            part * (slot.share.cpus - fair.cpus),
+            part * (slot.share.memory_gb - fair.memory_gb),
+        )
+        cover = sum(min(r, s) / s for r, s in zip(released, short, strict=True) if s > 0 and r > 0)
+        if cover <= 0:
+            continue
+        covers_all = all(r >= s * (1 - 1e-9) for r, s in zip(released, short, strict=True) if s > 0)
+        spill = released[0] / max(fair.cpus, 1e-9) + released[1] / max(fair.memory_gb, 1e-9)
+        score = (0.0, spill) if covers_all else (1.0, -cover)
+        if score < best_score:
+            best, best_score = slot, score
+    assert best is not None, "a server short of a resource has a job above its proportional share"
+    return best
+
+
+def _put_back_released(packing: Packing, i: int, gpus: float, share: Share) -> None:
+    """As released: jobs with the most CPUs and memory first, whether or not that helps."""
+    peers = sorted(
+        packing.on_server[i],
+        key=lambda s: (len(s.parts), -s.share.cpus, -s.share.memory_gb),
+    )
+    for slot in peers:
+        if packing.shortage(i, gpus, share) == (0.0, 0.0):
+            return
+        kind = packing.kinds[slot.kind]
+        if kind.exceeds_fair and slot.share != kind.fair:
+            packing.change_share(slot, kind.fair)
+
+
+def _by_demand(room: Room, jobs: IntArray) -> IntArray:
+    """Kinds of the jobs, the largest GPU, then CPU, then memory demand first."""
+    kinds = room.kinds
+    counts = np.bincount(kinds.kind_of[jobs], minlength=len(kinds.kinds))
+    return np.repeat(kinds.by_demand, counts[kinds.by_demand])
+
+
+def _runs(sequence: IntArray) -> list[tuple[int, int]]:
+    """Neighbours that are equal, and how many."""
+    if not len(sequence):
+        return []
+    ends = np.flatnonzero(np.diff(sequence)) + 1
+    begins = np.concatenate(([0], ends))
+    counts = np.diff(np.concatenate((begins, [len(sequence)])))
+    return list(zip(sequence[begins].tolist(), counts.tolist(), strict=True))

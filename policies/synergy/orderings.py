@@ -1,0 +1,196 @@
+"""Who goes first: FIFO, SRTF, LAS, FTF, DRF and Tetris.
+
+An ordering ranks the active jobs in every round from what is known of them; see `Book`. Ties go
+by submission.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from policies.synergy.demand import Capacity, Kinds
+from simulator import View
+from simulator.catalog import FloatArray, IntArray
+
+
+class Book:
+    """What is known of the jobs of one controller, ``(J,)`` each, brought up to date as asked.
+
+    Only jobs that ran since the last decision have changed, so the others are not looked at.
+
+    Parameters
+    ----------
+    kinds : the jobs by kind.
+    capacity, num_servers : the servers.
+    """
+
+    def __init__(self, kinds: Kinds, capacity: Capacity, num_servers: int) -> None:
+        count = len(kinds.kind_of)
+        self.kinds = kinds
+        self.remaining: FloatArray = np.ones(count)
+        self.attained_gpu_s: FloatArray = np.zeros(count)
+        self.attained_dominant_s: FloatArray = np.zeros(count)
+        self.last_ran_s: FloatArray = np.full(count, -np.inf)
+        self.speedup: FloatArray = np.ones(count)
+        self._total = (
+            capacity.gpus * num_servers,
+            max(capacity.cpus * num_servers, 1e-9),
+            max(capacity.memory_gb * num_servers, 1e-9),
+        )
+        demands = [(k.gpus, k.gpus * k.best.cpus, k.gpus * k.best.memory_gb) for k in kinds.kinds]
+        parts = np.array(demands) / self._total
+        self.dominant_of_kind: FloatArray = parts.max(axis=1)
+        """``(K,)`` largest part of the cluster that the demand of a kind takes of any resource."""
+        self.demand_of_kind: FloatArray = parts.sum(axis=1)
+        """``(K,)`` parts of the cluster that the demand takes, all resources together."""
+        self._since_s = -math.inf
+
+    def update(self, view: View) -> None:
+        """Bring the running jobs up to now."""
+        running = list(view.running)
+        if not running:
+            self._since_s = view.now_s
+            return
+        jobs = np.array(running, dtype=np.int64)
+        self.remaining[jobs] = [view.remaining_of(j) for j in running]
+        self.attained_gpu_s[jobs] = [view.attained_gpu_s_of(j) for j in running]
+        self.last_ran_s[jobs] = view.now_s
+
+    def update_dominant(self, view: View) -> None:
+        """Add what the running jobs have had of their dominant resource since the last call."""
+        elapsed = view.now_s - self._since_s
+        self._since_s = view.now_s
+        if not 0 < elapsed < math.inf:
+            return
+        total = self._total
+        for job, shares in view.running.items():
+            held = (
+                sum(p.gpus for p in shares) / total[0],
+                sum(p.cpus for p in shares) / total[1],
+                sum(p.memory_gb for p in shares) / total[2],
+            )
+            self.attained_dominant_s[job] += elapsed * max(held)
+
+
+Key = Callable[[Book, View, IntArray], FloatArray]
+"""``(n,)`` rank of active jobs: the smallest goes first."""
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """A way to rank jobs.
+
+    Attributes
+    ----------
+    name : as in ``"srtf+tune"``.
+    key : the rank of each active job; None: by submission.
+    settles : how the ranking moves while no job comes or ends: ``"order"``, not at all; ``"set"``,
+        jobs that run only get further ahead of those that wait, so the same ones run; ``"never"``.
+    needs_dominant : whether the book keeps attained dominant shares.
+    """
+
+    name: str
+    key: Key | None
+    settles: Literal["order", "set", "never"] = "never"
+    needs_dominant: bool = False
+
+    def order(self, book: Book, view: View, starvation_s: float = math.inf) -> IntArray:
+        """Active jobs, highest priority first.
+
+        Parameters
+        ----------
+        book : up to date.
+        view : the decision point.
+        starvation_s : jobs that have not run for so long go before all others, by submission.
+        """
+        jobs = view.jobs
+        ranked = jobs
+        if self.key is not None:
+            ranked = jobs[np.argsort(self.key(book, view, jobs), kind="stable")]
+        if starvation_s < math.inf:
+            since = np.maximum(view.workload.submit_s[ranked], book.last_ran_s[ranked])
+            starving = view.now_s - since >= starvation_s
+            ranked = np.concatenate((np.sort(ranked[starving]), ranked[~starving]))
+        return ranked
+
+
+def _srtf(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Remaining time at the GPU-proportional share."""
+    return book.remaining[jobs] * book.kinds.duration_s[jobs]
+
+
+def _srtf_released(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Remaining time at the speed of the last round, 1 where the job had its fair share."""
+    return _srtf(book, view, jobs) / book.speedup[jobs]
+
+
+def _las(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Attained service, GPU-seconds (Tiresias)."""
+    return book.attained_gpu_s[jobs]
+
+
+def _rho(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Finish-time fairness: time to finish if it ran on from now, over its time alone (Themis)."""
+    alone = book.kinds.duration_s[jobs]
+    elapsed = view.now_s - view.workload.submit_s[jobs]
+    return (elapsed + book.remaining[jobs] * alone) / alone
+
+
+def _ftf(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """The most unfairly treated, of largest rho, first."""
+    return -_rho(book, view, jobs)
+
+
+def _drf(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Attained dominant share, seconds; who has had none by the share that it asks for."""
+    return book.attained_dominant_s[jobs] + 1e-6 * _drf_static(book, view, jobs)
+
+
+def _drf_static(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Dominant share of the demand."""
+    return book.dominant_of_kind[book.kinds.kind_of[jobs]]
+
+
+def _tetris(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Alignment with the servers, all free at the start of a round, against remaining work.
+
+    Both are taken relative to their means, which is Tetris's own weight of the two.
+    """
+    alignment = book.demand_of_kind[book.kinds.kind_of[jobs]]
+    work = alignment * _srtf(book, view, jobs)
+    return work / max(work.mean(), 1e-300) - alignment / alignment.mean()
+
+
+def _tetris_released(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Remaining work alone."""
+    return book.demand_of_kind[book.kinds.kind_of[jobs]] * _srtf(book, view, jobs)
+
+
+ORDERINGS: dict[str, Ordering] = {
+    o.name: o
+    for o in (
+        Ordering("fifo", None, "order"),
+        Ordering("srtf", _srtf, "set"),
+        Ordering("las", _las),
+        Ordering("ftf", _ftf),
+        Ordering("drf", _drf, needs_dominant=True),
+        Ordering("tetris", _tetris),
+    )
+}
+"""By name, as the paper has them."""
+
+RELEASED: dict[str, Ordering] = ORDERINGS | {
+    o.name: o
+    for o in (
+        Ordering("srtf", _srtf_released),
+        Ordering("ftf", _rho),
+        Ordering("drf", _drf_static, "order"),
+        Ordering("tetris", _tetris_released, "set"),
+    )
+}
+"""By name, as in the released simulator: FTF the wrong way round, DRF by demand, no alignment."""

@@ -1,0 +1,94 @@
+"""A scheduling policy of Synergy: an ordering and a mechanism, in rounds."""
+
+from __future__ import annotations
+
+import math
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from policies.synergy.demand import Capacity, Kinds
+from policies.synergy.mechanisms import Mechanism, Room
+from policies.synergy.orderings import Book, Ordering
+from policies.synergy.seating import Seating
+from simulator import NO_CHANGE, Decision, InputError, View
+from simulator.catalog import IntArray
+
+
+class _State(NamedTuple):
+    """What the policy keeps for its controller."""
+
+    book: Book
+    room: Room
+    seating: Seating
+
+
+class Synergy:
+    """Rank the jobs, run those that fit, and share out CPUs and memory, anew in every round.
+
+    Parameters
+    ----------
+    ordering, mechanism : see `policies.synergy.orderings` and `policies.synergy.mechanisms`.
+    starvation_s : jobs that have not run for so long go first; infinite: never.
+    """
+
+    def __init__(
+        self, ordering: Ordering, mechanism: Mechanism, starvation_s: float = math.inf
+    ) -> None:
+        if not starvation_s > 0:
+            raise InputError(f"starvation_s is {starvation_s}, expected a number > 0")
+        self.name = f"{ordering.name}+{mechanism.name}"
+        self._ordering = ordering
+        self._mechanism = mechanism
+        self._starvation_s = starvation_s
+        self._state: _State | None = None
+        self._last: IntArray = np.array([], dtype=np.int64)
+        # Whether nothing moves between one arrival or completion and the next.
+        self._settles = starvation_s == math.inf and (
+            ordering.settles == "order"
+            or (ordering.settles == "set" and mechanism.depends_on_set_alone)
+        )
+
+    def decide(self, view: View) -> Decision:
+        """What runs in the round that begins."""
+        if self._settles and not view.changed:
+            return NO_CHANGE
+        if self._state is None:
+            self._state = _begin(view)
+        book, room, seating = self._state
+        book.update(view)
+        if self._ordering.needs_dominant:
+            book.update_dominant(view)
+        order = self._ordering.order(book, view, self._starvation_s)
+        jobs, packed = self._mechanism.run(order, room)
+        if not seating.seat(jobs, packed) and len(view.running) == len(jobs):
+            return NO_CHANGE
+        kinds = room.kinds.kinds
+        for job, shares in seating.placed.items():
+            kind = kinds[room.kinds.kind_of[job]]
+            book.speedup[job] = kind.best_rate if shares[0].cpus > kind.fair.cpus else 1.0
+        placements = list(chain.from_iterable(seating.placed.values()))
+        return Decision(placements, info=packed.info)
+
+
+def _begin(view: View) -> _State:
+    """Read the scenario; `InputError` where no Synergy policy can run it."""
+    cluster, nodes = view.cluster, view.nodes.tolist()
+    fixed = cluster.node_type_of
+    if fixed is None:
+        raise InputError("cluster: node types are configurable, expected servers of a fixed type")
+    types = sorted({fixed[n] for n in nodes})
+    if len(types) > 1:
+        names = ", ".join(cluster.node_types[v].name for v in types)
+        raise InputError(f"cluster: servers of several types ({names}), expected equal servers")
+    capacity = Capacity.of(cluster.node_types[types[0]])
+    kinds = Kinds.of(view.workload, capacity, types[0])
+    room = Room(capacity, len(nodes), kinds)
+    if kinds.gpus.max() > room.total_gpus:
+        job = int(kinds.gpus.argmax())
+        raise InputError(
+            f"workload: job {view.workload.job_id[job]!r}: num_gpus is {kinds.gpus[job]}, expected "
+            f"at most the {room.total_gpus} GPUs of the servers"
+        )
+    return _State(Book(kinds, capacity, len(nodes)), room, Seating(nodes, kinds))

@@ -1,0 +1,135 @@
+"""Which job takes which slot, so that as few jobs as possible move.
+
+A packing is made afresh in each round, but equal servers may be exchanged, and so may jobs of one
+kind. A job therefore keeps its server and share where the packing still has such a slot: its
+lease is renewed (Synergy, Section 4.3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from policies.synergy.demand import Kinds, Share
+from policies.synergy.mechanisms import Packed, Signature
+from policies.synergy.packing import Slot
+from simulator import Placement
+from simulator.catalog import IntArray
+
+Seat = tuple[int, Share, tuple[tuple[int, float], ...]]
+"""A kind, a share, and GPUs by node."""
+
+SEARCH = 12
+"""So many servers that changed are matched to nodes by what they have in common; more in order."""
+
+
+class Seating:
+    """The jobs of one controller and where they sit.
+
+    Parameters
+    ----------
+    nodes : the controller's nodes.
+    kinds : the jobs by kind.
+    """
+
+    def __init__(self, nodes: Sequence[int], kinds: Kinds) -> None:
+        self.placed: dict[int, tuple[Placement, ...]] = {}
+        self._nodes = nodes
+        self._kinds = kinds
+        self._seat_of: dict[int, Seat] = {}
+        self._signature_of: dict[int, Signature] = {n: () for n in nodes}
+
+    def seat(self, jobs: IntArray, packed: Packed) -> bool:
+        """Give each of these jobs a slot; whether anything has changed."""
+        node_of = self._match_servers(packed.signatures)
+        open_seats: dict[Seat, int] = {}
+        for slot in packed.slots:
+            seat = (slot.kind, slot.share, _on_nodes(slot, node_of))
+            open_seats[seat] = open_seats.get(seat, 0) + 1
+        before, seat_of = self._seat_of, {}
+        newcomers: list[int] = []
+        for job in jobs.tolist():
+            old = before.get(job)
+            if old is not None and open_seats.get(old, 0):
+                open_seats[old] -= 1
+                seat_of[job] = old
+            else:
+                newcomers.append(job)
+        if not newcomers and len(seat_of) == len(before):
+            return False
+        self._fill(newcomers, open_seats, seat_of)
+        placed = self.placed
+        self.placed = {
+            job: placed[job] if before.get(job) is seat else _placements(job, seat)
+            for job, seat in seat_of.items()
+        }
+        self._seat_of = seat_of
+        return True
+
+    def _fill(
+        self, jobs: Sequence[int], open_seats: Mapping[Seat, int], seat_of: dict[int, Seat]
+    ) -> None:
+        """Newcomers take the seats that are left, the first of a kind the one with the most."""
+        by_kind: dict[int, list[Seat]] = {}
+        for seat, count in open_seats.items():
+            if count:
+                by_kind.setdefault(seat[0], []).extend([seat] * count)
+        for seats in by_kind.values():
+            seats.sort(key=lambda s: s[1])
+        kind_of = self._kinds.kind_of
+        for job in jobs:
+            seat_of[job] = by_kind[int(kind_of[job])].pop()
+
+    def _match_servers(self, signatures: Sequence[Signature]) -> list[int]:
+        """The node that each server of the packing stands for."""
+        free: dict[Signature, list[int]] = {}
+        for node in reversed(self._nodes):
+            free.setdefault(self._signature_of[node], []).append(node)
+        node_of = [-1] * len(signatures)
+        left: list[int] = []
+        for i, signature in enumerate(signatures):
+            same = free.get(signature)
+            if same:
+                node_of[i] = same.pop()
+            else:
+                left.append(i)
+        if left:
+            self._match_rest(
+                left, sorted(n for ns in free.values() for n in ns), signatures, node_of
+            )
+        for i, node in enumerate(node_of):
+            self._signature_of[node] = signatures[i]
+        return node_of
+
+    def _match_rest(
+        self,
+        servers: Sequence[int],
+        nodes: list[int],
+        signatures: Sequence[Signature],
+        node_of: list[int],
+    ) -> None:
+        if len(servers) > SEARCH:
+            for i, node in zip(servers, nodes, strict=True):
+                node_of[i] = node
+            return
+        had = {n: Counter(self._signature_of[n]) for n in nodes}
+        for i in servers:
+            now = Counter(signatures[i])
+            node = max(nodes, key=lambda n: ((had[n] & now).total(), -n))
+            nodes.remove(node)
+            node_of[i] = node
+
+
+def _on_nodes(slot: Slot, node_of: Sequence[int]) -> tuple[tuple[int, float], ...]:
+    if len(slot.parts) == 1:
+        ((i, gpus),) = slot.parts
+        return ((node_of[i], gpus),)
+    return tuple(sorted((node_of[i], gpus) for i, gpus in slot.parts))
+
+
+def _placements(job: int, seat: Seat) -> tuple[Placement, ...]:
+    _, share, parts = seat
+    return tuple(
+        Placement(job, node, gpus, cpus=gpus * share.cpus, memory_gb=gpus * share.memory_gb)
+        for node, gpus in parts
+    )
