@@ -1,0 +1,112 @@
+"""One look for all figures: readable at the size of a report, safe for colour-blind eyes.
+
+Lines are told apart by colour and by marker. Intervals are drawn wherever there are replications,
+and the paper's own value, where it gives one, in dark grey beside ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from simulator.statistics import student
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
+"""Okabe and Ito's colours, told apart under all common colour deficiencies."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+PAPER = "#404040"
+"""Colour of what the paper says."""
+
+STYLE: Any = {
+    "figure.dpi": 100,
+    "font.size": 10,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": True,
+    "legend.framealpha": 0.9,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "svg.hashsalt": "schedlab",
+}
+
+
+def canvas(
+    rows: int = 1, columns: int = 1, *, width: float = 5.6, height: float = 3.8, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure of ``rows`` x ``columns`` panels, each ``width`` x ``height`` inches."""
+    with mpl.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            rows,
+            columns,
+            figsize=(width * columns, height * rows),
+            squeeze=False,
+            layout="constrained",
+            **options,
+        )
+    return figure, list(axes.ravel())
+
+
+def intervals(table: DataFrame, by: Sequence[str], value: str) -> DataFrame:
+    """Mean and 95 % Student interval of ``value`` over replications, one row a group.
+
+    Columns: ``by``, ``mean``, ``low``, ``high``, ``n``. One replication gives no interval (NaN).
+    """
+    import pandas as pd
+
+    rows = []
+    for key, group in table.groupby(list(by), sort=True):
+        estimate = student(group[value].to_numpy(dtype=float))
+        finite = np.isfinite(estimate.half_width)
+        rows.append(
+            {
+                **dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True)),
+                "mean": estimate.mean,
+                "low": estimate.lower if finite else np.nan,
+                "high": estimate.upper if finite else np.nan,
+                "n": estimate.n,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def draw_line(ax: Axes, x: Any, table: DataFrame, label: str, index: int, **options: Any) -> None:
+    """One line of means with its interval as error bars (columns mean, low, high)."""
+    mean, low, high = (table[c].to_numpy(dtype=float) for c in ("mean", "low", "high"))
+    error = np.nan_to_num(np.vstack([mean - low, high - mean]))
+    ax.errorbar(
+        x,
+        mean,
+        yerr=np.maximum(error, 0.0),
+        label=label,
+        color=PALETTE[index % len(PALETTE)],
+        marker=MARKERS[index % len(MARKERS)],
+        capsize=2.5,
+        **options,
+    )
+
+
+def paper_line(ax: Axes, value: float, label: str) -> None:
+    """A horizontal line at the paper's value."""
+    ax.axhline(value, color=PAPER, linestyle="--", linewidth=1.2, label=label)
+
+
+def paper_band(ax: Axes, low: float, high: float, label: str) -> None:
+    """A horizontal band where the paper claims to be."""
+    ax.axhspan(low, high, color=PAPER, alpha=0.12, label=label)
