@@ -171,11 +171,11 @@ class LocalPool(Executor):
                 for worker in list(self._workers):
                     self._attend(worker)
         except BaseException as error:
-            self._abandon(BrokenExecutor(f"the workers cannot go on: {error}"))
+            self._abandon(BrokenExecutor(f"the workers cannot go on: {error}"), cancel=False)
         finally:
-            self._abandon(BrokenExecutor("the workers were stopped"))
-            for worker in self._workers:
-                self._dismiss(worker)
+            self._abandon(BrokenExecutor("the workers were stopped"), cancel=True)
+            while self._workers:
+                self._dismiss(self._workers.pop())
 
     def _has_work(self) -> bool:
         with self._lock:
@@ -279,7 +279,8 @@ class LocalPool(Executor):
         worker.process.join()
         worker.connection.close()  # More than once does no harm.
 
-    def _abandon(self, error: BrokenExecutor) -> None:
+    def _abandon(self, error: BrokenExecutor, *, cancel: bool) -> None:
+        """Nothing more will be done: what has not ended ends with `error`, or cancelled."""
         with self._lock:
             self._closing = True
             left = [w.item for w in self._workers if w.item is not None]
@@ -288,8 +289,11 @@ class LocalPool(Executor):
         for worker in self._workers:
             worker.item = None
         for item in left:
-            if not item.future.cancel() and not item.future.done():
-                item.future.set_exception(error)
+            future = item.future
+            if (cancel and future.cancel()) or future.done():
+                continue
+            if future.running() or future.set_running_or_notify_cancel():
+                future.set_exception(error)
 
 
 def _read(connection: Connection) -> tuple[str, Any] | None:

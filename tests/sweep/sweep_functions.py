@@ -1,0 +1,66 @@
+"""Task functions of the tests; importable in worker processes as the module `sweep_functions`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.task import Outcome
+
+
+def draw(config: dict[str, Any]) -> Outcome:
+    """A pure function with a table: what most tests run."""
+    rng = np.random.default_rng(config["seed"])
+    values = rng.normal(config.get("mean", 0.0), 1.0, config.get("size", 10))
+    time.sleep(config.get("sleep_s", 0.0))
+    return Outcome(
+        {"mean_value": values.mean(), "largest": float(values.max()), "count": len(values)},
+        {"values": pd.DataFrame({"value": values})},
+    )
+
+
+def scalars_only(config: dict[str, Any]) -> Outcome:
+    return Outcome({"square": config["seed"] ** 2, "threads": os.environ["OMP_NUM_THREADS"]})
+
+
+def spin(config: dict[str, Any]) -> Outcome:
+    """CPU work of about `cpu_s` seconds."""
+    end, count = time.process_time() + config["cpu_s"], 0
+    while time.process_time() < end:
+        count += 1
+    return Outcome({"busy_cpu_s": config["cpu_s"], "seed": config["seed"]})
+
+
+def logged(config: dict[str, Any]) -> Outcome:
+    """Leaves a line for each time it came to its end, in a file of its own process."""
+    outcome = draw(config)
+    with Path(config["log"], f"{os.getpid()}.log").open("a") as file:
+        file.write(f"{config['seed']}\n")
+    return outcome
+
+
+def trouble(config: dict[str, Any]) -> Outcome:
+    """Does what `config["does"]` says for the seeds in `config["at"]`, else `draw`."""
+    if config["seed"] not in config["at"]:
+        return draw(config)
+    match config["does"]:
+        case "raise":
+            raise ValueError(f"seed {config['seed']} is <not> wanted")
+        case "hang":
+            while True:
+                time.sleep(0.01)
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "exit":
+            raise SystemExit(3)
+        case "bad scalar":
+            return Outcome({"value": [1, 2]})  # type: ignore[dict-item]
+        case "no outcome":
+            return None  # type: ignore[return-value]
+    raise AssertionError(config["does"])

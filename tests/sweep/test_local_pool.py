@@ -1,0 +1,152 @@
+"""The pool of worker processes, as an executor."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from concurrent.futures import BrokenExecutor, CancelledError, Executor
+from pathlib import Path
+
+import pytest
+
+from experiments.executors import TRIES, LocalPool, WorkerDied
+from experiments.worker import RunTimeout
+from simulator.errors import InputError
+
+
+def square(x: int) -> int:
+    return x * x
+
+
+def fail(x: int) -> None:
+    raise KeyError(x)
+
+
+def die(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_once(mark: str) -> str:
+    if not os.path.exists(mark):
+        Path(mark).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "survived"
+
+
+def wait_for(mark: str) -> str:
+    while not os.path.exists(mark):
+        time.sleep(0.01)
+    return mark
+
+
+def not_to_be_sent() -> object:
+    return lambda: None
+
+
+class Peculiar(Exception):
+    """Cannot be put together from its arguments on the other side."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(one)
+
+
+def raise_peculiar() -> None:
+    raise Peculiar(1, 2)
+
+
+def environment(_: int) -> tuple[int, str]:
+    return os.getpid(), os.environ["OMP_NUM_THREADS"]
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with LocalPool(2) as pool:
+        yield pool
+
+
+def test_is_an_executor(pool):
+    assert isinstance(pool, Executor)
+    assert list(pool.map(square, range(20))) == [x * x for x in range(20)]
+
+
+def test_exception_of_a_call_is_raised_by_its_future(pool):
+    with pytest.raises(KeyError):
+        pool.submit(fail, 3).result()
+
+
+def test_what_cannot_travel_fails_alone(pool):
+    for future in (
+        pool.submit(not_to_be_sent),
+        pool.submit(square, lambda: None),
+        pool.submit(raise_peculiar),
+    ):
+        with pytest.raises(Exception, match=r"pickle|local|missing 1 required"):
+            future.result()
+    assert pool.submit(square, 3).result() == 9
+
+
+def test_workers_use_one_thread_each_in_processes_of_their_own(pool):
+    found = set(pool.map(environment, range(10)))
+    assert os.getpid() not in {pid for pid, _ in found}
+    assert {threads for _, threads in found} == {"1"}
+
+
+def test_call_whose_worker_dies_is_tried_again(pool, tmp_path):
+    assert pool.submit(die_once, str(tmp_path / "mark")).result() == "survived"
+
+
+def test_call_that_kills_its_workers_fails_alone(pool, tmp_path):
+    others = [pool.submit(square, x) for x in range(10)]
+    killer = pool.submit(die, 0)
+    others += [pool.submit(square, x) for x in range(10)]
+    with pytest.raises(WorkerDied, match=f"signal 9.* {TRIES} times"):
+        killer.result()
+    assert [future.result() for future in others] == [x * x for x in range(10)] * 2
+
+
+def test_killing_a_worker_from_outside_costs_nothing(pool, tmp_path):
+    future = pool.submit(wait_for, str(tmp_path / "go"))
+    while not future.running():
+        time.sleep(0.01)
+    for pid in pool.pids():
+        os.kill(pid, signal.SIGKILL)
+    (tmp_path / "go").touch()
+    assert future.result() == str(tmp_path / "go")
+
+
+def test_time_limit_ends_a_call_and_only_that(tmp_path):
+    with LocalPool(2, time_limit_s=0.5, modules=(__name__,)) as pool:
+        hanging = pool.submit(wait_for, str(tmp_path / "never"))
+        others = [pool.submit(square, x) for x in range(10)]
+        with pytest.raises(RunTimeout, match=r"time limit of 0\.5 s"):
+            hanging.result()
+        assert [future.result() for future in others] == [x * x for x in range(10)]
+
+
+def test_kill_ends_workers_and_futures(tmp_path):
+    pool = LocalPool(1)
+    running = pool.submit(wait_for, str(tmp_path / "never"))
+    waiting = pool.submit(square, 1)
+    while not running.running():
+        time.sleep(0.01)
+    pool.kill()
+    with pytest.raises(BrokenExecutor):
+        running.result()
+    with pytest.raises(CancelledError):
+        waiting.result()
+    assert pool.pids() == []
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.submit(square, 1)
+
+
+def test_a_module_that_cannot_be_imported_is_told():
+    with LocalPool(1, modules=("no_such_module",)) as pool:
+        future = pool.submit(square, 1)
+        with pytest.raises(BrokenExecutor, match="No module named 'no_such_module'"):
+            future.result()
+
+
+def test_no_workers_are_refused():
+    with pytest.raises(InputError, match="workers: got 0"):
+        LocalPool(0)
