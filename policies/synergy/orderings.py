@@ -163,7 +163,8 @@ def _tetris(book: Book, view: View, jobs: IntArray) -> FloatArray:
     """
     alignment = book.demand_of_kind[book.kinds.kind_of[jobs]]
     work = alignment * _srtf(book, view, jobs)
-    return work / max(work.mean(), 1e-300) - alignment / alignment.mean()
+    score: FloatArray = work / max(work.mean(), 1e-300) - alignment / alignment.mean()
+    return score
 
 
 def _tetris_released(book: Book, view: View, jobs: IntArray) -> FloatArray:

@@ -50,7 +50,7 @@ class Packing:
         self.capacity = capacity
         self.kinds = kinds
         self.slots: list[Slot] = []
-        self.free_gpus = [capacity.gpus] * num_servers
+        self.free_gpus: list[float] = [capacity.gpus] * num_servers
         self.free_cpus = [capacity.cpus] * num_servers
         self.free_memory_gb = [capacity.memory_gb] * num_servers
         self.on_server: list[list[Slot]] = [[] for _ in range(num_servers)]
@@ -144,7 +144,7 @@ class Packing:
         }
 
     def _room(self, i: int, share: Share) -> int:
-        room = self.free_gpus[i]
+        room = int(self.free_gpus[i])
         if share.cpus > 0:
             room = min(room, int((self.free_cpus[i] + self._slack[0]) / share.cpus))
         if share.memory_gb > 0:
@@ -166,7 +166,7 @@ class Packing:
                 return ()
             return ((min(able, key=lambda i: (free[i], -self._fullness[i])), gpus),)
         parts: list[tuple[int, float]] = []
-        left = gpus
+        left: float = gpus
         for i in sorted(range(len(free)), key=lambda i: (-free[i], i)):
             if free[i] >= left:
                 used = {j for j, _ in parts}
@@ -210,7 +210,7 @@ class Packing:
             self.on_server[i].append(slot)
 
     def _take(self, i: int, gpus: float, cpus: float, memory_gb: float) -> None:
-        self.free_gpus[i] -= gpus  # type: ignore[assignment]
+        self.free_gpus[i] -= gpus
         self.free_cpus[i] -= cpus
         self.free_memory_gb[i] -= memory_gb
         weight = self._weight

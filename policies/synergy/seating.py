@@ -37,7 +37,7 @@ class Seating:
         self._nodes = nodes
         self._kinds = kinds
         self._seat_of: dict[int, Seat] = {}
-        self._signature_of: dict[int, Signature] = {n: () for n in nodes}
+        self._signature_of: dict[int, Signature] = dict.fromkeys(nodes, ())
 
     def seat(self, jobs: IntArray, packed: Packed) -> bool:
         """Give each of these jobs a slot; whether anything has changed."""
