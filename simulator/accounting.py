@@ -7,6 +7,7 @@ date. All in the cluster's currency.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.catalog import Cluster, FloatArray, IntArray
+from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.processes.node import Node
 from simulator.processes.world import DecisionLog, ShareRecord
 from simulator.workload import Workload
@@ -39,17 +40,23 @@ class NodeMeters:
     open_cpu_seconds: float
 
     @classmethod
-    def of(cls, nodes: Sequence[Node]) -> NodeMeters:
+    def of(cls, nodes: Sequence[Node], cluster: Cluster) -> NodeMeters:
         """Read the meters at the end of a simulation."""
-        return cls(
-            float(sum(n.leasing_cost for n in nodes)),
-            float(sum(n.energy_cost for n in nodes)),
-            float(sum(n.energy_kwh for n in nodes)),
-            float(sum(n.gpu_seconds for n in nodes)),
-            float(sum(n.open_gpu_seconds for n in nodes)),
-            float(sum(n.cpu_seconds for n in nodes)),
-            float(sum(n.open_cpu_seconds for n in nodes)),
-        )
+        leasing = energy = kwh = open_gpu_s = open_cpu_s = 0.0
+        for node in nodes:
+            for (v, gpus), seconds in node.use_s.items():
+                spec, rates = cluster.node_types[v], cluster.rates(v, gpus)
+                hours = seconds / SECONDS_PER_HOUR
+                leasing += rates.leasing_per_hour * hours
+                energy += rates.energy_per_hour * hours
+                kwh += rates.power_kw * hours
+                open_gpu_s += spec.gpus * seconds
+                open_cpu_s += spec.cpus * seconds if spec.cpus < math.inf else 0.0
+        gpu_s = float(sum(n.gpu_seconds for n in nodes))
+        cpu_s = float(sum(n.cpu_seconds for n in nodes))
+        if cluster.is_pool:
+            leasing = cluster.node_types[0].price_per_gpu_hour * gpu_s / SECONDS_PER_HOUR
+        return cls(leasing, energy, kwh, gpu_s, open_gpu_s, cpu_s, open_cpu_s)
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,11 @@ class Cluster:
         """Whether decisions choose the nodes' types."""
         return self.node_type_of is None
 
+    @property
+    def is_pool(self) -> bool:
+        """Whether this is an unlimited pool of GPUs, given in real-valued shares."""
+        return math.isinf(self.node_types[0].gpus)
+
     def nodes_of(self, controller: int) -> IntArray:
         """``(N/K,)`` the nodes of one controller, ascending."""
         return np.arange(controller, self.num_nodes, self.num_controllers, dtype=np.int64)

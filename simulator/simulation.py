@@ -183,7 +183,7 @@ def _result(world: World, name: str, seed: int, server: OptimizationServer | Non
         gpu_seconds=np.array(world.log.attained_gpu_s),
         preemptions=np.array(world.preemptions, dtype=np.int64),
         reconfigurations=np.array(world.reconfigurations, dtype=np.int64),
-        meters=NodeMeters.of(world.nodes),
+        meters=NodeMeters.of(world.nodes, world.cluster),
         decisions=world.decisions,
         schedule=world.schedule,
         server_wait_s=np.array(server.wait_s if server else []),

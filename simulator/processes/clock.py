@@ -39,4 +39,4 @@ class Clock(Environment):
 
     def call_at(self, time_s: float, order: Order, callback: Callable[[Event], None]) -> None:
         """Call ``callback(event)`` at ``time_s``."""
-        self.until(time_s, order).callbacks.append(callback)
+        self.until(time_s, order).callbacks = [callback]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from simpy import Event
 
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, Rates
+from simulator.catalog import Cluster
 from simulator.contract import Placement
 from simulator.processes.clock import Clock, Order
 
@@ -25,6 +25,13 @@ class Node:
     clock, cluster, index : where it lives and which node it is.
     begin_s : from when a node of fixed type is open.
     finished : called with the job when its work is done.
+
+    Attributes
+    ----------
+    shares : what runs here, by job.
+    use_s : the meter: seconds that the node was open as each type with so many GPUs in use,
+        rounded down where shares are real-valued. What they cost is reckoned at the end.
+    gpu_seconds, cpu_seconds : GPUs and CPUs in use, integrated over time.
     """
 
     def __init__(
@@ -39,14 +46,9 @@ class Node:
         self.shares: dict[int, Placement] = {}
         self.gpus_used = 0.0
         self.cpus_used = 0.0
-        self.cpu_seconds = 0.0
-        self.open_cpu_seconds = 0.0
-        self.leasing_cost = 0.0
-        self.energy_cost = 0.0
-        self.energy_kwh = 0.0
+        self.use_s: dict[tuple[int, int], float] = {}
         self.gpu_seconds = 0.0
-        self.open_seconds = 0.0
-        self.open_gpu_seconds = 0.0
+        self.cpu_seconds = 0.0
         self._clock = clock
         self._cluster = cluster
         self._finished = finished
@@ -56,7 +58,6 @@ class Node:
         self._settled_s = begin_s
         fixed = cluster.node_type_of
         self._type: int | None = None if fixed is None else fixed[index]
-        self._rates: Rates | None = None if self._type is None else cluster.rates(self._type, 0)
 
     @property
     def free_gpus(self) -> float:
@@ -73,7 +74,6 @@ class Node:
         self.shares[placement.job] = placement
         self.gpus_used += placement.gpus
         self.cpus_used += placement.cpus
-        self._rates = self._cluster.rates(self._type, self.gpus_used)
 
     def remove(self, job: int) -> None:
         """End a share; a VM without any closes."""
@@ -86,10 +86,6 @@ class Node:
             self.gpus_used = self.cpus_used = 0.0
             if self._cluster.node_type_of is None:
                 self._type = None
-                self._rates = None
-                return
-        assert self._type is not None
-        self._rates = self._cluster.rates(self._type, self.gpus_used)
 
     def lead(self, job: int, end_s: float) -> None:
         """Report this job as finished at ``end_s``, unless it is removed before."""
@@ -131,16 +127,9 @@ class Node:
         if elapsed <= 0:
             return
         self._settled_s = now
-        if self._type is None or self._rates is None:
+        if self._type is None:
             return
-        hours = elapsed / SECONDS_PER_HOUR
-        self.leasing_cost += self._rates.leasing_per_hour * hours
-        self.energy_cost += self._rates.energy_per_hour * hours
-        self.energy_kwh += self._rates.power_kw * hours
+        key = (self._type, int(self.gpus_used))
+        self.use_s[key] = self.use_s.get(key, 0.0) + elapsed
         self.gpu_seconds += self.gpus_used * elapsed
-        self.open_seconds += elapsed
-        spec = self._cluster.node_types[self._type]
-        self.open_gpu_seconds += spec.gpus * elapsed
-        if spec.cpus < math.inf:
-            self.cpu_seconds += self.cpus_used * elapsed
-            self.open_cpu_seconds += spec.cpus * elapsed
+        self.cpu_seconds += self.cpus_used * elapsed
