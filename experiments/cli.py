@@ -97,7 +97,8 @@ def run(
     Leaves summary.json, jobs.csv, decisions.csv and schedule.csv in the folder --out.
     """
     from experiments import output
-    from experiments.scenario import parse_scenario, read_scenario
+    from experiments.config import checked as check_config
+    from experiments.scenario import Scenario, read_scenario
     from experiments.scenario import run as simulate_scenario
 
     if sum(x is not None for x in (scenario, jobs, instance)) != 1:
@@ -124,7 +125,7 @@ def run(
         options["iterations"] = iterations
     if released:
         options["released"] = True
-    checked = parse_scenario(config, str(scenario or jobs or instance))
+    checked = check_config(Scenario, config, str(scenario or "command line"))
     output.check_writable(out)
     result = simulate_scenario(checked)
     for note in result.workload.notes:
@@ -175,13 +176,13 @@ def _set_decisions(
         decisions["finish_at_round"] = True
 
 
-def _window(text: str | None) -> tuple[int, int] | None:
+def _window(text: str | None) -> list[int] | None:
     if text is None:
         return None
     first, colon, last = text.partition(":")
     if not (colon and first.isdigit() and last.isdigit()):
         raise InputError(f"--window {text!r}: expected FIRST:LAST, e.g. 4000:5000")
-    return int(first), int(last)
+    return [int(first), int(last)]
 
 
 def _parse_option(text: str) -> tuple[str, float | int | str | bool]:
@@ -220,9 +221,8 @@ def solve(
     """
     import json
 
-    from simulator.workloads.authors import read_instance
-
     from policies.milp import solve_instance
+    from simulator.workloads.authors import read_instance
 
     read = read_instance(instance)
     answer = solve_instance(
@@ -231,6 +231,68 @@ def solve(
         time_limit_s=time_limit_s,
     )  # fmt: skip
     print(json.dumps(answer, indent=2))
+
+
+Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; all cores by default.")]
+Dask = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, or local (extra schedlab[dask]).")
+]
+
+
+@app.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(help="Sweep file (TOML), see examples/sweep_small.toml.")],
+    out: Out = Path("out"),
+    workers: Workers = None,
+    dask: Dask = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep what still fits after the file or code changed.")
+    ] = False,
+) -> None:
+    """Many runs: a grid over any parameter, policies and seeds. Killed, it goes on where it was."""
+    from experiments import sweep as sweeps
+
+    raise typer.Exit(sweeps.sweep(file, out, workers=workers, dask=dask, resume=resume))
+
+
+@app.command()
+def status(
+    folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
+    tracebacks: Annotated[bool, typer.Option("--tracebacks", help="Of failed runs.")] = False,
+) -> None:
+    """How many runs are done, failed and left."""
+    from experiments import sweep as sweeps
+
+    raise typer.Exit(sweeps.status(folder, tracebacks=tracebacks))
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
+    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help="A table of the runs instead of their scalars.")
+    ] = None,
+    timings: Annotated[bool, typer.Option("--timings", help="Measured times as well.")] = False,
+) -> None:
+    """All runs of a sweep as one tidy table."""
+    from experiments import sweep as sweeps
+
+    raise typer.Exit(sweeps.export(folder, format=format, out=out, table=table, timings=timings))
+
+
+@app.command()
+def retry(
+    folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
+    failed: Annotated[bool, typer.Option("--failed", help="Run the failed ones again.")] = False,
+    workers: Workers = None,
+    dask: Dask = None,
+) -> None:
+    """Finish a sweep; with --failed, run what failed again as well."""
+    from experiments import sweep as sweeps
+
+    raise typer.Exit(sweeps.retry(folder, failed=failed, workers=workers, dask=dask))
 
 
 @app.command()

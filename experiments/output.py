@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ def check_writable(folder: Path) -> None:
         raise InputError(f"--out {folder}: cannot be written ({error.strerror})") from None
 
 
-def write_result(result: Result, folder: Path, window: tuple[int, int] | None = None) -> None:
+def write_result(result: Result, folder: Path, window: Sequence[int] | None = None) -> None:
     """Write the four files, each whole or not at all; ``summary.json`` last."""
     tables = {
         "jobs.csv": result.jobs_table(),

@@ -19,14 +19,13 @@ Every table and key is checked before anything runs; docs/scenarios.md lists the
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from experiments.config import checked, configured_by
+from experiments.config import Config, checked, configured_by, read_toml
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,13 +37,7 @@ Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 
 
-class _Table(BaseModel):
-    """A table of the file: unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class HierarchicalJobs(_Table):
+class HierarchicalJobs(Config):
     """The random scenario of the hierarchical paper, Section V-A."""
 
     kind: Literal["hierarchical"]
@@ -56,45 +49,45 @@ class HierarchicalJobs(_Table):
     weights: Literal["printed", "released"] = "printed"
 
 
-class CsvJobs(_Table):
+class CsvJobs(Config):
     """Jobs of fixed demand from a plain CSV file."""
 
     kind: Literal["csv"]
-    path: Path
+    path: str
 
 
-class InstanceJobs(_Table):
+class InstanceJobs(Config):
     """A folder in one of the authors' public formats: jobs, catalogue and nodes."""
 
     kind: Literal["instance"]
-    path: Path
+    path: str
 
 
-class PoissonJobs(_Table):
+class PoissonJobs(Config):
     """Poisson arrivals of jobs of fixed demand: the queue of the textbooks."""
 
     kind: Literal["poisson"]
     num_jobs: PositiveInt = 1000
     arrival_rate_per_h: Positive
     duration_s: str = "exponential:3600"
-    num_gpus: tuple[PositiveInt, ...] = (1,)
+    num_gpus: list[PositiveInt] = Field(default=[1], min_length=1)
 
 
-class SynergyJobs(_Table):
+class SynergyJobs(Config):
     """The derived trace of the Synergy paper, Section 5.1."""
 
     kind: Literal["synergy"]
     num_jobs: PositiveInt = 1000
     jobs_per_hour: Positive | None = None
-    split: tuple[NonNegative, NonNegative, NonNegative] = (20.0, 70.0, 10.0)
+    split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
     multi_gpu: bool = False
 
 
-class TraceJobs(_Table):
+class TraceJobs(Config):
     """A public trace, read by name of its format."""
 
     kind: Literal["philly", "philly-table", "gavel", "alibaba"]
-    path: Path
+    path: str
     max_jobs: PositiveInt | None = None
 
 
@@ -104,7 +97,7 @@ Jobs = Annotated[
 ]
 
 
-class Vms(_Table):
+class Vms(Config):
     """VMs, configured at every decision from a catalogue."""
 
     kind: Literal["vms"]
@@ -113,7 +106,7 @@ class Vms(_Table):
     catalog: str = "hierarchical"
 
 
-class Nodes(_Table):
+class Nodes(Config):
     """Equal servers."""
 
     kind: Literal["nodes"]
@@ -125,14 +118,14 @@ class Nodes(_Table):
     num_controllers: PositiveInt = 1
 
 
-class Pool(_Table):
+class Pool(Config):
     """An unlimited pool of rented GPUs."""
 
     kind: Literal["pool"]
     price_per_gpu_hour: NonNegative = 0.0
 
 
-class InstanceNodes(_Table):
+class InstanceNodes(Config):
     """The nodes that the instance brings."""
 
     kind: Literal["instance"]
@@ -142,7 +135,7 @@ class InstanceNodes(_Table):
 Machines = Annotated[Vms | Nodes | Pool | InstanceNodes, Field(discriminator="kind")]
 
 
-class Decisions(_Table):
+class Decisions(Config):
     """When controllers decide: at events, and every ``period_s``; or in rounds only."""
 
     period_s: Positive | None = None
@@ -150,7 +143,7 @@ class Decisions(_Table):
     finish_at_round: bool = False
 
 
-class Server(_Table):
+class Server(Config):
     """The optimization server; ``service`` is a law (s), e.g. ``"exponential:40"``, or measured."""
 
     service: str
@@ -158,7 +151,7 @@ class Server(_Table):
     coalesce: bool = False
 
 
-class Scenario(_Table):
+class Scenario(Config):
     """One simulation, as data."""
 
     workload: Jobs
@@ -170,7 +163,7 @@ class Scenario(_Table):
     dispatcher: str = "round-robin"
     server: Server | None = None
     reconfiguration_s: NonNegative = 0.0
-    window: tuple[int, int] | None = None
+    window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -181,21 +174,11 @@ def read_scenario(path: Path) -> Scenario:
     InputError
         One line: file, key, value, what was expected.
     """
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file, expected a scenario in TOML") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise InputError(f"{path}: {error}") from None
+    raw = read_toml(path)
     jobs = raw.get("workload")
     if isinstance(jobs, dict) and isinstance(jobs.get("path"), str):
         jobs["path"] = str(path.parent / jobs["path"])
-    return parse_scenario(raw, str(path))
-
-
-def parse_scenario(raw: dict[str, Any], source: str = "scenario") -> Scenario:
-    """Check a scenario given as nested dictionaries."""
-    return checked(Scenario, raw, source)
+    return checked(Scenario, raw, str(path))
 
 
 def run(scenario: Scenario) -> Result:
@@ -230,9 +213,9 @@ def run_scenario(config: dict[str, Any]) -> Outcome:
     """Task function of sweeps: a scenario as JSON can say it -> its summary."""
     from experiments.task import Outcome
 
-    scenario = parse_scenario(config)
+    scenario = Scenario.model_validate(config)
     summary = summarise(run(scenario), scenario.window)
-    return Outcome({k: v for k, v in summary.items() if k not in ("policy", "seed")})
+    return Outcome({k: v for k, v in summary.items() if k not in ("policy", "seed", "version")})
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
@@ -323,7 +306,7 @@ def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
 def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
     from simulator.workloads.traces import READERS
 
-    workload = READERS[jobs.kind](jobs.path)
+    workload = READERS[jobs.kind](Path(jobs.path))
     if jobs.max_jobs is not None:
         workload = workload.head(jobs.max_jobs)
     return workload, None
@@ -401,7 +384,9 @@ def _server(server: Server | None) -> ServerSpec | None:
     return ServerSpec(parse_law(server.service), server.servers, server.coalesce)
 
 
-def summarise(result: Result, window: tuple[int, int] | None = None) -> dict[str, Any]:
+def summarise(
+    result: Result, window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
+) -> dict[str, Any]:
     """The scalars of ``summary.json``.
 
     ``window`` ``(first, last)`` restricts waits and completion times to jobs first..last - 1 in
