@@ -1,0 +1,295 @@
+"""Instances in the public formats of the papers' authors: a folder of CSV files.
+
+- 2020 and 2021 (GPUs as a service): job list, times by VM type and number of GPUs, number of
+  nodes; the nodes may become any VM type that the times name.
+- ANDREAS: nodes of fixed types, times by GPU type, energy cost by GPU type and GPUs in use.
+
+Which one it is follows from the files. Deadlines are absolute, costs are per hour, weights per
+second. Known flaws of the public files are mended and noted in `Workload.notes`: rows that occur
+twice, keys with two times (the later one counts, as in the authors' own cleaning), names and
+columns that are spelt in several ways.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from simulator.catalog import Cluster, FloatArray, NodeType
+from simulator.datafiles import records
+from simulator.errors import InputError
+from simulator.performance import TimeTable
+from simulator.workload import Workload
+from simulator.workloads.tables import Table
+
+ENERGY_EUR_PER_KWH = 0.17168313
+PUE = 1.33
+"""ANDREAS, where ``GPU-costs.csv`` does not say otherwise."""
+
+_JOB = {
+    "job": ("UniqueJobsID", "ID"),
+    "submit": ("SubmissionTime",),
+    "deadline": ("Deadline",),
+    "weight": ("Tardinessweight",),
+}
+_TIME = {
+    "job": ("UniqueJobsID", "ID"),
+    "vm": ("VMtype",),
+    "gpu_type": ("GpuType",),
+    "gpus": ("GpuNumber", "nGPUs"),
+    "vm_gpus": ("maxGpuNumber", "max_nGPUs"),
+    "cost": ("cost",),
+    "time": ("ExecutionTime",),
+    "fraction": ("GPUf",),
+}
+_NODE = {"node": ("Nodes", "ID"), "gpu_type": ("GpuType",), "gpus": ("GpuNumber", "nGPUs")}
+_COST = {
+    "gpu_type": ("GpuType",),
+    "gpus": ("GpuNumber", "nGPUs"),
+    "cost": ("cost",),
+    "price": ("EnergyCost[€/kWh]", "EnergyCost"),
+    "pue": ("PUE",),
+}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A workload and the machines that come with it."""
+
+    workload: Workload
+    cluster: Cluster
+
+
+def read_instance(
+    folder: str | Path, num_controllers: int = 1, num_nodes: int | None = None
+) -> Instance:
+    """Read an instance folder.
+
+    Parameters
+    ----------
+    folder : with ``Lof_selectjobs*.csv``, ``SelectJobs_times*.csv``, ``tNodes*.csv`` and, for
+        ANDREAS, ``GPU-costs*.csv`` (upper and lower case do not matter).
+    num_controllers : ``K``.
+    num_nodes : ``N`` instead of the folder's own; of ANDREAS's nodes, the first ``N``.
+
+    Raises
+    ------
+    InputError
+        A missing file, or the first thing wrong in one.
+    """
+    folder = Path(folder)
+    files = _files(folder)
+    jobs, notes = _read_jobs(files["Lof_selectjobs"])
+    times = _read(files["SelectJobs_times"], _TIME, optional=("vm", "vm_gpus", "cost", "fraction"))
+    nodes = _read(files["tNodes"], _NODE, optional=("gpu_type", "gpus"))
+    if "GPU-costs" in files:
+        cluster = _fixed_nodes(nodes, files["GPU-costs"], num_controllers, num_nodes)
+        by_type = _types_by_gpu(cluster)
+    else:
+        if "VMtype" not in times:
+            raise InputError(
+                f"{folder}: neither GPU-costs.csv nor a column 'VMtype' in {times.path.name}, "
+                "expected one of them"
+            )
+        cluster = _vm_nodes(times, nodes, num_controllers, num_nodes)
+        by_type = {t.name: [v] for v, t in enumerate(cluster.node_types)}
+    times_s, dropped = _time_table(jobs, times, cluster, by_type)
+    return Instance(_workload(jobs, times_s, (*notes, *dropped)), cluster)
+
+
+# -- files -----------------------------------------------------------------------------------
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """The files of an instance by what they begin with."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder, expected one in an authors' format")
+    found: dict[str, Path] = {}
+    for path in sorted(folder.glob("*.csv")):
+        for stem in ("Lof_selectjobs", "SelectJobs_times", "tNodes", "GPU-costs"):
+            if path.name.lower().startswith(stem.lower()):
+                if stem in found:
+                    raise InputError(
+                        f"{folder}: both {found[stem].name} and {path.name}, expected one of them"
+                    )
+                found[stem] = path
+    for stem in ("Lof_selectjobs", "SelectJobs_times", "tNodes"):
+        if stem not in found:
+            raise InputError(f"{folder}: no file {stem}*.csv, expected one")
+    return found
+
+
+def _read(path: Path, columns: dict[str, tuple[str, ...]], optional: tuple[str, ...]) -> Table:
+    """A table whose columns have our names; messages name the first spelling of the file."""
+    spelt = {names[0]: names for names in columns.values()}
+    required = [names[0] for ours, names in columns.items() if ours not in optional]
+    others = [names[0] for ours, names in columns.items() if ours in optional]
+    return Table.read(path, required, others, aliases=spelt)
+
+
+# -- jobs ------------------------------------------------------------------------------------
+
+
+def _read_jobs(path: Path) -> tuple[Table, tuple[str, ...]]:
+    """The job list without rows that occur twice."""
+    table = _read(path, _JOB | {"model": ("Application",)}, optional=("model",))
+    again = table.frame.duplicated().to_numpy(dtype=bool)
+    if not again.any():
+        return table, ()
+    note = f"{path}: {int(again.sum())} rows that occur twice, dropped"
+    return table.keep(~again), (note,)
+
+
+def _workload(jobs: Table, times_s: FloatArray, notes: tuple[str, ...]) -> Workload:
+    names = jobs.texts("UniqueJobsID", unique=True)
+    submit_s = jobs.numbers("SubmissionTime", at_least=0)
+    due_s = jobs.numbers("Deadline", at_least=0)
+    jobs.require("Deadline", due_s >= submit_s, "an absolute time, not before SubmissionTime")
+    order = np.argsort(submit_s, kind="stable")
+    late = int(np.sum(np.diff(submit_s) < 0))
+    if late:
+        notes += (f"{jobs.path}: {late} rows before an earlier one, sorted by SubmissionTime",)
+    model = list(jobs.frame["Application"]) if "Application" in jobs else [""] * len(jobs)
+    return Workload(
+        job_id=[names[j] for j in order],
+        submit_s=submit_s[order],
+        performance=TimeTable(times_s[order]),
+        due_s=due_s[order],
+        weight_per_s=jobs.numbers("Tardinessweight", at_least=0)[order],
+        model=[str(model[j]) for j in order],
+        notes=notes,
+    )
+
+
+# -- machines --------------------------------------------------------------------------------
+
+
+def _vm_nodes(times: Table, nodes: Table, num_controllers: int, num_nodes: int | None) -> Cluster:
+    """VMs of the types that the times name, in the order in which they come."""
+    gpus = times.whole_numbers("maxGpuNumber", at_least=1)
+    price = times.numbers("cost", at_least=0)
+    types = pd.DataFrame(
+        {
+            "name": times.texts("VMtype"),
+            "gpu_type": times.texts("GpuType"),
+            "gpus": gpus,
+            "price": price,
+        }
+    )
+    first = types.groupby("name", sort=False).transform("first")
+    same = (types[["gpu_type", "gpus", "price"]] == first[["gpu_type", "gpus", "price"]]).to_numpy()
+    for column, good in zip(("GpuType", "maxGpuNumber", "cost"), same.T, strict=True):
+        times.require(column, good, "what the file says of this VM type before")
+    catalog = [
+        NodeType(t["name"], t["gpu_type"], t["gpus"], t["price"])
+        for t in records(types.drop_duplicates("name"))
+    ]
+    return Cluster.of_vms(catalog, num_nodes or len(nodes), num_controllers)
+
+
+def _fixed_nodes(
+    nodes: Table, costs_path: Path, num_controllers: int, num_nodes: int | None
+) -> Cluster:
+    """ANDREAS's nodes, with the power that gives each energy cost of the file exactly."""
+    for column in ("GpuType", "GpuNumber"):
+        if column not in nodes:
+            raise InputError(f"{nodes.path}: column {column!r} is missing, expected it for ANDREAS")
+    costs = _read(costs_path, _COST, optional=("price", "pue"))
+    price = _constant(costs, "EnergyCost[€/kWh]", ENERGY_EUR_PER_KWH)
+    pue = _constant(costs, "PUE", PUE)
+    per_hour = dict(
+        zip(
+            zip(costs.texts("GpuType"), costs.whole_numbers("GpuNumber", at_least=1), strict=True),
+            costs.numbers("cost", at_least=0),
+            strict=True,
+        )
+    )
+    gpu_types = nodes.texts("GpuType")[:num_nodes]
+    gpus = nodes.whole_numbers("GpuNumber", at_least=1)[:num_nodes]
+    if num_nodes is not None and num_nodes > len(gpu_types):
+        raise InputError(f"{nodes.path}: {len(gpu_types)} nodes, expected at least {num_nodes}")
+    kinds = list(dict.fromkeys(zip(gpu_types, gpus.tolist(), strict=True)))
+    catalog = []
+    for gpu_type, count in kinds:
+        missing = [g for g in range(1, count + 1) if (gpu_type, g) not in per_hour]
+        if missing:
+            raise InputError(
+                f"{costs_path}: no cost of {missing[0]} {gpu_type} GPUs in use, expected one for "
+                f"each number up to {count}"
+            )
+        power_w = [per_hour[gpu_type, g] / pue / price * 1000 for g in range(1, count + 1)]
+        catalog.append(
+            NodeType(f"{count}x{gpu_type}", gpu_type, count, power_w=(0.0, *map(float, power_w)))
+        )
+    return Cluster(
+        tuple(catalog),
+        len(gpu_types),
+        tuple(kinds.index(k) for k in zip(gpu_types, gpus.tolist(), strict=True)),
+        num_controllers,
+        currency="EUR",
+        energy_price_per_kwh=price,
+        pue=pue,
+    )
+
+
+def _constant(table: Table, name: str, default: float) -> float:
+    """The one value of a column."""
+    if name not in table:
+        return default
+    values = table.numbers(name, more_than=0)
+    table.require(name, values == values[0], f"{values[0]:g} as in the first row")
+    return float(values[0])
+
+
+def _types_by_gpu(cluster: Cluster) -> dict[str, list[int]]:
+    """Node types by the GPU that they hold."""
+    types: dict[str, list[int]] = {}
+    for v, node_type in enumerate(cluster.node_types):
+        types.setdefault(node_type.gpu_type, []).append(v)
+    return types
+
+
+# -- times -----------------------------------------------------------------------------------
+
+
+def _time_table(
+    jobs: Table, times: Table, cluster: Cluster, by_type: dict[str, list[int]]
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """``(J, V, G + 1)`` times in the order of the job list, and notes on what was left out.
+
+    ``by_type`` maps what the times file names (VM or GPU type) to node types.
+    """
+    notes: list[str] = []
+    if "GPUf" in times:
+        whole = times.numbers("GPUf", more_than=0) == 1
+        if not whole.all():
+            notes.append(f"{times.path}: {int(np.sum(~whole))} rows with a share of a GPU, dropped")
+            times = times.keep(whole)
+    column = "VMtype" if "VMtype" in times else "GpuType"
+    gpus = times.whole_numbers("GpuNumber", at_least=1)
+    seconds = times.numbers("ExecutionTime", more_than=0)
+    keys = pd.DataFrame(
+        {"job": times.texts("UniqueJobsID"), "type": times.texts(column), "g": gpus}
+    )
+    superseded = keys.duplicated(keep="last").to_numpy(dtype=bool)
+    if superseded.any():
+        notes.append(f"{times.path}: {int(superseded.sum())} times given again later, dropped")
+
+    index = pd.Series(np.arange(len(jobs)), index=jobs.texts("UniqueJobsID", unique=True))
+    job = keys["job"].map(index).to_numpy(dtype=float, na_value=np.nan)
+    table = np.full((len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1), np.inf)
+    for name, types in by_type.items():
+        rows = ~superseded & ~np.isnan(job) & (keys["type"] == name).to_numpy(dtype=bool)
+        for v in types:
+            fits = rows & (gpus <= cluster.node_types[v].gpus)
+            table[job[fits].astype(np.int64), v, gpus[fits]] = seconds[fits]
+    runs = np.isfinite(table).any(axis=(1, 2))
+    if not runs.all():
+        stuck = jobs.texts("UniqueJobsID")[int(np.argmin(runs))]
+        raise InputError(
+            f"{times.path}: no time of job {stuck!r} on any node type, expected one at least"
+        )
+    return table, tuple(notes)

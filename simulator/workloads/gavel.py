@@ -1,0 +1,155 @@
+"""Gavel's public traces (stanford-futuredata/gavel): training steps, made seconds by a rate.
+
+A trace has one job a line, its fields between tabs, in one of three generations:
+
+    type command arg needs_data steps arrival gpus                                    (7 fields)
+    type command arg needs_data steps gpus priority slo arrival                       (9 fields)
+    type command folder arg needs_data steps gpus priority slo arrival               (10 fields)
+
+Steps become seconds with the measured steps/s of the job's type on one kind of GPU, from one of
+Gavel's throughput files (JSON), e.g. ``oracle_throughputs_v2.json``.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simulator.catalog import FloatArray, IntArray
+from simulator.errors import InputError
+from simulator.performance import FixedDuration
+from simulator.workload import Workload
+from simulator.workloads.tables import Table, read_cells
+
+LAYOUTS = {
+    7: ("type", "command", "arg", "needs_data", "steps", "arrival", "gpus"),
+    9: ("type", "command", "arg", "needs_data", "steps", "gpus", "priority", "slo", "arrival"),
+    10: (
+        "type", "command", "folder", "arg", "needs_data", "steps", "gpus", "priority", "slo",
+        "arrival",
+    ),
+}  # fmt: skip
+"""Fields of a line by their number."""
+
+THROUGHPUTS = (
+    "simulation_throughputs.json",
+    "oracle_throughputs_v3.json",
+    "oracle_throughputs_v2.json",
+    "oracle_throughputs.json",
+)
+"""Names under which the rates are looked for, in the trace's folder and the four above it."""
+
+
+def read_gavel(
+    path: str | Path, throughputs: str | Path | None = None, gpu_type: str = "v100"
+) -> Workload:
+    """Jobs of a Gavel trace.
+
+    Parameters
+    ----------
+    path : the trace.
+    throughputs : Gavel's file of steps/s; looked for near the trace where not given.
+    gpu_type : the kind of GPU whose rates count: ``v100``, ``p100`` or ``k80``.
+
+    Returns
+    -------
+    Jobs ``0, 1, ..`` by line, each with its GPUs and its duration on them. An SLO of ``x`` puts
+    the due date ``x`` durations after arrival. `Workload.model` stays empty: there is no
+    sensitivity to CPUs for these networks.
+
+    Raises
+    ------
+    InputError
+        The first thing wrong with a file, or a type of job without a rate.
+    """
+    path = Path(path)
+    table = _read(path)
+    gpus = table.whole_numbers("gpus", at_least=1)
+    steps = table.numbers("steps", more_than=0)
+    arrival_s = table.numbers("arrival", at_least=0)
+    rates = _rates(_find(path) if throughputs is None else Path(throughputs), gpu_type)
+    duration_s = steps / _rate_of(table, gpus, rates, gpu_type)
+    due_s = np.full(len(table), np.inf)
+    if "slo" in table:
+        slo = table.numbers("slo")
+        due_s = np.where(slo > 0, arrival_s + slo * duration_s, np.inf)
+    order = np.argsort(arrival_s, kind="stable")
+    late = int(np.sum(np.diff(arrival_s) < 0))
+    notes = (f"{path}: {late} lines before an earlier one, sorted by arrival",) if late else ()
+    return Workload(
+        job_id=[str(j) for j in order],
+        submit_s=arrival_s[order],
+        performance=FixedDuration(duration_s[order], gpus[order]),
+        num_gpus=gpus[order],
+        due_s=due_s[order],
+        notes=notes,
+    )
+
+
+def _read(path: Path) -> Table:
+    expected = "one of Gavel's traces, 7, 9 or 10 fields between tabs"
+    cells, lines = read_cells(path, expected, separator="\t", quoting=csv.QUOTE_NONE)
+    layout = LAYOUTS.get(cells.shape[1])
+    if layout is None:
+        raise InputError(f"{path}, line {lines[0]}: {cells.shape[1]} fields, expected {expected}")
+    return Table(path, cells.set_axis(list(layout), axis=1), lines)
+
+
+def _find(path: Path) -> Path:
+    """The file of rates nearest to a trace."""
+    for folder in list(path.resolve().parents)[:5]:
+        for name in THROUGHPUTS:
+            if (folder / name).is_file():
+                return folder / name
+    raise InputError(
+        f"{path}: no rates beside it, expected Gavel's {THROUGHPUTS[0]} or {THROUGHPUTS[2]}"
+    )
+
+
+def _rates(path: Path, gpu_type: str) -> dict[tuple[str, int], float]:
+    """Steps/s of a job alone, by its type and number of GPUs."""
+    try:
+        measured: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file, expected Gavel's throughputs in JSON") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}, line {error.lineno}: not JSON ({error.msg}), expected Gavel's throughputs"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(measured, dict) or gpu_type not in measured:
+        known = ", ".join(measured) if isinstance(measured, dict) else "none"
+        raise InputError(f"{path}: no rates of {gpu_type!r}, found {known}")
+    rates = {}
+    for key, row in measured[gpu_type].items():
+        alone = row.get("null") if isinstance(row, dict) else None
+        if isinstance(alone, int | float):
+            rates[_key(path, key)] = float(alone)
+    return rates
+
+
+def _key(path: Path, key: str) -> tuple[str, int]:
+    """``"('LM (batch size 5)', 2)"`` -> type and GPUs; older files name the type alone."""
+    if not key.startswith("("):
+        return key, 1
+    try:
+        name, gpus = ast.literal_eval(key)
+        return str(name), int(gpus)
+    except (ValueError, SyntaxError, TypeError):
+        raise InputError(f"{path}: {key!r}, expected a type of job and a number of GPUs") from None
+
+
+def _rate_of(
+    table: Table, gpus: IntArray, rates: dict[tuple[str, int], float], gpu_type: str
+) -> FloatArray:
+    """``(J,)`` steps/s of each job."""
+    kinds = zip(table.texts("type"), gpus.tolist(), strict=True)
+    found = np.array([rates.get(kind, 0.0) for kind in kinds])
+    table.require("type", found > 0, f"a type with a rate on {gpu_type} for its number of GPUs")
+    return found

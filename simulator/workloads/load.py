@@ -1,0 +1,129 @@
+"""How much a workload asks of a cluster, and which node types it makes attractive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.errors import InputError
+from simulator.workload import ELASTIC, Workload
+
+RULES = ("cheapest by node price", "cheapest by GPU share", "fastest", "cheapest in time")
+"""Rows of `choice_shares`; the last takes the share of the node's price and falls back to the
+fastest configuration where no configuration meets the due date."""
+
+
+@dataclass(frozen=True)
+class OfferedLoad:
+    """Work that arrives per unit of time, over what the cluster can do: above 1 queues grow.
+
+    Attributes
+    ----------
+    packed : every job with the configuration that takes the least of a node (time x GPUs / GPUs
+        of the node), nodes filled to the last GPU. A lower bound for every policy.
+    alone : every job alone on a node, as fast as it can be there: what policies that put one job
+        on a node can reach at best.
+    arrivals_per_h : rate of submission.
+    """
+
+    packed: float
+    alone: float
+    arrivals_per_h: float
+
+
+def offered_load(workload: Workload, cluster: Cluster) -> OfferedLoad:
+    """Offered load of a workload on a cluster of nodes.
+
+    The rate of submission is ``(J - 1) / (last - first submission)``; jobs of fixed demand that
+    need several nodes count the nodes that they fill.
+
+    Raises
+    ------
+    InputError
+        Fewer than two jobs, all submitted at once, or a rental pool, which has no load.
+    """
+    span_s = float(workload.submit_s[-1] - workload.submit_s[0])
+    if len(workload) < 2 or span_s <= 0:
+        raise InputError("offered load: expected jobs submitted at two times at least")
+    if not all(np.isfinite(t.gpus) for t in cluster.node_types):
+        raise InputError("offered load: the pool has no limit, expected a cluster of nodes")
+    node_s, alone_s = _node_seconds(workload, cluster)
+    per_s = (len(workload) - 1) / span_s
+    capacity = per_s / cluster.num_nodes
+    return OfferedLoad(
+        packed=float(np.mean(node_s) * capacity),
+        alone=float(np.mean(alone_s) * capacity),
+        arrivals_per_h=per_s * SECONDS_PER_HOUR,
+    )
+
+
+def _node_seconds(workload: Workload, cluster: Cluster) -> tuple[FloatArray, FloatArray]:
+    """``(J,)`` node-seconds that each job takes at least, packed and alone."""
+    packed, alone = np.empty(len(workload)), np.empty(len(workload))
+    fixed = np.flatnonzero(workload.num_gpus != ELASTIC)
+    most = max(t.gpus for t in cluster.node_types)
+    for j in fixed.tolist():
+        gpus = int(workload.num_gpus[j])
+        time = min(
+            workload.performance.time_s(j, v, gpus, t.cpus * gpus / t.gpus,
+                                        t.memory_gb * gpus / t.gpus)
+            for v, t in enumerate(cluster.node_types)
+        )  # fmt: skip
+        packed[j], alone[j] = time * gpus / most, time * np.ceil(gpus / most)
+    elastic = np.flatnonzero(workload.num_gpus == ELASTIC).astype(np.int64)
+    if len(elastic):
+        table = workload.performance.table_s(elastic, cluster)
+        share = _gpus(cluster) / _node_gpus(cluster)[:, None]
+        packed[elastic] = np.min(_times(table, share), axis=(1, 2))
+        alone[elastic] = table.min(axis=(1, 2))
+    return packed, alone
+
+
+def _times(table: FloatArray, factor: FloatArray) -> FloatArray:
+    """Finite times multiplied, the others infinite (also where the factor is 0)."""
+    finite = np.isfinite(table)
+    product: FloatArray = np.where(finite, np.where(finite, table, 0.0) * factor, np.inf)
+    return product
+
+
+def _gpus(cluster: Cluster) -> FloatArray:
+    return np.arange(cluster.max_gpus_per_node + 1, dtype=np.float64)
+
+
+def _node_gpus(cluster: Cluster) -> FloatArray:
+    return np.array([t.gpus for t in cluster.node_types], dtype=np.float64)
+
+
+def choice_shares(workload: Workload, cluster: Cluster) -> pd.DataFrame:
+    """Which node type each job would take by four simple rules: is the catalogue's choice trivial?
+
+    Returns
+    -------
+    ``(4, V)`` shares of the jobs, rows `RULES`, columns the node types. Ties go to the type that
+    comes first.
+    """
+    jobs: IntArray = np.flatnonzero(workload.num_gpus == ELASTIC).astype(np.int64)
+    if not len(jobs):
+        raise InputError("choice of node types: expected jobs whose GPUs the policy chooses")
+    table = workload.performance.table_s(jobs, cluster)
+    price = np.array([t.price_per_hour for t in cluster.node_types])[:, None]
+    by_node = _times(table, np.broadcast_to(price, table.shape[1:]))
+    by_share = _times(table, price * _gpus(cluster) / _node_gpus(cluster)[:, None])
+    due = (workload.due_s[jobs] - workload.submit_s[jobs])[:, None, None]
+    in_time = np.where(table <= due, by_share, np.inf)
+    late = ~np.isfinite(in_time).any(axis=(1, 2))
+    in_time[late] = table[late]
+    costs = dict(zip(RULES, (by_node, by_share, table, in_time), strict=True))
+    names = [t.name for t in cluster.node_types]
+    return pd.DataFrame(
+        {rule: _shares(cost, len(names)) for rule, cost in costs.items()}, index=names
+    ).T
+
+
+def _shares(cost: FloatArray, num_types: int) -> FloatArray:
+    best = np.argmin(cost.reshape(len(cost), -1), axis=1) // cost.shape[2]
+    shares: FloatArray = np.bincount(best, minlength=num_types) / len(cost)
+    return shares

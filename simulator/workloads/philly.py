@@ -1,0 +1,172 @@
+"""Microsoft's Philly trace: the public job log (JSON), and its plain table.
+
+``cluster_job_log`` of msr-fiddle/philly-traces is a list of jobs, each with ``jobid``, ``vc``,
+``submitted_time`` and ``attempts``; an attempt has ``start_time``, ``end_time`` and, in
+``detail``, the GPUs that it held on each machine. The plain table is a CSV file (gzip allowed)
+``job_id,submit_time_s,duration_s,num_gpus,virtual_cluster``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from simulator.catalog import FloatArray, IntArray
+from simulator.errors import InputError
+from simulator.performance import FixedDuration
+from simulator.workload import Workload
+from simulator.workloads.plain_csv import OPTIONAL, REQUIRED, workload_of
+from simulator.workloads.tables import Table
+
+TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
+
+
+def read_philly_table(path: str | Path, virtual_cluster: str | None = None) -> Workload:
+    """Jobs of the plain table, all or those of one virtual cluster (times start at its first).
+
+    Raises
+    ------
+    InputError
+        The first thing wrong with the file, or a virtual cluster without jobs.
+    """
+    table = Table.read(path, REQUIRED, (*OPTIONAL, "virtual_cluster"))
+    if virtual_cluster is None:
+        return workload_of(table)
+    if "virtual_cluster" not in table:
+        raise InputError(f"{path}: column 'virtual_cluster' is missing, expected it to choose by")
+    chosen = (table.frame["virtual_cluster"] == virtual_cluster).to_numpy(dtype=bool)
+    if not chosen.any():
+        known = ", ".join(sorted(set(table.frame["virtual_cluster"])))
+        raise InputError(f"{path}: no job of {virtual_cluster!r}, expected one of {known}")
+    table = table.keep(chosen)
+    submit_s = table.numbers("submit_time_s", at_least=0)
+    shift = float(submit_s.min())
+    table.frame["submit_time_s"] = [repr(t) for t in (submit_s - shift).tolist()]
+    if "due_s" in table:
+        due = table.numbers("due_s", at_least=0, empty=np.inf) - shift
+        table.frame["due_s"] = ["" if np.isinf(t) else repr(t) for t in due.tolist()]
+    return workload_of(table)
+
+
+def read_philly(path: str | Path) -> Workload:
+    """Jobs of the public job log.
+
+    A job's GPUs are those of its first attempt, its duration is the time that its attempts ran
+    together. Jobs that never ran, held no GPU, or still ran when the log was taken are left out
+    and counted in `Workload.notes`. Times start with the first job that is kept.
+
+    Raises
+    ------
+    InputError
+        Not such a log: the line of a syntax error, or the first entry that lacks something.
+    """
+    path = Path(path)
+    entries = _load(path)
+    submitted: list[str] = []
+    gpus: list[int] = []
+    names: list[str] = []
+    owner: list[int] = []
+    starts: list[str | None] = []
+    ends: list[str | None] = []
+    for i, entry in enumerate(entries):
+        name, attempts = _check(path, i, entry)
+        names.append(name)
+        submitted.append(entry["submitted_time"])
+        gpus.append(_held(path, i, name, attempts[0]) if attempts else 0)
+        for attempt in attempts:
+            owner.append(i)
+            starts.append(attempt.get("start_time"))
+            ends.append(attempt.get("end_time"))
+    submit_s = _seconds(path, submitted, "submitted_time", names)
+    owners = [names[i] for i in owner]
+    ran = _seconds(path, ends, "end_time", owners) - _seconds(path, starts, "start_time", owners)
+    open_end = np.zeros(len(names), dtype=bool)
+    open_end[np.array(owner, dtype=np.int64)[np.isnan(ran)]] = True
+    duration_s = np.zeros(len(names))
+    np.add.at(duration_s, owner, np.nan_to_num(ran))
+    return _workload(path, names, submit_s, duration_s, np.array(gpus, dtype=np.int64), open_end)
+
+
+def _workload(
+    path: Path,
+    names: list[str],
+    submit_s: FloatArray,
+    duration_s: FloatArray,
+    gpus: IntArray,
+    open_end: npt.NDArray[np.bool_],
+) -> Workload:
+    if np.isnan(submit_s).any():
+        lost = names[int(np.argmax(np.isnan(submit_s)))]
+        raise InputError(f"{path}: job {lost!r}: submitted_time is empty, expected {TIME_FORMAT}")
+    keep = (duration_s > 0) & (gpus > 0) & ~open_end
+    if not keep.any():
+        raise InputError(f"{path}: no job that ran on a GPU, expected one at least")
+    jobs = np.flatnonzero(keep)
+    jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
+    left_out = len(names) - len(jobs)
+    note = f"{path}: {left_out} jobs without a whole run on a GPU, left out"
+    return Workload(
+        job_id=[names[j] for j in jobs],
+        submit_s=submit_s[jobs] - submit_s[jobs[0]],
+        performance=FixedDuration(duration_s[jobs], gpus[jobs]),
+        num_gpus=gpus[jobs],
+        notes=(note,) if left_out else (),
+    )
+
+
+def _load(path: Path) -> list[Any]:
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file, expected Philly's job log in JSON") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}, line {error.lineno}: not JSON ({error.msg}), expected Philly's job log"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f"{path}: no list of jobs, expected Philly's job log in JSON")
+    return entries
+
+
+def _check(path: Path, i: int, entry: Any) -> tuple[str, list[dict[str, Any]]]:
+    """Name and attempts of one entry."""
+    where = f"{path}, entry {i + 1}"
+    if not isinstance(entry, dict):
+        raise InputError(f"{where}: {entry!r}, expected a job")
+    for key, kind in (("jobid", str), ("submitted_time", str), ("attempts", list)):
+        if not isinstance(entry.get(key), kind):
+            raise InputError(f"{where}: {key} is {entry.get(key)!r}, expected a {kind.__name__}")
+    for attempt in entry["attempts"]:
+        if not isinstance(attempt, dict):
+            raise InputError(f"{where}: attempt {attempt!r}, expected start_time and end_time")
+    return entry["jobid"], entry["attempts"]
+
+
+def _held(path: Path, i: int, name: str, attempt: dict[str, Any]) -> int:
+    """GPUs of one attempt."""
+    try:
+        return sum(len(machine["gpus"]) for machine in attempt.get("detail") or [])
+    except (KeyError, TypeError):
+        raise InputError(
+            f"{path}, entry {i + 1}: job {name!r}: detail is {attempt['detail']!r}, "
+            "expected the gpus of each machine"
+        ) from None
+
+
+def _seconds(path: Path, times: list[Any], key: str, names: list[str]) -> FloatArray:
+    """Seconds since 1970, NaN where the log has none."""
+    texts = pd.Series([None if t in (None, "None", "") else str(t) for t in times], dtype=object)
+    parsed = pd.to_datetime(texts, format=TIME_FORMAT, errors="coerce")
+    bad = (texts.notna() & parsed.isna()).to_numpy(dtype=bool)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(f"{path}: job {names[i]!r}: {key} is {times[i]!r}, expected {TIME_FORMAT}")
+    seconds = (parsed - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
+    return np.asarray(seconds, dtype=np.float64)
