@@ -1,0 +1,268 @@
+"""What the methods of the greedy family work on: plain arrays, prepared once a scenario.
+
+Everything that does not change between decisions (which configurations exist, how each job
+orders them by cost and by time) is sorted once; a decision then costs what it places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.selection import CostOf, node_price_per_hour, selection_price_per_hour
+from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.errors import InputError
+
+PAPER = 0
+"""Objective (1) of ANDREAS and of the thesis: see `reference.objective`."""
+FIRST_FINISH = 1
+"""Released: costs and tardiness up to the first finish in the whole system."""
+OWN_FINISH = 2
+"""Released variant: every running job's cost and tardiness at its own finish."""
+RATIO = 3
+"""Released local search: maximise the sum of slowest time / cost over the running jobs."""
+
+OBJECTIVES = {
+    "paper": PAPER,
+    "first-finish": FIRST_FINISH,
+    "own-finish": OWN_FINISH,
+    "ratio": RATIO,
+}
+SWAPS = {"none": 0, "inverse-weight": 1, "released": 2}
+PICKS = {"inverse": 0, "uniform": 1}
+
+OPENS_AS, SIZE, LIMIT = 0, 1, 2
+"""Columns of `Machines.families`."""
+
+
+class Machines(NamedTuple):
+    """Node types and configurations.
+
+    A *family* is what a configuration names and a node opens as: the node types of one GPU type
+    where decisions configure the nodes (sizes of one VM, the largest opens), each node type by
+    itself where nodes are fixed. A configuration is a family and a number of GPUs.
+
+    Attributes
+    ----------
+    price_per_s : ``(V, G + 1)`` of an open node with 0, 1, .. GPUs in use.
+    gpus, family_of : ``(V,)`` GPUs of a node; its family.
+    families : ``(F, 3)`` type that opens (`OPENS_AS`, the one with the most GPUs), its GPUs
+        (`SIZE`), how many nodes may open (`LIMIT`).
+    sizes : ``(F, S)`` types of the family from few GPUs to many, -1 behind the last.
+    configs : ``(C, 2)`` family and GPUs.
+    num_nodes : ``N``.
+    """
+
+    price_per_s: FloatArray
+    gpus: IntArray
+    family_of: IntArray
+    families: IntArray
+    sizes: IntArray
+    configs: IntArray
+    num_nodes: int
+
+
+class Profile(NamedTuple):
+    """Execution times of all jobs, and each job's configurations in order.
+
+    Attributes
+    ----------
+    times_s : ``(J, V, G + 1)`` of the whole job, infinite where it cannot run.
+    by_cost, by_time : ``(J, C)`` configurations that the job can run on, cheapest first and
+        fastest first; `num_configs` of them are meaningful.
+    cost, cost_time_s : ``(J, C)`` cost and time of the whole job, in the order of `by_cost`.
+    num_configs : ``(J,)``.
+    fastest_s, slowest_s : ``(J,)``.
+    """
+
+    times_s: FloatArray
+    by_cost: npt.NDArray[np.int16]
+    by_time: npt.NDArray[np.int16]
+    cost: FloatArray
+    cost_time_s: FloatArray
+    num_configs: IntArray
+    fastest_s: FloatArray
+    slowest_s: FloatArray
+
+
+class Jobs(NamedTuple):
+    """The jobs of one decision, in order of arrival.
+
+    Attributes
+    ----------
+    row : ``(n,)`` row in the profile.
+    remaining : ``(n,)`` fraction of the work left.
+    due_in_s : ``(n,)`` time until the due date, negative when overdue.
+    weight_per_s : ``(n,)`` cost of a second of tardiness.
+    """
+
+    row: IntArray
+    remaining: FloatArray
+    due_in_s: FloatArray
+    weight_per_s: FloatArray
+
+
+class Settings(NamedTuple):
+    """Every choice that the papers or the released program leave, as numbers for the kernels.
+
+    Attributes
+    ----------
+    objective : `PAPER`, `FIRST_FINISH`, `OWN_FINISH` or `RATIO`.
+    rho : factor on the worst-case tardiness of postponed jobs.
+    horizon_s : H, time until the next decision at the latest; 0 where decisions follow events.
+    mu : mu, cost of a GPU that stays idle on an open node.
+    first_fit : 0 best fit, 1 first fit, in the assignment to an open node.
+    suboptimal_first_fit : 0: the best configuration that fits some node; 1: the first node that
+        has room, in its best configuration.
+    fall_back : whether a job may take a configuration that misses its due date when no other
+        fits; 0: it waits.
+    shrink, expand : post-processing: smaller equivalent VMs; idle GPUs to the highest speed-up.
+    swap : 0 none, 1 with probability inverse to the weight, 2 as released.
+    swap_scale : probability for the lowest weight (1), or at equal weights (2).
+    pick, candidate_share : from the best share of configurations; 0 inverse to cost, 1 uniform.
+    node_pick, node_share : from the fullest share of nodes; 0 inverse to idle GPUs, 1 uniform.
+    """
+
+    objective: int = PAPER
+    rho: float = 100.0
+    horizon_s: float = 0.0
+    mu: float = 0.0
+    first_fit: int = 0
+    suboptimal_first_fit: int = 0
+    fall_back: int = 1
+    shrink: int = 1
+    expand: int = 1
+    swap: int = 1
+    swap_scale: float = 0.5
+    pick: int = 0
+    candidate_share: float = 0.05
+    node_pick: int = 0
+    node_share: float = 0.2
+
+
+class Solution(NamedTuple):
+    """Who runs where. Nodes are interchangeable within a type; `policy` gives them identities.
+
+    Attributes
+    ----------
+    node_type : ``(open nodes,)``.
+    num_jobs : ``(open nodes,)`` jobs on each.
+    jobs, gpus : ``(open nodes, G)`` the job (its place in `Jobs`) and its GPUs, -1 and 0 behind
+        the last.
+    objective : value of the proxy.
+    """
+
+    node_type: IntArray
+    num_jobs: IntArray
+    jobs: IntArray
+    gpus: IntArray
+    objective: float
+
+
+def machines_of(
+    cluster: Cluster, nodes: Sequence[int] | IntArray, cost_of: CostOf = "share"
+) -> tuple[Machines, FloatArray]:
+    """The machines of some nodes of a cluster, and ``(C,)`` selection price per second.
+
+    Raises `InputError` for a rental pool, which has no nodes to choose from.
+    """
+    types = cluster.node_types
+    if any(not np.isfinite(t.gpus) for t in types):
+        raise InputError(
+            f"greedy: node type {types[0].name!r} has unlimited GPUs, expected nodes of whole GPUs"
+        )
+    gpus = np.array([int(t.gpus) for t in types], dtype=np.int64)
+    if cluster.node_type_of is None:
+        names = list(dict.fromkeys(t.gpu_type for t in types))
+        family = np.array([names.index(t.gpu_type) for t in types], dtype=np.int64)
+        count = np.full(len(names), len(nodes), dtype=np.int64)
+    else:
+        family = np.arange(len(types), dtype=np.int64)
+        fixed = np.array([cluster.node_type_of[n] for n in nodes], dtype=np.int64)
+        count = np.bincount(fixed, minlength=len(types)).astype(np.int64)
+    price = node_price_per_hour(cluster) / SECONDS_PER_HOUR
+    members = [
+        sorted(np.flatnonzero(family == f).tolist(), key=lambda v: (gpus[v], price[v, gpus[v]]))
+        for f in range(len(count))
+    ]
+    sizes = np.full((len(members), max(map(len, members))), -1, dtype=np.int64)
+    for f, types_of_f in enumerate(members):
+        sizes[f, : len(types_of_f)] = types_of_f
+    # Of equally large types the cheapest opens.
+    biggest = [
+        next(v for v in types_of_f if gpus[v] == gpus[types_of_f[-1]]) for types_of_f in members
+    ]
+    configs = [
+        (f, g) for f, v in enumerate(biggest) for g in range(1, int(gpus[v]) + 1) if count[f] > 0
+    ]
+    selection = selection_price_per_hour(cluster, cost_of) / SECONDS_PER_HOUR
+    machines = Machines(
+        price,
+        gpus,
+        family,
+        np.stack([np.array(biggest), gpus[biggest], count], axis=1).astype(np.int64),
+        sizes,
+        np.array(configs, dtype=np.int64).reshape(-1, 2),
+        len(nodes),
+    )
+    return machines, np.array([selection[biggest[f], g] for f, g in configs])
+
+
+def profile_of(times_s: FloatArray, machines: Machines, price_per_s: FloatArray) -> Profile:
+    """Order every job's configurations.
+
+    Parameters
+    ----------
+    times_s : ``(J, V, G + 1)`` times of whole jobs.
+    price_per_s : ``(C,)`` selection price of the configurations.
+    """
+    family, gpus = machines.configs.T
+    times = times_s[:, machines.families[family, OPENS_AS], gpus]
+    runs = np.isfinite(times)
+    cost = np.full_like(times, np.inf)
+    np.multiply(times, price_per_s, out=cost, where=runs)
+    by_cost = np.lexsort((times, cost), axis=-1)
+    by_time = np.lexsort((cost, times), axis=-1)
+    return Profile(
+        np.ascontiguousarray(times_s, dtype=np.float64),
+        by_cost.astype(np.int16),
+        by_time.astype(np.int16),
+        np.take_along_axis(cost, by_cost, axis=-1),
+        np.take_along_axis(times, by_cost, axis=-1),
+        runs.sum(axis=1).astype(np.int64),
+        np.where(runs, times, np.inf).min(axis=1),
+        np.where(runs, times, 0.0).max(axis=1),
+    )
+
+
+def settings_of(**options: Any) -> Settings:
+    """Settings from the names that users write.
+
+    ``objective`` ("paper", "first-finish", "own-finish", "ratio"), ``swap`` ("inverse-weight",
+    "released", "none"), ``pick`` and ``node_pick`` ("inverse", "uniform"); switches as booleans;
+    the rest as numbers. `InputError` names an option that is wrong.
+    """
+    named = {"objective": OBJECTIVES, "swap": SWAPS, "pick": PICKS, "node_pick": PICKS}
+    values: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in named:
+            values[name] = code_of(name, value, named[name])
+        elif isinstance(Settings._field_defaults[name], int):
+            values[name] = int(bool(value))
+        else:
+            upper = 1.0 if name.endswith(("share", "scale")) else math.inf
+            if not (math.isfinite(value) and 0 <= value <= upper):
+                raise InputError(f"greedy: {name} is {value}, expected 0 to {upper:g}")
+            values[name] = float(value)
+    return Settings(**values)
+
+
+def code_of(option: str, value: str, codes: dict[str, int]) -> int:
+    """The number of a named choice; `InputError` where there is no such choice."""
+    if value not in codes:
+        raise InputError(f"greedy: {option} is {value!r}, expected one of {', '.join(codes)}")
+    return codes[value]

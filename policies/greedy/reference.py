@@ -1,0 +1,470 @@
+"""The greedy family in plain Python, to be read: `kernels` gives the same answers, fast.
+
+Sources: Kiros, *Analysis of Scheduling Algorithms for Deep Learning Training Jobs* (thesis),
+Sections 3.1.3 to 3.1.5; Filippini et al., *ANDREAS*, Algorithm 1. Where they differ or are
+silent, a field of `Settings` says what is done.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from policies.greedy.problem import (
+    FIRST_FINISH,
+    LIMIT,
+    OPENS_AS,
+    OWN_FINISH,
+    PAPER,
+    RATIO,
+    SIZE,
+    Jobs,
+    Machines,
+    Profile,
+    Settings,
+)
+from policies.selection import DUE_TOLERANCE_S
+
+GAIN_AT_LEAST = 1.0 + 1e-9
+
+
+class Random:
+    """SplitMix64: a counter and a hash of it (Steele, Lea, Flood, OOPSLA 2014)."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def uniform(self) -> float:
+        """Next number in [0, 1)."""
+        mask = (1 << 64) - 1
+        self.state = (self.state + 0x9E3779B97F4A7C15) & mask
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return ((z ^ (z >> 31)) >> 11) * 2.0**-53
+
+
+@dataclass
+class Node:
+    """An open node: its type, and for each job that it hosts [job, GPUs]."""
+
+    node_type: int
+    free: int
+    hosted: list[list[int]] = field(default_factory=list)
+    leader: float = math.inf
+
+    def copy(self) -> Node:
+        """A copy that can be changed."""
+        return Node(self.node_type, self.free, [list(p) for p in self.hosted], self.leader)
+
+
+@dataclass
+class Plan:
+    """Open nodes and the value of the proxy objective."""
+
+    nodes: list[Node]
+    objective: float
+
+
+@dataclass
+class Choice:
+    """A candidate of the restricted list: configuration, its time, chance up to it."""
+
+    config: int
+    time: float
+    cumulative: float
+
+
+class Instance:
+    """One decision: the jobs in order of pressure, the machines, the settings.
+
+    Jobs are named by their position in the queue; `order` gives their place in ``jobs``.
+    """
+
+    def __init__(self, jobs: Jobs, profile: Profile, machines: Machines, settings: Settings):
+        self.profile, self.machines, self.s = profile, machines, settings
+        slack = []
+        for k, rem, due in zip(*(jobs[c].tolist() for c in range(3)), strict=True):
+            runs = profile.num_configs[k] > 0
+            slack.append(due - rem * float(profile.fastest_s[k]) if runs else math.inf)
+        # Pressure (3.1) is -slack: the most pressed first, equals by arrival.
+        self.order = sorted(range(len(slack)), key=slack.__getitem__)
+        self.index = [int(jobs.row[j]) for j in self.order]
+        self.remaining = [float(jobs.remaining[j]) for j in self.order]
+        self.due = [float(jobs.due_in_s[j]) for j in self.order]
+        self.weight = [float(jobs.weight_per_s[j]) for j in self.order]
+        self.lowest_weight = min((w for w in self.weight if w > 0), default=math.inf)
+        self.postponed = [self._postponed(i) for i in range(len(self.order))]
+        self.base = 0.0
+        for value in self.postponed:
+            self.base += value
+
+    def _postponed(self, i: int) -> float:
+        """The job's part of the objective when it waits: w rho (H + M - d)^+.
+
+        With a due date in the past it is late by (-d)^+ already; the released objectives leave
+        that out.
+        """
+        k, s = self.index[i], self.s
+        if self.profile.num_configs[k] == 0:
+            return 0.0
+        slowest = self.remaining[i] * float(self.profile.slowest_s[k])
+        late = s.rho * max(0.0, s.horizon_s + slowest - self.due[i])
+        if s.objective == PAPER:
+            late += max(0.0, -self.due[i])
+        return self.weight[i] * late
+
+    def time(self, i: int, node_type: int, gpus: int) -> float:
+        """Residual time of a job."""
+        return self.remaining[i] * float(self.profile.times_s[self.index[i], node_type, gpus])
+
+    def tardiness(self, i: int, time: float) -> float:
+        """w (t - d)^+."""
+        return self.weight[i] * max(0.0, time - self.due[i])
+
+    def meets(self, i: int, time: float) -> bool:
+        """Whether a job that takes so long is on time."""
+        return time <= self.due[i] + DUE_TOLERANCE_S
+
+    def config_time(self, i: int, config: int) -> float:
+        """Residual time on a configuration, on the type as which its family opens."""
+        f, g = self.machines.configs[config]
+        return self.time(i, int(self.machines.families[f, OPENS_AS]), int(g))
+
+    def by_cost(self, i: int) -> list[int]:
+        """All configurations that the job can run on, cheapest first."""
+        k = self.index[i]
+        return [int(c) for c in self.profile.by_cost[k, : self.profile.num_configs[k]]]
+
+    def by_time(self, i: int) -> list[int]:
+        """All configurations that the job can run on, fastest first."""
+        k = self.index[i]
+        return [int(c) for c in self.profile.by_time[k, : self.profile.num_configs[k]]]
+
+    def on_time(self, i: int) -> list[int]:
+        """D*: the configurations that meet the due date, cheapest first."""
+        return [c for c in self.by_cost(i) if self.meets(i, self.config_time(i, c))]
+
+    def candidates(self, i: int) -> list[Choice]:
+        """The restricted candidate list: the best share of D*, or of all where D* is empty."""
+        d_star = self.on_time(i)
+        wanted = d_star or self.by_time(i)
+        if not wanted:
+            return []
+        size = min(len(wanted), max(1, math.ceil(self.s.candidate_share * len(wanted))))
+        costs = [float(c) for c in self.profile.cost[self.index[i]]]
+        rank = {c: r for r, c in enumerate(self.by_cost(i))}
+        result: list[Choice] = []
+        so_far, best = 0.0, 0.0
+        for config in wanted[:size]:
+            time = self.config_time(i, config)
+            value = self.remaining[i] * costs[rank[config]] if d_star else time
+            best = value if not result else best
+            so_far += 1.0 if self.s.pick == 1 or best <= 0 else best / value
+            result.append(Choice(config, time, so_far))
+        for choice in result:
+            choice.cumulative /= so_far
+        return result
+
+
+class Construction:
+    """One run of the (randomised) greedy: preprocessing, scheduling, post-processing."""
+
+    def __init__(self, instance: Instance, random: Random | None) -> None:
+        self.x, self.random = instance, random
+        self.nodes: list[Node] = []
+        # Open nodes of a family by free GPUs. The order within a bucket is that of arrival, but
+        # the last takes the place of one that leaves.
+        families = len(instance.machines.families)
+        most = instance.machines.price_per_s.shape[1] - 1
+        self.buckets: list[list[list[int]]] = [
+            [[] for _ in range(most + 1)] for _ in range(families)
+        ]
+        self.opened = [0] * families
+        self.max_nodes = min(instance.machines.num_nodes, len(instance.order))
+
+    def run(self) -> Plan:
+        """Build a solution."""
+        x = self.x
+        total = x.base
+        for i in self.queue():
+            placed = self.select(i)
+            if placed is None:
+                continue
+            config, k = placed
+            self.assign(i, config, k)
+            time = x.config_time(i, config)
+            total += x.tardiness(i, time) - x.postponed[i]
+        for node in self.nodes:
+            if node.free > 0:
+                if x.s.shrink or x.s.expand:
+                    total += self.post_process(node)
+                total += x.s.mu * node.free
+            total += node.leader
+        if x.s.objective != PAPER:
+            total = released_objective(x, self.nodes)
+        return Plan(self.nodes, total)
+
+    def queue(self) -> Iterator[int]:
+        """The jobs by pressure, until nothing is free.
+
+        Randomised, each may lose its turn to the next behind it, again and again.
+        """
+        x, n = self.x, len(self.x.order)
+        current = 0
+        for following in range(1, n + 1):
+            if not self.may_open() and all(node.free == 0 for node in self.nodes):
+                return
+            if self.random is not None and x.s.swap and following < n:
+                lowest, w = x.lowest_weight, x.weight[current]
+                chance = x.s.swap_scale * (lowest / w if w > 0 else 1.0)
+                if x.s.swap == 2:
+                    chance = x.s.swap_scale + (0.05 if w < x.weight[following] else -0.05)
+                if self.random.uniform() < chance:
+                    yield following
+                    continue
+            yield current
+            current = following
+
+    def may_open(self) -> bool:
+        """Whether the cluster has a node that is not open."""
+        return len(self.nodes) < self.max_nodes
+
+    def most_free(self, f: int) -> int:
+        """The most free GPUs of an open node of a family."""
+        return max((free for free, nodes in enumerate(self.buckets[f]) if nodes), default=0)
+
+    def room(self, f: int) -> int:
+        """The most GPUs that one node of a family can give, opening one if that is possible."""
+        family = self.x.machines.families[f]
+        if self.may_open() and self.opened[f] < family[LIMIT]:
+            return int(family[SIZE])
+        return self.most_free(f)
+
+    def fits(self, config: int) -> bool:
+        """Whether a configuration fits on an open node or on one that can be opened."""
+        f, g = self.x.machines.configs[config]
+        return int(g) <= self.room(int(f))
+
+    def select(self, i: int) -> tuple[int, int] | None:
+        """Configuration and node (-1: a new one) of a job; None: it waits."""
+        candidates = self.x.candidates(i)
+        if not candidates:
+            return None
+        choice = 0
+        if self.random is not None and len(candidates) > 1:
+            draw = self.random.uniform()
+            choice = sum(draw >= c.cumulative for c in candidates[:-1])
+        config = candidates[choice].config
+        if not self.fits(config):
+            suboptimal = self.suboptimal(i)
+            if suboptimal is None:
+                return None
+            config, node = suboptimal
+            if node >= 0:
+                return config, node
+        return config, self.open_node(config)
+
+    def open_node(self, config: int) -> int:
+        """The open node for a configuration by best fit or first fit; -1: none fits."""
+        f, g = (int(value) for value in self.x.machines.configs[config])
+        if self.most_free(f) < g:
+            return -1
+        if self.x.s.first_fit:
+            family_of = self.x.machines.family_of
+            return next(
+                k
+                for k, node in enumerate(self.nodes)
+                if family_of[node.node_type] == f and node.free >= g
+            )
+        fullest_first = [(free, k) for free in range(g, len(self.buckets[f]))
+                         for k in reversed(self.buckets[f][free])]  # fmt: skip
+        size = max(1, math.ceil(self.x.s.node_share * len(fullest_first)))
+        if self.random is None or size == 1:
+            return fullest_first[0][1]
+        return self.draw_node(fullest_first[:size], g)
+
+    def draw_node(self, nodes: list[tuple[int, int]], g: int) -> int:
+        """One of some nodes, with probability inverse to the GPUs that it is left with."""
+        assert self.random is not None
+
+        def weight(free: int) -> float:
+            return 1.0 / (1.0 + (free - g)) if self.x.s.node_pick == 0 else 1.0
+
+        levels = sorted({free for free, _ in nodes})
+        members = {level: [k for free, k in nodes if free == level] for level in levels}
+        total = 0.0
+        for level in range(g, levels[-1] + 1):
+            total += len(members.get(level, [])) * weight(level)
+        draw = self.random.uniform() * total
+        for level in levels[:-1]:
+            here = len(members[level])
+            if draw < here * weight(level):
+                return members[level][min(int(draw / weight(level)), here - 1)]
+            draw -= here * weight(level)
+        last = members[levels[-1]]
+        return last[min(int(draw / weight(levels[-1])), len(last) - 1)]
+
+    def suboptimal(self, i: int) -> tuple[int, int] | None:
+        """Another configuration, and the node where the rule names one (else -1).
+
+        Best version: the best configuration that fits somewhere. First version: the first open
+        node with room, in the job's best configuration there.
+        """
+        x = self.x
+        acceptable = x.on_time(i) + (x.by_time(i) if x.s.fall_back else [])
+        if not x.s.suboptimal_first_fit or self.may_open():
+            return next(((c, -1) for c in acceptable if self.fits(c)), None)
+        for k, node in enumerate(self.nodes):
+            family = x.machines.family_of[node.node_type]
+            for config in acceptable:
+                f, g = x.machines.configs[config]
+                if f == family and g <= node.free:
+                    return config, k
+        return None
+
+    def assign(self, i: int, config: int, k: int) -> None:
+        """Give a job its GPUs on an open node, or on a new one (-1)."""
+        machines = self.x.machines
+        f, g = (int(value) for value in machines.configs[config])
+        buckets = self.buckets[f]
+        if k < 0:
+            node = Node(int(machines.families[f, OPENS_AS]), int(machines.families[f, SIZE]))
+            k = len(self.nodes)
+            self.nodes.append(node)
+            self.opened[f] += 1
+        else:
+            node = self.nodes[k]
+            bucket = buckets[node.free]
+            bucket[bucket.index(k)] = bucket[-1]
+            bucket.pop()
+        node.hosted.append([i, g])
+        node.free -= g
+        buckets[node.free].append(k)
+        price = float(machines.price_per_s[node.node_type, g])
+        node.leader = min(node.leader, price * self.x.config_time(i, config))
+
+    def post_process(self, node: Node) -> float:
+        """Shrink the VM, then share out its idle GPUs; the change in the jobs' part."""
+        before, _ = node_parts(self.x, node)
+        if self.x.s.shrink:
+            shrink(self.x, node)
+        if self.x.s.expand:
+            while node.free > 0 and expand(self.x, node):
+                pass
+        after, node.leader = node_parts(self.x, node)
+        return after - before
+
+
+def node_parts(x: Instance, node: Node) -> tuple[float, float]:
+    """The tardiness of the jobs on a node, and the cost of the cheapest job to finish.
+
+    The papers count one job a node, its leader: alpha_jn picks it freely among the node's jobs
+    (ANDREAS, 4l and 4m), so the cheapest counts; on a VM, whose price does not depend on the
+    GPUs in use, that is the first to finish.
+    """
+    tardiness, leader = 0.0, math.inf
+    for i, g in node.hosted:
+        time = x.time(i, node.node_type, g)
+        tardiness += x.tardiness(i, time)
+        leader = min(leader, float(x.machines.price_per_s[node.node_type, g]) * time)
+    return tardiness, leader
+
+
+def shrink(x: Instance, node: Node) -> None:
+    """The smallest VM of the family that holds the GPUs in use and slows no job down."""
+    gpus, v = x.machines.gpus, node.node_type
+    used = int(gpus[v]) - node.free
+    for smaller in (int(u) for u in x.machines.sizes[x.machines.family_of[v]] if u >= 0):
+        if gpus[smaller] == gpus[v]:
+            return
+        times = x.profile.times_s
+        if gpus[smaller] >= used and all(
+            times[x.index[i], smaller, g] <= times[x.index[i], v, g] * GAIN_AT_LEAST
+            for i, g in node.hosted
+        ):
+            node.node_type, node.free = smaller, int(gpus[smaller]) - used
+            return
+
+
+def expand(x: Instance, node: Node) -> bool:
+    """Give idle GPUs to the job with the highest speed-up; False where no job gains.
+
+    Times are not monotone in the number of GPUs: more are given only where they help.
+    """
+    best, winner = GAIN_AT_LEAST, None
+    for place, (i, now) in enumerate(node.hosted):
+        times = x.profile.times_s[x.index[i], node.node_type]
+        for g in range(now + 1, now + node.free + 1):
+            if times[g] * best < times[now]:
+                best, winner = float(times[now] / times[g]), (place, g)
+    if winner is None:
+        return False
+    place, g = winner
+    node.free -= g - node.hosted[place][1]
+    node.hosted[place][1] = g
+    return True
+
+
+def objective(x: Instance, nodes: list[Node]) -> float:
+    """The proxy objective, (1) of ANDREAS with the terms of the hierarchical paper.
+
+    sum over running jobs of w (t - d)^+, over postponed jobs of w (-d)^+ + rho w (H + M - d)^+,
+    over open nodes of the cheapest job's cost, mu over idle GPUs.
+    """
+    if x.s.objective != PAPER:
+        return released_objective(x, nodes)
+    running = {i for node in nodes for i, _ in node.hosted}
+    total = sum(x.postponed[i] for i in range(len(x.order)) if i not in running)
+    for node in nodes:
+        tardiness, leader = node_parts(x, node)
+        total += tardiness + leader + x.s.mu * node.free
+    return total
+
+
+def released_objective(x: Instance, nodes: list[Node]) -> float:
+    """What the released program minimises instead.
+
+    `FIRST_FINISH`: up to the first finish anywhere, the prices of the open nodes and the running
+    jobs' tardiness at that instant; worst-case tardiness of the postponed jobs. `OWN_FINISH`:
+    every running job's share of its node and its tardiness at its own finish. `RATIO`: minus the
+    sum over running jobs of slowest time over that cost.
+    """
+    machines = x.machines
+    finishes = [x.time(i, node.node_type, g) for node in nodes for i, g in node.hosted]
+    first = min(finishes, default=math.inf)
+    total, ratio = x.base, 0.0
+    for node in nodes:
+        used = int(machines.gpus[node.node_type]) - node.free
+        price = float(machines.price_per_s[node.node_type, used])
+        if x.s.objective == FIRST_FINISH:
+            total += price * first
+        for i, g in node.hosted:
+            time = x.time(i, node.node_type, g)
+            if x.s.objective == FIRST_FINISH:
+                total += x.tardiness(i, first) - x.postponed[i]
+            else:
+                cost = price * time * g / used
+                cost += x.tardiness(i, time)
+                total += cost - x.postponed[i]
+                slowest = x.remaining[i] * float(x.profile.slowest_s[x.index[i]])
+                ratio -= slowest / max(cost, 1e-300)
+    assert x.s.objective in (FIRST_FINISH, OWN_FINISH, RATIO)
+    return ratio if x.s.objective == RATIO else total
+
+
+def randomised_greedy(
+    jobs: Jobs, profile: Profile, machines: Machines, s: Settings, iterations: int,
+    pool_size: int, seed: int,
+) -> tuple[Instance, list[Plan]]:  # fmt: skip
+    """The best distinct solutions of ``iterations`` constructions, the pure greedy first."""
+    instance, random = Instance(jobs, profile, machines, s), Random(seed)
+    pool: list[Plan] = []
+    for iteration in range(iterations):
+        plan = Construction(instance, random if iteration > 0 else None).run()
+        if all(plan.objective != other.objective for other in pool):
+            pool.append(plan)
+            pool.sort(key=lambda other: other.objective)
+            del pool[pool_size:]
+    return instance, pool

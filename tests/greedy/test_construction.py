@@ -1,0 +1,92 @@
+"""The compiled construction against its plain-Python twin, and against what must always hold."""
+
+import numpy as np
+import pytest
+
+from policies.greedy import kernels, reference
+from policies.greedy.problem import Settings, settings_of
+from tests.greedy.instances import random_instance, random_settings
+
+
+def solve(instance, settings, iterations, pool, seed):
+    return kernels.randomised_greedy(*instance, settings, iterations, pool, np.uint64(seed))
+
+
+def nodes_of(answer, rank):
+    _, opens, nodes, hosted, gpus, _, _ = answer
+    return [
+        (
+            int(nodes[rank, k, kernels.TYPE]),
+            int(nodes[rank, k, kernels.FREE]),
+            [[int(hosted[rank, k, a]), int(gpus[rank, k, a])]
+             for a in range(nodes[rank, k, kernels.HOSTED])],
+        )
+        for k in range(opens[rank])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_kernel_is_its_twin_to_the_last_bit(block):
+    for seed in range(block * 200, block * 200 + 200):
+        instance, settings = random_instance(seed), settings_of(**random_settings(seed))
+        answer = solve(instance, settings, 6, 3, seed)
+        x, pool = reference.randomised_greedy(*instance, settings, 6, 3, seed)
+        assert answer[0].place.tolist() == x.order, seed
+        assert answer[5].tolist() == [plan.objective for plan in pool], seed
+        for rank, plan in enumerate(pool):
+            expected = [(node.node_type, node.free, node.hosted) for node in plan.nodes]
+            assert nodes_of(answer, rank) == expected, seed
+            value = reference.objective(x, plan.nodes)
+            assert plan.objective == pytest.approx(value, rel=1e-9, abs=1e-9 * abs(x.base)), seed
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_solutions_can_be_carried_out(seed):
+    jobs, profile, machines = random_instance(seed, 30, 8)
+    answer = solve((jobs, profile, machines), settings_of(**random_settings(seed)), 20, 5, seed)
+    for rank in range(len(answer[5])):
+        nodes = nodes_of(answer, rank)
+        placed = [i for _, _, hosted in nodes for i, _ in hosted]
+        assert len(placed) == len(set(placed))
+        assert len(nodes) <= machines.num_nodes
+        opened = np.bincount(
+            [machines.family_of[v] for v, _, _ in nodes], minlength=len(machines.families)
+        )
+        assert (opened <= machines.families[:, 2]).all()
+        for v, free, hosted in nodes:
+            assert hosted
+            assert free >= 0
+            assert sum(g for _, g in hosted) + free == machines.gpus[v]
+            for i, g in hosted:
+                assert np.isfinite(profile.times_s[answer[0].row[i], v, g])
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_randomised_is_never_worse_than_pure(seed):
+    instance, settings = random_instance(seed, 30, 8), settings_of(**random_settings(seed))
+    pure = solve(instance, settings, 1, 1, 0)[5][0]
+    assert solve(instance, settings, 50, 1, seed)[5][0] <= pure
+
+
+def test_randomised_finds_better_than_pure():
+    better = sum(
+        solve(random_instance(seed, 30, 6), Settings(candidate_share=0.3), 200, 1, 1)[5][0]
+        < solve(random_instance(seed, 30, 6), Settings(), 1, 1, 0)[5][0]
+        for seed in range(40)
+    )
+    assert better > 10
+
+
+def test_the_seed_decides():
+    instance = random_instance(4, 30, 8)
+    settings = Settings(candidate_share=1.0, node_share=1.0)
+    answers = [solve(instance, settings, 30, 10, seed)[5].tolist() for seed in (1, 1, 2)]
+    assert answers[0] == answers[1] != answers[2]
+
+
+def test_jobs_that_can_run_nowhere_wait():
+    jobs, profile, machines = random_instance(8)
+    profile.num_configs[:] = 0
+    answer = solve((jobs, profile, machines), Settings(), 5, 1, 0)
+    assert answer[1][0] == 0
+    assert answer[5][0] == 0.0

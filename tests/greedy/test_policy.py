@@ -1,0 +1,96 @@
+"""The greedy family in the engine."""
+
+import numpy as np
+import pytest
+
+from policies.greedy import GreedyPolicy, RandomisedGreedyPolicy
+from policies.registry import describe, make_policy
+from simulator import Cluster, InputError, TimeTable, Workload, simulate
+from tests.greedy.instances import CATALOG, POWERED, times_of
+
+FAMILY = ["greedy", "randomised-greedy"]
+FEW = {"randomised-greedy": {"iterations": 20}}
+
+
+def workload_on(cluster: Cluster, num_jobs: int, seed: int, load: float = 1.0) -> Workload:
+    rng = np.random.default_rng(seed)
+    times = times_of(cluster, num_jobs, rng)
+    fastest = times.min(axis=(1, 2))
+    times[~np.isfinite(fastest)] = times[np.isfinite(fastest)][0]
+    fastest = times.min(axis=(1, 2))
+    submit = np.cumsum(rng.exponential(40.0 / cluster.num_nodes / load, num_jobs))
+    return Workload(
+        [f"j{i}" for i in range(num_jobs)],
+        submit,
+        TimeTable(times),
+        due_s=submit + fastest * rng.uniform(1, 3, num_jobs),
+        weight_per_s=rng.uniform(0.001, 0.01, num_jobs),
+    )
+
+
+def powered(num_nodes: int, controllers: int = 1) -> Cluster:
+    return Cluster(
+        POWERED, num_nodes, tuple(n % 3 for n in range(num_nodes)), controllers,
+        energy_price_per_kwh=0.2, pue=1.3,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("controllers", [1, 3])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_all_jobs_finish_and_every_decision_is_feasible(name, controllers, fixed):
+    cluster = powered(6, controllers) if fixed else Cluster.of_vms(CATALOG, 6, controllers)
+    workload = workload_on(cluster, 60, 3, load=2.0)
+    if fixed and controllers == 3:
+        # Each controller has nodes of one type alone: all jobs must be able to run there.
+        times = workload.performance.times_s.copy()
+        for v, t in enumerate(cluster.node_types):
+            for g in range(1, int(t.gpus) + 1):
+                times[:, v, g] = 50.0 / g
+        workload = workload_on(cluster, 60, 3).with_performance(TimeTable(times)) if hasattr(
+            workload, "with_performance") else Workload(
+            workload.job_id, workload.submit_s, TimeTable(times), due_s=workload.due_s,
+            weight_per_s=workload.weight_per_s)  # fmt: skip
+    result = simulate(workload, cluster, make_policy(name, **FEW.get(name, {})), seed=1)
+    assert np.isfinite(result.completion_s).all()
+
+
+def test_a_run_is_a_function_of_its_seed():
+    cluster = Cluster.of_vms(CATALOG, 4)
+    workload = workload_on(cluster, 40, 5, load=3.0)
+    policy = RandomisedGreedyPolicy(iterations=30, candidate_share=1.0)
+    runs = [simulate(workload, cluster, policy, seed=s).completion_s.tolist() for s in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_jobs_that_go_on_keep_their_node():
+    cluster = Cluster.of_vms(CATALOG, 3)
+    times = np.full((4, 6, 5), np.inf)
+    times[:, 5, 1] = 100.0  # a node each
+    workload = Workload(["a", "b", "c", "d"], [0.0, 1.0, 2.0, 3.0], TimeTable(times))
+    result = simulate(workload, cluster, GreedyPolicy(), seed=0)
+    assert result.reconfigurations.sum() == 0
+    assert result.completion_s.tolist() == [100.0, 101.0, 102.0, 200.0]
+
+
+def test_options_that_are_wrong_say_so():
+    for options, text in [
+        ({"objective": "best"}, "objective is 'best'"),
+        ({"rho": -1.0}, "rho is -1"),
+        ({"cost_of": "gpu"}, "cost_of is 'gpu'"),
+    ]:
+        with pytest.raises(InputError, match=text):
+            make_policy("greedy", **options)
+    with pytest.raises(InputError, match="iterations is 0"):
+        make_policy("randomised-greedy", iterations=0)
+    with pytest.raises(InputError, match="unlimited GPUs"):
+        simulate(
+            Workload(["a"], [0.0], TimeTable(np.ones((1, 1, 2)))),
+            Cluster.rental_pool(),
+            GreedyPolicy(),
+        )
+
+
+def test_the_registry_lists_the_options():
+    assert describe("randomised-greedy").options["iterations"] == 1000
+    assert "thesis" in describe("greedy").summary
