@@ -313,3 +313,7 @@ def reproduce(
 
     code = reproduce_papers(papers or [], scale=scale, workers=workers, out=out)
     raise typer.Exit(code)
+
+
+if __name__ == "__main__":
+    main()

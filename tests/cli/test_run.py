@@ -1,0 +1,204 @@
+"""The command line: what it writes, and how it says what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SUMMARY = [
+    "jobs",
+    "mean_wait_s",
+    "mean_jct_s",
+    "p99_jct_s",
+    "makespan_s",
+    "leasing_cost",
+    "energy_cost",
+    "tardiness_cost",
+    "total_cost",
+    "decisions",
+    "mean_decision_cpu_s",
+    "gpu_utilisation",
+    "policy",
+    "seed",
+    "version",
+]
+JOBS = [
+    "job_id",
+    "arrival_s",
+    "first_start_s",
+    "completion_s",
+    "gpu_seconds",
+    "preemptions",
+    "tardiness_s",
+]
+
+
+def schedlab(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "experiments.cli", *map(str, words)],
+        cwd=cwd or ROOT, capture_output=True, text=True, timeout=120, env={**os.environ, "COLUMNS": "120"},
+    )  # fmt: skip
+
+
+def write_jobs(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+GOOD = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
+
+
+def test_csv_of_jobs(tmp_path: Path) -> None:
+    jobs = write_jobs(tmp_path / "jobs.csv", GOOD)
+    ran = schedlab(
+        "run", "--jobs", jobs, "--nodes", 2, "--gpus-per-node", 4, "--policy", "fifo-strict",
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert set(SUMMARY) <= set(summary)
+    assert summary["makespan_s"] == 160
+    with (tmp_path / "out" / "jobs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == JOBS
+    assert [float(r["completion_s"]) for r in rows] == [100, 150, 160]
+
+
+def test_models_in_the_csv_bring_their_sensitivity(tmp_path: Path) -> None:
+    """Two jobs alone on a server get more than their share, and finish before their duration."""
+    jobs = write_jobs(
+        tmp_path / "jobs.csv",
+        "job_id,submit_time_s,duration_s,num_gpus,model\na,0,9000,1,resnet18\nb,0,9000,1,gnmt\n",
+    )
+    ran = schedlab(
+        "run", "--jobs", jobs, "--nodes", 1, "--gpus-per-node", 8, "--cpus-per-node", 24,
+        "--memory-gb-per-node", 500, "--round-s", 300, "--policy", "srtf+tune",
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert {"p50_jct_s", "p95_jct_s", "rounds", "cpu_utilisation"} <= set(summary)
+    with (tmp_path / "out" / "jobs.csv").open() as file:
+        done = [float(r["completion_s"]) for r in csv.DictReader(file)]
+    assert done[0] < 6000
+    assert done[1] == pytest.approx(9000, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "empty"),
+        ("job_id,submit_time_s,duration_s,gpus\na,0,1,1\n", "num_gpus"),
+        ("job_id,submit_time_s,duration_s,num_gpus\na,0,nan,1\n", "duration_s"),
+        ("job_id,submit_time_s,duration_s,num_gpus\na,0,-5,1\n", "duration_s"),
+        ("job_id,submit_time_s,duration_s,num_gpus\na,0,0,1\n", "duration_s"),
+        ("job_id,submit_time_s,duration_s,num_gpus\na,-1,5,1\n", "submit_time_s"),
+        ("job_id,submit_time_s,duration_s,num_gpus\na,0,5,1.5\n", "num_gpus"),
+        ("job_id,submit_time_s,duration_s,num_gpus\na,0,5,1\na,1,5,1\n", "'a'"),
+        ("job_id,submit_time_s,duration_s,num_gpus,due_s\na,9,5,1,3\n", "due_s"),
+        ("job_id,submit_time_s,duration_s,num_gpus\na,0,5,99\n", "99"),
+        ("job_id,submit_time_s,duration_s,num_gpus,model\na,0,5,1,resnet9000\n", "resnet9000"),
+    ],
+)  # fmt: skip
+def test_bad_jobs_are_one_line_and_nothing_is_written(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    jobs = write_jobs(tmp_path / "jobs.csv", text)
+    ran = schedlab(
+        "run", "--jobs", jobs, "--nodes", 2, "--gpus-per-node", 4, "--cpus-per-node", 12,
+        "--memory-gb-per-node", 250, "--policy", "fifo-strict", "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert complaint in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not list((tmp_path / "out").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["run", "nowhere.toml"], "nowhere.toml: no such file"),
+        (["run", "--jobs", "nowhere.csv", "--nodes", "1", "--policy", "fifo"], "nowhere.csv"),
+        (["run", "--instance", "nowhere", "--policy", "fifo"], "nowhere"),
+        (["run"], "expected one of a scenario file, --jobs and --instance"),
+        (["run", "examples/mmc.toml", "--policy", "fifo-strikt"], "did you mean 'fifo-strict'"),
+        (["run", "examples/mmc.toml", "-o", "x=1"], "unknown option 'x'"),
+        (["run", "examples/mmc.toml", "-o", "x"], "expected name=value"),
+        (["run", "examples/mmc.toml", "--dispatcher", "nearest"], "unknown dispatcher"),
+        (["run", "examples/mmc.toml", "--window", "9-3"], "expected FIRST:LAST"),
+        (["run", "examples/hierarchical.toml", "--controllers", "3"], "3 controllers for 10 nodes"),
+        (["run", "examples/mmc.toml", "--out", "/proc/nothing"], "cannot be written"),
+    ],
+)  # fmt: skip
+def test_bad_options_are_one_line(tmp_path: Path, words: list[str], complaint: str) -> None:
+    words = [*words, "--out", str(tmp_path / "out")] if "--out" not in words else words
+    ran = schedlab(*words)
+    assert ran.returncode == 2
+    assert complaint in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('policy = "fifo"', "workload"),
+        ('policy = "fifo"\n[workload]\nkind = "poison"', "workload"),
+        ('policy = "fifo"\n[workload]\nkind = "hierarchical"\nnum_nodes = -1', "num_nodes"),
+        ('policy = "fifo"\n[workload]\nkind = "hierarchical"\nnum_node = 5', "num_node"),
+        ('policy = "fifo"\nseed = "x"\n[workload]\nkind = "hierarchical"', "seed"),
+        ("policy = ", "not valid TOML"),
+        (
+            'policy = "fifo"\n[workload]\nkind = "poisson"\narrival_rate_per_h = 1',
+            "brings no machines",
+        ),
+        (
+            'policy = "fifo"\n[workload]\nkind = "hierarchical"\n[server]\nservice = "expo:4"',
+            "law 'expo:4'",
+        ),
+        (
+            'policy = "fifo"\n[workload]\nkind = "hierarchical"\n'
+            '[cluster]\nkind = "vms"\ncatalog = "aws"',
+            "aws",
+        ),
+    ],
+)
+def test_bad_scenarios_are_one_line(tmp_path: Path, text: str, complaint: str) -> None:
+    path = write_jobs(tmp_path / "scenario.toml", text)
+    ran = schedlab("run", path, "--out", tmp_path / "out")
+    assert ran.returncode == 2
+    assert complaint in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda p: p.stem
+)
+def test_examples_run(tmp_path: Path, example: Path) -> None:
+    if example.stem.startswith(("sweep", "rental")):
+        pytest.skip("not a scenario; its own command has its test")
+    ran = schedlab("run", example, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr
+    assert len(list((tmp_path / "out").glob("*"))) == 4
+
+
+def test_same_seed_same_bytes_in_two_processes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        assert (
+            schedlab("run", "examples/hierarchical.toml", "--out", tmp_path / name).returncode == 0
+        )
+    for table in ("jobs.csv", "schedule.csv"):
+        assert (tmp_path / "a" / table).read_bytes() == (tmp_path / "b" / table).read_bytes()
+
+
+def test_policies_are_listed_with_their_options() -> None:
+    listed = schedlab("policies").stdout
+    for name in ("fifo-strict", "milp", "randomised-greedy", "srtf+tune"):
+        assert name in listed

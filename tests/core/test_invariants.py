@@ -1,0 +1,200 @@
+"""Invariants of every policy on random scenarios: capacities, conservation, and repeatability."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy, policy_names
+from simulator import (
+    Cluster,
+    DecisionPoints,
+    FixedDuration,
+    NodeType,
+    Result,
+    ServerSpec,
+    TimeTable,
+    Workload,
+    simulate,
+)
+from simulator.laws import Exponential
+
+FIXED_ONLY = {"fifo-strict", "fifo-backfill", "edf-backfill"}
+OPTIONS = {
+    "randomised-greedy": {"iterations": 10},
+    "local-search": {"iterations": 10},
+    "path-relinking": {"iterations": 10},
+    "milp-literal": {"time_limit_s": 5.0},
+}
+SYNERGY = [f"{o}+{m}" for o in ("fifo", "srtf", "las") for m in ("proportional", "greedy", "tune")]
+RENTAL = {"fixed-width", "equi", "srpt", "hesrpt"}
+
+common = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+
+def elastic_policies() -> list[str]:
+    """Those that choose the GPUs of jobs on nodes."""
+    return [n for n in policy_names() if n not in FIXED_ONLY and not _is_rental(n)]
+
+
+def _is_rental(name: str) -> bool:
+    from policies.registry import BUILT_IN
+
+    return BUILT_IN.get(name, "").startswith("policies.rental")
+
+
+def elastic_jobs(seed: int, count: int, types: int, width: int) -> Workload:
+    """Jobs with random times, some configurations impossible, times not monotone in GPUs."""
+    rng = np.random.default_rng(seed)
+    times = rng.uniform(100, 4000, (count, types, width + 1))
+    times[:, :, 0] = math.inf
+    times[:, :, 1:][rng.random((count, types, width)) < 0.2] = math.inf
+    times[:, 0, 1] = rng.uniform(100, 4000, count)
+    submit_s = np.cumsum(rng.exponential(300, count))
+    return Workload(
+        [f"j{j}" for j in range(count)],
+        submit_s,
+        TimeTable(times),
+        due_s=submit_s + rng.uniform(0, 5000, count),
+        weight_per_s=rng.uniform(0, 0.01, count),
+    )
+
+
+def check(result: Result) -> None:
+    """What no policy may break."""
+    workload, cluster = result.workload, result.cluster
+    assert np.isfinite(result.completion_s).all()
+    assert (result.first_start_s >= workload.submit_s - 1e-9).all()
+    assert (result.completion_s > result.first_start_s).all()
+    progress = np.zeros(len(workload))
+    held = np.zeros(len(workload))
+    events = defaultdict(list)
+    for share in result.schedule or ():
+        assert share.end_s > share.start_s
+        events[share.node].append((share.start_s, share.gpus, share.node_type))
+        events[share.node].append((share.end_s, -share.gpus, share.node_type))
+        held[share.job] += share.gpus * (share.end_s - share.start_s)
+    for node, changes in events.items():
+        used = 0.0
+        for _, gpus, v in sorted(changes, key=lambda c: (c[0], c[1])):
+            used += gpus
+            assert used <= cluster.node_types[v].gpus + 1e-9, f"node {node} oversubscribed"
+    np.testing.assert_allclose(held, result.gpu_seconds, rtol=1e-9, atol=1e-6)
+    assert result.meters.gpu_seconds == pytest.approx(result.gpu_seconds.sum())
+    whole = [s for s in result.schedule or () if _is_whole(workload, s)]
+    for s in whole:
+        fixed = cluster.node_type_of
+        v = s.node_type if fixed is None else fixed[s.node]
+        time_s = workload.performance.time_s(s.job, v, s.gpus, s.cpus, s.memory_gb)
+        progress[s.job] += (s.end_s - s.start_s) / time_s
+    done = np.array([progress[s.job] for s in whole])
+    np.testing.assert_allclose(done, 1.0, rtol=1e-6)
+    assert result.total_cost == pytest.approx(
+        result.meters.leasing_cost + result.meters.energy_cost + result.tardiness_cost
+    )
+
+
+def _is_whole(workload: Workload, share) -> bool:  # type: ignore[no-untyped-def]
+    demand = workload.num_gpus[share.job]
+    return bool(demand in (0, share.gpus))
+
+
+@pytest.mark.parametrize("name", elastic_policies())
+@given(
+    seed=st.integers(0, 10_000),
+    count=st.integers(1, 12),
+    controllers=st.sampled_from([1, 2]),
+    period_s=st.sampled_from([None, 700.0]),
+    latency=st.booleans(),
+)
+@common
+def test_vms(
+    name: str, seed: int, count: int, controllers: int, period_s: float | None, latency: bool
+) -> None:
+    workload = elastic_jobs(seed, count, 3, 4)
+    catalog = [
+        NodeType("small", "A", 1, 0.5), NodeType("wide", "A", 4, 1.8), NodeType("other", "B", 2, 0.7)
+    ]  # fmt: skip
+    cluster = Cluster.of_vms(catalog, 2 * controllers, controllers)
+    check(
+        simulate(
+            workload,
+            cluster,
+            make_policy(name, **OPTIONS.get(name, {})),
+            seed=seed,
+            decision_points=DecisionPoints(period_s=period_s),
+            server=ServerSpec(Exponential(50.0)) if latency else None,
+        )
+    )
+
+
+@pytest.mark.parametrize("name", elastic_policies())
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 10))
+@common
+def test_heterogeneous_nodes(name: str, seed: int, count: int) -> None:
+    workload = elastic_jobs(seed, count, 2, 4)
+    types = (
+        NodeType("v100", "V100", 4, power_w=(0.0, 500.0, 700.0, 850.0, 1000.0)),
+        NodeType("t4", "T4", 2, power_w=(0.0, 400.0, 470.0)),
+    )
+    cluster = Cluster(types, 3, (0, 1, 1), energy_price_per_kwh=0.2, pue=1.3)
+    if not _runs_somewhere(workload):
+        return
+    options = OPTIONS.get(name, {})
+    check(simulate(workload, cluster, make_policy(name, **options), seed=seed))
+
+
+def _runs_somewhere(workload: Workload) -> bool:
+    performance = workload.performance
+    assert isinstance(performance, TimeTable)
+    usable = performance.times_s[:, :, 1:].copy()
+    usable[:, 1, 2:] = math.inf
+    return bool(np.isfinite(usable).any(axis=(1, 2)).all())
+
+
+@pytest.mark.parametrize("name", ["fifo", "edf", "ps", *sorted(FIXED_ONLY), *SYNERGY])
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 30), reconfiguration=st.booleans())
+@common
+def test_fixed_demand(name: str, seed: int, count: int, reconfiguration: bool) -> None:
+    rng = np.random.default_rng(seed)
+    demand = 2 ** rng.integers(0, 4, count)
+    workload = Workload(
+        [f"j{j}" for j in range(count)],
+        np.cumsum(rng.exponential(200, count)),
+        FixedDuration(rng.uniform(50, 3000, count), demand),
+        num_gpus=demand,
+    )
+    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4, cpus=12, memory_gb=200), 4)
+    points = DecisionPoints.rounds(300) if "+" in name else None
+    check(
+        simulate(
+            workload,
+            cluster,
+            make_policy(name),
+            seed=seed,
+            decision_points=points,
+            reconfiguration_s=30.0 if reconfiguration and "+" not in name else 0.0,
+        )
+    )
+
+
+@pytest.mark.parametrize("name", ["edf", "milp", "randomised-greedy"])
+def test_same_seed_same_bytes(name: str) -> None:
+    def once() -> tuple[bytes, bytes]:
+        cluster = Cluster.of_vms([NodeType("a", "A", 1, 0.5), NodeType("b", "B", 4, 1.8)], 2)
+        workload = elastic_jobs(3, 15, 2, 4)
+        policy = make_policy(name, **OPTIONS.get(name, {}))
+        result = simulate(workload, cluster, policy, seed=5)
+        return result.jobs_table().to_csv().encode(), result.schedule_table().to_csv().encode()
+
+    assert once() == once()

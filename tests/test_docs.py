@@ -1,0 +1,65 @@
+"""Every code block and every command that the documentation shows is run here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+LONG = ("reproduce", "make ", "sweep", "size-server")
+"""Commands that other tests run, at a size of their own."""
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.S | re.M)
+
+
+PYTHON_PAGES = [page for page in PAGES if blocks(page, "python")]
+COMMANDS = sorted(
+    {
+        line.partition("  #")[0].strip()
+        for page in PAGES
+        for block in [*blocks(page, "bash"), *blocks(page, "sh")]
+        for line in block.replace("\\\n", " ").splitlines()
+        if line.startswith("schedlab ")
+    }
+)
+
+
+@pytest.mark.parametrize("page", PYTHON_PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_in_order(page: Path, tmp_path: Path) -> None:
+    code = "\n".join(blocks(page, "python"))
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if not any(w in c for w in LONG)])
+def test_commands_run(command: str, tmp_path: Path) -> None:
+    """In a folder with the examples; files that a command reads stand in examples/."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for earlier in COMMANDS:
+        if "schedlab gantt" in command and earlier.startswith("schedlab run examples"):
+            _run(earlier, tmp_path)
+            break
+    _run(command, tmp_path)
+
+
+def _run(command: str, folder: Path) -> None:
+    words = [sys.executable, "-m", "experiments.cli", *shlex.split(command)[1:]]
+    run = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_documented_policy_is_twenty_lines_or_so() -> None:
+    code = blocks(ROOT / "docs" / "extending.md", "python")[0]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 25
