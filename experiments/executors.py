@@ -353,7 +353,8 @@ def _context(modules: Sequence[str]) -> Any:
     from multiprocessing import forkserver
 
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["experiments.worker", *modules])
+    # Imported once, for all workers; what cannot be imported there, each worker imports.
+    context.set_forkserver_preload(["pandas", "experiments.worker", *modules])
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:

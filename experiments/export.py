@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import itertools
+import operator
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,12 +38,8 @@ def write_export(
     path = out or store.folder / f"{table or 'runs'}.{format}"
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        if table is None:
-            columns = run_columns(store, timings=timings)
-            rows = len(next(iter(columns.values()), []))
-            (_write_csv if format == "csv" else _write_parquet)(columns, temporary)
-        else:
-            rows = _write_table(store, table, format, temporary)
+        whole = _runs(store, timings) if table is None else _all_of(store, table)
+        (_write_csv if format == "csv" else _write_parquet)(whole, temporary)
         temporary.replace(path)
     except OSError as error:
         if error.errno in NO_SPACE:
@@ -50,7 +48,7 @@ def write_export(
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-    return path, rows
+    return path, int(whole.num_rows)
 
 
 def run_columns(store: Store, *, timings: bool = False) -> Columns:
@@ -60,20 +58,15 @@ def run_columns(store: Store, *, timings: bool = False) -> Columns:
     then the scalars; None where a run has no such value. A scalar named like a label is left out
     where it repeats it, and else called `result_<name>`.
     """
-    runs = [
-        (labels, status, error.rstrip().rpartition("\n")[2], scalars)
-        for _, labels, status, scalars, error in store.rows()
-    ]
-    label_names = dict.fromkeys(name for labels, _, _, _ in runs for name in labels)
-    taken = {*label_names, "status", "error"}
-    columns: Columns = {name: [run[0].get(name) for run in runs] for name in label_names}
-    columns["status"] = [run[1] for run in runs]
-    columns["error"] = [run[2] for run in runs]
-    scalar_names = dict.fromkeys(name for run in runs for name in run[3])
-    for name in scalar_names:
+    rows = store.rows()
+    columns: Columns = {name: _values(rows.labels, name) for name in _names(rows.labels)}
+    columns["status"] = list(rows.statuses)
+    columns["error"] = [error.rstrip().rpartition("\n")[2] for error in rows.errors]
+    taken = set(columns)
+    for name in _names(rows.scalars):
         if not timings and name.endswith(MEASURED):
             continue
-        values = [run[3].get(name) for run in runs]
+        values = _values(rows.scalars, name)
         if name not in taken:
             columns[name] = values
         elif values != columns[name]:
@@ -81,58 +74,95 @@ def run_columns(store: Store, *, timings: bool = False) -> Columns:
     return columns
 
 
-def _write_csv(columns: Columns, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+def _names(rows: list[dict[str, Scalar]]) -> list[str]:
+    return list(dict.fromkeys(itertools.chain.from_iterable(rows)))
 
 
-def _write_parquet(columns: Columns, path: Path) -> None:
+def _values(rows: list[dict[str, Scalar]], name: str) -> list[Scalar]:
+    try:
+        return list(map(operator.itemgetter(name), rows))
+    except KeyError:
+        return [row.get(name) for row in rows]
+
+
+def _runs(store: Store, timings: bool) -> pa.Table:
     import pyarrow as pa
+
+    return pa.table({n: _array(v) for n, v in run_columns(store, timings=timings).items()})
+
+
+def _write_csv(table: pa.Table, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerow(table.column_names)
+    for quoting in ("none", "needed"):  # "needed" puts quotes around every text.
+        with path.open("ab") as sink:
+            start = sink.tell()
+            try:
+                pc.write_csv(
+                    table, sink, pc.WriteOptions(include_header=False, quoting_style=quoting)
+                )
+                return
+            except pa.ArrowInvalid:
+                sink.truncate(start)
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table({name: _array(v) for name, v in columns.items()}), path)
+    pq.write_table(table, path)
 
 
-def _array(values: list[Scalar]) -> Any:
-    """Values as one Arrow column: as they are, else as numbers, else as text."""
+def _array(values: list[Scalar]) -> pa.Array:
+    """Values as one Arrow column; as text where they are of different kinds."""
     import pyarrow as pa
 
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int, float}:
-        return pa.array([None if v is None else float(v) for v in values], pa.float64())
-    if len(kinds) > 1:
-        return pa.array([None if v is None else str(v) for v in values], pa.string())
-    return pa.array(values)
+    kinds = set(map(type, values))
+    if kinds in ({int}, {float}, {str}):
+        with contextlib.suppress(OverflowError):
+            return _plain_array(values, kinds.pop())
+    with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array(values)
+    return pa.array([None if v is None else str(v) for v in values], pa.string())
 
 
-def _write_table(store: Store, table: str, format: str, path: Path) -> int:
+def _plain_array(values: list[Any], kind: type) -> pa.Array:
+    """What `pa.array` gives, without the import of pandas that comes with it (half a second)."""
+    import numpy as np
     import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
+
+    if kind is str:
+        texts = [value.encode() for value in values]
+        ends = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=ends[1:])
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
+    numbers = np.array(values, np.int64 if kind is int else np.float64)
+    arrow = pa.int64() if kind is int else pa.float64()
+    return pa.Array.from_buffers(arrow, len(values), [None, pa.py_buffer(numbers)])
+
+
+def _all_of(store: Store, table: str) -> pa.Table:
+    import pyarrow as pa
 
     parts = list(_parts(store, table))
     if not parts:
         raise InputError(f"{store.folder}: no finished run has a table {table!r}")
-    whole = pa.concat_tables(parts, promote_options="permissive")
-    if format == "csv":
-        pa.csv.write_csv(whole, path)
-    else:
-        pa.parquet.write_table(whole, path)
-    return int(whole.num_rows)
+    return pa.concat_tables(parts, promote_options="permissive")
 
 
 def _parts(store: Store, table: str) -> Iterator[pa.Table]:
     import pyarrow.parquet as pq
 
-    rows = [(key, labels) for key, labels, status, _, _ in store.rows() if status == "done"]
-    names = list(dict.fromkeys(name for _, labels in rows for name in labels))
+    rows = store.rows()
+    names = _names(rows.labels)
     # Typed over the whole sweep, so that the parts fit together.
-    columns = {name: _array([labels.get(name) for _, labels in rows]) for name in names}
-    for index, (key, _) in enumerate(rows):
+    columns = {name: _array(_values(rows.labels, name)) for name in names}
+    for index, (key, status) in enumerate(zip(rows.keys, rows.statuses, strict=True)):
         path = table_path(store.folder, key, table)
-        if not path.exists():
+        if status != "done" or not path.exists():
             continue
         part = pq.read_table(path).replace_schema_metadata(None)
         for position, name in enumerate(n for n in names if n not in part.column_names):

@@ -18,10 +18,11 @@ import os
 import sqlite3
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
 from experiments.task import Outcome, Scalar, Task
 from simulator.errors import InputError
@@ -89,6 +90,19 @@ class Counts:
     def left(self) -> int:
         """Neither done nor failed."""
         return self.total - self.done - self.failed
+
+
+class Rows(NamedTuple):
+    """The runs of the present sweep, as lists of equal length.
+
+    `statuses` are "done", "failed" or "left"; `errors` are tracebacks, empty where all went well.
+    """
+
+    keys: list[str]
+    labels: list[dict[str, Scalar]]
+    statuses: list[str]
+    scalars: list[dict[str, Scalar]]
+    errors: list[str]
 
 
 class Store:
@@ -280,11 +294,9 @@ class Store:
 
     def counts(self) -> Counts:
         """How far the present sweep is."""
-        rows = self._db.execute(
-            "SELECT status, count(*) FROM tasks LEFT JOIN runs USING (key) GROUP BY status"
-        )
-        by_status: dict[str | None, int] = dict(rows.fetchall())
-        return Counts(sum(by_status.values()), by_status.get("done", 0), by_status.get("failed", 0))
+        states = self.states()
+        found = Counter(states.get(key) for key in self.planned_keys())
+        return Counts(found.total(), found["done"], found["failed"])
 
     def states(self) -> dict[str, str]:
         """Key -> "done" or "failed", of every run in the ledger."""
@@ -324,14 +336,24 @@ class Store:
         )
         return [(json.loads(labels), error) for labels, error in rows]
 
-    def rows(self) -> Iterator[tuple[str, dict[str, Scalar], str, dict[str, Scalar], str]]:
-        """Key, labels, status ("left" where there is none), scalars and error of each run."""
-        rows = self._db.execute(
-            "SELECT key, labels, coalesce(status, 'left'), coalesce(scalars, '{}'), "
-            "coalesce(error, '') FROM tasks LEFT JOIN runs USING (key) ORDER BY position"
+    def rows(self) -> Rows:
+        """The present sweep in its order, one entry a run, whether it was computed or not."""
+        from pydantic_core import from_json
+
+        runs = {
+            key: values
+            for key, *values in self._db.execute("SELECT key, status, scalars, error FROM runs")
+        }
+        planned = self._db.execute("SELECT key, labels FROM tasks ORDER BY position").fetchall()
+        found = [runs.get(key, ("left", "{}", "")) for key, _ in planned]
+        # Parsed in one go: of a large ledger, one text at a time takes most of the time.
+        return Rows(
+            [key for key, _ in planned],
+            from_json("[" + ",".join([labels for _, labels in planned]) + "]"),
+            [status for status, _, _ in found],
+            from_json("[" + ",".join([scalars for _, scalars, _ in found]) + "]"),
+            [error for _, _, error in found],
         )
-        for key, labels, status, scalars, error in rows:
-            yield key, json.loads(labels), status, json.loads(scalars), error
 
     def run(self, key: str) -> Report | None:
         """The row of one run; None where it was not computed."""

@@ -64,3 +64,21 @@ def trouble(config: dict[str, Any]) -> Outcome:
         case "no outcome":
             return None  # type: ignore[return-value]
     raise AssertionError(config["does"])
+
+
+def until(config: dict[str, Any]) -> Outcome:
+    """Fails until the file `config["mark"]` is there."""
+    if not Path(config["mark"]).exists():
+        raise FileNotFoundError("not yet")
+    return draw(config)
+
+
+def large(config: dict[str, Any]) -> Outcome:
+    """A table of `kb` KB that does not compress, and as much text in the ledger."""
+    rng = np.random.default_rng(config["seed"])
+    outcome = Outcome({"text": rng.bytes(config.get("text_kb", 0) * 512).hex()})
+    if config.get("kb", 0):
+        values = rng.random(config["kb"] * 128)
+        outcome.tables["values"] = pd.DataFrame({"value": values})
+    time.sleep(0.005)
+    return outcome

@@ -1,0 +1,265 @@
+"""Running tasks: what is computed, what is kept, what is told."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from experiments import executors, progress, runner
+from experiments.progress import Meter, Pace, State
+from experiments.runner import run_tasks
+from experiments.store import Results, Store
+from experiments.sweep import export
+from experiments.task import Task
+from simulator.errors import InputError
+
+
+def draws(count: int, **config: object) -> list[Task]:
+    return [Task("sweep_functions:draw", {"seed": s, **config}, {"seed": s}) for s in range(count)]
+
+
+def run(tasks: list[Task], folder: Path, **options: object) -> runner.RunSummary:
+    with Store(folder, create=True) as store:
+        return run_tasks(tasks, store, workers=2, progress=False, **options)  # type: ignore[arg-type]
+
+
+def exported(folder: Path) -> bytes:
+    """The table of runs and the one of their values, as bytes."""
+    export(folder)
+    export(folder, table="values")
+    return (folder / "runs.csv").read_bytes() + (folder / "values.csv").read_bytes()
+
+
+def test_tasks_are_run_once_and_resumed(tmp_path):
+    tasks = draws(12)
+    first = run(tasks[:8], tmp_path)
+    assert (first.total, first.done, first.failed, first.computed) == (8, 8, 0, 8)
+    second = run(tasks, tmp_path)
+    assert (second.total, second.done, second.computed) == (12, 12, 4)
+    assert run(tasks, tmp_path).computed == 0
+    with Store(tmp_path) as store:
+        results = Results(store, tasks)
+        assert results.scalars()["seed"].tolist() == list(range(12))
+        assert len(results.table("values")) == 120
+
+
+def test_the_order_of_workers_does_not_show(tmp_path):
+    tasks = draws(10)
+    run(tasks, tmp_path / "two")
+    with Store(tmp_path / "one", create=True) as store:
+        run_tasks(list(reversed(tasks)), store, workers=1, progress=False)
+        run_tasks(tasks, store, workers=1, progress=False)
+    assert exported(tmp_path / "one") == exported(tmp_path / "two")
+
+
+def test_a_task_that_stands_twice_in_the_list_runs_once(tmp_path):
+    task = Task("sweep_functions:draw", {"seed": 1}, {"seed": 1, "figure": 1})
+    again = Task("sweep_functions:draw", {"seed": 1}, {"seed": 1, "figure": 2})
+    summary = run([task, again], tmp_path)
+    assert (summary.total, summary.computed) == (1, 1)
+    with Store(tmp_path) as store:
+        assert store.counts().done == 2
+
+
+def test_another_sweep_is_refused_unless_resumed(tmp_path):
+    run(draws(4), tmp_path, resume=False)
+    run(draws(4), tmp_path, resume=False)
+    with pytest.raises(InputError, match=r"another sweep.*4 of 6 runs in common.*--resume"):
+        run(draws(6), tmp_path, resume=False)
+    assert run(draws(6), tmp_path, resume=True).computed == 2
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("raise", "ValueError: seed 3 is <not> wanted"),
+        ("hang", "RunTimeout: the run was ended at its time limit of 0.6 s"),
+        ("die", "WorkerDied: the run's worker process ended (signal 9) 3 times"),
+        ("exit", "SystemExit: 3"),
+        ("bad scalar", "TypeError: scalar 'value' of an outcome is a list"),
+        ("no outcome", "TypeError: sweep_functions:trouble returned a NoneType"),
+    ],
+)
+def test_a_run_that_fails_fails_alone(tmp_path, does, told):
+    tasks = [
+        Task("sweep_functions:trouble", {"seed": s, "does": does, "at": [3]}, {"seed": s})
+        for s in range(6)
+    ]
+    summary = run(tasks, tmp_path, time_limit_s=0.6 if does == "hang" else None)
+    assert (summary.done, summary.failed) == (5, 1)
+    with Store(tmp_path) as store:
+        ((labels, error),) = store.failures()
+    assert labels == {"seed": 3}
+    assert told in error.splitlines()[-1]
+    assert ("sweep_functions.py" in error) is (does in ("raise", "exit"))
+
+
+def test_failed_runs_stay_failed_until_retried(tmp_path):
+    task = Task("sweep_functions:until", {"seed": 1, "mark": str(tmp_path / "mark")})
+    assert run([task], tmp_path / "out").failed == 1
+    (tmp_path / "mark").touch()
+    assert run([task], tmp_path / "out").computed == 0
+    summary = run([task], tmp_path / "out", retry_failed=True)
+    assert (summary.computed, summary.done) == (1, 1)
+
+
+def test_long_tasks_start_first(tmp_path):
+    log = tmp_path / "log"
+    log.mkdir()
+    tasks = [
+        Task("sweep_functions:logged", {"seed": s, "log": str(log)}, cost_s=c)
+        for s, c in enumerate([1.0, 5.0, 3.0])
+    ]
+    with Store(tmp_path / "out", create=True) as store:
+        run_tasks(tasks, store, workers=1, progress=False)
+    (file,) = log.iterdir()
+    assert file.read_text().split() == ["1", "2", "0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"workers": 0}, "workers: got 0, expected an integer >= 1"),
+        ({"time_limit_s": 0.0}, "time_limit_s: got 0.0, expected a number > 0"),
+        ({"time_limit_s": float("nan")}, "time_limit_s: got nan"),
+    ],
+)
+def test_bad_arguments_are_one_line(tmp_path, options, told):
+    with Store(tmp_path, create=True) as store, pytest.raises(InputError, match=told):
+        run_tasks(draws(1), store, progress=False, **options)
+
+
+class Killer(threading.Thread):
+    """Kills a random worker every now and then."""
+
+    def __init__(self, monkeypatch, seed: int, every_s: float) -> None:
+        super().__init__(daemon=True)
+        self.pools: list[executors.LocalPool] = []
+        self.kills = 0
+        self.over = threading.Event()
+        self._random = random.Random(seed)
+        self._every_s = every_s
+        made = executors.LocalPool.__init__
+
+        def remember(pool: executors.LocalPool, *args: object, **kwargs: object) -> None:
+            made(pool, *args, **kwargs)  # type: ignore[arg-type]
+            self.pools.append(pool)
+
+        monkeypatch.setattr(executors.LocalPool, "__init__", remember)
+
+    def run(self) -> None:
+        while not self.over.wait(self._random.uniform(0, 2 * self._every_s)):
+            pids = [pid for pool in self.pools for pid in pool.pids()]
+            if pids:
+                try:
+                    os.kill(self._random.choice(pids), signal.SIGKILL)
+                    self.kills += 1
+                except ProcessLookupError:
+                    pass
+
+
+def kill_workers_at_random(tmp_path, monkeypatch, count: int, every_s: float, seed: int) -> int:
+    """Run `count` tasks while workers are killed; returns the number of kills."""
+    log = tmp_path / "log"
+    log.mkdir(parents=True)
+    tasks = [
+        Task("sweep_functions:logged", {"seed": s, "log": str(log), "sleep_s": 0.02}, {"seed": s})
+        for s in range(count)
+    ]
+    # Many kills on few tasks: none of them may look guilty.
+    monkeypatch.setattr(executors, "TRIES", 50)
+    monkeypatch.setattr(executors, "STARTS", 50)
+    recorded: Counter[str] = Counter()
+    record = Store.record
+
+    def counted(store, reports):
+        reports = list(reports)
+        recorded.update(report.key for report in reports)
+        record(store, reports)
+
+    monkeypatch.setattr(Store, "record", counted)
+    killer = Killer(monkeypatch, seed, every_s)
+    killer.start()
+    try:
+        summary = run(tasks, tmp_path / "out")
+    finally:
+        killer.over.set()
+        killer.join()
+    assert (summary.done, summary.failed) == (count, 0)
+    assert set(recorded.values()) == {1}
+    finished = [seed for file in log.iterdir() for seed in file.read_text().split()]
+    # A run that was killed between its last line and its report is the only one done again.
+    assert set(finished) == {str(s) for s in range(count)}
+    assert len(finished) <= count + killer.kills
+    run(tasks, tmp_path / "calm")
+    assert exported(tmp_path / "out") == exported(tmp_path / "calm")
+    return killer.kills
+
+
+def test_workers_killed_at_random_instants(tmp_path, monkeypatch):
+    assert kill_workers_at_random(tmp_path, monkeypatch, 60, 0.2, seed=1) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_workers_killed_often(tmp_path, monkeypatch, seed):
+    assert kill_workers_at_random(tmp_path, monkeypatch, 400, 0.2, seed) > 10
+
+
+def test_pace_learns_what_a_unit_of_cost_takes():
+    tasks = [Task("m:a", {"x": i}, cost_s=2.0) for i in range(3)]
+    tasks += [Task("m:b", {"x": i}, cost_s=1.0) for i in range(4)]
+    pace = Pace(tasks, slots=2)
+    assert pace.left_s() is None
+    pace.ended(tasks[0], 6.0)
+    assert pace.left_s() == pytest.approx((4.0 + 4.0) * 3.0 / 2)
+    pace.ended(tasks[3], 1.0)
+    assert pace.left_s() == pytest.approx((4.0 * 3.0 + 3.0 * 1.0) / 2)
+
+
+def test_without_a_terminal_a_line_first_each_minute_and_last(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    stream = io.StringIO()
+    meter = Meter(True, stream)
+    meter.open(State(200, 20, 0, 0, 0, None))
+    for second in range(1, 131):
+        clock[0] = float(second)
+        meter.update(State(200, 20 + second, 2, 1, second + 1, 200.0 - second))
+    meter.close(State(200, 199, 0, 1, 180, 0.0))
+    assert stream.getvalue().splitlines() == [
+        "[0:00:00] 20 of 200 done, 0 running, 0 failed",
+        "[0:01:00] 80 of 200 done, 2 running, 1 failed, 1.02 runs/s, 0:02:20 left",
+        "[0:02:00] 140 of 200 done, 2 running, 1 failed, 1.01 runs/s, 0:01:20 left",
+        "[0:02:10] 199 of 200 done, 0 running, 1 failed, 1.38 runs/s, 0:00:00 left",
+    ]
+
+
+def test_on_a_terminal_a_bar():
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    meter = Meter(True, stream)
+    meter.open(State(4, 0, 2, 0, 0, None))
+    time.sleep(0.3)
+    meter.update(State(4, 2, 2, 0, 2, 5.0))
+    meter.close(State(4, 4, 0, 0, 4, 0.0))
+    assert "4 of 4 done" in stream.getvalue()
+
+
+def test_nothing_is_shown_where_nothing_is_wanted():
+    stream = io.StringIO()
+    meter = Meter(False, stream)
+    meter.open(State(1, 0, 0, 0, 0, None))
+    meter.close(State(1, 1, 0, 0, 1, 0.0))
+    assert stream.getvalue() == ""
