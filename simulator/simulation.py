@@ -75,7 +75,7 @@ def simulate(
     if server is not None:
         optimization_server = OptimizationServer(world.clock, server, streams.generator("service"))
         for controller in controllers:
-            controller.server = optimization_server
+            controller.queue_request = optimization_server.request
     _run(world, make_dispatcher(dispatcher, controllers, streams.generator("dispatcher")))
     return _result(world, name, seed, optimization_server)
 
@@ -118,7 +118,6 @@ def _world(
 ) -> World:
     count = len(workload)
     clock = Clock()
-    owner: dict[int, Controller] = {}
     nodes: list[Node] = []
     world = World(
         clock=clock,
@@ -126,7 +125,6 @@ def _world(
         workload=workload,
         nodes=nodes,
         shares=[],
-        owner=owner,
         log=JobLog.of_size(count),
         completion_s=[math.nan] * count,
         preemptions=[0] * count,
@@ -140,12 +138,8 @@ def _world(
         policy_name=policy_name,
         arriving=count,
     )
-
-    def finished(job: int) -> None:
-        owner.pop(job).finish(job)
-
     begin_s = float(workload.submit_s[0])
-    nodes.extend(Node(clock, cluster, n, begin_s, finished) for n in range(cluster.num_nodes))
+    nodes.extend(Node(clock, cluster, n, begin_s) for n in range(cluster.num_nodes))
     world.shares.extend(node.shares for node in nodes)
     return world
 
@@ -155,9 +149,7 @@ def _run(world: World, dispatch: Dispatch) -> None:
 
     def submit(job: int) -> None:
         world.arriving -= 1
-        controller = dispatch(job)
-        world.owner[job] = controller
-        controller.submit(job)
+        dispatch(job).submit(job)
 
     world.clock.process(arrivals(world.clock, world.workload, submit))
     world.clock.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from simpy import Event
@@ -15,9 +15,6 @@ from simulator.contract import Decision, Placement, View, by_job, check_decision
 from simulator.errors import InfeasibleDecision
 from simulator.processes.clock import Order
 from simulator.processes.world import ShareRecord, World
-
-if TYPE_CHECKING:
-    from simulator.processes.server import OptimizationServer
 
 IDLE_TICKS = 10_000
 """Periodic decisions in a row that leave every job waiting with nothing to wait for."""
@@ -41,6 +38,13 @@ class Controller:
     index : which controller this is.
     decide : the policy.
     rng : the policy's stream.
+
+    Attributes
+    ----------
+    active, waiting : jobs in the queue or running; those that wait, longest in the queue first.
+    running : placements of the jobs that run.
+    queue_request : where requests go when decisions take time (the optimization server); None:
+        the policy is asked at once.
     """
 
     def __init__(
@@ -54,7 +58,7 @@ class Controller:
         self.active: dict[int, None] = {}
         self.waiting: dict[int, None] = {}
         self.running: dict[int, tuple[Placement, ...]] = {}
-        self.server: OptimizationServer | None = None
+        self.queue_request: Callable[[Controller], None] | None = None
         self.world = world
         self._clock = world.clock
         self._decide = decide
@@ -128,8 +132,8 @@ class Controller:
 
     def request(self) -> None:
         """Ask for a decision: now, once for all that happens at this instant, or of the server."""
-        if self.server is not None:
-            self.server.request(self)
+        if self.queue_request is not None:
+            self.queue_request(self)
         elif not self._asked:
             self._asked = True
             self._clock.call_at(self._clock._now, Order.DECISION, self._decide_now)
@@ -247,7 +251,7 @@ class Controller:
             period = world.points.period_s
             assert period is not None
             end_s = math.ceil(end_s / period - 1e-9) * period
-        world.nodes[shares[0].node].lead(job, end_s)
+        world.nodes[shares[0].node].lead(job, end_s, self.finish)
 
     def _time_s(
         self, job: int, shares: tuple[Placement, ...], gpus: float, cpus: float, memory_gb: float

@@ -24,7 +24,6 @@ class Node:
     ----------
     clock, cluster, index : where it lives and which node it is.
     begin_s : from when a node of fixed type is open.
-    finished : called with the job when its work is done.
 
     Attributes
     ----------
@@ -40,7 +39,6 @@ class Node:
         cluster: Cluster,
         index: int,
         begin_s: float,
-        finished: Callable[[int], None],
     ) -> None:
         self.index = index
         self.shares: dict[int, Placement] = {}
@@ -51,8 +49,7 @@ class Node:
         self.cpu_seconds = 0.0
         self._clock = clock
         self._cluster = cluster
-        self._finished = finished
-        self._led: dict[int, float] = {}
+        self._led: dict[int, tuple[float, Callable[[int], None]]] = {}
         self._ends: list[tuple[float, int]] = []
         self._timer_s = math.inf
         self._settled_s = begin_s
@@ -87,11 +84,11 @@ class Node:
             if self._cluster.node_type_of is None:
                 self._type = None
 
-    def lead(self, job: int, end_s: float) -> None:
-        """Report this job as finished at ``end_s``, unless it is removed before."""
-        self._led[job] = end_s
+    def lead(self, job: int, end_s: float, finished: Callable[[int], None]) -> None:
+        """Call ``finished(job)`` at ``end_s``, unless the job is removed before."""
+        self._led[job] = (end_s, finished)
         if len(self._ends) > 2 * len(self._led) + 8:
-            self._ends = [(t, j) for j, t in self._led.items()]
+            self._ends = [(t, j) for j, (t, _) in self._led.items()]
             heapq.heapify(self._ends)
         else:
             heapq.heappush(self._ends, (end_s, job))
@@ -108,14 +105,16 @@ class Node:
             return
         self._timer_s = math.inf
         ends = self._ends
-        while ends and ends[0][0] <= now:
-            end_s, job = heapq.heappop(ends)
-            if self._led.get(job) == end_s:
-                self._finished(job)
-        while ends and self._led.get(ends[0][1]) != ends[0][0]:
+        led = self._led
+        while ends:
+            end_s, job = ends[0]
+            current = led.get(job)
+            if current is not None and current[0] == end_s:
+                if end_s > now:
+                    self._arm(end_s)
+                    return
+                current[1](job)
             heapq.heappop(ends)
-        if ends and ends[0][0] < self._timer_s:
-            self._arm(ends[0][0])
 
     def settle(self, until_s: float | None = None) -> None:
         """Bring the meters up to now, or to ``until_s``.

@@ -5,16 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from simulator.catalog import Cluster
 from simulator.contract import JobLog, Placement
 from simulator.processes.clock import Clock
 from simulator.processes.node import Node
 from simulator.workload import Workload
-
-if TYPE_CHECKING:
-    from simulator.processes.controller import Controller
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,6 @@ class World:
     workload: Workload
     nodes: list[Node]
     shares: list[dict[int, Placement]]
-    owner: dict[int, Controller]
     log: JobLog
     completion_s: list[float]
     preemptions: list[int]
