@@ -106,6 +106,14 @@ class Plan(NamedTuple):
     families: IntArray
 
 
+def pressure_order(jobs: Jobs, profile: Profile) -> IntArray:
+    """``(n,)`` the jobs by pressure (equation 3.1), most pressed first, equals by arrival."""
+    fastest = jobs.remaining * profile.fastest_s[jobs.row]
+    # Infinite times belong to jobs that can run nowhere: they come last.
+    slack = jobs.due_in_s - np.where(np.isfinite(fastest), fastest, -np.inf)
+    return np.argsort(slack, kind="stable")
+
+
 @compiled
 def uniform(state: Any) -> float:
     """Next number in [0, 1); ``state`` is one uint64 (SplitMix64)."""
@@ -117,26 +125,21 @@ def uniform(state: Any) -> float:
 
 
 @allocating
-def make_queue(jobs: Jobs, profile: Profile, m: Machines, s: Settings) -> Queue:
-    """Sort the jobs by pressure (equation 3.1), most pressed first, equals by arrival."""
-    index, remaining, due_in, weight = jobs
-    configs, fastest, slowest = profile.num_configs, profile.fastest_s, profile.slowest_s
-    n = len(index)
-    slack = np.empty(n)
-    for j in range(n):
-        k = index[j]
-        slack[j] = due_in[j] - remaining[j] * fastest[k] if configs[k] > 0 else np.inf
-    order = np.argsort(slack, kind="mergesort")
-    table, rows = np.empty((n, 5)), np.empty(n, np.int64)
+def make_queue(order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Settings) -> Queue:
+    """The jobs in the order of `pressure_order`."""
+    rows, remaining, due_in, weight = jobs
+    n = len(rows)
+    row, table = np.empty(n, np.int64), np.empty((n, 5))
     lowest = np.inf
     for i in range(n):
         j = order[i]
-        k = index[j]
-        rows[i] = k
+        k = rows[j]
+        row[i] = k
         table[i, REMAINING], table[i, DUE], table[i, WEIGHT] = remaining[j], due_in[j], weight[j]
         late = 0.0
-        if configs[k] > 0:
-            late = s.rho * max(0.0, s.horizon_s + remaining[j] * slowest[k] - due_in[j])
+        if profile.num_configs[k] > 0:
+            slowest = remaining[j] * profile.slowest_s[k]
+            late = s.rho * max(0.0, s.horizon_s + slowest - due_in[j])
             if s.objective == PAPER:
                 late += max(0.0, -due_in[j])
         table[i, POSTPONED] = weight[j] * late
@@ -146,8 +149,9 @@ def make_queue(jobs: Jobs, profile: Profile, m: Machines, s: Settings) -> Queue:
         w = table[i, WEIGHT]
         table[i, SWAP] = s.swap_scale * (lowest / w if w > 0.0 else 1.0)
     width = max(1, int(np.ceil(s.candidate_share * len(m.configs))))
-    known = np.full((n, FEWEST + len(m.families)), UNKNOWN)
-    return Queue(order, rows, table, np.empty((n, width), np.int64), np.empty((n, width, 3)), known)
+    known = np.empty((n, FEWEST + len(m.families)), np.int64)
+    known[:] = UNKNOWN
+    return Queue(order, row, table, np.empty((n, width), np.int64), np.empty((n, width, 3)), known)
 
 
 @allocating
@@ -593,10 +597,17 @@ def inverse_table(most: int, rule: int) -> FloatArray:
 
 @allocating
 def randomised_greedy(
+    order: IntArray,
     jobs: Jobs, profile: Profile, m: Machines, s: Settings, iterations: int, pool_size: int,
     seed: Any,
 ) -> tuple[Queue, IntArray, IntArray, IntArray, IntArray, FloatArray, Any]:  # fmt: skip
     """The best solutions of ``iterations`` constructions, the pure greedy first.
+
+    Parameters
+    ----------
+    order : see `pressure_order`.
+    iterations, pool_size : constructions; how many of the best to keep.
+    seed : uint64.
 
     Returns
     -------
@@ -604,7 +615,7 @@ def randomised_greedy(
     ``(P, nodes, 4)``, jobs and GPUs ``(P, nodes, G)`` (see `Plan`), objective ``(P,)``; and the
     state of the random numbers.
     """
-    queue = make_queue(jobs, profile, m, s)
+    queue = make_queue(order, jobs, profile, m, s)
     n, most = len(jobs.row), m.price_per_s.shape[1] - 1
     plan, inverse = make_plan(n, m), inverse_table(most, s.node_pick)
     state = np.empty(1, np.uint64)
@@ -617,7 +628,7 @@ def randomised_greedy(
     nodes = np.empty((pool_size, size, 4), np.int64)
     hosted = np.empty((pool_size, size, most), np.int64)
     gpus = np.empty((pool_size, size, most), np.int64)
-    values = np.full(pool_size, np.inf)
+    values = np.empty(pool_size)
     slot_of = np.arange(pool_size)
     kept = 0
     for iteration in range(iterations):

@@ -174,8 +174,9 @@ def construct(
     """The best of some constructions, the pure greedy first, as a `Solution`."""
     from policies.greedy import kernels
 
+    order = kernels.pressure_order(jobs, profile)
     queue, opens, nodes, hosted, gpus, values, _ = kernels.randomised_greedy(
-        jobs, profile, machines, settings, iterations, 1, np.uint64(seed)
+        order, jobs, profile, machines, settings, iterations, 1, np.uint64(seed)
     )
     return solution_of(queue.place, opens[0], nodes[0], hosted[0], gpus[0], values[0])
 

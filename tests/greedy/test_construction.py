@@ -9,7 +9,8 @@ from tests.greedy.instances import random_instance, random_settings
 
 
 def solve(instance, settings, iterations, pool, seed):
-    return kernels.randomised_greedy(*instance, settings, iterations, pool, np.uint64(seed))
+    order = kernels.pressure_order(*instance[:2])
+    return kernels.randomised_greedy(order, *instance, settings, iterations, pool, np.uint64(seed))
 
 
 def nodes_of(answer, rank):
