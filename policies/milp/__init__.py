@@ -1,0 +1,32 @@
+"""The hierarchical paper's decision as a mixed-integer program, and who solves it.
+
+`decide` and `solve_instance` answer one `Instance`; `MilpPolicy` answers a simulation's views.
+Formulations: `FORMULATIONS`. Back ends: HiGHS and Gurobi behind `solve`.
+"""
+
+from policies.milp.decision import FORMULATIONS, Answer, decide, solve_instance
+from policies.milp.instance import Assignment, Instance, check_assignments, cost
+from policies.milp.model import Model, Solution, SolverOptions
+from policies.milp.policy import MilpPolicy, milp_centralised_2019, milp_literal
+from policies.milp.solvers import solve
+
+milp = MilpPolicy
+
+__all__ = [
+    "FORMULATIONS",
+    "Answer",
+    "Assignment",
+    "Instance",
+    "MilpPolicy",
+    "Model",
+    "Solution",
+    "SolverOptions",
+    "check_assignments",
+    "cost",
+    "decide",
+    "milp",
+    "milp_centralised_2019",
+    "milp_literal",
+    "solve",
+    "solve_instance",
+]

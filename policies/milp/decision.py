@@ -1,0 +1,189 @@
+"""Solve one decision: formulation, solver, and the greedy answer where the solver has none."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from policies.milp.centralised import centralised_2019, centralised_2019_literal
+from policies.milp.formulation import Formulation
+from policies.milp.greedy_start import greedy_start
+from policies.milp.instance import Assignment, Instance
+from policies.milp.literal import literal
+from policies.milp.model import Solution, SolverOptions, relative_gap
+from policies.milp.patterns import patterns
+from policies.milp.solvers import SolverName, solve
+from simulator.errors import InputError
+
+FORMULATIONS: dict[str, Callable[[Instance], Formulation]] = {
+    "patterns": patterns,
+    "literal": literal,
+    "centralised-2019": centralised_2019,
+    "centralised-2019-literal": centralised_2019_literal,
+}
+
+GREEDY = "greedy"
+"""`Answer.fallback` where the greedy answer is used."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One decision, and how it came about.
+
+    Attributes
+    ----------
+    assignments : jobs on nodes; every other job waits.
+    objective : of the assignments, with the constant part, evaluated without the model.
+    bound : proven lower bound on it; ``-inf`` where the solver gave none.
+    gap : between the two, relative to the objective without its constant part.
+    fallback : ``"greedy"`` where that answer is used, for want of a better one in time; else "".
+    solver, status, columns, rows, nonzeros, solve_s, nodes : as in `Solution`.
+    build_s : CPU seconds to build the model, and to read its solution.
+    """
+
+    assignments: tuple[Assignment, ...]
+    objective: float
+    bound: float
+    gap: float
+    fallback: str
+    solver: str
+    status: str
+    columns: int
+    rows: int
+    nonzeros: int
+    build_s: float
+    solve_s: float
+    nodes: int
+
+    def info(self) -> dict[str, float | int | str | bool]:
+        """The facts as scalars, without the assignments."""
+        return {name: value for name, value in vars(self).items() if name != "assignments"}
+
+
+def check_formulation(formulation: str) -> None:
+    """`InputError` unless there is such a formulation."""
+    if formulation not in FORMULATIONS:
+        known = ", ".join(FORMULATIONS)
+        raise InputError(f"unknown formulation {formulation!r}, expected one of {known}")
+
+
+def decide(
+    instance: Instance,
+    formulation: str = "patterns",
+    solver: SolverName = "auto",
+    options: SolverOptions | None = None,
+    start: bool = False,
+) -> Answer:
+    """Solve one decision.
+
+    Parameters
+    ----------
+    formulation : a key of `FORMULATIONS`.
+    solver, options : see `policies.milp.solvers.solve`.
+    start : give the greedy answer to the solver to begin from.
+
+    Raises
+    ------
+    InputError
+        Unknown formulation or solver, or one that cannot be used here.
+    """
+    check_formulation(formulation)
+    if instance.nodes_in_use == 0:
+        return _nothing_to_run(instance)
+    begin = time.process_time()
+    form = FORMULATIONS[formulation](instance)
+    first = greedy_start(instance) if start else None
+    # A start on fewer nodes than the model wants is no solution of it.
+    usable = first is not None and len({a.node for a in first}) == instance.nodes_in_use
+    encoded = form.encode(first) if first is not None and usable else None
+    build_s = time.process_time() - begin
+    solution = solve(form.model, solver, options, encoded)
+    begin = time.process_time()
+    decoded = None if solution.x is None else form.decode(solution.x)
+    assignments, objective, fallback = _best(instance, form, solution, decoded)
+    return Answer(
+        assignments=tuple(assignments),
+        objective=objective,
+        bound=solution.bound,
+        gap=relative_gap(objective, solution.bound, instance.constant),
+        fallback=fallback,
+        solver=solution.solver,
+        status=solution.status,
+        columns=solution.columns,
+        rows=solution.rows,
+        nonzeros=solution.nonzeros,
+        build_s=build_s + time.process_time() - begin,
+        solve_s=solution.solve_s,
+        nodes=solution.nodes,
+    )
+
+
+def _best(
+    instance: Instance,
+    form: Formulation,
+    solution: Solution,
+    assignments: Sequence[Assignment] | None,
+) -> tuple[Sequence[Assignment], float, str]:
+    """The solver's answer; the greedy one where there is none, or where it is better."""
+    objective = math.inf if assignments is None else form.evaluate(assignments)
+    if solution.status == "optimal" and assignments is not None:
+        return assignments, objective, ""
+    greedy = greedy_start(instance)
+    value = form.evaluate(greedy)
+    if assignments is not None and objective <= value:
+        return assignments, objective, ""
+    return greedy, value, GREEDY
+
+
+def _nothing_to_run(instance: Instance) -> Answer:
+    """No job, or none that could run anywhere."""
+    waiting = float(instance.postponed_cost.sum())
+    return Answer((), waiting, waiting, 0.0, "", "none", "optimal", 0, 0, 0, 0.0, 0.0, 0)
+
+
+def solve_instance(
+    instance: Instance,
+    formulation: str = "patterns",
+    solver: SolverName = "auto",
+    options: SolverOptions | None = None,
+    *,
+    job_ids: Sequence[str] | None = None,
+    node_types: Sequence[str] | None = None,
+    start: bool = False,
+) -> dict[str, Any]:
+    """One decision as a dictionary that JSON can hold.
+
+    Parameters
+    ----------
+    job_ids, node_types : names; indices where not given.
+    formulation, solver, options, start : see `decide`.
+
+    Returns
+    -------
+    formulation; objective (with its constant part), bound and gap (null where unknown), status,
+    fallback; columns, rows, nonzeros, nodes; build_s, solve_s; solver; placements, a list of
+    job_id, node, vm_type, gpus, by node.
+
+    Raises
+    ------
+    InputError
+        As `decide`.
+    """
+    answer = decide(instance, formulation, solver, options, start)
+    facts: dict[str, Any] = {"formulation": formulation, **answer.info()}
+    for name in ("objective", "bound", "gap"):
+        if not math.isfinite(facts[name]):
+            facts[name] = None
+    facts["placements"] = [
+        {
+            "job_id": job_ids[a.job] if job_ids is not None else a.job,
+            "node": a.node,
+            "vm_type": node_types[a.node_type] if node_types is not None else a.node_type,
+            "gpus": a.gpus,
+        }
+        for a in sorted(answer.assignments, key=lambda a: (a.node, a.job))
+    ]
+    return facts

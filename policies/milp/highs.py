@@ -1,0 +1,124 @@
+"""HiGHS as a back end: one thread, quiet, the model passed as arrays."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import Any
+
+import highspy
+import numpy as np
+
+from policies.milp import tree
+from policies.milp.model import FloatArray, Model, Solution, SolverOptions, Status, make_solution
+
+_STATUS: dict[str, Status] = {
+    "kOptimal": "optimal",
+    "kModelEmpty": "optimal",
+    "kInfeasible": "infeasible",
+    "kUnboundedOrInfeasible": "infeasible",
+    "kUnbounded": "unbounded",
+}
+_LIMITS = {"kTimeLimit", "kIterationLimit", "kSolutionLimit", "kInterrupt", "kObjectiveBound"}
+
+
+def solve(model: Model, options: SolverOptions, start: FloatArray | None = None) -> Solution:
+    """Solve with HiGHS: a `tight` model by `tree.search` over its LPs, any other by its own MIP.
+
+    Where the tree grows too large, the MIP solver goes on from the best solution found.
+
+    Parameters
+    ----------
+    start : ``(n,)`` solution to begin from, NaN where a value is left to the solver.
+    """
+    begin, wall = time.process_time(), time.monotonic()
+    nodes = 0
+    if model.tight and model.integer.any():
+        found = tree.search(_lp(model, options), model, options, start)
+        if found.status is not None:
+            return make_solution(
+                model,
+                "highs",
+                found.status,
+                found.x,
+                found.bound + model.constant,
+                solve_s=time.process_time() - begin,
+                nodes=found.nodes,
+            )
+        start = found.x if found.x is not None else start
+        nodes = found.nodes
+    if options.time_limit_s is not None:
+        left = options.time_limit_s - (time.monotonic() - wall)
+        options = replace(options, time_limit_s=max(0.0, left))
+    status, x, bound, more = _mip(model, options, start)
+    return make_solution(
+        model, "highs", status, x, bound, solve_s=time.process_time() - begin, nodes=nodes + more
+    )
+
+
+def _mip(
+    model: Model, options: SolverOptions, start: FloatArray | None
+) -> tuple[Status, FloatArray | None, float, int]:
+    """Status, solution, bound and nodes of the MIP solver."""
+    highs = _quiet(options)
+    highs.setOptionValue("mip_rel_gap", options.mip_gap)
+    _pass(highs, model, model.integer)
+    if start is not None:
+        known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
+        highs.setSolution(len(known), known, start[known])
+    highs.run()
+    info = highs.getInfo()
+    feasible = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
+    x = np.array(highs.getSolution().col_value) if feasible else None
+    bound = float(info.mip_dual_bound) + model.constant if model.integer.any() else -math.inf
+    status = _status(highs.getModelStatus().name, x is not None)
+    return status, x, bound, max(0, info.mip_node_count)
+
+
+def _lp(model: Model, options: SolverOptions) -> Any:
+    """The relaxation, loaded for many solves that begin from the last one's basis."""
+    highs = _quiet(options)
+    highs.setOptionValue("presolve", "off")
+    highs.setOptionValue("solver", "simplex")
+    _pass(highs, model, np.zeros_like(model.integer))
+    return highs
+
+
+def _pass(highs: Any, model: Model, integer: Any) -> None:
+    # The solver's own gap includes its offset, so that is what decisions can change.
+    highs.passModel(
+        model.columns,
+        model.rows,
+        model.nonzeros,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMinimize),
+        model.offset - model.constant,
+        model.cost,
+        model.lower,
+        model.upper,
+        model.row_lower,
+        model.row_upper,
+        model.row_start,
+        model.column,
+        model.value,
+        integer.astype(np.int32),
+    )
+
+
+def _quiet(options: SolverOptions) -> Any:
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    # Another number of threads in the same process would break the next solve.
+    highs.setOptionValue("threads", 1)
+    highs.setOptionValue("random_seed", options.seed)
+    if options.time_limit_s is not None:
+        highs.setOptionValue("time_limit", options.time_limit_s)
+    return highs
+
+
+def _status(name: str, found: bool) -> Status:
+    if name in _LIMITS:
+        return "feasible" if found else "no_solution"
+    status = _STATUS.get(name, "error")
+    return "error" if status == "optimal" and not found else status

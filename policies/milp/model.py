@@ -1,0 +1,263 @@
+"""A mixed-integer linear program as arrays, and what a solver answers.
+
+minimise    cost @ x + offset
+subject to  row_lower <= A x <= row_upper,  lower <= x <= upper,  x[integer] whole
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Int32Array = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
+
+Status = Literal["optimal", "feasible", "no_solution", "infeasible", "unbounded", "error"]
+"""What came out: proven within the gap; a solution at the limit; none at the limit; there is none;
+no minimum; the solver failed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A MILP, independent of who solves it.
+
+    Attributes
+    ----------
+    cost, lower, upper : ``(n,)`` of each column.
+    integer : ``(n,)`` whether the column must be whole.
+    row_start : ``(m + 1,)`` where each row begins in `column` and `value` (compressed rows).
+    column, value : ``(nonzeros,)``.
+    row_lower, row_upper : ``(m,)``, infinite where open.
+    offset : the objective is ``cost @ x + offset``.
+    constant : part of the objective that no decision changes. Solvers stop, and gaps are quoted,
+        relative to the objective without it: a large constant would hide a poor solution.
+    tight : the relaxation is nearly whole and presolve finds nothing, so that branching alone
+        solves it soonest.
+    priority : ``(n,)`` branch first on the columns where this is highest; empty: no preference.
+    names : of the columns, or empty.
+    """
+
+    cost: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    row_start: Int32Array
+    column: Int32Array
+    value: FloatArray
+    row_lower: FloatArray
+    row_upper: FloatArray
+    offset: float = 0.0
+    constant: float = 0.0
+    tight: bool = False
+    priority: Int32Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    names: Sequence[str] = ()
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return len(self.cost)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.row_lower)
+
+    @property
+    def nonzeros(self) -> int:
+        """Number of coefficients."""
+        return len(self.value)
+
+    def objective(self, x: FloatArray) -> float:
+        """``cost @ x + offset``."""
+        return float(self.cost @ x) + self.offset
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A solver's answer.
+
+    Attributes
+    ----------
+    solver : who answered, ``"highs"`` or ``"gurobi"``.
+    status : see `Status`.
+    x : ``(n,)``, or None where no solution was found.
+    objective : of ``x`` with the constant part; NaN where there is none.
+    bound : proven lower bound on the objective, constant part included; ``-inf`` where unknown.
+    gap : `relative_gap` of the two; infinite where there is no solution.
+    columns, rows, nonzeros : size of the model.
+    solve_s : CPU seconds.
+    nodes : of the branch-and-bound tree.
+    """
+
+    solver: str
+    status: Status
+    x: FloatArray | None
+    objective: float
+    bound: float
+    gap: float
+    columns: int
+    rows: int
+    nonzeros: int
+    solve_s: float
+    nodes: int
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """How to solve.
+
+    Attributes
+    ----------
+    mip_gap : relative gap at which to stop, of the objective without its constant part.
+    time_limit_s : seconds of wall time, None for none. Where it is reached, the answer depends on
+        the machine.
+    seed : of the solver.
+
+    Raises
+    ------
+    InputError
+        An option out of range.
+    """
+
+    mip_gap: float = 1e-6
+    time_limit_s: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.mip_gap < math.inf:
+            raise InputError(f"milp: mip_gap is {self.mip_gap}, expected a number >= 0")
+        if self.time_limit_s is not None and not self.time_limit_s >= 0:
+            raise InputError(f"milp: time_limit_s is {self.time_limit_s}, expected seconds >= 0")
+        if not 0 <= self.seed <= 2_000_000_000:
+            raise InputError(f"milp: seed is {self.seed}, expected 0 to 2000000000")
+
+
+def relative_gap(objective: float, bound: float, constant: float) -> float:
+    """How far the objective may be from the best, relative to its part that decisions change."""
+    difference = max(0.0, objective - bound)
+    if not math.isfinite(difference):
+        return math.inf
+    # Below this the difference is rounding of the two numbers, not a gap.
+    if difference <= 1e-12 * max(abs(objective), 1.0):
+        return 0.0
+    return difference / max(abs(objective - constant), 1e-12)
+
+
+def make_solution(
+    model: Model, solver: str, status: Status, x: FloatArray | None, bound: float, **facts: float
+) -> Solution:
+    """A solution with its objective and gap worked out from the model."""
+    objective = math.nan if x is None else model.objective(x)
+    if status == "optimal" and not model.integer.any():
+        bound = objective
+    return Solution(
+        solver=solver,
+        status=status,
+        x=x,
+        objective=objective,
+        bound=bound,
+        gap=math.inf if x is None else relative_gap(objective, bound, model.constant),
+        columns=model.columns,
+        rows=model.rows,
+        nonzeros=model.nonzeros,
+        solve_s=float(facts["solve_s"]),
+        nodes=int(facts["nodes"]),
+    )
+
+
+@dataclass
+class Builder:
+    """Collects columns and rows as blocks of arrays; no object per variable."""
+
+    _cost: list[FloatArray] = field(default_factory=list)
+    _lower: list[FloatArray] = field(default_factory=list)
+    _upper: list[FloatArray] = field(default_factory=list)
+    _integer: list[BoolArray] = field(default_factory=list)
+    _priority: list[Int32Array] = field(default_factory=list)
+    _row: list[Any] = field(default_factory=list)
+    _column: list[Any] = field(default_factory=list)
+    _value: list[Any] = field(default_factory=list)
+    _row_lower: list[FloatArray] = field(default_factory=list)
+    _row_upper: list[FloatArray] = field(default_factory=list)
+    columns: int = 0
+    rows: int = 0
+
+    def add_columns(
+        self,
+        shape: int | tuple[int, ...],
+        *,
+        cost: npt.ArrayLike = 0.0,
+        lower: npt.ArrayLike = 0.0,
+        upper: npt.ArrayLike = np.inf,
+        integer: bool = False,
+        priority: int = 0,
+    ) -> IntArray:
+        """New columns; returns their indices in the given shape. Arrays broadcast to it."""
+        count = int(np.prod(shape))
+        for blocks, values in (
+            (self._cost, cost),
+            (self._lower, lower),
+            (self._upper, upper),
+        ):
+            array = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+            blocks.append(array.reshape(-1))
+        self._integer.append(np.full(count, integer))
+        self._priority.append(np.full(count, priority, dtype=np.int32))
+        index = np.arange(self.columns, self.columns + count).reshape(shape)
+        self.columns += count
+        return index
+
+    def add_rows(
+        self, shape: int | tuple[int, ...], *, lower: npt.ArrayLike, upper: npt.ArrayLike
+    ) -> IntArray:
+        """New empty rows; returns their indices in the given shape."""
+        count = int(np.prod(shape))
+        for blocks, values in ((self._row_lower, lower), (self._row_upper, upper)):
+            array = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+            blocks.append(array.reshape(-1))
+        index = np.arange(self.rows, self.rows + count).reshape(shape)
+        self.rows += count
+        return index
+
+    def add(
+        self,
+        row: IntArray,
+        column: IntArray,
+        value: npt.ArrayLike = 1.0,
+    ) -> None:
+        """Coefficients; the three arrays broadcast. Each (row, column) at most once."""
+        r, c, v = np.broadcast_arrays(row, column, np.asarray(value, dtype=np.float64))
+        for blocks, array in ((self._row, r), (self._column, c), (self._value, v)):
+            blocks.append(array.reshape(-1))
+
+    def build(self, *, offset: float, constant: float, tight: bool = False) -> Model:
+        """The model, in compressed rows."""
+        row, value = np.concatenate(self._row), np.concatenate(self._value)
+        order = np.argsort(row, kind="stable")
+        order = order[value[order] != 0.0]
+        start = np.zeros(self.rows + 1, dtype=np.int32)
+        np.cumsum(np.bincount(row[order], minlength=self.rows), out=start[1:])
+        return Model(
+            cost=np.concatenate(self._cost),
+            lower=np.concatenate(self._lower),
+            upper=np.concatenate(self._upper),
+            integer=np.concatenate(self._integer),
+            row_start=start,
+            column=np.concatenate(self._column)[order].astype(np.int32),
+            value=value[order],
+            row_lower=np.concatenate(self._row_lower),
+            row_upper=np.concatenate(self._row_upper),
+            offset=offset,
+            constant=constant,
+            tight=tight,
+            priority=np.concatenate(self._priority),
+        )

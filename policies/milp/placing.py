@@ -1,0 +1,52 @@
+"""Which physical nodes a solution's nodes become: those that hold their jobs already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from policies.milp.instance import Assignment, IntArray, by_node
+
+
+def keep_nodes(
+    assignments: Sequence[Assignment],
+    current: Mapping[int, tuple[int, int, int]],
+    num_nodes: int,
+    type_of_node: Sequence[int] | None = None,
+) -> list[Assignment]:
+    """Renumber a solution's nodes so that as many jobs as possible go on undisturbed.
+
+    Nodes of one type are interchangeable for the optimiser, not for the jobs on them. Kept first
+    are jobs whose node, type and GPUs stay the same, then those whose node and type do.
+
+    Parameters
+    ----------
+    current : node, type and GPUs of each job that runs now.
+    num_nodes : N; nodes are 0 .. N - 1.
+    type_of_node : ``(N,)`` where the nodes' types are fixed, else None.
+
+    Returns
+    -------
+    The assignments with other node numbers, in order of node and job.
+    """
+    nodes = by_node(assignments)
+    if not nodes:
+        return []
+    # One job undisturbed is worth more than any number of jobs that are only resized.
+    undisturbed = float(len(assignments) + 1)
+    gain = np.zeros((len(nodes), num_nodes))
+    for i, jobs in enumerate(nodes):
+        for job, _, v, g in jobs:
+            node, type_now, gpus_now = current.get(job, (-1, -1, -1))
+            if node >= 0 and type_now == v:
+                gain[i, node] += undisturbed if gpus_now == g else 1.0
+    if type_of_node is not None:
+        allowed = np.array([jobs[0].node_type for jobs in nodes])[:, None] == np.array(type_of_node)
+        gain[~allowed] = -undisturbed * len(nodes) * len(assignments)
+    mine, theirs = linear_sum_assignment(gain, maximize=True)
+    place: IntArray = np.empty(len(nodes), dtype=np.int64)
+    place[mine] = theirs
+    renumbered = [a._replace(node=int(place[i])) for i, jobs in enumerate(nodes) for a in jobs]
+    return sorted(renumbered, key=lambda a: (a.node, a.job))

@@ -1,0 +1,169 @@
+"""The MILP as a policy: from a view to an instance, and from an answer to placements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+
+from policies.milp.decision import Answer, check_formulation, decide
+from policies.milp.instance import Assignment, Instance, IntArray
+from policies.milp.model import SolverOptions
+from policies.milp.placing import keep_nodes
+from policies.milp.solvers import SolverName, check_solver
+from policies.selection import node_price_per_hour
+from simulator.catalog import Cluster
+from simulator.contract import FIXED, Decision, Placement, View
+from simulator.errors import InputError
+
+
+@dataclass
+class MilpPolicy:
+    """The hierarchical paper's objective to optimality, in the exact pattern form.
+
+    With one controller it is that objective solved centrally; with nodes of fixed types and energy
+    prices it is ANDREAS's (there mu = 0).
+
+    Parameters
+    ----------
+    formulation : "patterns" (exact and fast), "literal" (P2 as printed), "centralised-2019" (the
+        authors' earlier objective), "centralised-2019-literal".
+    solver : "auto" (Gurobi with a full licence, else HiGHS), "highs", "gurobi".
+    mip_gap : relative gap at which to stop, of the objective without its constant part.
+    time_limit_s : seconds of wall time a decision; then the best solution found serves, or a
+        greedy one. Where it is reached, the run depends on the machine; 0 for no limit.
+    rho, mu, horizon_s : factor on the worst-case tardiness of a postponed job; cost of an idle GPU
+        on a node in use; H, its wait until the next decision.
+    start : give the solver a greedy solution to begin from.
+    """
+
+    name: ClassVar[str] = "milp"
+
+    formulation: str = "patterns"
+    solver: str = "auto"
+    mip_gap: float = 1e-6
+    time_limit_s: float = 60.0
+    rho: float = 100.0
+    mu: float = 1.0
+    horizon_s: float = 3600.0
+    start: bool = False
+
+    def __post_init__(self) -> None:
+        check_formulation(self.formulation)
+        check_solver(self.solver)
+        limit = self.time_limit_s if self.time_limit_s else None
+        self._options = SolverOptions(self.mip_gap, limit)
+        for option in ("rho", "mu", "horizon_s"):
+            value = getattr(self, option)
+            if not (math.isfinite(value) and value >= 0):
+                raise InputError(f"milp: {option} is {value}, expected a number >= 0")
+
+    def decide(self, view: View) -> Decision:
+        """Plan all nodes of this controller anew."""
+        if view.num_active == 0:
+            return Decision()
+        instance = instance_of(view, self.rho, self.mu, self.horizon_s)
+        solver = cast(SolverName, self.solver)
+        answer = decide(instance, self.formulation, solver, self._options, self.start)
+        return Decision(placements_of(answer.assignments, view), info=_info(answer))
+
+
+def milp_literal(
+    solver: str = "auto",
+    mip_gap: float = 1e-6,
+    time_limit_s: float = 60.0,
+    rho: float = 100.0,
+    mu: float = 1.0,
+    horizon_s: float = 3600.0,
+    start: bool = True,
+) -> MilpPolicy:
+    """(P2) of the hierarchical paper as printed: the same optimum as `milp`, slowly."""
+    return MilpPolicy("literal", solver, mip_gap, time_limit_s, rho, mu, horizon_s, start)
+
+
+def milp_centralised_2019(
+    solver: str = "auto",
+    mip_gap: float = 1e-6,
+    time_limit_s: float = 60.0,
+    rho: float = 100.0,
+    mu: float = 1.0,
+    horizon_s: float = 3600.0,
+    start: bool = False,
+) -> MilpPolicy:
+    """The authors' objective of 2019: GPUs priced linearly, all running jobs counted."""
+    return MilpPolicy("centralised-2019", solver, mip_gap, time_limit_s, rho, mu, horizon_s, start)
+
+
+def instance_of(view: View, rho: float, mu: float, horizon_s: float) -> Instance:
+    """What a view asks to decide. Job ``i`` of the instance is ``view.jobs[i]``.
+
+    Raises
+    ------
+    InputError
+        Nodes without a limit on their GPUs.
+    """
+    cluster = view.cluster
+    for node_type in cluster.node_types:
+        if not math.isfinite(node_type.gpus):
+            raise InputError(
+                f"milp: node type {node_type.name!r} has unlimited GPUs, expected whole nodes"
+            )
+    fixed = cluster.node_type_of
+    types = None
+    if fixed is not None:
+        mine = np.asarray(fixed)[view.nodes]
+        types = np.bincount(mine, minlength=len(cluster.node_types))
+    return Instance(
+        times_s=view.times_s,
+        due_s=view.due_s - view.now_s,
+        weight_per_s=view.weight_per_s,
+        price_per_hour=node_price_per_hour(cluster),
+        gpus=np.array([int(t.gpus) for t in cluster.node_types]),
+        num_nodes=len(view.nodes),
+        nodes_of_type=types,
+        rho=rho,
+        mu=mu,
+        horizon_s=horizon_s,
+    )
+
+
+def placements_of(assignments: Sequence[Assignment], view: View) -> list[Placement]:
+    """Assignments of an instance as placements on this controller's nodes, few jobs moved."""
+    cluster = view.cluster
+    place = {int(node): i for i, node in enumerate(view.nodes)}
+    index = {int(job): i for i, job in enumerate(view.jobs)}
+    fixed = None
+    if cluster.node_type_of is not None:
+        fixed = [cluster.node_type_of[node] for node in place]
+    current = {}
+    for job, shares in view.running.items():
+        if len(shares) == 1:
+            share = shares[0]
+            i = place[share.node]
+            v = share.node_type if fixed is None else fixed[i]
+            current[index[job]] = (i, v, int(share.gpus))
+    kept = keep_nodes(assignments, current, len(view.nodes), fixed)
+    return [_placement(a, view.jobs, view.nodes, cluster) for a in kept]
+
+
+def _placement(a: Assignment, jobs: IntArray, nodes: IntArray, cluster: Cluster) -> Placement:
+    """CPUs and memory, where they are modelled, in proportion to the GPUs."""
+    spec = cluster.node_types[a.node_type]
+    share = a.gpus / spec.gpus
+    return Placement(
+        job=int(jobs[a.job]),
+        node=int(nodes[a.node]),
+        gpus=a.gpus,
+        node_type=a.node_type if cluster.is_configurable else FIXED,
+        cpus=spec.cpus * share if math.isfinite(spec.cpus) else 0.0,
+        memory_gb=spec.memory_gb * share if math.isfinite(spec.memory_gb) else 0.0,
+    )
+
+
+def _info(answer: Answer) -> dict[str, float | int | str | bool]:
+    info = answer.info()
+    info["fallback"] = bool(answer.fallback)
+    return info
