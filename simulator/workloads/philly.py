@@ -163,7 +163,9 @@ def _held(path: Path, i: int, name: str, attempt: dict[str, Any]) -> int:
 def _seconds(path: Path, times: list[Any], key: str, names: list[str]) -> FloatArray:
     """Seconds since 1970, NaN where the log has none."""
     texts = pd.Series([None if t in (None, "None", "") else str(t) for t in times], dtype=object)
-    parsed = pd.to_datetime(texts, format=TIME_FORMAT, errors="coerce")
+    # pandas takes "now" and "today" for times whatever the format says.
+    shaped = texts.where(texts.str.fullmatch(r"[\d :-]+").fillna(False).astype(bool))
+    parsed = pd.to_datetime(shaped, format=TIME_FORMAT, errors="coerce")
     bad = (texts.notna() & parsed.isna()).to_numpy(dtype=bool)
     if bad.any():
         i = int(np.argmax(bad))

@@ -1,0 +1,147 @@
+"""Whether a cluster can run a workload, and how much it is asked to do."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simulator.catalog import Cluster, NodeType
+from simulator.errors import InputError
+from simulator.performance import FixedDuration, SpeedupCurve, TimeTable
+from simulator.workload import Workload
+from simulator.workloads.fits import check_fits
+from simulator.workloads.load import RULES, choice_shares, offered_load
+
+INF = math.inf
+SERVER = NodeType("server", "V100", 4, cpus=16, memory_gb=100)
+TYPES = (
+    NodeType("small", "A", 1, price_per_hour=1.0),
+    NodeType("big", "B", 2, price_per_hour=3.0),
+)
+
+
+def fixed(
+    gpus: list[int], duration_s: float = 100.0, gap_s: float = 50.0, **columns: object
+) -> Workload:
+    demand = np.array(gpus, dtype=np.int64)
+    return Workload(
+        job_id=[f"j{i}" for i in range(len(gpus))],
+        submit_s=gap_s * np.arange(len(gpus)),
+        performance=FixedDuration(np.full(len(gpus), duration_s), demand),
+        num_gpus=demand,
+        **columns,  # type: ignore[arg-type]
+    )
+
+
+def elastic(times: list[list[list[float]]], due_s: float = INF) -> Workload:
+    count = len(times)
+    return Workload(
+        job_id=[f"j{i}" for i in range(count)],
+        submit_s=10.0 * np.arange(count),
+        performance=TimeTable(np.array(times)),
+        due_s=10.0 * np.arange(count) + due_s,
+    )
+
+
+def test_a_job_may_fill_the_cluster_and_no_more() -> None:
+    cluster = Cluster.of_nodes(SERVER, 3)
+    check_fits(fixed([1, 12]), cluster)
+    with pytest.raises(InputError) as caught:
+        check_fits(fixed([1, 13]), cluster)
+    assert str(caught.value) == (
+        "job 'j1': num_gpus is 13, expected at most 12, what the 3 nodes have together"
+    )
+
+
+def test_cpus_and_memory_must_fit_too() -> None:
+    cluster = Cluster.of_nodes(SERVER, 2)
+    check_fits(fixed([1, 1], num_cpus=[np.nan, 32.0], memory_gb=[200.0, np.nan]), cluster)
+    with pytest.raises(InputError, match="job 'j1': num_cpus is 33, expected at most 32"):
+        check_fits(fixed([1, 1], num_cpus=[1.0, 33.0]), cluster)
+    with pytest.raises(InputError, match="job 'j0': memory_gb is 201, expected at most 200"):
+        check_fits(fixed([1, 1], memory_gb=[201.0, 1.0]), cluster)
+
+
+def test_mixed_nodes_count_each() -> None:
+    cluster = Cluster((SERVER, NodeType("one", "T4", 1)), 3, (0, 1, 1))
+    check_fits(fixed([6]), cluster)
+    with pytest.raises(InputError, match="num_gpus is 7, expected at most 6"):
+        check_fits(fixed([7]), cluster)
+
+
+def test_elastic_jobs_need_one_finite_time() -> None:
+    cluster = Cluster.of_vms(TYPES, 2)
+    good = [[INF, 5.0, INF], [INF, INF, INF]]
+    check_fits(elastic([good, good]), cluster)
+    with pytest.raises(InputError, match="job 'j1': no node type can run it"):
+        check_fits(elastic([good, [[INF] * 3] * 2]), cluster)
+
+
+def test_times_for_another_catalogue() -> None:
+    with pytest.raises(
+        InputError, match="times for 1 node types of up to 2 GPUs, expected 2 and 2"
+    ):
+        check_fits(elastic([[[INF, 5.0, 3.0]]]), Cluster.of_vms(TYPES, 2))
+
+
+def test_a_rental_pool_runs_everything() -> None:
+    workload = Workload(
+        job_id=["a"],
+        submit_s=np.zeros(1),
+        performance=SpeedupCurve(np.ones(1), np.zeros(1, dtype=np.int64), [lambda k: k**0.5]),
+    )
+    check_fits(workload, Cluster.rental_pool())
+    check_fits(fixed([1000]), Cluster.rental_pool())
+
+
+def test_load_of_fixed_jobs_by_hand() -> None:
+    # One job of 100 s every 50 s: 2 GPUs of 4 on one node is load 1, a node each is load 2.
+    load = offered_load(fixed([2, 2, 2, 2, 2]), Cluster.of_nodes(SERVER, 1))
+    assert load.packed == pytest.approx(1)
+    assert load.alone == pytest.approx(2)
+    assert load.arrivals_per_h == pytest.approx(72)
+    # A job of 6 GPUs fills one and a half nodes of the three, and takes two.
+    load = offered_load(fixed([6, 6]), Cluster.of_nodes(SERVER, 3))
+    assert load.packed == pytest.approx(100 / 50 * 1.5 / 3)
+    assert load.alone == pytest.approx(100 / 50 * 2 / 3)
+
+
+def test_load_of_elastic_jobs_by_hand() -> None:
+    # Packed: 8 s on half of the big node are 4 node-seconds, less than the 5 of the small one and
+    # of the whole big one. Alone: 5 s.
+    job = [[INF, 6.0, INF], [INF, 8.0, 5.0]]
+    load = offered_load(elastic([job] * 11), Cluster.of_vms(TYPES, 2))
+    assert load.packed == pytest.approx(4 / 10 / 2)
+    assert load.alone == pytest.approx(5 / 10 / 2)
+
+
+def test_load_needs_time_and_nodes() -> None:
+    with pytest.raises(InputError, match="expected jobs submitted at two times"):
+        offered_load(fixed([1]), Cluster.of_nodes(SERVER, 1))
+    with pytest.raises(InputError, match="the pool has no limit"):
+        offered_load(fixed([1, 1]), Cluster.rental_pool())
+
+
+def test_choice_by_hand() -> None:
+    jobs = [
+        # node price: small 10, big 3 x 4 = 12; GPU share: big 1 x 6 x 3/2 = 9; fastest: big.
+        [[INF, 10.0, INF], [INF, 6.0, 4.0]],
+        # small by every rule.
+        [[INF, 1.0, INF], [INF, 6.0, 4.0]],
+    ]
+    shares = choice_shares(elastic(jobs), Cluster.of_vms(TYPES, 2))
+    assert list(shares.index) == list(RULES)
+    assert list(shares.columns) == ["small", "big"]
+    np.testing.assert_array_equal(shares.to_numpy(), [[1, 0], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
+
+
+def test_choice_in_time() -> None:
+    # Due after 5 s: only 4 s on the whole big node make it, at 12 instead of 9.
+    job = [[INF, 10.0, INF], [INF, 6.0, 4.0]]
+    cheap = [[INF, 10.0, INF], [INF, 20.0, 20.0]]
+    cluster = Cluster.of_vms(TYPES, 2)
+    in_time = choice_shares(elastic([job, cheap], due_s=5.0), cluster).loc["cheapest in time"]
+    # The second cannot make it and takes its fastest.
+    np.testing.assert_array_equal(in_time, [0.5, 0.5])
+    with pytest.raises(InputError, match="expected jobs whose GPUs the policy chooses"):
+        choice_shares(fixed([1]), cluster)

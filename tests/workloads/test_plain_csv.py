@@ -1,0 +1,160 @@
+"""The plain CSV: what it gives, what it tolerates, and one clear line for everything else."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simulator.errors import InputError
+from simulator.performance import FixedDuration
+from simulator.workloads.plain_csv import read_csv_jobs
+
+HEADER = "job_id,submit_time_s,duration_s,num_gpus"
+FULL = HEADER + ",num_cpus,memory_gb,model,due_s,tardiness_weight_per_h"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "jobs.csv"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_all_columns(tmp_path: Path) -> None:
+    path = write(tmp_path, FULL + "\na,0,100,2,6,32,resnet50,500,3.6\nb,10.5,200,1,,,,,\n")
+    w = read_csv_jobs(path)
+    assert w.job_id == ("a", "b")
+    assert isinstance(w.performance, FixedDuration)
+    np.testing.assert_array_equal(w.submit_s, [0, 10.5])
+    np.testing.assert_array_equal(w.performance.duration_s, [100, 200])
+    np.testing.assert_array_equal(w.num_gpus, [2, 1])
+    np.testing.assert_array_equal(w.num_cpus, [6, np.nan])
+    np.testing.assert_array_equal(w.memory_gb, [32, np.nan])
+    assert w.model == ("resnet50", "")
+    np.testing.assert_array_equal(w.due_s, [500, np.inf])
+    np.testing.assert_allclose(w.weight_per_s, [0.001, 0])
+    assert w.notes == ()
+
+
+def test_required_columns_alone_in_any_order(tmp_path: Path) -> None:
+    w = read_csv_jobs(write(tmp_path, "num_gpus,job_id,duration_s,submit_time_s\n4,x,60,5\n"))
+    assert (w.job_id, w.num_gpus[0], w.submit_s[0]) == (("x",), 4, 5)
+    assert np.isinf(w.due_s[0])
+
+
+def test_windows_file_with_blanks(tmp_path: Path) -> None:
+    text = (
+        "\ufeff Job_ID , submit_time_s,Duration_s ,num_gpus\r\n\r\n a , 0 , 60,1 \r\nb,1,60,1.0\r\n"
+    )
+    w = read_csv_jobs(write(tmp_path, text))
+    assert w.job_id == ("a", "b")
+    assert w.num_gpus.tolist() == [1, 1]
+
+
+def test_unsorted_rows_are_sorted_with_a_note(tmp_path: Path) -> None:
+    path = write(tmp_path, HEADER + "\nc,30,1,1\na,10,2,1\nb,10,3,2\n")
+    w = read_csv_jobs(path)
+    assert w.job_id == ("a", "b", "c")
+    assert isinstance(w.performance, FixedDuration)
+    assert w.performance.duration_s.tolist() == [2, 3, 1]
+    assert w.num_gpus.tolist() == [1, 2, 1]
+    assert w.notes == (f"{path}: 1 rows before an earlier one, sorted by submit_time_s",)
+
+
+def test_other_columns_are_named_in_a_note(tmp_path: Path) -> None:
+    w = read_csv_jobs(write(tmp_path, HEADER + ",user\na,0,1,1,me\n"))
+    assert len(w.notes) == 1
+    assert w.notes[0].endswith("columns not used: user")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty, expected a header line with job_id, submit_time_s"),
+        ("\n\n", "is empty, expected a header line"),
+        (HEADER + "\n", "has no rows, expected at least one below the header"),
+        ("job_id,submit_time_s,duration_s\na,0,1\n", "column 'num_gpus' is missing, found job_id"),
+        (
+            "job_id,submit_time_s,durations_s,num_gpus\na,0,1,1\n",
+            "column 'durations_s' is not known, did you mean 'duration_s'?",
+        ),
+        (
+            HEADER + ",tardiness_weight\na,0,1,1,2\n",
+            "column 'tardiness_weight' is not known, did you mean 'tardiness_weight_per_h'?",
+        ),
+        (HEADER + ",num_gpus\na,0,1,1,1\n", "column 'num_gpus' occurs twice"),
+        (HEADER + "\na,0,NaN,1\n", "line 2: duration_s is 'NaN', expected a number > 0"),
+        (HEADER + "\na,0,inf,1\n", "line 2: duration_s is 'inf', expected a number > 0"),
+        (HEADER + "\na,0,,1\n", "line 2: duration_s is empty, expected a number > 0"),
+        (HEADER + "\na,0,1 hour,1\n", "line 2: duration_s is '1 hour'"),
+        (HEADER + "\na,0,1,1\nb,5,-3,1\n", "line 3: duration_s is '-3', expected a number > 0"),
+        (HEADER + "\na,0,0,1\n", "line 2: duration_s is '0', expected a number > 0"),
+        (HEADER + "\n\n\na,-1,1,1\n", "line 4: submit_time_s is '-1', expected a number >= 0"),
+        (HEADER + "\na,0,1,1.5\n", "line 2: num_gpus is '1.5', expected a whole number >= 1"),
+        (HEADER + "\na,0,1,0\n", "line 2: num_gpus is '0', expected a whole number >= 1"),
+        (HEADER + "\na,0,1,two\n", "line 2: num_gpus is 'two', expected a whole number >= 1"),
+        (HEADER + "\na,0,1,1\nb,0,1,1\na,1,1,1\n", "line 4: job_id is 'a', expected a name not"),
+        (HEADER + "\n,0,1,1\n", "line 2: job_id is empty, expected a text"),
+        (HEADER + "\na,0,1,1,9\n", "line 2: 5 fields, expected 4"),
+        (HEADER + "\na,0,1\n", "line 2: num_gpus is empty"),
+        (
+            FULL + "\na,100,1,1,,,,50,\n",
+            "line 2: due_s is '50', expected a time not before submit_time_s",
+        ),
+        (FULL + "\na,0,1,1,,,,,-1\n", "tardiness_weight_per_h is '-1', expected a number >= 0"),
+        (FULL + "\na,0,1,1,-2,,,,\n", "line 2: num_cpus is '-2', expected a number >= 0"),
+        (FULL + "\na,0,1,1,,much,,,\n", "line 2: memory_gb is 'much', expected a number >= 0"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        read_csv_jobs(path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.csv: no such file, expected a header line"):
+        read_csv_jobs(tmp_path / "nowhere.csv")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_csv_jobs(tmp_path)
+    picture = tmp_path / "picture.csv"
+    picture.write_bytes(bytes(range(128, 256)) * 10)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_csv_jobs(picture)
+
+
+jobs = st.lists(
+    st.tuples(
+        st.floats(0, 1e9),
+        st.floats(1e-3, 1e8),
+        st.integers(1, 512),
+        st.one_of(st.none(), st.floats(0, 1e6)),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(jobs)
+def test_what_is_written_is_read(
+    tmp_path: Path, rows: list[tuple[float, float, int, float | None]]
+) -> None:
+    lines = [
+        f"j{i},{submit!r},{duration!r},{gpus},{'' if slack is None else repr(submit + slack)}"
+        for i, (submit, duration, gpus, slack) in enumerate(rows)
+    ]
+    w = read_csv_jobs(write(tmp_path, "\n".join([HEADER + ",due_s", *lines])))
+    order = sorted(range(len(rows)), key=lambda i: rows[i][0])
+    assert isinstance(w.performance, FixedDuration)
+    assert w.job_id == tuple(f"j{i}" for i in order)
+    np.testing.assert_allclose(w.submit_s, [rows[i][0] for i in order], rtol=1e-14)
+    np.testing.assert_allclose(w.performance.duration_s, [rows[i][1] for i in order], rtol=1e-14)
+    assert w.num_gpus.tolist() == [rows[i][2] for i in order]
+    assert np.isinf(w.due_s).tolist() == [rows[i][3] is None for i in order]

@@ -1,0 +1,302 @@
+"""Readers of public traces: Philly, Gavel, Alibaba."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator.errors import InputError
+from simulator.performance import FixedDuration
+from simulator.workload import Workload
+from simulator.workloads.alibaba import read_alibaba
+from simulator.workloads.gavel import read_gavel
+from simulator.workloads.philly import read_philly, read_philly_table
+from simulator.workloads.traces import READERS
+
+
+def durations(workload: Workload) -> list[float]:
+    assert isinstance(workload.performance, FixedDuration)
+    return workload.performance.duration_s.tolist()
+
+
+def test_readers_by_name() -> None:
+    assert set(READERS) == {"csv", "philly", "philly-table", "gavel", "alibaba"}
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_missing_file(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        READERS[name](tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_a_file_of_another_format(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text("time,machineId,gpu0_util\n2017-10-03,m29,60.8\n")
+    with pytest.raises(InputError) as caught:
+        READERS[name](path)
+    assert "other.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# -- Philly ------------------------------------------------------------------------------------
+
+
+def attempt(start: str | None, end: str | None, *gpus: int) -> dict[str, Any]:
+    detail = [{"ip": f"m{i}", "gpus": [f"gpu{k}" for k in range(n)]} for i, n in enumerate(gpus)]
+    return {"start_time": start, "end_time": end, "detail": detail}
+
+
+def job(name: str, submitted: str, *attempts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "status": "Pass",
+        "vc": "ee9e8c",
+        "jobid": name,
+        "attempts": list(attempts),
+        "submitted_time": submitted,
+        "user": "ce2f4c",
+    }
+
+
+DAY = "2017-10-07 "
+
+
+def log(folder: Path, *jobs: Any) -> Path:
+    path = folder / "cluster_job_log"
+    path.write_text(json.dumps(list(jobs)))
+    return path
+
+
+def test_philly_log(tmp_path: Path) -> None:
+    path = log(
+        tmp_path,
+        job("late", DAY + "02:00:00", attempt(DAY + "02:00:10", DAY + "02:01:10", 1)),
+        job(
+            "twice",
+            DAY + "01:00:00",
+            attempt(DAY + "01:00:30", DAY + "01:01:30", 8, 8),
+            attempt(DAY + "01:02:00", DAY + "01:02:40", 8, 8),
+        ),
+        job("never", DAY + "01:00:00"),
+        job("running", DAY + "01:00:00", attempt(DAY + "01:00:30", None, 1)),
+        job("open", DAY + "01:00:00", attempt(DAY + "01:00:30", "None", 1)),
+        job("no gpu", DAY + "00:00:00", attempt(DAY + "01:00:30", DAY + "02:00:00")),
+        job("no time", DAY + "01:00:00", attempt(DAY + "01:00:30", DAY + "01:00:30", 1)),
+    )
+    w = read_philly(path)
+    assert w.job_id == ("twice", "late")
+    assert w.submit_s.tolist() == [0, 3600]
+    assert durations(w) == [100, 60]
+    assert w.num_gpus.tolist() == [16, 1]
+    assert w.notes == (f"{path}: 5 jobs without a whole run on a GPU, left out",)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("text", "entry 2: 'text', expected a job"),
+        ({"jobid": "x"}, "entry 2: submitted_time is None, expected a str"),
+        (job("x", DAY + "1 o'clock"), "job 'x': submitted_time is"),
+        (job("x", ""), "job 'x': submitted_time is empty"),
+        (job("x", DAY + "01:00:00", attempt("now", None, 1)), "job 'x': start_time is 'now'"),
+        (
+            {**job("x", DAY + "01:00:00"), "attempts": [{"detail": [{"ip": "m"}]}]},
+            "entry 2: job 'x': detail is [{'ip': 'm'}], expected the gpus of each machine",
+        ),
+        ({**job("x", DAY + "01:00:00"), "attempts": [3]}, "entry 2: attempt 3, expected"),
+    ],
+)
+def test_bad_philly_logs(tmp_path: Path, entry: Any, message: str) -> None:
+    good = job("good", DAY + "01:00:00", attempt(DAY + "01:00:00", DAY + "01:00:01", 1))
+    with pytest.raises(InputError) as caught:
+        read_philly(log(tmp_path, good, entry))
+    assert message in str(caught.value)
+
+
+def test_philly_syntax_error_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text('[\n{"jobid": "a",\n "vc" "b"}\n]')
+    with pytest.raises(InputError, match=r"log\.json, line 3: not JSON"):
+        read_philly(path)
+
+
+def test_philly_log_without_jobs(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no list of jobs"):
+        read_philly(log(tmp_path))
+    with pytest.raises(InputError, match="no job that ran on a GPU"):
+        read_philly(log(tmp_path, job("never", DAY + "01:00:00")))
+
+
+TABLE = """\
+job_id,submit_time_s,duration_s,num_gpus,virtual_cluster
+0,0,2240194,8,7f04ca
+1,235696,3256045,1,6214e9
+2,257229,2643038,1,6214e9
+"""
+
+
+def test_philly_table(tmp_path: Path) -> None:
+    path = tmp_path / "philly.csv.gz"
+    path.write_bytes(gzip.compress(TABLE.encode()))
+    w = read_philly_table(path)
+    assert w.num_gpus.tolist() == [8, 1, 1]
+    assert w.notes == ()
+    part = read_philly_table(path, virtual_cluster="6214e9")
+    assert part.job_id == ("1", "2")
+    assert part.submit_s.tolist() == [0, 257229 - 235696]
+    assert durations(part) == [3256045, 2643038]
+    with pytest.raises(InputError, match="no job of 'x', expected one of 6214e9, 7f04ca"):
+        read_philly_table(path, virtual_cluster="x")
+
+
+def test_broken_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "philly.csv.gz"
+    path.write_bytes(gzip.compress(TABLE.encode())[:60])
+    with pytest.raises(InputError, match="cannot be read"):
+        read_philly_table(path)
+
+
+# -- Gavel -------------------------------------------------------------------------------------
+
+RATES = {
+    "v100": {
+        "('LM (batch size 10)', 1)": {"null": 20.0, "('LM (batch size 10)', 1)": [9.0, 9.0]},
+        "('LM (batch size 10)', 4)": {"null": 10.0},
+        "A3C": {"null": 5.0},
+        "('CycleGAN', 1)": {"null": 0.0},
+    },
+    "k80": {"('LM (batch size 10)', 1)": {"null": 2.0}},
+}
+LM, A3C = "LM (batch size 10)", "A3C"
+LINES = {
+    7: [
+        (LM, "cd x && python main.py --batch_size 10", "--steps", 1, 1000, 0.0, 1),
+        (A3C, "python3 main.py --workers 4", "--max-steps", 0, 50, "6.000000", 1),
+        (LM, "cd x && python main.py", "--steps", 1, 1000, 5.0, 4),
+    ],
+    9: [
+        (LM, "python main.py", "--steps", 1, 1000, 1, 1.0, -1.0, 0.0),
+        (A3C, "python3 main.py", "--max-steps", 0, 50, 1, 1.0, 2.0, 6),
+        (LM, 'python main.py "q', "--steps", 1, 1000, 4, 1.0, "1.2", 5.0),
+    ],
+    10: [
+        (LM, "python main.py", "lm", "--steps", 1, 1000, 1, 1, "-1.000000", 0),
+        (A3C, "python3 main.py", "rl", "--max-steps", 0, 50, 1, 1, 2.0, 6),
+        (LM, "python main.py", "lm", "--steps", 1, 1000, 4, 1, 1.2, 5.0),
+    ],
+}
+
+
+def trace(folder: Path, lines: list[tuple[Any, ...]], rates: Any = RATES) -> Path:
+    nested = folder / "traces" / "generated"
+    nested.mkdir(parents=True)
+    (folder / "oracle_throughputs_v2.json").write_text(json.dumps(rates))
+    path = nested / "jobs.trace"
+    path.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("fields", [7, 9, 10])
+def test_gavel_generations(tmp_path: Path, fields: int) -> None:
+    w = read_gavel(trace(tmp_path, LINES[fields]))
+    assert w.job_id == ("0", "2", "1")
+    assert w.submit_s.tolist() == [0, 5, 6]
+    assert w.num_gpus.tolist() == [1, 4, 1]
+    assert durations(w) == [50, 100, 10]
+    due = [np.inf] * 3 if fields == 7 else [np.inf, 5 + 1.2 * 100, 6 + 2 * 10]
+    np.testing.assert_allclose(w.due_s, due)
+    assert w.notes[0].endswith("1 lines before an earlier one, sorted by arrival")
+
+
+def test_gavel_other_gpu_and_file(tmp_path: Path) -> None:
+    path = trace(tmp_path, LINES[7][:1])
+    assert durations(read_gavel(path, gpu_type="k80")) == [500]
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps({"v100": {LM: {"null": 1.0}}}))
+    assert durations(read_gavel(path, throughputs=own)) == [1000]
+    with pytest.raises(InputError, match="no rates of 'a100', found v100, k80"):
+        read_gavel(path, gpu_type="a100")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (("CycleGAN", "c", "a", 1, 10, 0, 1), "line 1: type is 'CycleGAN', expected a type with"),
+        ((LM, "c", "a", 1, 10, 0, 2), "expected a type with a rate on v100 for its number of GPUs"),
+        ((LM, "c", "a", 1, 0, 0, 1), "line 1: steps is '0', expected a number > 0"),
+        ((LM, "c", "a", 1, 10, 0, 1.5), "line 1: gpus is '1.5', expected a whole number >= 1"),
+        ((LM, "c", "a", 1, 10, "x", 1), "line 1: arrival is 'x'"),
+        ((LM, "c", "a"), "line 1: 3 fields, expected one of Gavel's traces"),
+    ],
+)
+def test_bad_gavel_traces(tmp_path: Path, line: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_gavel(trace(tmp_path, [line]))
+    assert message in str(caught.value)
+
+
+def test_gavel_without_rates(tmp_path: Path) -> None:
+    path = trace(tmp_path, LINES[7])
+    (tmp_path / "oracle_throughputs_v2.json").unlink()
+    with pytest.raises(InputError, match="no rates beside it, expected Gavel's"):
+        read_gavel(path)
+    with pytest.raises(InputError, match=r"own\.json: no such file"):
+        read_gavel(path, throughputs=tmp_path / "own.json")
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"v100": {"(1": {"null": 1}}}')
+    with pytest.raises(InputError, match="expected a type of job and a number of GPUs"):
+        read_gavel(path, throughputs=broken)
+
+
+# -- Alibaba -----------------------------------------------------------------------------------
+
+PODS = """\
+name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+openb-pod-0004,20000,65536,0,0,,LS,Running,50,900,60
+openb-pod-0002,88000,327680,8,1000,,Burstable,Succeeded,300,800,310
+openb-pod-0001,6000,12288,1,460,V100M16|V100M32,LS,Running,100,400,150
+openb-pod-0003,11908,47104,1,1000,,BE,Pending,200,250,
+"""
+
+
+def test_alibaba(tmp_path: Path) -> None:
+    path = tmp_path / "pods.csv"
+    path.write_text(PODS)
+    w = read_alibaba(path)
+    assert w.job_id == ("openb-pod-0001", "openb-pod-0002")
+    assert w.submit_s.tolist() == [0, 200]
+    assert durations(w) == [250, 490]
+    assert w.num_gpus.tolist() == [1, 8]
+    assert w.num_cpus.tolist() == [6, 88]
+    np.testing.assert_allclose(w.memory_gb, [12.884901888, 343.59738368])
+    assert [note.split(": ")[1] for note in w.notes] == [
+        "2 pods without a run on a GPU, left out",
+        "1 pods with a part of a GPU, counted as a whole one",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("creation_time", "created", "column 'creation_time' is missing"),
+        (",8,1000,", ",8.5,1000,", "line 3: num_gpu is '8.5', expected a whole number >= 0"),
+        ("openb-pod-0003", "openb-pod-0001", "line 5: name is 'openb-pod-0001'"),
+        ("300,800,310", "x,800,310", "line 3: creation_time is 'x', expected a number >= 0"),
+    ],
+)
+def test_bad_alibaba(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "pods.csv"
+    path.write_text(PODS.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        read_alibaba(path)
+    assert message in str(caught.value)
+
+
+def test_alibaba_without_gpu_pods(tmp_path: Path) -> None:
+    path = tmp_path / "pods.csv"
+    path.write_text("\n".join(PODS.splitlines()[:2]))
+    with pytest.raises(InputError, match="no pod that ran on a GPU"):
+        read_alibaba(path)
