@@ -1,0 +1,284 @@
+"""A whole sweep, as a process: killed, interrupted, without room, started twice.
+
+In every case no finished run is lost or done twice, and in the end the tables are the bytes of a
+sweep that nothing disturbed.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments.store import Store
+from experiments.sweep import export
+
+HERE = Path(__file__).parent
+COMMAND = """
+import sys
+from pathlib import Path
+from experiments import codeversion
+from experiments.sweep import retry, sweep
+from simulator.errors import InputError
+# Somebody may be editing the sources while the tests run; that is tested elsewhere.
+codeversion.code_version = lambda function, sources: "the same"
+try:
+    if sys.argv[1] == "retry":
+        sys.exit(retry(Path(sys.argv[2]), workers=2))
+    sys.exit(sweep(Path(sys.argv[1]), Path(sys.argv[2]), workers=2))
+except InputError as error:
+    print(f"schedlab: {error}", file=sys.stderr)
+    sys.exit(2)
+"""
+
+
+def start(*arguments: Path | str) -> subprocess.Popen[str]:
+    """A sweep in a process group of its own, as a shell would start it."""
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(HERE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def write_sweep(folder: Path, runs: int, sleep_s: float = 0.02) -> Path:
+    """A sweep of tasks that log each time they come to their end."""
+    (folder / "log").mkdir(parents=True, exist_ok=True)
+    path = folder / "sweep.toml"
+    path.write_text(
+        f"""
+        function = "sweep_functions:logged"
+        seeds = {runs // 2}
+        scenario = {{ log = "{folder / "log"}", sleep_s = {sleep_s} }}
+        grid.mean = [0.0, 1.0]
+        """
+    )
+    return path
+
+
+def endings(folder: Path) -> Counter[str]:
+    """How often each process came to the end of a run, by process id."""
+    return Counter(
+        {file.stem: len(file.read_text().split()) for file in (folder / "log").iterdir()}
+    )
+
+
+def done(out: Path) -> int:
+    try:
+        with Store(out) as store:
+            return store.counts().done
+    except Exception:  # Not there yet.
+        return 0
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("nothing happened for a minute")
+
+
+def exported(out: Path) -> bytes:
+    export(out)
+    export(out, table="values")
+    return (out / "runs.csv").read_bytes() + (out / "values.csv").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> Callable[[int], bytes]:
+    """The tables of a sweep that nothing disturbs, by its number of runs."""
+    tables: dict[int, bytes] = {}
+
+    def of(runs: int) -> bytes:
+        if runs not in tables:
+            folder = tmp_path_factory.mktemp("undisturbed")
+            code, _, err = finish(start(write_sweep(folder, runs, 0.0), folder / "out"))
+            assert code == 0, err
+            tables[runs] = exported(folder / "out")
+        return tables[runs]
+
+    return of
+
+
+def stop_and_resume(
+    folder: Path, number: signal.Signals, runs: int, after: list[int]
+) -> tuple[list[int], list[str]]:
+    """Send a signal each time another of `after` runs is done, then let the sweep finish.
+
+    Returns the exit codes and the last words of the processes.
+    """
+    file, out = write_sweep(folder, runs), folder / "out"
+    codes, words = [], []
+    for count in after:
+        process = start(file, out)
+        wait_until(functools.partial(_has_done, out, count))
+        os.kill(process.pid, number)
+        code, _, err = finish(process)
+        codes.append(code)
+        words.append(err.strip().splitlines()[-1] if err.strip() else "")
+        # Its workers go with it, whatever they were doing.
+        wait_until(lambda: not any(_alive(pid) for pid in endings(folder)))
+        kept, ended = done(out), sum(endings(folder).values())
+        assert kept >= count
+        # Only what was under way, one run a worker, may have ended without being written down.
+        assert ended <= kept + 2 * len(codes)
+    ended, kept = sum(endings(folder).values()), done(out)
+    code, _, err = finish(start(file, out))
+    assert code == 0, err
+    assert done(out) == runs
+    assert sum(endings(folder).values()) == ended + runs - kept
+    return codes, words
+
+
+def _has_done(out: Path, count: int) -> bool:
+    return done(out) >= count
+
+
+def _alive(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_coordinator_killed(tmp_path, undisturbed):
+    codes, _ = stop_and_resume(tmp_path, signal.SIGKILL, 60, [7, 30])
+    assert codes == [-signal.SIGKILL] * 2
+    assert exported(tmp_path / "out") == undisturbed(60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_coordinator_killed_at_random(tmp_path, undisturbed, seed):
+    after = sorted(random.Random(seed).sample(range(1, 280), 8))
+    stop_and_resume(tmp_path, signal.SIGKILL, 300, after)
+    assert exported(tmp_path / "out") == undisturbed(300)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted(tmp_path, undisturbed, number, code):
+    codes, words = stop_and_resume(tmp_path, number, 60, [10])
+    assert codes == [code]
+    assert "runs left; the same command goes on with them" in words[0]
+    assert exported(tmp_path / "out") == undisturbed(60)
+
+
+def test_ctrl_c_reaches_the_whole_process_group(tmp_path, undisturbed):
+    file, out = write_sweep(tmp_path, 60), tmp_path / "out"
+    process = start(file, out)
+    wait_until(lambda: done(out) >= 5)
+    os.killpg(process.pid, signal.SIGINT)
+    code, _, err = finish(process)
+    assert code == 130
+    assert "Traceback" not in err
+    assert finish(start(file, out))[0] == 0
+    assert exported(out) == undisturbed(60)
+
+
+def test_second_sweep_on_a_folder_is_refused_in_one_line(tmp_path):
+    file, out = write_sweep(tmp_path, 60, sleep_s=1.0), tmp_path / "out"
+    first = start(file, out)
+    wait_until(lambda: done(out) >= 1)
+    for arguments in ((file, out), ("retry", out)):
+        code, words, err = finish(start(*arguments))
+        assert code == 2
+        assert words == ""
+        assert f"{out}: a sweep is running on this folder (process {first.pid} on" in err
+        assert len(err.strip().splitlines()) == 1
+    assert first.poll() is None
+    first.send_signal(signal.SIGINT)
+    assert finish(first)[0] == 130
+
+
+def test_failures_are_told_and_retried(tmp_path):
+    file, mark = tmp_path / "sweep.toml", tmp_path / "mark"
+    file.write_text(
+        f"""
+        function = "sweep_functions:until"
+        seeds = 4
+        scenario = {{ mark = "{mark}" }}
+        """
+    )
+    code, words, _ = finish(start(file, tmp_path / "out"))
+    assert code == 1
+    assert "0 of 4 runs done, 4 failed" in words
+    assert "failed: seed=0 (and 3 more): FileNotFoundError: not yet" in words
+    assert f"schedlab retry {tmp_path / 'out'} --failed" in words
+    mark.touch()
+    code, words, _ = finish(start("retry", tmp_path / "out"))
+    assert code == 0
+    assert "4 of 4 runs done, 0 failed; 4 computed now" in words
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 2 MB, and a function that makes it larger."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    command = [mount or "mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    if mount is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("a small file system cannot be mounted here (needs Linux and root)")
+    try:
+        yield (
+            folder,
+            lambda: subprocess.run([mount, "-o", "remount,size=64m", str(folder)], check=True),
+        )
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize(("kb", "text_kb"), [(100, 0), (0, 100), (40, 40)])
+def test_disk_full(tmp_path, small_disk, kb, text_kb):
+    disk, make_room = small_disk
+    file = tmp_path / "sweep.toml"
+    file.write_text(
+        f"""
+        function = "sweep_functions:large"
+        seeds = 40
+        scenario = {{ kb = {kb}, text_kb = {text_kb} }}
+        """
+    )
+    out = disk / "out"
+    code, words, err = finish(start(file, out))
+    assert code == 1
+    assert words == ""
+    kept = done(out)
+    assert 5 <= kept < 40
+    assert err.strip().splitlines()[-1] == (
+        f"schedlab: {out}: the disk is full; {kept} finished runs are kept, "
+        "make room and start the same command again"
+    )
+    assert "Traceback" not in err
+    code, _, err = finish(start(file, out))  # Still full: it says so again, and loses nothing.
+    assert code == 1
+    assert "the disk is full" in err
+    assert done(out) >= kept
+    kept = done(out)
+    make_room()
+    code, words, err = finish(start(file, out))
+    assert code == 0, err
+    assert f"40 of 40 runs done, 0 failed; {40 - kept} computed now" in words
+    assert finish(start(file, tmp_path / "out"))[0] == 0
+    export(out)
+    export(tmp_path / "out")
+    assert (out / "runs.csv").read_bytes() == (tmp_path / "out" / "runs.csv").read_bytes()
