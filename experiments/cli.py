@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,29 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+
+class Formulation(StrEnum):
+    """Of the hierarchical paper's decision."""
+
+    patterns = "patterns"
+    literal = "literal"
+
+
+class Solver(StrEnum):
+    """Of MILPs."""
+
+    auto = "auto"
+    highs = "highs"
+    gurobi = "gurobi"
+
+
+class Scale(StrEnum):
+    """Of a reproduction."""
+
+    quick = "quick"
+    paper = "paper"
+
 
 Out = Annotated[Path, typer.Option(help="Folder for the results; made where it does not exist.")]
 
@@ -207,8 +231,10 @@ def solve(
         int | None,
         typer.Option(min=1, help="Only the first J jobs; now is the last one's submission."),
     ] = None,
-    formulation: Annotated[str, typer.Option(help="patterns or literal.")] = "patterns",
-    solver: Annotated[str, typer.Option(help="highs, gurobi or auto.")] = "auto",
+    formulation: Annotated[Formulation, typer.Option(help="Exact and fast, or as printed.")] = (
+        Formulation.patterns
+    ),
+    solver: Annotated[Solver, typer.Option(help="auto: Gurobi with a full licence.")] = Solver.auto,
     rho: Annotated[float, typer.Option(min=0, help="Penalty of postponed jobs.")] = 100.0,
     mu: Annotated[float, typer.Option(min=0, help="Penalty of idle GPUs.")] = 1.0,
     horizon_s: Annotated[float, typer.Option(min=0, help="H, s.")] = 3600.0,
@@ -221,15 +247,20 @@ def solve(
     """
     import json
 
-    from policies.milp import solve_instance
-    from simulator.workloads.authors import read_instance
+    from experiments.solve import solve as solve_folder
 
-    read = read_instance(instance)
-    answer = solve_instance(
-        read.workload, read.cluster, num_nodes=nodes, num_jobs=jobs, formulation=formulation,
-        solver=solver, rho=rho, mu=mu, horizon_s=horizon_s, mip_gap=mip_gap,
+    answer = solve_folder(
+        instance,
+        num_nodes=nodes,
+        num_jobs=jobs,
+        formulation=formulation.value,
+        solver=solver.value,
+        rho=rho,
+        mu=mu,
+        horizon_s=horizon_s,
+        mip_gap=mip_gap,
         time_limit_s=time_limit_s,
-    )  # fmt: skip
+    )
     print(json.dumps(answer, indent=2))
 
 
@@ -301,8 +332,8 @@ def reproduce(
         list[str] | None, typer.Argument(help="hierarchical, andreas, ..; all where none is named.")
     ] = None,
     scale: Annotated[
-        str, typer.Option(help="quick (minutes) or paper (the full sizes).")
-    ] = "quick",
+        Scale, typer.Option(help="quick (minutes) or paper (the full sizes).")
+    ] = Scale.quick,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; all cores by default.")
     ] = None,
@@ -311,7 +342,7 @@ def reproduce(
     """Every figure and claim of the papers, with a report; resumes where it was stopped."""
     from experiments.experiment import reproduce as reproduce_papers
 
-    code = reproduce_papers(papers or [], scale=scale, workers=workers, out=out)
+    code = reproduce_papers(papers or [], scale=scale.value, workers=workers, out=out)
     raise typer.Exit(code)
 
 
