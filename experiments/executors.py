@@ -7,6 +7,7 @@ worker that dies costs that one task an attempt and nobody else anything.
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import pickle
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 TRIES = 3
 # Workers in a row that may die before their first task until the pool gives up.
 STARTS = 10
+# How long a Dask scheduler may take to answer.
+CONNECT_S = 10
 
 
 class WorkerDied(RuntimeError):
@@ -382,12 +385,16 @@ def _dask_pool(workers: int, address: str) -> Iterator[Pool]:
         if address == "local":
             cluster = stack.enter_context(
                 LocalCluster(
-                    n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=":0",
+                    silence_logs=logging.CRITICAL,
                 )
             )
             client = stack.enter_context(Client(cluster))
         else:
-            with dask.config.set({"distributed.comm.timeouts.connect": "10s"}):
+            with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_S} s"}):
                 try:
                     client = stack.enter_context(Client(address))
                 except (OSError, ValueError, TimeoutError) as error:

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from concurrent.futures import CancelledError as Cancelled
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ class _Campaign:
         self.pending = deque(sorted(left, key=lambda task: -task.cost_s))
         self.ended = 0
         self.cpu_s = 0.0
-        self._wall_s = 0.0
+        self._recent_s = 0.0
         self._store = store
         self._site = site
         self._stop = stop
@@ -131,9 +131,8 @@ class _Campaign:
     def run(self, pool: Pool, time_limit_s: float | None, meter: Meter) -> None:
         """Until nothing is left, or something stands in the way."""
         if pool.remote:
-            versions = {(t.function, t.sources, t.code) for t in self.pending}
             self._site = Site(
-                self._site.folder, self._store.identity, time_limit_s, tuple(sorted(versions))
+                self._site.folder, self._store.identity, time_limit_s, _versions(self.pending)
             )
         pace = Pace(self.pending, pool.slots)
         meter.open(self._state(pool, pace))
@@ -161,9 +160,8 @@ class _Campaign:
         """More short tasks for one message to a remote worker."""
         if not self.ended:
             return []
-        mean_s = max(self._wall_s / self.ended, 1e-4)
         fair = len(self.pending) // (4 * slots)
-        most = min(int(BATCH_S / mean_s), BATCH_MOST, fair) - 1
+        most = min(int(BATCH_S / max(self._recent_s, 1e-4)), BATCH_MOST, fair) - 1
         companions: list[Task] = []
         while len(companions) < most and self.pending[0].key not in self._alone:
             companions.append(self.pending.popleft())
@@ -184,7 +182,8 @@ class _Campaign:
             (self.done if report.status == "done" else self.failed).add(report.key)
             self.ended += 1
             self.cpu_s += report.cpu_s
-            self._wall_s += report.wall_s
+            # The first runs of a worker import what they need; that wears off.
+            self._recent_s += (report.wall_s - self._recent_s) / min(self.ended, 20)
             pace.ended(self.tasks[report.key], report.wall_s)
         if obstacle is not None:
             raise obstacle
@@ -220,6 +219,10 @@ class _Campaign:
         return State(
             self.total, len(self.done), running, len(self.failed), self.ended, pace.left_s()
         )
+
+
+def _versions(tasks: Iterable[Task]) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+    return tuple(sorted({(task.function, task.sources, task.code) for task in tasks}))
 
 
 def _check(workers: int | None, time_limit_s: float | None) -> None:

@@ -1,0 +1,153 @@
+"""The same sweeps on a Dask cluster of separate worker processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments import executors, runner
+from experiments.runner import run_tasks
+from experiments.store import Store
+from experiments.sweep import export
+from experiments.task import Task
+from simulator.errors import InputError
+
+distributed = pytest.importorskip("distributed", reason="Dask is an optional extra")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+    try:
+        with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster:
+            yield cluster
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+
+
+@pytest.fixture(autouse=True)
+def same_code(monkeypatch, request):
+    """Somebody may be editing the sources while the tests run."""
+    if "versions" not in request.node.name:
+        monkeypatch.setattr(runner, "_versions", lambda tasks: ())
+
+
+def draws(count: int, sleep_s: float = 0.0) -> list[Task]:
+    return [
+        Task("sweep_functions:draw", {"seed": s, "sleep_s": sleep_s}, {"seed": s})
+        for s in range(count)
+    ]
+
+
+def run(tasks: list[Task], folder: Path, cluster, **options: object) -> runner.RunSummary:
+    with Store(folder, create=True) as store:
+        return run_tasks(
+            tasks,
+            store,
+            dask=cluster and cluster.scheduler_address,
+            workers=2,
+            progress=False,
+            **options,  # type: ignore[arg-type]
+        )
+
+
+def exported(folder: Path) -> bytes:
+    export(folder)
+    export(folder, table="values")
+    return (folder / "runs.csv").read_bytes() + (folder / "values.csv").read_bytes()
+
+
+def test_same_bytes_as_on_this_machine_alone(tmp_path, cluster):
+    assert run(draws(80), tmp_path / "dask", cluster).done == 80
+    run(draws(80), tmp_path / "local", None)
+    assert exported(tmp_path / "dask") == exported(tmp_path / "local")
+
+
+def test_workers_that_do_not_see_the_folder_send_their_tables(tmp_path, cluster, monkeypatch):
+    monkeypatch.setattr(Store, "identity", "that of another folder")
+    assert run(draws(8), tmp_path / "dask", cluster).done == 8
+    run(draws(8), tmp_path / "local", None)
+    assert exported(tmp_path / "dask") == exported(tmp_path / "local")
+
+
+def test_a_lost_worker_loses_nothing(tmp_path, cluster):
+    def kill_one() -> None:
+        time.sleep(0.5)
+        os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    summary = run(draws(60, sleep_s=0.03), tmp_path / "dask", cluster)
+    killer.join()
+    assert (summary.done, summary.failed) == (60, 0)
+    run(draws(60, sleep_s=0.03), tmp_path / "local", None)
+    assert exported(tmp_path / "dask") == exported(tmp_path / "local")
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("raise", "ValueError: seed 3 is <not> wanted"),
+        ("hang", "RunTimeout: the run was ended at its time limit of 0.6 s"),
+        pytest.param(
+            "die",
+            "WorkerDied: the run's worker process ended several times",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_run_that_fails_fails_alone(tmp_path, cluster, does, told):
+    tasks = [
+        Task("sweep_functions:trouble", {"seed": s, "does": does, "at": [3]}, {"seed": s})
+        for s in range(30)
+    ]
+    summary = run(tasks, tmp_path, cluster, time_limit_s=0.6)
+    assert (summary.done, summary.failed) == (29, 1)
+    with Store(tmp_path) as store:
+        ((labels, error),) = store.failures()
+    assert labels == {"seed": 3}
+    assert error.splitlines()[-1] == told
+
+
+def test_workers_of_other_code_versions_are_refused(tmp_path, cluster, monkeypatch):
+    other = (("sweep_functions:draw", ("simulator",), "another version"),)
+    monkeypatch.setattr(runner, "_versions", lambda tasks: other)
+    with pytest.raises(InputError, match="its code, data or libraries differ"):
+        run(draws(4), tmp_path, cluster)
+
+
+def test_no_scheduler_at_the_address(tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "CONNECT_S", 1)
+    with (
+        Store(tmp_path, create=True) as store,
+        pytest.raises(InputError, match=r"--dask tcp://127\.0\.0\.1:1: no scheduler answers"),
+    ):
+        run_tasks(draws(1), store, dask="tcp://127.0.0.1:1", progress=False)
+
+
+def test_dask_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        Store(tmp_path, create=True) as store,
+        pytest.raises(InputError, match="Dask is not installed"),
+    ):
+        run_tasks(draws(1), store, dask="local", progress=False)
+
+
+@pytest.mark.slow
+def test_a_cluster_of_its_own_on_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    with Store(tmp_path, create=True) as store:
+        assert run_tasks(draws(6), store, workers=2, dask="local", progress=False).done == 6
