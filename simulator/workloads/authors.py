@@ -6,14 +6,15 @@
 
 Which one it is follows from the files. Deadlines are absolute, costs are per hour, weights per
 second. Known flaws of the public files are mended and noted in `Workload.notes`: rows that occur
-twice, keys with two times (the later one counts, as in the authors' own cleaning), names and
-columns that are spelt in several ways.
+twice, keys with two times (the later one counts, as in the authors' own cleaning, or the shorter
+one, as in what their program does with the file), names and columns that are spelt in several ways.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -64,7 +65,10 @@ class Instance:
 
 
 def read_instance(
-    folder: str | Path, num_controllers: int = 1, num_nodes: int | None = None
+    folder: str | Path,
+    num_controllers: int = 1,
+    num_nodes: int | None = None,
+    duplicates: Literal["last", "shortest"] = "last",
 ) -> Instance:
     """Read an instance folder.
 
@@ -74,6 +78,8 @@ def read_instance(
         ANDREAS, ``GPU-costs*.csv`` (upper and lower case do not matter).
     num_controllers : ``K``.
     num_nodes : ``N`` instead of the folder's own; of ANDREAS's nodes, the first ``N``.
+    duplicates : of several times of one configuration, the ``last`` counts, or the ``shortest``:
+        the authors' released program sees them all as configurations and takes the best.
 
     Raises
     ------
@@ -96,7 +102,9 @@ def read_instance(
             )
         cluster = _vm_nodes(times, nodes, num_controllers, num_nodes)
         by_type = {t.name: [v] for v, t in enumerate(cluster.node_types)}
-    times_s, dropped = _time_table(jobs, times, cluster, by_type)
+    if duplicates not in ("last", "shortest"):
+        raise InputError(f"duplicates is {duplicates!r}, expected last or shortest")
+    times_s, dropped = _time_table(jobs, times, cluster, by_type, duplicates)
     return Instance(_workload(jobs, times_s, (*notes, *dropped)), cluster)
 
 
@@ -256,7 +264,11 @@ def _types_by_gpu(cluster: Cluster) -> dict[str, list[int]]:
 
 
 def _time_table(
-    jobs: Table, times: Table, cluster: Cluster, by_type: dict[str, list[int]]
+    jobs: Table,
+    times: Table,
+    cluster: Cluster,
+    by_type: dict[str, list[int]],
+    duplicates: Literal["last", "shortest"],
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """``(J, V, G + 1)`` times in the order of the job list, and notes on what was left out.
 
@@ -274,9 +286,17 @@ def _time_table(
     keys = pd.DataFrame(
         {"job": times.texts("UniqueJobsID"), "type": times.texts(column), "g": gpus}
     )
-    superseded = keys.duplicated(keep="last").to_numpy(dtype=bool)
+    # In which order rows come for "the last counts": their own, or from the longest time down.
+    order = (
+        np.argsort(-seconds, kind="stable") if duplicates == "shortest" else np.arange(len(keys))
+    )
+    superseded = np.zeros(len(keys), dtype=bool)
+    superseded[order] = keys.iloc[order].duplicated(keep="last")
     if superseded.any():
-        notes.append(f"{times.path}: {int(superseded.sum())} times given again later, dropped")
+        notes.append(
+            f"{times.path}: {int(superseded.sum())} further times of a configuration, dropped "
+            f"(the {duplicates} counts)"
+        )
 
     index = pd.Series(np.arange(len(jobs)), index=jobs.texts("UniqueJobsID", unique=True))
     job = keys["job"].map(index).to_numpy(dtype=float, na_value=np.nan)

@@ -78,12 +78,17 @@ def test_windows_file_with_blanks(tmp_path: Path) -> None:
 
 
 def test_of_two_times_the_later_counts(tmp_path: Path) -> None:
-    text = TIMES_2020 + "JJ1,Standard_NC12,K80,2,2,1.13,111\nJJ1,Standard_NC6,K80,1,1,0.56,400\n"
-    instance = read_instance(vm_folder(tmp_path, times=text))
-    assert times(instance)[0, 1, 2] == 111
+    text = TIMES_2020 + "JJ1,Standard_NC12,K80,2,2,1.13,999\nJJ1,Standard_NC6,K80,1,1,0.56,400\n"
+    folder = vm_folder(tmp_path, times=text)
+    instance = read_instance(folder)
+    assert times(instance)[0, 1, 2] == 999
     assert instance.workload.notes == (
-        f"{tmp_path / 'SelectJobs_times.csv'}: 2 times given again later, dropped",
+        f"{tmp_path / 'SelectJobs_times.csv'}: 2 further times of a configuration, dropped "
+        "(the last counts)",
     )
+    shortest = times(read_instance(folder, duplicates="shortest"))
+    assert shortest[0, 1, 2] == 250
+    np.testing.assert_array_equal(shortest, times(read_instance(vm_folder(tmp_path))))
 
 
 def test_every_row_twice(tmp_path: Path) -> None:
