@@ -4,9 +4,25 @@ Policies from `make_policy("greedy")`, ``"randomised-greedy"``, ``"local-search"
 ``"path-relinking"``; their options are the fields of the classes here.
 """
 
-from policies.greedy.policy import GreedyPolicy, RandomisedGreedyPolicy
+from policies.greedy.policy import (
+    GreedyPolicy,
+    LocalSearchPolicy,
+    PathRelinkingPolicy,
+    RandomisedGreedyPolicy,
+)
 
 greedy = GreedyPolicy
 randomised_greedy = RandomisedGreedyPolicy
+local_search = LocalSearchPolicy
+path_relinking = PathRelinkingPolicy
 
-__all__ = ["GreedyPolicy", "RandomisedGreedyPolicy", "greedy", "randomised_greedy"]
+__all__ = [
+    "GreedyPolicy",
+    "LocalSearchPolicy",
+    "PathRelinkingPolicy",
+    "RandomisedGreedyPolicy",
+    "greedy",
+    "local_search",
+    "path_relinking",
+    "randomised_greedy",
+]

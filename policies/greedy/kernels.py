@@ -360,8 +360,8 @@ def construct(
     """
     _, index, jobs, candidate_configs, candidates, known = queue
     nodes, leading, hosted, gpus, bucket, in_bucket, families = plan
-    times_s, by_cost, by_time, _, cost_time_s, num_configs, _, _ = profile
-    price, _, family_of, limits, _, configs, _ = m
+    times_s, by_cost, by_time, _, cost_time_s, num_configs, _, _, _ = profile
+    price, _, family_of, limits, _, configs, _, _ = m
     n, max_nodes = len(index), len(nodes)
     families[:] = 0
     in_bucket[:] = 0

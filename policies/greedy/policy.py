@@ -12,17 +12,19 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from policies.greedy.problem import (
+    OBJECTIVES,
     Jobs,
     Machines,
     Profile,
     Settings,
     Solution,
+    code_of,
     machines_of,
     profile_of,
     settings_of,
 )
 from policies.selection import CostOf
-from simulator.catalog import Cluster
+from simulator.catalog import Cluster, IntArray
 from simulator.contract import FIXED, Decision, Placement, View
 from simulator.errors import InputError
 from simulator.workload import Workload
@@ -168,33 +170,125 @@ class RandomisedGreedyPolicy(GreedyPolicy):
         return solution, {"iterations": self.iterations}
 
 
+@dataclass
+class LocalSearchPolicy(RandomisedGreedyPolicy):
+    """Local search from the best randomised solutions, seven neighbourhoods (thesis, 3.1.5).
+
+    Parameters
+    ----------
+    pool : how many of the best randomised solutions are improved.
+    rounds : moves a solution at the most; each is the best of all neighbourhoods.
+    neighbours : k, jobs from the head of the lists by tardiness and by cost.
+    search_objective : what is improved: "paper", "own-finish" or, as released, "ratio"; "" means
+        the objective, or "ratio" where ``released``.
+    """
+
+    name: ClassVar[str] = "local-search"
+
+    pool: int = 10
+    rounds: int = 10
+    neighbours: int = 4
+    search_objective: str = ""
+
+    def _settings(self) -> Settings:
+        for option in ("pool", "rounds", "neighbours"):
+            if getattr(self, option) < 1:
+                raise InputError(
+                    f"greedy: {option} is {getattr(self, option)}, expected at least 1"
+                )
+        settings = super()._settings()
+        wanted = self.search_objective or ("ratio" if self.released else self.objective)
+        allowed = {name: code for name, code in OBJECTIVES.items() if name != "first-finish"}
+        self.improved = code_of("search_objective", wanted, allowed)
+        return settings
+
+    def solve(
+        self, jobs: Jobs, profile: Profile, machines: Machines, seed: int
+    ) -> tuple[Solution, dict[str, float | int]]:
+        """The best of the improved solutions."""
+        from policies.greedy import kernels, search
+
+        pool = _pool(jobs, profile, machines, self.settings, self.iterations, self.pool, seed)
+        queue, opens, nodes, hosted, gpus, _, _ = pool
+        promise = search.promises(queue, profile)
+        by_promise = np.argsort(-promise, kind="stable")
+        found = search.local_search(
+            queue, opens, nodes, hosted, gpus, by_promise, promise, profile, machines,
+            self.improved, self.settings.mu, self.rounds, self.neighbours,
+        )  # fmt: skip
+        solution = solution_of(kernels.HOSTED, queue.place, *found[:4])
+        return solution, {
+            "iterations": self.iterations,
+            "start_rank": found[4],
+            "moves": found[5],
+        }
+
+
+@dataclass
+class PathRelinkingPolicy(LocalSearchPolicy):
+    """Path relinking among the best randomised solutions (Filippini et al., IEEE TSC 2023).
+
+    Options as of the local search; `rounds` and `neighbours` have no effect.
+    """
+
+    name: ClassVar[str] = "path-relinking"
+
+    def solve(
+        self, jobs: Jobs, profile: Profile, machines: Machines, seed: int
+    ) -> tuple[Solution, dict[str, float | int]]:
+        """The best solution on the paths from the best one to the others."""
+        from policies.greedy import kernels, search
+
+        pool = _pool(jobs, profile, machines, self.settings, self.iterations, self.pool, seed)
+        queue, opens, nodes, hosted, gpus, _, _ = pool
+        found = search.path_relinking(
+            queue, opens, nodes, hosted, gpus, profile, machines, self.improved, self.settings.mu
+        )
+        solution = solution_of(kernels.HOSTED, queue.place, *found[:4])
+        return solution, {
+            "iterations": self.iterations,
+            "guide_rank": found[4],
+            "steps": found[5],
+        }
+
+
+def _pool(
+    jobs: Jobs, profile: Profile, machines: Machines, settings: Settings, iterations: int,
+    pool_size: int, seed: int,
+) -> Any:  # fmt: skip
+    """What `kernels.randomised_greedy` returns."""
+    from policies.greedy import kernels
+
+    order = kernels.pressure_order(jobs, profile)
+    return kernels.randomised_greedy(
+        order, jobs, profile, machines, settings, iterations, pool_size, np.uint64(seed)
+    )
+
+
 def construct(
     jobs: Jobs, profile: Profile, machines: Machines, settings: Settings, iterations: int, seed: int
 ) -> Solution:
     """The best of some constructions, the pure greedy first, as a `Solution`."""
     from policies.greedy import kernels
 
-    order = kernels.pressure_order(jobs, profile)
-    queue, opens, nodes, hosted, gpus, values, _ = kernels.randomised_greedy(
-        order, jobs, profile, machines, settings, iterations, 1, np.uint64(seed)
+    pool = _pool(jobs, profile, machines, settings, iterations, 1, seed)
+    queue, opens, nodes, hosted, gpus, values, _ = pool
+    k = int(opens[0])
+    return solution_of(
+        kernels.HOSTED, queue.place, nodes[0, :k], hosted[0, :k], gpus[0, :k], values[0]
     )
-    return solution_of(queue.place, opens[0], nodes[0], hosted[0], gpus[0], values[0])
 
 
 def solution_of(
-    place: Any, num_open: Any, nodes: Any, hosted: Any, gpus: Any, value: Any
+    hosts: int, place: IntArray, nodes: IntArray, hosted: IntArray, gpus: IntArray, value: float
 ) -> Solution:
-    """A kernel's answer, with jobs by their place in `Jobs`."""
-    from policies.greedy import kernels
+    """A kernel's answer, with jobs by their place in `Jobs`; closed nodes left out.
 
-    count = int(num_open)
-    return Solution(
-        nodes[:count, kernels.TYPE].copy(),
-        nodes[:count, kernels.HOSTED].copy(),
-        place[np.clip(hosted[:count], 0, len(place) - 1)],
-        gpus[:count].copy(),
-        float(value),
-    )
+    ``hosts`` is the column of ``nodes`` with the number of jobs; the first is the type.
+    """
+    is_open = nodes[:, hosts] > 0
+    jobs = place[np.clip(hosted[is_open], 0, len(place) - 1)]
+    return Solution(nodes[is_open, 0], nodes[is_open, hosts], jobs, gpus[is_open], float(value))
 
 
 def assign_nodes(solution: Solution, view: View) -> list[Placement]:

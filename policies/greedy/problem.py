@@ -55,6 +55,7 @@ class Machines(NamedTuple):
     sizes : ``(F, S)`` types of the family from few GPUs to many, -1 behind the last.
     configs : ``(C, 2)`` family and GPUs.
     num_nodes : ``N``.
+    configurable : whether decisions choose the nodes' types.
     """
 
     price_per_s: FloatArray
@@ -64,6 +65,7 @@ class Machines(NamedTuple):
     sizes: IntArray
     configs: IntArray
     num_nodes: int
+    configurable: bool
 
 
 class Profile(NamedTuple):
@@ -76,7 +78,8 @@ class Profile(NamedTuple):
         fastest first; `num_configs` of them are meaningful.
     cost, cost_time_s : ``(J, C)`` cost and time of the whole job, in the order of `by_cost`.
     num_configs : ``(J,)``.
-    fastest_s, slowest_s : ``(J,)``.
+    fastest_s, slowest_s : ``(J,)`` over the configurations.
+    least_s : ``(J,)`` over all node types: a smaller size of a family may be faster.
     """
 
     times_s: FloatArray
@@ -87,6 +90,7 @@ class Profile(NamedTuple):
     num_configs: IntArray
     fastest_s: FloatArray
     slowest_s: FloatArray
+    least_s: FloatArray
 
 
 class Jobs(NamedTuple):
@@ -208,6 +212,7 @@ def machines_of(
         sizes,
         np.array(configs, dtype=np.int64).reshape(-1, 2),
         len(nodes),
+        cluster.is_configurable,
     )
     return machines, np.array([selection[biggest[f], g] for f, g in configs])
 
@@ -236,6 +241,7 @@ def profile_of(times_s: FloatArray, machines: Machines, price_per_s: FloatArray)
         runs.sum(axis=1).astype(np.int64),
         np.where(runs, times, np.inf).min(axis=1),
         np.where(runs, times, 0.0).max(axis=1),
+        times_s.min(axis=(1, 2)),
     )
 
 

@@ -8,8 +8,8 @@ from policies.registry import describe, make_policy
 from simulator import Cluster, InputError, TimeTable, Workload, simulate
 from tests.greedy.instances import CATALOG, POWERED, times_of
 
-FAMILY = ["greedy", "randomised-greedy"]
-FEW = {"randomised-greedy": {"iterations": 20}}
+FAMILY = ["greedy", "randomised-greedy", "local-search", "path-relinking"]
+FEW = {name: {"iterations": 20} for name in FAMILY[1:]}
 
 
 def workload_on(cluster: Cluster, num_jobs: int, seed: int, load: float = 1.0) -> Workload:

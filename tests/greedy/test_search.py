@@ -1,0 +1,92 @@
+"""Local search and path relinking against their plain-Python twins, and what must always hold."""
+
+import numpy as np
+import pytest
+
+from policies.greedy import kernels, reference, reference_search, search
+from policies.greedy.policy import LocalSearchPolicy, PathRelinkingPolicy, RandomisedGreedyPolicy
+from policies.greedy.problem import OBJECTIVES, settings_of
+from tests.greedy.instances import random_instance, random_settings
+
+SEARCHED = ["paper", "paper", "own-finish", "ratio"]
+
+
+def prepared(seed):
+    instance, options = random_instance(seed), random_settings(seed)
+    settings = settings_of(**options)
+    order = kernels.pressure_order(*instance[:2])
+    pool = kernels.randomised_greedy(order, *instance, settings, 12, 4, np.uint64(seed))
+    x, plans = reference.randomised_greedy(*instance, settings, 12, 4, seed)
+    return instance, settings, pool, x, plans, OBJECTIVES[SEARCHED[seed % 4]]
+
+
+def nodes_of(nodes, hosted, gpus):
+    return [
+        (
+            int(nodes[k, kernels.TYPE]),
+            [[int(i), int(g)] for i, g in zip(hosted[k], gpus[k], strict=True)][
+                : nodes[k, kernels.HOSTED]
+            ],
+        )
+        for k in range(len(nodes))
+        if nodes[k, kernels.HOSTED] > 0
+    ]
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_local_search_is_its_twin(block):
+    for seed in range(block * 60, block * 60 + 60):
+        (_, profile, m), settings, pool, x, plans, objective = prepared(seed)
+        queue, opens, nodes, hosted, gpus, _, _ = pool
+        promise = search.promises(queue, profile)
+        answer = search.local_search(
+            queue, opens, nodes, hosted, gpus, np.argsort(-promise, kind="stable"), promise,
+            profile, m, objective, settings.mu, 4, 3,
+        )  # fmt: skip
+        found, value = reference_search.local_search(x, plans, objective, 4, 3)
+        assert answer[3] == value, seed
+        assert nodes_of(*answer[:3]) == [(n.node_type, n.hosted) for n in found], seed
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_path_relinking_is_its_twin(block):
+    for seed in range(block * 60, block * 60 + 60):
+        (_, profile, m), settings, pool, x, plans, objective = prepared(seed)
+        queue, opens, nodes, hosted, gpus, _, _ = pool
+        answer = search.path_relinking(
+            queue, opens, nodes, hosted, gpus, profile, m, objective, settings.mu
+        )
+        found, value = reference_search.path_relinking(x, plans, objective)
+        assert answer[3] == pytest.approx(value, rel=1e-12, abs=1e-12 * abs(x.base)), seed
+        assert nodes_of(*answer[:3]) == [(n.node_type, n.hosted) for n in found], seed
+
+
+@pytest.mark.parametrize("policy", [LocalSearchPolicy, PathRelinkingPolicy])
+@pytest.mark.parametrize("mu", [0.0, 0.001])
+def test_never_worse_than_its_start_and_feasible(policy, mu):
+    options = {"iterations": 30, "candidate_share": 0.3, "mu": mu}
+    better = 0
+    for seed in range(120):
+        jobs, profile, m = random_instance(seed, 30, 8)
+        start, _ = RandomisedGreedyPolicy(**options).solve(jobs, profile, m, seed)
+        found, _ = policy(**options).solve(jobs, profile, m, seed)
+        assert found.objective <= start.objective * (1 + 1e-9) + 1e-9
+        better += found.objective < start.objective * (1 - 1e-9)
+        check(found, jobs, profile, m)
+    assert better > 20
+
+
+def check(solution, jobs, profile, m):
+    """The solution can be carried out."""
+    opened = np.bincount(m.family_of[solution.node_type], minlength=len(m.families))
+    assert (opened <= m.families[:, 2]).all()
+    assert len(solution.node_type) <= m.num_nodes
+    placed = []
+    for v, k, hosted, gpus in zip(
+        solution.node_type, solution.num_jobs, solution.jobs, solution.gpus, strict=True
+    ):
+        assert k > 0
+        assert gpus[:k].sum() <= m.gpus[v]
+        assert np.isfinite(profile.times_s[jobs.row[hosted[:k]], v, gpus[:k]]).all()
+        placed += hosted[:k].tolist()
+    assert len(placed) == len(set(placed))
