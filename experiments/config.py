@@ -125,7 +125,8 @@ def _walk(
             data, here = data.get(part), member or {}
         elif isinstance(data, list) and isinstance(part, int):
             keys.append(part)
-            data, here = data[part], _resolved(here.get("items", {}), defs)
+            items: Any = next((b["items"] for b in _branches(here, defs) if "items" in b), {})
+            data, here = data[part], _resolved(items, defs)
         else:
             here = _chosen(here, str(part), defs)
     return keys, here

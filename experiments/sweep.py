@@ -133,12 +133,16 @@ def _settings(spec: SweepFile, file: Path) -> Iterable[Setting]:
     if spec.points:
         axes.append([flatten(point) for point in spec.points])
     names = [name for axis in axes for name in {n: None for setting in axis for n in setting}]
-    names += ["seed"] + ["policy"] * bool(spec.policies)
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{file}: {twice}: set in two places of the sweep, expected one")
+    _expect_apart(names + ["seed"] + ["policy"] * bool(spec.policies), file)
     for combination in itertools.product(*axes):
         yield {name: value for setting in combination for name, value in setting.items()}
+
+
+def _expect_apart(names: list[str], file: Path) -> None:
+    """No parameter may be set twice, nor together with the table that holds it."""
+    for first, second in itertools.permutations(names, 2):
+        if first == second or first.startswith(f"{second}."):
+            raise InputError(f"{file}: {first}: set in two places of the sweep, expected one")
 
 
 def _expect_list(values: Any, where: str) -> None:

@@ -1,0 +1,198 @@
+"""From a sweep's file to its runs, and what a mistake in the file looks like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments import codeversion
+from experiments.runner import run_tasks
+from experiments.store import Store
+from experiments.sweep import export, read_sweep, retry, status, sweep
+from simulator.errors import InputError
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep_small.toml"
+BASE = """
+policies = ["fifo", "edf"]
+seeds = [3, 5]
+[scenario]
+workload = { kind = "hierarchical", num_nodes = 5, jobs_per_node = 2 }
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "sweep.toml"
+    path.write_text(text)
+    return path
+
+
+def test_settings_are_crossed_with_policies_and_seeds(tmp_path):
+    text = (
+        BASE
+        + """
+    [grid]
+    workload.mean_gap_s = [1000, 2000]
+    "decisions.period_s" = [60, 3600]
+    [[zip]]
+    workload.num_nodes = [5, 10]
+    workload.jobs_per_node = [2, 1]
+    """
+    )
+    _, tasks = read_sweep(write(tmp_path, text))
+    assert len(tasks) == 2 * 2 * 2 * 2 * 2
+    assert tasks[0].labels == {
+        "workload.mean_gap_s": 1000, "decisions.period_s": 60, "workload.num_nodes": 5,
+        "workload.jobs_per_node": 2, "policy": "fifo", "seed": 3,
+    }  # fmt: skip
+    last = tasks[-1].config
+    assert last["workload"]["num_nodes"] == 10
+    assert last["workload"]["jobs_per_node"] == 1
+    assert last["workload"]["mean_gap_s"] == 2000.0
+    assert last["decisions"]["period_s"] == 3600.0
+    assert (last["policy"], last["seed"]) == ("edf", 5)
+
+
+def test_single_points_stand_side_by_side(tmp_path):
+    text = (
+        BASE
+        + """
+    [[points]]
+    decisions.period_s = 60
+    [[points]]
+    workload.num_nodes = 10
+    """
+    )
+    _, tasks = read_sweep(write(tmp_path, text))
+    assert [task.config["workload"]["num_nodes"] for task in tasks] == [5] * 4 + [10] * 4
+    assert tasks[0].columns() == {"decisions.period_s": 60, "policy": "fifo", "seed": 3}
+
+
+def test_every_policy_meets_the_same_seeds(tmp_path):
+    _, tasks = read_sweep(write(tmp_path, BASE.replace("seeds = [3, 5]", "seeds = 4")))
+    seeds = {
+        policy: [task.config["seed"] for task in tasks if task.config["policy"] == policy]
+        for policy in ("fifo", "edf")
+    }
+    assert seeds == {"fifo": [0, 1, 2, 3], "edf": [0, 1, 2, 3]}
+
+
+def test_policies_have_options_and_labels(tmp_path):
+    text = """
+    policies = [
+      { name = "randomised-greedy", options = { iterations = 5 } },
+      { name = "randomised-greedy", options = { iterations = 9 }, label = "RG, 9" },
+      "fifo",
+    ]
+    [scenario]
+    seed = 7
+    policy = "local-search"
+    policy_options = { iterations = 3 }
+    workload.kind = "hierarchical"
+    """
+    _, tasks = read_sweep(write(tmp_path, text))
+    assert [task.columns() for task in tasks] == [
+        {"policy": "randomised-greedy(iterations=5)", "seed": 7},
+        {"policy": "RG, 9", "seed": 7},
+        {"policy": "fifo", "seed": 7},
+    ]
+    assert tasks[1].config["policy_options"] == {"iterations": 9}
+    assert tasks[2].config.get("policy_options", {}) == {}
+
+
+def test_scenario_may_be_a_file_of_its_own(tmp_path):
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "base.toml").write_text(
+        'policy = "fifo-strict"\nworkload = { kind = "csv", path = "jobs.csv" }\n'
+        'cluster = { kind = "nodes", num_nodes = 2 }'
+    )
+    (tmp_path / "scenarios" / "jobs.csv").write_text("job_id,submit_time_s\n")
+    text = 'scenario = "scenarios/base.toml"\ngrid.cluster.gpus_per_node = [4, 8]'
+    _, tasks = read_sweep(write(tmp_path, text))
+    jobs = str(tmp_path / "scenarios" / "jobs.csv")
+    assert [task.config["cluster"]["gpus_per_node"] for task in tasks] == [4, 8]
+    assert tasks[0].files == (jobs,)
+    key = tasks[0].key
+    Path(jobs).write_text("job_id,submit_time_s,num_gpus\n")
+    assert read_sweep(tmp_path / "sweep.toml")[1][0].key != key
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("num_nodes = 5", "num_nodes = -3", "scenario.workload.num_nodes: got -3, expected an"),
+        ("num_nodes = 5", "nodes = 5", "scenario.workload.nodes: unknown key, did you mean 'num_"),
+        ('kind = "hierarchical"', 'kind = "x"', 'scenario.workload.kind: got "x", expected one of'),
+        ("seeds = [3, 5]", "seeds = 0", "seeds: got 0, expected an integer >= 1 or a list of"),
+        ("seeds = [3, 5]", "seeds = [-1]", "seeds[0]: got -1, expected an integer >= 0"),
+        ("seeds = [3, 5]", "sedes = [3, 5]", "sedes: unknown key, did you mean 'seeds'?"),
+        ("seeds = [3, 5]", "time_limit_s = 0", "time_limit_s: got 0, expected a number > 0"),
+        ('"edf"', '"edv"', "edv"),
+        ('"edf"', '{ nam = "edf" }', "policies[1].nam: unknown key, did you mean 'name'?"),
+        ('"edf"', '{ name = "edf", options = { x = 1 } }', "unknown option 'x'"),
+        ("[scenario]", "grid.seed = [1]\n[scenario]", "seed: set in two places"),
+        ("[scenario]", 'grid.policy = ["ps"]\n[scenario]', "policy: set in two places"),
+        ("[scenario]", "grid.x = 3\n[scenario]", "grid.x: got 3, expected a list of values"),
+        (
+            "[scenario]",
+            "grid.workload.num_nodes = [5, 0]\n[scenario]",
+            "swept parameter workload.num_nodes: got 0, expected an integer >= 1",
+        ),
+        (
+            "[scenario]",
+            "zip = [{ a = [1, 2], b = [1] }]\n[scenario]",
+            "zip[0]: a has 2, b has 1, expected lists of one length",
+        ),
+        (
+            "[scenario]",
+            "grid.workload.num_nodes = [5]\nzip = [{ workload.num_nodes = [5] }]\n[scenario]",
+            "workload.num_nodes: set in two places",
+        ),
+        ("[scenario]", "grid.seed.x = [1]\n[scenario]", "seed.x: set in two places"),
+        ("[scenario]", 'function = "nowhere:f"\n[scenario]', "No module named 'nowhere'"),
+        (BASE, 'scenario = "none.toml"', "none.toml: no such file"),
+        (BASE, "seeds = 1", "scenario: missing, expected a table or text"),
+        (BASE, "seeds = [", "not valid TOML"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, old, new, told):
+    assert old in BASE
+    path = write(tmp_path, BASE.replace(old, new))
+    with pytest.raises(InputError) as error:
+        read_sweep(path)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+    assert str(tmp_path) in str(error.value) or "nowhere" in new
+
+
+def test_commands_from_start_to_table(tmp_path, capsys):
+    file, out = write(tmp_path, BASE), tmp_path / "out"
+    assert sweep(file, out, workers=2, progress=False) == 0
+    assert "4 of 4 runs done, 0 failed; 4 computed now" in capsys.readouterr().out
+    assert sweep(file, out, workers=2, progress=False) == 0
+    assert "4 of 4 runs done, 0 failed; 0 computed now" in capsys.readouterr().out
+    assert status(out) == 0
+    assert "4 runs, 4 done, 0 failed, 0 left" in capsys.readouterr().out
+    assert export(out) == 0
+    header, *rows = (out / "runs.csv").read_text().splitlines()
+    assert header.startswith("policy,seed,status,error,jobs,")
+    assert [row.split(",")[:3] for row in rows] == [
+        ["fifo", "3", "done"], ["fifo", "5", "done"], ["edf", "3", "done"], ["edf", "5", "done"],
+    ]  # fmt: skip
+
+
+def test_retry_refuses_when_the_code_has_changed(tmp_path, monkeypatch):
+    file, out = write(tmp_path, BASE), tmp_path / "out"
+    with Store(out, create=True) as store:
+        store.plan(read_sweep(file)[1])
+    monkeypatch.setattr(codeversion, "code_version", lambda function, sources: "newer")
+    with pytest.raises(InputError, match=r"another version of the code.*--resume"):
+        retry(out, progress=False)
+
+
+def test_the_example_has_200_runs_and_its_first_and_last_work(tmp_path):
+    _, tasks = read_sweep(EXAMPLE)
+    assert len({task.key for task in tasks}) == 200
+    with Store(tmp_path, create=True) as store:
+        summary = run_tasks([tasks[0], tasks[-1]], store, workers=1, progress=False)
+    assert (summary.done, summary.failed) == (2, 0)
