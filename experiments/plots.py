@@ -63,23 +63,28 @@ def canvas(
     return figure, list(axes.ravel())
 
 
-def intervals(table: DataFrame, by: Sequence[str], value: str) -> DataFrame:
+def intervals(
+    table: DataFrame, by: Sequence[str], value: str, *, geometric: bool = False
+) -> DataFrame:
     """Mean and 95 % Student interval of ``value`` over replications, one row a group.
 
     Columns: ``by``, ``mean``, ``low``, ``high``, ``n``. One replication gives no interval (NaN).
+    ``geometric`` takes both of the logarithm, for positive values on a logarithmic axis.
     """
     import pandas as pd
 
     rows = []
     for key, group in table.groupby(list(by), sort=True):
-        estimate = student(group[value].to_numpy(dtype=float))
+        values = group[value].to_numpy(dtype=float)
+        estimate = student(np.log(values) if geometric else values)
+        back = np.exp if geometric else float
         finite = np.isfinite(estimate.half_width)
         rows.append(
             {
                 **dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True)),
-                "mean": estimate.mean,
-                "low": estimate.lower if finite else np.nan,
-                "high": estimate.upper if finite else np.nan,
+                "mean": back(estimate.mean),
+                "low": back(estimate.lower) if finite else np.nan,
+                "high": back(estimate.upper) if finite else np.nan,
                 "n": estimate.n,
             }
         )

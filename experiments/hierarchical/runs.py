@@ -30,7 +30,7 @@ LITERAL_SIZES: dict[Scale, tuple[int, ...]] = {
     "paper": (5, 10, 15, 20, 25, 30, 35, 40),
 }
 LITERAL_LIMIT_S: dict[Scale, float] = {"quick": 2.0, "paper": 30.0}
-SAMPLES: dict[Scale, int] = {"quick": 2, "paper": 2}
+SAMPLES: dict[Scale, int] = {"quick": 1, "paper": 2}
 
 PAPER_SETTING: dict[str, Any] = {
     "arrivals": "exponential",
@@ -71,7 +71,7 @@ def _cost_tasks(scale: Scale) -> list[Task]:
 
 
 def _variant_tasks(scale: Scale) -> list[Task]:
-    num_nodes = 10 if scale == "quick" else 20
+    num_nodes = 5 if scale == "quick" else 20
     return [
         _cost_task(name, num_nodes, method, seed, {**PAPER_SETTING, **changes})
         for name, changes in VARIANTS.items()
@@ -115,7 +115,7 @@ def _literal_tasks(scale: Scale) -> list[Task]:
 
 
 def _server_tasks(scale: Scale) -> list[Task]:
-    num_nodes = 20 if scale == "quick" else 100
+    num_nodes = 10 if scale == "quick" else 100
     in_system = [
         Task(
             f"{HERE}:run_server",
@@ -125,12 +125,12 @@ def _server_tasks(scale: Scale) -> list[Task]:
             sources=SOURCES,
         )
         for service in ("exponential:40", "deterministic:40", "measured")
-        for seed in SEEDS[scale]
+        for seed in SEEDS[scale][: 2 if scale == "quick" else 3]
     ]
     alone = [
         Task(
             f"{HERE}:run_queue",
-            {"service": service, "requests": 20_000 if scale == "quick" else 200_000, "seed": seed},
+            {"service": service, "requests": 15_000 if scale == "quick" else 200_000, "seed": seed},
             labels={"service": service, "seed": seed},
             sources=("simulator",),
         )
