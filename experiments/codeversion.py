@@ -2,10 +2,11 @@
 
 It is a hash over
 - every module of the declared sources (by default `simulator` and `policies`),
-- the tables under data/, the sources of installed policy plug-ins,
-- the versions of the numerical libraries,
 - the task's function and whatever it names, directly or not, in its own top-level package:
-  a function's module may hold plots and claims too, and editing those keeps the results.
+  a function's module may hold plots and claims too, and editing those keeps the results,
+- the modules of `simulator` and `policies` that any of these import, and those import,
+- the tables under data/, the sources of installed policy plug-ins,
+- the versions of the numerical libraries.
 
 Comments, docstrings and layout do not count. What is looked up by a computed name (getattr, a
 registry of strings) is not seen outside the declared sources; declare it in `Task.sources`.
@@ -28,16 +29,23 @@ LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "numba", "highspy", "gurobipy"
 DATA_LEFT_OUT = ("claims", "published")
 
 
+FOLLOWED = ("simulator", "policies")
+# Carries runs about and decides nothing in them.
+MACHINERY = ("experiments.task", "experiments.config", "experiments.codeversion")
+
+
 @functools.cache
 def code_version(function: str, sources: tuple[str, ...]) -> str:
     """Hash (hex) of the code that decides what `function` ("package.module:name") returns."""
-    digest = hashlib.sha256()
-    for part in (_libraries(), _data(), *(_package(name) for name in sorted(set(sources)))):
-        digest.update(part.encode())
-    if any(name.partition(".")[0] == "policies" for name in sources):
-        digest.update(_plugins().encode())
     module, _, name = function.partition(":")
-    for line in sorted(_reachable(module, name)):
+    lines, imported = _reachable(module, name)
+    declared = {inner for source in sources for inner in _modules(source)}
+    lines |= {f"{m}: {_module_code(m)}" for m in _with_imports(declared | imported)}
+    lines |= {_libraries(), _data()}
+    if any(source.partition(".")[0] == "policies" for source in sources):
+        lines |= {f"{m}: {_module_code(m)}" for m in _plugins()}
+    digest = hashlib.sha256()
+    for line in sorted(lines):
         digest.update(line.encode())
     return digest.hexdigest()
 
@@ -85,34 +93,65 @@ def _data() -> str:
     return digest.hexdigest()
 
 
-@functools.cache
-def _plugins() -> str:
-    """The sources of policies that other packages register."""
+def _plugins() -> set[str]:
+    """The modules of policies that other packages register."""
     found = importlib.metadata.entry_points(group="schedlab.policies")
-    packages = {entry.module.partition(".")[0] for entry in found}
-    return "".join(_package(name) for name in sorted(packages - {"policies"}))
+    packages = {entry.module.partition(".")[0] for entry in found} - {"policies"}
+    return {module for package in packages for module in _modules(package)}
+
+
+def _modules(name: str) -> list[str]:
+    """A module, or a package and all modules in it."""
+    origin = _origin(name)
+    if origin.name != "__init__.py":
+        return [name]
+    inner = (
+        path.relative_to(origin.parent).with_suffix("") for path in origin.parent.rglob("*.py")
+    )
+    return [
+        ".".join((name, *(part for part in path.parts if part != "__init__"))) for path in inner
+    ]
 
 
 @functools.cache
-def _package(name: str) -> str:
-    origin = _origin(name)
-    folder = origin.parent if origin.name == "__init__.py" else None
-    paths = sorted(folder.rglob("*.py")) if folder else [origin]
-    digest = hashlib.sha256(name.encode())
-    for path in paths:
-        digest.update(path.relative_to(origin.parent).as_posix().encode())
-        digest.update(_normal(_parsed(path)).encode())
-    return digest.hexdigest()
+def _module_code(module: str) -> str:
+    return hashlib.sha256(_normal(_parsed(_origin(module))).encode()).hexdigest()
 
 
+def _with_imports(modules: set[str]) -> set[str]:
+    """The modules and, over any number of steps, what they import of `FOLLOWED`."""
+    seen, todo = set[str](), list(modules)
+    while todo:
+        module = todo.pop()
+        if module not in seen:
+            seen.add(module)
+            todo += _imported_modules(module)
+    return seen
+
+
+@functools.cache
+def _imported_modules(module: str) -> frozenset[str]:
+    return frozenset(
+        source
+        for node in _parsed(_origin(module)).body
+        for source, _ in _imports(node, module)
+        if source.partition(".")[0] in FOLLOWED
+    )
+
+
+@functools.cache
 def _origin(module: str) -> Path:
-    try:
-        spec = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        spec = None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        raise InputError(f"code version: no Python source found for module {module!r}")
-    return Path(spec.origin)
+    """The file of a module. Nothing is imported: only the top-level package is looked up."""
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is not None and spec.origin is not None:
+        path = Path(spec.origin)
+        if inner:
+            path = path.parent.joinpath(*inner)
+            path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if path.suffix == ".py" and path.is_file():
+            return path
+    raise InputError(f"code version: no Python source found for module {module!r}")
 
 
 @functools.cache
@@ -134,19 +173,25 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def _reachable(module: str, name: str) -> set[str]:
-    """The normalised statements that `module:name` can reach by name inside its own package."""
-    todo, seen, lines = [(module, name)], set[tuple[str, str]](), set[str]()
+def _reachable(module: str, name: str) -> tuple[set[str], set[str]]:
+    """What `module:name` can reach: code of its own package by name, and modules of `FOLLOWED`."""
+    package = module.partition(".")[0]
+    todo, seen = [(module, name)], set[tuple[str, str]]()
+    lines, modules = set[str](), set[str]()
     while todo:
         module, name = where = todo.pop()
-        if where in seen:
+        if where in seen or module in MACHINERY:
             continue
         seen.add(where)
         for node in _statements(module, name):
             lines.add(f"{module}: {_normal(node)}")
             todo += [(module, used.id) for used in ast.walk(node) if isinstance(used, ast.Name)]
-            todo += _imports(node, module)
-    return lines
+            for source, imported in _imports(node, module):
+                if source.partition(".")[0] == package:
+                    todo.append((source, imported))
+                else:
+                    modules.add(source)
+    return lines, modules
 
 
 @functools.cache
@@ -179,14 +224,17 @@ def _bound_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _imports(node: ast.stmt, module: str) -> Iterator[tuple[str, str]]:
-    """What a statement imports from the module's own package: (module, name), "*" for all of it."""
-    top = module.partition(".")[0]
+    """What a statement imports from the module's own top-level package and from `FOLLOWED`.
+
+    As (module, name), "*" for all of the module.
+    """
+    tops = {module.partition(".")[0], *FOLLOWED}
     for inner in ast.walk(node):
         if isinstance(inner, ast.Import):
-            yield from ((a.name, "*") for a in inner.names if a.name.partition(".")[0] == top)
+            yield from ((a.name, "*") for a in inner.names if a.name.partition(".")[0] in tops)
         elif isinstance(inner, ast.ImportFrom):
             source = _absolute(inner, module)
-            if source.partition(".")[0] == top:
+            if source.partition(".")[0] in tops:
                 yield from (_imported(source, alias.name) for alias in inner.names)
 
 

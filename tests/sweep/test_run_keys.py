@@ -12,6 +12,7 @@ from simulator.errors import InputError
 
 MODULE = '''
 import math
+from simulator.errors import InputError
 from {package}.helpers import scale
 
 LIMIT = 3
@@ -53,9 +54,11 @@ def version() -> set[str]:
     """What counts, as a process sees it that starts now."""
     for name in [name for name in sys.modules if name.startswith("key_package")]:
         del sys.modules[name]
+    codeversion._origin.cache_clear()
     codeversion._parsed.cache_clear()
     codeversion._bindings.cache_clear()
-    return codeversion._reachable("key_package.cells", "run_cell")
+    lines, _ = codeversion._reachable("key_package.cells", "run_cell")
+    return lines
 
 
 @pytest.mark.parametrize(
@@ -106,6 +109,21 @@ def test_the_simulator_and_the_policies_count_by_default():
     whole = codeversion.code_version("sweep_functions:draw", ("policies", "simulator"))
     less = codeversion.code_version("sweep_functions:draw", ("simulator",))
     assert whole != less
+
+
+def test_what_a_declared_module_imports_counts_too():
+    found = codeversion._with_imports({"policies.first_principles"})
+    assert "simulator.contract" in found
+    assert "policies.first_principles" in found
+    assert not {m for m in found if m.startswith(("policies.milp", "policies.synergy"))}
+
+
+def test_simulator_modules_that_a_function_imports_count_undeclared(package):
+    text = (package / "cells.py").read_text()
+    (package / "cells.py").write_text(text.replace("return inner(config)", "raise InputError()"))
+    version()
+    _, modules = codeversion._reachable("key_package.cells", "run_cell")
+    assert modules == {"simulator.errors"}
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, object(), {"a": float("inf")}])
