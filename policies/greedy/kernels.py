@@ -136,12 +136,10 @@ def make_queue(order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Se
         k = rows[j]
         row[i] = k
         table[i, REMAINING], table[i, DUE], table[i, WEIGHT] = remaining[j], due_in[j], weight[j]
-        late = 0.0
-        if profile.num_configs[k] > 0:
-            slowest = remaining[j] * profile.slowest_s[k]
-            late = s.rho * max(0.0, s.horizon_s + slowest - due_in[j])
-            if s.objective == PAPER:
-                late += max(0.0, -due_in[j])
+        slowest = remaining[j] * profile.slowest_s[k]
+        late = s.rho * max(0.0, s.horizon_s + slowest - due_in[j])
+        if s.objective == PAPER:
+            late += max(0.0, -due_in[j])
         table[i, POSTPONED] = weight[j] * late
         if 0.0 < weight[j] < lowest:
             lowest = weight[j]
@@ -360,7 +358,7 @@ def construct(
     """
     _, index, jobs, candidate_configs, candidates, known = queue
     nodes, leading, hosted, gpus, bucket, in_bucket, families = plan
-    times_s, by_cost, by_time, _, cost_time_s, num_configs, _, _, _ = profile
+    times_s, by_cost, by_time, _, cost_time_s, num_configs, _, _ = profile
     price, _, family_of, limits, _, configs, _, _ = m
     n, max_nodes = len(index), len(nodes)
     families[:] = 0

@@ -87,11 +87,10 @@ class GreedyPolicy:
         """Plan all nodes of this controller anew."""
         if view.num_active == 0:
             return Decision()
-        scenario = self._prepare(view)
-        jobs = Jobs(view.jobs, view.remaining, view.due_s - view.now_s, view.weight_per_s)
+        jobs, profile, machines = self.arrays(view)
         seed = int(view.rng.integers(0, 2**63)) if self.is_random else 0
         with _compilation_announced():
-            solution, info = self.solve(jobs, scenario.profile, scenario.machines, seed)
+            solution, info = self.solve(jobs, profile, machines, seed)
         placements = assign_nodes(solution, view)
         return Decision(placements, info={"proxy": solution.objective, **info})
 
@@ -102,6 +101,12 @@ class GreedyPolicy:
     ) -> tuple[Solution, dict[str, float | int]]:
         """One decision on arrays; the solution names jobs by their place in ``jobs``."""
         return construct(jobs, profile, machines, self.settings, 1, 0), {"iterations": 0}
+
+    def arrays(self, view: View) -> tuple[Jobs, Profile, Machines]:
+        """A view as the arrays that `solve` takes."""
+        scenario = self._prepare(view)
+        jobs = Jobs(view.jobs, view.remaining, view.due_s - view.now_s, view.weight_per_s)
+        return jobs, scenario.profile, scenario.machines
 
     def _prepare(self, view: View) -> _Scenario:
         """Machines and sorted configurations, once a scenario."""

@@ -78,8 +78,7 @@ class Profile(NamedTuple):
         fastest first; `num_configs` of them are meaningful.
     cost, cost_time_s : ``(J, C)`` cost and time of the whole job, in the order of `by_cost`.
     num_configs : ``(J,)``.
-    fastest_s, slowest_s : ``(J,)`` over the configurations.
-    least_s : ``(J,)`` over all node types: a smaller size of a family may be faster.
+    fastest_s, slowest_s : ``(J,)`` over all node types that there are, M_j the slowest.
     """
 
     times_s: FloatArray
@@ -90,7 +89,6 @@ class Profile(NamedTuple):
     num_configs: IntArray
     fastest_s: FloatArray
     slowest_s: FloatArray
-    least_s: FloatArray
 
 
 class Jobs(NamedTuple):
@@ -232,6 +230,8 @@ def profile_of(times_s: FloatArray, machines: Machines, price_per_s: FloatArray)
     np.multiply(times, price_per_s, out=cost, where=runs)
     by_cost = np.lexsort((times, cost), axis=-1)
     by_time = np.lexsort((cost, times), axis=-1)
+    exists = machines.families[machines.family_of, LIMIT] > 0
+    here = times_s[:, exists].reshape(len(times_s), -1)
     return Profile(
         np.ascontiguousarray(times_s, dtype=np.float64),
         by_cost.astype(np.int16),
@@ -239,9 +239,8 @@ def profile_of(times_s: FloatArray, machines: Machines, price_per_s: FloatArray)
         np.take_along_axis(cost, by_cost, axis=-1),
         np.take_along_axis(times, by_cost, axis=-1),
         runs.sum(axis=1).astype(np.int64),
-        np.where(runs, times, np.inf).min(axis=1),
-        np.where(runs, times, 0.0).max(axis=1),
-        times_s.min(axis=(1, 2)),
+        here.min(axis=1),
+        np.where(np.isfinite(here), here, 0.0).max(axis=1),
     )
 
 

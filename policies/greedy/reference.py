@@ -107,8 +107,6 @@ class Instance:
         that out.
         """
         k, s = self.index[i], self.s
-        if self.profile.num_configs[k] == 0:
-            return 0.0
         slowest = self.remaining[i] * float(self.profile.slowest_s[k])
         late = s.rho * max(0.0, s.horizon_s + slowest - self.due[i])
         if s.objective == PAPER:

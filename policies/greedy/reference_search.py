@@ -157,7 +157,7 @@ def displacements(
         k = x.index[i]
         if x.profile.num_configs[k] == 0:
             return 0.0
-        least = x.remaining[i] * float(x.profile.least_s[k])
+        least = x.remaining[i] * float(x.profile.fastest_s[k])
         return x.postponed[i] - x.tardiness(i, least)
 
     for p in sorted(range(len(x.order)), key=lambda i: -promise(i)):

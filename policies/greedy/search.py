@@ -459,7 +459,7 @@ def promises(queue: Queue, profile: Profile) -> FloatArray:
     for i in range(n):
         k = queue.row[i]
         if profile.num_configs[k] > 0:
-            time = queue.jobs[i, REMAINING] * profile.least_s[k]
+            time = queue.jobs[i, REMAINING] * profile.fastest_s[k]
             least = queue.jobs[i, WEIGHT] * max(0.0, time - queue.jobs[i, DUE])
             promise[i] = queue.jobs[i, POSTPONED] - least
     return promise

@@ -1,0 +1,107 @@
+"""How far a heuristic's decision is from the exact optimum of the same proxy objective.
+
+The optimum is that of the pattern form (`policies.milp.patterns`) over node classes, for VMs and
+for ANDREAS's fixed nodes alike; none of the papers could compute it at their sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from policies.greedy.policy import GreedyPolicy
+from policies.greedy.problem import LIMIT, PAPER, Jobs, Machines, Profile, Settings, Solution
+from policies.milp.decision import Answer, decide
+from policies.milp.instance import Assignment, Instance, cost
+from simulator.catalog import SECONDS_PER_HOUR
+from simulator.contract import View
+from simulator.errors import InputError
+
+
+class Gap(NamedTuple):
+    """One method at one decision.
+
+    Attributes
+    ----------
+    proxy : the method's objective.
+    optimum, bound : of the exact solution, and what the solver proved.
+    gap : (proxy - optimum) / (optimum - constant), without the part of the objective that no
+        decision changes; 0 where both are 0. Below 0 only where the method leaves nodes closed
+        that constraint (P1n) of the papers' model opens.
+    open_nodes, forced_nodes : nodes that the method uses; min(N, J) of (P1n).
+    """
+
+    proxy: float
+    optimum: float
+    bound: float
+    gap: float
+    open_nodes: int
+    forced_nodes: int
+
+
+def milp_instance(jobs: Jobs, profile: Profile, m: Machines, s: Settings) -> Instance:
+    """The same decision for the exact solver. Raises `InputError` for a released objective."""
+    if s.objective != PAPER:
+        raise InputError("optimality gap: only the objective 'paper' has an exact optimum")
+    times_s = profile.times_s[jobs.row] * jobs.remaining[:, None, None]
+    price = np.where(np.isfinite(m.price_per_s), m.price_per_s, 0.0) * SECONDS_PER_HOUR
+    return Instance(
+        times_s,
+        jobs.due_in_s,
+        jobs.weight_per_s,
+        price,
+        m.gpus,
+        m.num_nodes,
+        None if m.configurable else m.families[:, LIMIT],
+        rho=s.rho,
+        mu=s.mu,
+        horizon_s=s.horizon_s,
+    )
+
+
+def with_open_nodes(instance: Instance, open_nodes: int) -> Instance:
+    """The instance with another number of nodes in use than (P1n) asks for."""
+    instance.__dict__["nodes_in_use"] = open_nodes
+    return instance
+
+
+def assignments_of(solution: Solution, m: Machines) -> list[Assignment]:
+    """A heuristic's solution in the exact solver's terms."""
+    first = np.cumsum(m.families[:, LIMIT]) - m.families[:, LIMIT]
+    used = np.zeros(len(m.families), dtype=np.int64)
+    result: list[Assignment] = []
+    for node, v in enumerate(solution.node_type.tolist()):
+        index = node if m.configurable else int(first[v] + used[v])
+        used[m.family_of[v]] += 1
+        for a in range(int(solution.num_jobs[node])):
+            job, gpus = int(solution.jobs[node, a]), int(solution.gpus[node, a])
+            result.append(Assignment(job, index, v, gpus))
+    return result
+
+
+def gaps(
+    jobs: Jobs, profile: Profile, machines: Machines, methods: Mapping[str, GreedyPolicy], seed: int
+) -> dict[str, Gap]:
+    """The gap of each method on one decision; all methods share rho, H and mu."""
+    settings = next(iter(methods.values())).settings
+    instance = milp_instance(jobs, profile, machines, settings)
+    exact: Answer = decide(instance)
+    result = {}
+    for name, method in methods.items():
+        solution, _ = method.solve(jobs, profile, machines, seed)
+        proxy = cost(instance, assignments_of(solution, machines))
+        scale = exact.objective - instance.constant
+        excess = proxy - exact.objective
+        gap = 0.0 if abs(excess) <= 1e-9 * max(1.0, abs(proxy)) else excess / max(scale, 1e-12)
+        opened = len(solution.node_type)
+        result[name] = Gap(proxy, exact.objective, exact.bound, gap, opened, instance.nodes_in_use)
+    return result
+
+
+def gaps_at(view: View, methods: Mapping[str, GreedyPolicy], seed: int) -> dict[str, Gap]:
+    """The gap of each method at one decision of a run."""
+    first = next(iter(methods.values()))
+    jobs, profile, machines = first.arrays(view)
+    return gaps(jobs, profile, machines, methods, seed)
