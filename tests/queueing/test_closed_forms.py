@@ -1,0 +1,339 @@
+"""Closed forms against published tables, other formulas, and samples of the queue itself."""
+
+import heapq
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from simulator import queueing as q
+from simulator.errors import InputError
+from simulator.laws import (
+    Bimodal,
+    BoundedPareto,
+    Deterministic,
+    Empirical,
+    Exponential,
+    HyperExponential,
+    Law,
+    LogNormal,
+)
+from simulator.statistics import Streams, student
+
+
+@pytest.mark.parametrize(
+    ("servers", "blocking", "load"),
+    [  # the usual traffic tables (ITU-D, Teletraffic Engineering Handbook): offered load, erlang
+        (1, 0.01, 0.0101),
+        (5, 0.01, 1.361),
+        (10, 0.01, 4.461),
+        (20, 0.001, 9.412),
+        (50, 0.05, 44.53),
+        (100, 0.01, 84.06),
+    ],
+)
+def test_erlang_b_tables(servers: int, blocking: float, load: float) -> None:
+    assert q.erlang_b(load, servers) == pytest.approx(blocking, rel=2e-3)
+
+
+def test_erlang_c_against_its_sum() -> None:
+    for load, c in [(0.5, 1), (8.0, 10), (18.5, 20), (95.0, 100)]:
+        log_terms = stats.poisson.logpmf(np.arange(c), load)
+        tail = stats.poisson.pmf(c, load) * c / (c - load)
+        assert q.erlang_c(load, c) == pytest.approx(tail / (np.exp(log_terms).sum() + tail))
+    assert q.erlang_c(8.0, 10) == pytest.approx(0.4092, abs=5e-5)
+    assert q.erlang_b(9000.0, 10_000) == 0 or q.erlang_b(9000.0, 10_000) < 1e-20
+
+
+def test_mmc_with_one_server_is_mm1() -> None:
+    assert q.mmc_mean_wait_s(0.8, 1.0, 1) == pytest.approx(0.8 / 0.2)
+    assert q.mmc_mean_response_s(0.8, 1.0, 1) == pytest.approx(5)
+    assert q.mmc_wait_exceeds(0.8, 1.0, 1, 2.0) == pytest.approx(0.8 * math.exp(-0.4))
+    assert q.mmc_wait_quantile_s(0.8, 1.0, 1, 0.1) == 0
+    t = q.mmc_wait_quantile_s(1.8, 1.0, 2, 0.95)
+    assert q.mmc_wait_exceeds(1.8, 1.0, 2, t) == pytest.approx(0.05)
+    mean, _ = integrate.quad(lambda u: q.mmc_wait_exceeds(1.8, 1.0, 2, u), 0, np.inf)
+    assert mean == pytest.approx(q.mmc_mean_wait_s(1.8, 1.0, 2))
+
+
+def test_the_server_of_the_hierarchical_paper() -> None:
+    """48.65 s is the exponential service; 40 s exactly each time would give 44.32 s."""
+    rate = 2 / 450
+    assert q.mg1_mean_response_s(rate, Exponential(40)) == pytest.approx(48.65, abs=0.005)
+    assert q.mg1_mean_response_s(rate, Deterministic(40)) == pytest.approx(44.32, abs=0.005)
+
+
+def md1_wait_exceeds(rate: float, t: float) -> float:
+    """Erlang's sum for service of exactly 1."""
+    terms = [
+        (-rate * (t - k)) ** k / math.factorial(k) * math.exp(rate * (t - k))
+        for k in range(math.floor(t) + 1)
+    ]
+    return 1 - (1 - rate) * sum(terms)
+
+
+def test_inversion_against_known_waiting_times() -> None:
+    for t in (0.01, 0.5, 3.0, 20.0):
+        assert q.mg1_wait_exceeds(0.8, Exponential(1), t) == pytest.approx(
+            0.8 * math.exp(-0.2 * t), abs=2e-8
+        )
+    for t in (0.3, 2.5, 5.01, 9.7):
+        expected = md1_wait_exceeds(0.8, t)
+        assert q.mg1_wait_exceeds(0.8, Deterministic(1), t) == pytest.approx(expected, abs=1e-6)
+    for t in (0.99, 1.0, 1.01):  # the kink
+        expected = md1_wait_exceeds(0.8, t)
+        assert q.mg1_wait_exceeds(0.8, Deterministic(1), t) == pytest.approx(expected, abs=4e-4)
+    assert q.mg1_wait_exceeds(0.8, Exponential(1), 0) == pytest.approx(0.8)
+
+
+def test_inversion_of_other_transforms() -> None:
+    found = [q.invert_laplace(lambda s: 1 / (s**2 + 1), t) for t in (0.5, 2.0, 6.0)]
+    assert found == pytest.approx([math.sin(t) for t in (0.5, 2.0, 6.0)], abs=1e-7)
+
+
+LAWS: list[Law] = [
+    Exponential(1),
+    HyperExponential.with_cv2(1, 4),
+    Bimodal.with_mean(1, 0.1, 20),
+    LogNormal(1, 2),
+    BoundedPareto.with_mean(1, 1.5, 1e3),
+]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_inverted_waits_have_the_mean_of_pollaczek_khinchine(law: Law) -> None:
+    top = q.mg1_wait_quantile_s(0.7, law, 0.9999)
+    steps = np.geomspace(1e-3, 8 * top, 101)
+    exceeds = np.array([q.mg1_wait_exceeds(0.7, law, t) for t in steps])
+    mean = 0.7e-3 + integrate.simpson(exceeds * steps, np.log(steps))
+    assert mean == pytest.approx(q.mg1_mean_wait_s(0.7, law), rel=1e-3)
+    t = q.mg1_wait_quantile_s(0.7, law, 0.95)
+    assert q.mg1_wait_exceeds(0.7, law, t) == pytest.approx(0.05, abs=1e-7)
+    assert q.mg1_wait_quantile_s(0.7, law, 0.2) == 0
+
+
+@pytest.mark.parametrize("law", LAWS[:4], ids=str)
+def test_pollaczek_khinchine_against_lindley(law: Law) -> None:
+    def run(streams: Streams) -> tuple[float, float]:
+        rng = streams.generator("arrivals")
+        arrival = np.cumsum(rng.exponential(1 / 0.6, 12_000))
+        wait = q.fcfs_wait_s(arrival, law.sample(streams.generator("service"), 12_000))[2000:]
+        return float(wait.mean()), float((wait > 2).mean())
+
+    means, exceeds = zip(*(run(Streams(4).replication(i)) for i in range(20)), strict=True)
+    assert student(means, 0.99).contains(q.mg1_mean_wait_s(0.6, law))
+    assert student(exceeds, 0.99).contains(q.mg1_wait_exceeds(0.6, law, 2.0))
+
+
+def one_server(rate: float, sizes: np.ndarray, classes: np.ndarray, rng, preemptive, key):  # type: ignore[no-untyped-def]
+    """Response times at one server that always takes the least ``key(class, remaining)``."""
+    arrival = np.cumsum(rng.exponential(1 / rate, len(sizes)))
+    response = np.empty(len(sizes))
+    queue: list[tuple[float, int, float]] = []
+    now, i, n = 0.0, 0, len(sizes)
+    while i < n or queue:
+        if not queue:
+            now = max(now, arrival[i])
+        while i < n and arrival[i] <= now:
+            heapq.heappush(queue, (key(classes[i], sizes[i]), i, sizes[i]))
+            i += 1
+        _, job, left = heapq.heappop(queue)
+        until = now + left
+        if preemptive and i < n and arrival[i] < until:
+            left, now = until - arrival[i], arrival[i]
+            heapq.heappush(queue, (key(classes[job], left), job, left))
+            continue
+        now = until
+        response[job] = now - arrival[job]
+    return response
+
+
+@pytest.mark.parametrize(
+    "law",
+    [Exponential(1), Bimodal.with_mean(1, 0.1, 20), HyperExponential.with_cv2(1, 4)],
+    ids=str,
+)
+def test_srpt_against_a_simulated_server(law: Law) -> None:
+    def run(streams: Streams) -> float:
+        sizes = law.sample(streams.generator("service"), 8000)
+        response = one_server(
+            0.7, sizes, sizes, streams.generator("arrivals"), True, lambda _, left: left
+        )
+        return float(response[1000:].mean())
+
+    estimate = student([run(Streams(5).replication(i)) for i in range(20)], 0.99)
+    assert estimate.contains(q.mg1_srpt_response_s(0.7, law))
+    assert q.mg1_srpt_response_s(0.7, law) < q.mg1_ps_response_s(0.7, law)
+
+
+def test_srpt_averages_over_sizes() -> None:
+    law = Exponential(1)
+    mean, _ = integrate.quad(
+        lambda x: law.pdf(x) * q.mg1_srpt_response_s(0.8, law, x), 1e-6, 40, limit=200
+    )
+    assert mean == pytest.approx(q.mg1_srpt_response_s(0.8, law), rel=1e-5)
+    small = q.mg1_srpt_response_s(0.8, law, 1e-3)
+    assert small == pytest.approx(1e-3, rel=0.01)
+    values = Empirical((1.0, 2.0, 2.0, 7.0))
+    by_size = [q.mg1_srpt_response_s(0.2, values, x) for x in values.values]
+    assert q.mg1_srpt_response_s(0.2, values) == pytest.approx(np.mean(by_size))
+
+
+def test_srpt_of_equal_jobs_is_first_come_first_served() -> None:
+    law = Deterministic(2.0)
+    assert q.mg1_srpt_response_s(0.4, law) == pytest.approx(q.mg1_mean_response_s(0.4, law))
+
+
+@pytest.mark.parametrize("preemptive", [False, True])
+def test_priorities_against_a_simulated_server(preemptive: bool) -> None:
+    services = [Exponential(0.5), Bimodal.with_mean(1.5, 0.2, 5)]
+    rates = [0.5, 0.3]
+    expected = q.mg1_priority_response_s(rates, services, preemptive)
+
+    def run(streams: Streams) -> list[float]:
+        rng = streams.generator("classes")
+        kind = (rng.random(8000) < rates[1] / sum(rates)).astype(int)
+        draws = [law.sample(rng, 8000) for law in services]
+        sizes = np.where(kind == 1, draws[1], draws[0])
+        response = one_server(
+            sum(rates), sizes, kind, streams.generator("arrivals"), preemptive, lambda c, _: c
+        )
+        return [float(response[1000:][kind[1000:] == c].mean()) for c in (0, 1)]
+
+    runs = np.array([run(Streams(6).replication(i)) for i in range(20)])
+    for c in (0, 1):
+        assert student(runs[:, c], 0.99).contains(expected[c])
+
+
+def test_priorities_conserve_work() -> None:
+    """Without preemption, the load-weighted waits are those of first come first served."""
+    services = [Exponential(0.5), Deterministic(2.0), LogNormal(1, 1)]
+    rates = np.array([0.4, 0.1, 0.2])
+    mean = np.array([s.mean for s in services])
+    wait = q.mg1_priority_response_s(rates.tolist(), services, False) - mean
+    second = sum(r * s.second_moment for r, s in zip(rates, services, strict=True))
+    load = float(rates @ mean)
+    assert float((rates * mean) @ wait) == pytest.approx(load * second / (2 * (1 - load)))
+    alone = q.mg1_priority_response_s(rates.tolist(), services, True)[0]
+    assert alone == pytest.approx(q.mg1_mean_response_s(0.4, services[0]))
+
+
+def test_processor_sharing_is_insensitive() -> None:
+    responses = {round(q.mg1_ps_response_s(0.7, law), 12) for law in LAWS}
+    assert responses == {round(1 / 0.3, 12)}
+    assert q.mg1_ps_response_s(0.7, LAWS[0], 3.0) == pytest.approx(10)
+
+
+def test_gg_approximations() -> None:
+    assert q.ggc_mean_wait_s(0.8, 1, 1, 1, 1) == pytest.approx(4)
+    assert q.ggc_mean_wait_s(1.8, 1, 1, 1, 2) == pytest.approx(q.mmc_mean_wait_s(1.8, 1, 2))
+    law = LogNormal(1, 2)
+    assert q.ggc_mean_wait_s(0.7, 1, 1, law.cv2) == pytest.approx(q.mg1_mean_wait_s(0.7, law))
+    # The bound bounds; for M/M/1 by (1 - load) / 2 / load^2 of it.
+    for load in (0.3, 0.6, 0.99):
+        wait = q.mmc_mean_wait_s(load, 1, 1)
+        assert wait < q.kingman_bound_s(load, 1, 1, 1)
+    assert q.kingman_bound_s(0.99, 1, 1, 1) == pytest.approx(wait, rel=0.02)
+
+
+def test_allen_cunneen_is_near_a_sample_of_the_queue() -> None:
+    """Uniform gaps and bimodal service at three servers: within 15 per cent."""
+    law = Bimodal.with_mean(1, 0.2, 5)
+
+    def run(streams: Streams) -> float:
+        gaps = streams.generator("arrivals").uniform(0, 2 / 2.5, 20_000)
+        service = law.sample(streams.generator("service"), 20_000)
+        return float(q.fcfs_wait_s(np.cumsum(gaps), service, 3)[2000:].mean())
+
+    found = student([run(Streams(7).replication(i)) for i in range(10)])
+    assert q.ggc_mean_wait_s(2.5, 1 / 3, 1, law.cv2, 3) == pytest.approx(found.mean, rel=0.15)
+
+
+def test_fcfs_by_hand() -> None:
+    waits = q.fcfs_wait_s([0, 1, 2, 3], [3, 3, 1, 1])
+    assert waits.tolist() == [0, 2, 4, 4]
+    assert q.fcfs_wait_s([0, 1, 2, 3], [3, 3, 1, 1], servers=2).tolist() == [0, 0, 1, 1]
+
+
+def test_fcfs_against_mmc() -> None:
+    def run(streams: Streams) -> float:
+        arrival = np.cumsum(streams.generator("arrivals").exponential(1 / 2.4, 20_000))
+        service = streams.generator("service").exponential(1, 20_000)
+        return float(q.fcfs_wait_s(arrival, service, 3)[2000:].mean())
+
+    estimate = student([run(Streams(8).replication(i)) for i in range(20)], 0.99)
+    assert estimate.contains(q.mmc_mean_wait_s(2.4, 1, 3))
+
+
+def test_mginf_is_poisson_whatever_the_law() -> None:
+    n = np.arange(12)
+    for law in LAWS:
+        assert q.mginf_number_pmf(3.0, law, n) == pytest.approx(stats.poisson.pmf(n, 3.0))
+        inside, _ = integrate.quad(lambda u, law=law: 1 - law.cdf(u), 0, 0.8, limit=200)
+        expected = stats.poisson.pmf(n, 3 * inside)
+        assert q.mginf_number_pmf(3.0, law, n, 0.8) == pytest.approx(expected, rel=1e-4)
+
+
+def test_littles_law_of_mm1() -> None:
+    number = q.littles_law(0.8, q.mmc_mean_response_s(0.8, 1, 1))
+    assert number == pytest.approx(0.8 / 0.2)
+
+
+def test_sizing_by_the_hierarchical_paper() -> None:
+    sizing = q.size_servers(20, 1 / 4500, Exponential(40), 50)
+    assert (sizing.servers, sizing.formula) == (1, "M/M/c")
+    assert sizing.mean_response_s == pytest.approx(48.65, abs=0.005)
+    assert sizing.utilisation == pytest.approx(0.1778, abs=1e-4)
+    assert q.size_servers(20, 1 / 4500, Deterministic(40), 50).formula == "M/G/1"
+
+
+def test_sizing_is_the_least_number() -> None:
+    for law in (Exponential(40), LogNormal(40, 2)):
+        for controllers in (40, 200, 1000, 5000):
+            sizing = q.size_servers(controllers, 1 / 4500, law, 45)
+            rate = controllers / 4500
+            wait = q.ggc_mean_wait_s(rate, 1, 40, law.cv2, sizing.servers)
+            assert sizing.mean_wait_s == pytest.approx(wait)
+            assert sizing.mean_response_s <= 45
+            fewer = sizing.servers - 1
+            if fewer > rate * 40:
+                assert q.ggc_mean_wait_s(rate, 1, 40, law.cv2, fewer) + 40 > 45
+
+
+LAW = Exponential(1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: q.mmc_mean_wait_s(2.0, 1.0, 2),
+        lambda: q.mmc_mean_wait_s(-1.0, 1.0, 2),
+        lambda: q.mmc_mean_wait_s(1.0, 0.0, 2),
+        lambda: q.mmc_mean_wait_s(1.0, 1.0, 0),
+        lambda: q.erlang_b(-1.0, 2),
+        lambda: q.erlang_b(1.0, 1.5),  # type: ignore[arg-type]
+        lambda: q.mg1_mean_wait_s(1.0, LAW),
+        lambda: q.mg1_wait_quantile_s(0.5, LAW, 1.0),
+        lambda: q.mg1_wait_quantile_s(0.5, LAW, 0.99999),
+        lambda: q.mg1_priority_response_s([0.5, 0.6], [LAW, LAW], True),
+        lambda: q.mg1_priority_response_s([0.5], [LAW, LAW], True),
+        lambda: q.mg1_priority_response_s([], [], True),
+        lambda: q.mg1_ps_response_s(1.1, LAW),
+        lambda: q.mg1_srpt_response_s(1.0, LAW),
+        lambda: q.mg1_srpt_response_s(0.5, LAW, -1.0),
+        lambda: q.kingman_bound_s(0.5, -1, 1, 1),
+        lambda: q.ggc_mean_wait_s(3.0, 1, 1, 1, 2),
+        lambda: q.mginf_number_pmf(0.0, LAW, 1),
+        lambda: q.mginf_number_pmf(1.0, LAW, 1, 0.0),
+        lambda: q.littles_law(1.0, -1.0),
+        lambda: q.fcfs_wait_s([0.0], [1.0, 2.0]),
+        lambda: q.size_servers(0, 1.0, LAW, 2.0),
+        lambda: q.size_servers(1, 1.0, LAW, 1.0),
+        lambda: q.size_servers(1, math.nan, LAW, 2.0),
+    ],
+)
+def test_bad_input_is_one_clear_line(call) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match="expected") as caught:
+        call()
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,143 @@
+"""Laws: moments, distribution and transform agree with numerical integration and with draws."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from simulator import laws
+from simulator.errors import InputError
+from simulator.laws import (
+    Bimodal,
+    BoundedPareto,
+    Deterministic,
+    Empirical,
+    Exponential,
+    HyperExponential,
+    Law,
+    LogNormal,
+    parse_law,
+)
+from simulator.statistics import Streams
+
+CONTINUOUS: list[Law] = [
+    Exponential(2.0),
+    HyperExponential.with_cv2(1.0, 4.0),
+    LogNormal(1.0, 0.5),
+    LogNormal(40.0, 2.0),
+    BoundedPareto(1.0, 100.0, 1.5),
+    BoundedPareto(1.0, 100.0, 2.0),  # the second moment is a logarithm
+]
+ATOMIC: list[Law] = [Deterministic(3.0), Bimodal(1.0, 10.0, 0.2), Empirical((2.0, 1.0, 2.0))]
+
+
+def integral(law: Law, f, upper: float) -> float:  # type: ignore[no-untyped-def]
+    low = max(law.support[0], 1e-9)
+    return float(
+        integrate.quad(
+            lambda y: f(math.exp(y)) * law.pdf(math.exp(y)) * math.exp(y),
+            math.log(low),
+            math.log(upper),
+            limit=400,
+            epsabs=1e-13,
+        )[0]
+    )
+
+
+@pytest.mark.parametrize("law", CONTINUOUS, ids=str)
+def test_moments_are_integrals_of_the_density(law: Law) -> None:
+    top = law.support[1] if law.support[1] < math.inf else law.mean * 1e5
+    for k in (0, 1, 2):
+        assert law.moment(k) == pytest.approx(integral(law, lambda x, k=k: x**k, top), rel=1e-6)
+        part = integral(law, lambda x, k=k: x**k, 1.7 * law.mean)
+        assert law.partial_moment(k, 1.7 * law.mean) == pytest.approx(part, rel=1e-6)
+    assert law.cv2 == pytest.approx(law.moment(2) / law.mean**2 - 1)
+
+
+@pytest.mark.parametrize("law", CONTINUOUS, ids=str)
+@pytest.mark.parametrize("s", [0.0, 0.5, 0.3 + 2j, 0.5 + 40j])
+def test_transforms_are_integrals_of_the_density(law: Law, s: complex) -> None:
+    scaled = s / law.mean
+    top = law.support[1] if law.support[1] < math.inf else law.mean * 1e4
+    grid = np.exp(np.linspace(math.log(max(law.support[0], 1e-9)), math.log(top), 400_001))
+    weights = np.array([law.pdf(x) for x in grid[::40]])
+    density = np.exp(np.interp(np.log(grid), np.log(grid[::40]), np.log(weights + 1e-300)))
+    expected = integrate.trapezoid(np.exp(-scaled * grid) * density * grid, np.log(grid))
+    assert law.laplace(scaled) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("law", ATOMIC, ids=str)
+def test_atoms_add_up(law: Law) -> None:
+    assert sum(p for _, p in law.atoms) == pytest.approx(1)
+    assert law.mean == pytest.approx(sum(p * x for x, p in law.atoms))
+    assert law.laplace(0.3 + 1j) == pytest.approx(
+        sum(p * np.exp(-(0.3 + 1j) * x) for x, p in law.atoms)
+    )
+    assert law.cdf(law.support[1]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("law", CONTINUOUS + ATOMIC, ids=str)
+def test_draws_follow_the_law(law: Law) -> None:
+    x = law.sample(Streams(1).generator("x"), 20_000)
+    points = np.quantile(x, [0.1, 0.5, 0.9, 0.99])
+    expected = np.array([law.cdf(p) for p in points])
+    assert np.abs((x[:, None] <= points).mean(axis=0) - expected).max() < 0.015
+    assert laws.quantile(law, 0.5) == pytest.approx(points[1], rel=0.05)
+    assert law(Streams(2).generator("x")) > 0
+
+
+def test_exponential_is_scipys() -> None:
+    x = np.linspace(0, 9, 10)
+    ours = [Exponential(2.0).cdf(v) for v in x]
+    assert ours == pytest.approx(stats.expon(scale=2).cdf(x), rel=1e-12)
+
+
+def test_laws_of_a_given_mean() -> None:
+    assert Bimodal.with_mean(3.0, 0.1, 20).mean == pytest.approx(3)
+    assert BoundedPareto.with_mean(3.0, 1.5, 1e4).mean == pytest.approx(3)
+    balanced = HyperExponential.with_cv2(3.0, 5.0)
+    assert (balanced.mean, balanced.cv2) == pytest.approx((3, 5))
+    assert balanced.weights[0] * balanced.means[0] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "law"),
+    [
+        ("deterministic:40", Deterministic(40)),
+        ("exponential:40", Exponential(40)),
+        ("lognormal:40,cv=2", LogNormal(40, 2)),
+        ("hyperexponential:40,cv2=4", HyperExponential.with_cv2(40, 4)),
+        ("bimodal:small=1,large=9,p_large=0.5", Bimodal(1, 9, 0.5)),
+        ("bounded-pareto:low=1,high=1000,alpha=1.5", BoundedPareto(1, 1000, 1.5)),
+        ("empirical:3,1,2", Empirical((1, 2, 3))),
+    ],
+)
+def test_laws_read_from_text(text: str, law: Law) -> None:
+    assert parse_law(text) == law
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gamma:1",
+        "exponential",
+        "exponential:-1",
+        "exponential:forty",
+        "exponential:1,2",
+        "lognormal:40",
+        "lognormal:40,cv=0",
+        "lognormal:40,cv2=1",
+        "hyperexponential:40,cv2=0.5",
+        "bimodal:small=9,large=1,p_large=0.5",
+        "bimodal:small=1,large=9,p_large=2",
+        "bounded-pareto:low=10,high=1,alpha=1.5",
+        "empirical:",
+        "empirical:1,-2",
+        "deterministic:nan",
+    ],
+)
+def test_bad_laws_are_one_clear_line(text: str) -> None:
+    with pytest.raises(InputError, match="expected") as caught:
+        parse_law(text)
+    assert "\n" not in str(caught.value)
