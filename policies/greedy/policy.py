@@ -53,7 +53,7 @@ class GreedyPolicy:
     rho, horizon_s, mu : factor on the worst-case tardiness of a postponed job; H, its wait until
         the next decision; cost of an idle GPU on an open node.
     cost_of : what a configuration costs when they are compared: the job's "share" of the node
-        (thesis) or the whole "node".
+        (thesis) or the whole "node" (released).
     first_fit, suboptimal_first_fit : first fit instead of best fit when a job joins an open node;
         first open node instead of best configuration when its own does not fit.
     fall_back : a job may run late when nothing on time fits; False: it waits (ANDREAS, step 2).
@@ -149,7 +149,7 @@ class RandomisedGreedyPolicy(GreedyPolicy):
     swap: str = "inverse-weight"
     swap_scale: float = 0.5
     pick: str = "inverse"
-    candidate_share: float = 0.05
+    candidate_share: float = 0.2
     node_pick: str = "inverse"
     node_share: float = 0.2
     released: bool = False

@@ -1,0 +1,87 @@
+"""First-principle methods that share nodes: what ANDREAS is compared with.
+
+Its paper says no more than "first-principle methods". The authors' program gives each waiting job,
+in a fixed order, its best configuration that fits on the GPUs that are free, on the fullest node
+that has them; there is no preemption. On its own instances this agrees with it to every printed
+digit (docs/papers.md), which one job a node does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from policies.first_principles import by_due_date, by_submission, by_weight
+from policies.selection import DUE_TOLERANCE_S, node_price_per_hour
+from simulator.catalog import FloatArray
+from simulator.contract import NO_CHANGE, Decision, Placement, View
+from simulator.errors import InputError
+
+
+@dataclass
+class SharedFirstPrinciple:
+    """Serve the waiting jobs in a fixed order on free GPUs of fixed nodes, without preemption.
+
+    Parameters
+    ----------
+    name : how results call it.
+    order : the waiting jobs, the first to be served first.
+    may_be_late : a job that cannot be on time on what is free starts late; False: it waits for a
+        configuration that is on time, if it has one at all.
+    """
+
+    name: str
+    order: Callable[[View], Iterable[int]]
+    may_be_late: bool = True
+
+    def decide(self, view: View) -> Decision:
+        """Start what fits."""
+        cluster = view.cluster
+        if cluster.node_type_of is None:
+            raise InputError(f"policy {self.name!r} wants nodes of fixed types, got VMs")
+        if not view.waiting or view.free_gpus_total <= 0:
+            return NO_CHANGE
+        free: dict[int, dict[int, int]] = {}
+        for node in view.nodes.tolist():
+            if view.free_gpus[node] > 0:
+                free.setdefault(cluster.node_type_of[node], {})[node] = int(view.free_gpus[node])
+        prices = node_price_per_hour(cluster)
+        placements: list[Placement] = []
+        for job in self.order(view):
+            for v, g in self._configurations(view, job, prices):
+                fitting = [(gpus, node) for node, gpus in free.get(v, {}).items() if gpus >= g]
+                if fitting:
+                    gpus, node = min(fitting)
+                    free[v][node] = gpus - g
+                    placements.append(Placement(job, node, g))
+                    break
+        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+
+    def _configurations(self, view: View, job: int, prices: FloatArray) -> list[tuple[int, int]]:
+        """Those that are on time by cost, then the others by time."""
+        table = view.workload.performance.table_s(np.array([job]), view.cluster)[0]
+        left_s = table * view.remaining_of(job)
+        due_in_s = float(view.workload.due_s[job]) - view.now_s + DUE_TOLERANCE_S
+        possible = [(int(v), int(g)) for v, g in np.argwhere(np.isfinite(left_s))]
+        on_time = [c for c in possible if left_s[c] <= due_in_s]
+        late = [c for c in possible if not left_s[c] <= due_in_s]
+        on_time.sort(key=lambda c: float(left_s[c] * prices[c]))
+        late.sort(key=lambda c: float(left_s[c]))
+        return on_time + (late if self.may_be_late or not on_time else [])
+
+
+def fifo_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
+    """First in, first out on shared fixed nodes (ANDREAS)."""
+    return SharedFirstPrinciple("fifo-shared", by_submission, may_be_late)
+
+
+def edf_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
+    """Earliest due date first on shared fixed nodes (ANDREAS)."""
+    return SharedFirstPrinciple("edf-shared", by_due_date, may_be_late)
+
+
+def ps_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
+    """Highest tardiness weight first on shared fixed nodes (ANDREAS)."""
+    return SharedFirstPrinciple("ps-shared", by_weight, may_be_late)
