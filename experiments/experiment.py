@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
@@ -195,3 +196,125 @@ def save_figure(
     drawing.savefig(png, dpi=130, bbox_inches="tight", metadata={"Software": None})
     plt.close(drawing)
     return Figure(name, title, caption, csv, png, command, tuple(int(seed) for seed in seeds))
+
+
+def reproduce(
+    papers: Sequence[str] = (),
+    *,
+    scale: str = "quick",
+    workers: int | None = None,
+    out: Path | None = None,
+    dask: str | None = None,
+    progress: bool = True,
+) -> int:
+    """Run, draw and compare; leaves `out` (results/<scale>) with figures, claims and the site.
+
+    All runs of all papers go through one store, the long ones first; what an earlier call
+    computed is not computed again, what failed is tried again. Each paper is then drawn in a
+    process of its own.
+
+    Args:
+        papers: names of `available()`; all of them where empty.
+
+    Returns:
+        The exit code: 0, 1 where runs or drawings failed or the disk is full, 128 + signal where
+        it was stopped.
+
+    Raises:
+        InputError: unknown paper or scale.
+    """
+    from concurrent.futures import BrokenExecutor
+
+    from experiments.runner import Interrupted, run_tasks
+    from experiments.store import Store, StoreFull
+
+    if scale not in get_args(Scale):
+        raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
+    names = [name for name in PAPERS if name in papers] if papers else available()
+    chosen = {name: load(name).tasks(cast(Scale, scale)) for name in (*names, *papers)}
+    out = out or Path("results") / scale
+    try:
+        with Store(out / "store", create=True) as store:
+            # Figures and claims may be committed, the runs behind them need not be.
+            (store.folder / ".gitignore").write_text("*\n")
+            summary = run_tasks(
+                [task for tasks in chosen.values() for task in tasks],
+                store,
+                workers=workers,
+                dask=dask,
+                progress=progress,
+                retry_failed=True,
+            )
+        problems = _draw_all(chosen, scale, out, workers)
+    except Interrupted as stop:
+        print(f"schedlab: {stop}", file=sys.stderr)
+        return stop.exit_code
+    except (StoreFull, BrokenExecutor) as error:
+        print(f"schedlab: {error}", file=sys.stderr)
+        return 1
+    _tell(out, scale, summary.done, summary.failed, summary.wall_s, problems)
+    return 1 if summary.failed or problems else 0
+
+
+def _draw_all(
+    chosen: Mapping[str, list[Task]], scale: str, out: Path, workers: int | None
+) -> list[str]:
+    """Draw the papers side by side; returns what went wrong, a line each."""
+    import os
+
+    from experiments.executors import LocalPool
+
+    with LocalPool(min(workers or os.cpu_count() or 1, len(chosen))) as pool:
+        drawn = [
+            pool.submit(draw_paper, name, tasks, scale, str(out)) for name, tasks in chosen.items()
+        ]
+        return [problem for future in drawn for problem in future.result()]
+
+
+def draw_paper(name: str, tasks: Sequence[Task], scale: str, out: str) -> list[str]:
+    """Figures, claims and page of one paper from its finished runs; returns the problems.
+
+    The tasks are those that were run, keys included, whatever has been edited meanwhile.
+    An error in one paper's drawings is told on its page and keeps no other paper from its own.
+    """
+    import traceback
+
+    import matplotlib as mpl
+
+    from experiments.report import Page, write_page
+    from experiments.store import Results, Store
+
+    mpl.use("Agg")
+    experiment, folder = load(name), Path(out) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    figures: list[Figure] = []
+    claims: list[Claim] = []
+    problems: list[str] = []
+    with Store(Path(out) / "store") as store:
+        results = Results(store, tasks, scale)
+        if results.missing:
+            problems.append(f"{name}: {len(results.missing)} runs failed or are missing")
+        try:
+            figures = experiment.figures(results, folder)
+            claims = experiment.claims(results)
+        except Exception as error:
+            print(traceback.format_exc(), file=sys.stderr)
+            problems.append(f"{name}: cannot be drawn: {type(error).__name__}: {error}")
+        write_page(Path(out), Page(PAPERS[name], figures, claims, problems, len(results.tasks)))
+    return problems
+
+
+def _tell(
+    out: Path, scale: str, done: int, failed: int, wall_s: float, problems: Sequence[str]
+) -> None:
+    from experiments.report import write_site
+
+    pages = write_site(out, scale)
+    figures = sum(len(page.figures) for page in pages)
+    claims = [claim for page in pages for claim in page.claims]
+    counts = {verdict: sum(c.verdict == verdict for c in claims) for verdict in VERDICTS}
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    print(f"{done} runs done, {failed} failed, in {wall_s:.0f} s")
+    for problem in problems:
+        print(f"  {problem}")
+    print(f"{out / 'index.html'}: {figures} figures, {len(claims)} claims ({told or 'none'})")
