@@ -264,6 +264,26 @@ def solve(
     print(json.dumps(answer, indent=2))
 
 
+@app.command(name="size-server")
+def size_server(
+    controllers: Annotated[int, typer.Option(min=1, help="Local controllers K.")],
+    arrival_rate: Annotated[
+        float, typer.Option(help="Requests per second of one controller (paper: 1/4500 = 2.22e-4).")
+    ],
+    service: Annotated[
+        str, typer.Option(help="Law of a decision's time, s: exponential:40, lognormal:40,cv=2, ..")
+    ],
+    target_delay: Annotated[
+        float, typer.Option(help="Mean time from request to decision to stay below, s.")
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulation beside the formula.")] = 0,
+) -> None:
+    """How many optimization servers K controllers need: by theory and by simulation."""
+    from experiments.sizing import size_server as size
+
+    print(size(controllers, arrival_rate, service, target_delay, seed))
+
+
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; all cores by default.")]
 Dask = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, or local (extra schedlab[dask]).")

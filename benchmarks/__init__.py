@@ -1,0 +1,1 @@
+"""CPU seconds of the parts where speed counts: `python -m benchmarks`."""
