@@ -106,12 +106,25 @@ class Experiment(Protocol):
 
 @dataclass(frozen=True)
 class Paper:
-    """What the report says of a paper; `name` is that of the module in `experiments`."""
+    """What the report says of a paper, and the module that reproduces it.
+
+    Attributes:
+        module: `experiments.<name>` where empty.
+    """
 
     name: str
     title: str
     authors: str
     summary: str
+    module: str = ""
+
+    def load(self) -> Experiment:
+        """The module that reproduces the paper."""
+        return cast(Experiment, importlib.import_module(self.module or f"experiments.{self.name}"))
+
+    def is_there(self) -> bool:
+        """Whether the module exists."""
+        return importlib.util.find_spec(self.module or f"experiments.{self.name}") is not None
 
 
 PAPERS: dict[str, Paper] = {
@@ -162,15 +175,8 @@ PAPERS: dict[str, Paper] = {
 
 
 def available() -> list[str]:
-    """Names of the experiments whose module is there, in the order of `PAPERS`."""
-    return [name for name in PAPERS if importlib.util.find_spec(f"experiments.{name}")]
-
-
-def load(name: str) -> Experiment:
-    """The module of one experiment; raises InputError for a name that is not available."""
-    if name not in available():
-        raise InputError(f"paper: got {name!r}, expected one of {', '.join(available()) or 'none'}")
-    return cast(Experiment, importlib.import_module(f"experiments.{name}"))
+    """Names of the papers whose module is there, in the order of `PAPERS`."""
+    return [name for name, paper in PAPERS.items() if paper.is_there()]
 
 
 def save_figure(
@@ -230,22 +236,26 @@ def reproduce(
 
     if scale not in get_args(Scale):
         raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
-    names = [name for name in PAPERS if name in papers] if papers else available()
-    chosen = {name: load(name).tasks(cast(Scale, scale)) for name in (*names, *papers)}
+    known = available()
+    for name in papers:
+        if name not in known:
+            raise InputError(f"paper: got {name!r}, expected one of {', '.join(known) or 'none'}")
+    chosen = [PAPERS[name] for name in known if name in papers or not papers]
+    tasks = {paper: paper.load().tasks(cast(Scale, scale)) for paper in chosen}
     out = out or Path("results") / scale
     try:
         with Store(out / "store", create=True) as store:
             # Figures and claims may be committed, the runs behind them need not be.
             (store.folder / ".gitignore").write_text("*\n")
             summary = run_tasks(
-                [task for tasks in chosen.values() for task in tasks],
+                [task for of_paper in tasks.values() for task in of_paper],
                 store,
                 workers=workers,
                 dask=dask,
                 progress=progress,
                 retry_failed=True,
             )
-        problems = _draw_all(chosen, scale, out, workers)
+        problems = _draw_all(tasks, scale, out, workers)
     except Interrupted as stop:
         print(f"schedlab: {stop}", file=sys.stderr)
         return stop.exit_code
@@ -257,21 +267,22 @@ def reproduce(
 
 
 def _draw_all(
-    chosen: Mapping[str, list[Task]], scale: str, out: Path, workers: int | None
+    tasks: Mapping[Paper, list[Task]], scale: str, out: Path, workers: int | None
 ) -> list[str]:
     """Draw the papers side by side; returns what went wrong, a line each."""
     import os
 
     from experiments.executors import LocalPool
 
-    with LocalPool(min(workers or os.cpu_count() or 1, len(chosen))) as pool:
+    with LocalPool(min(workers or os.cpu_count() or 1, len(tasks))) as pool:
         drawn = [
-            pool.submit(draw_paper, name, tasks, scale, str(out)) for name, tasks in chosen.items()
+            pool.submit(draw_paper, paper, of_paper, scale, str(out))
+            for paper, of_paper in tasks.items()
         ]
         return [problem for future in drawn for problem in future.result()]
 
 
-def draw_paper(name: str, tasks: Sequence[Task], scale: str, out: str) -> list[str]:
+def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> list[str]:
     """Figures, claims and page of one paper from its finished runs; returns the problems.
 
     The tasks are those that were run, keys included, whatever has been edited meanwhile.
@@ -285,7 +296,8 @@ def draw_paper(name: str, tasks: Sequence[Task], scale: str, out: str) -> list[s
     from experiments.store import Results, Store
 
     mpl.use("Agg")
-    experiment, folder = load(name), Path(out) / name
+    experiment, name = paper.load(), paper.name
+    folder = Path(out) / name
     folder.mkdir(parents=True, exist_ok=True)
     figures: list[Figure] = []
     claims: list[Claim] = []
@@ -300,7 +312,7 @@ def draw_paper(name: str, tasks: Sequence[Task], scale: str, out: str) -> list[s
         except Exception as error:
             print(traceback.format_exc(), file=sys.stderr)
             problems.append(f"{name}: cannot be drawn: {type(error).__name__}: {error}")
-        write_page(Path(out), Page(PAPERS[name], figures, claims, problems, len(results.tasks)))
+        write_page(Path(out), Page(paper, figures, claims, problems, len(results.tasks)))
     return problems
 
 

@@ -156,13 +156,13 @@ def _source(environment: Environment, name: str) -> str:
 
 
 def number(value: float | str | None) -> str:
-    """Four significant digits; text as it is, and a dash for what is not there."""
+    """Four significant digits, all of those before the point; a dash for what is not there."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, str):
         return value
-    if float(value).is_integer() and abs(value) < 1e6:
-        return str(int(value))
+    if 1000 <= abs(value) < 1e12 or float(value).is_integer():
+        return f"{value:,.0f}"
     return f"{value:.4g}"
 
 

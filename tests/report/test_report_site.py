@@ -1,0 +1,215 @@
+"""From runs to the site, and the site in a real browser."""
+
+from __future__ import annotations
+
+import csv
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from browser import CHROMIUM, Browser
+
+from experiments.experiment import PAPERS, Claim, Paper, available, reproduce
+from experiments.report import number, read_pages, seeds_told
+from experiments.store import Store
+from simulator.errors import InputError
+
+FAKE = Paper("fake", "A <em>fake</em> paper", "N. & N.", "About <nothing>.", "fake_paper")
+
+
+@pytest.fixture(scope="module")
+def only_fake():
+    before = dict(PAPERS)
+    PAPERS.clear()
+    PAPERS["fake"] = FAKE
+    PAPERS["absent"] = Paper("absent", "t", "a", "s", "no_such_module")
+    yield
+    PAPERS.clear()
+    PAPERS.update(before)
+
+
+@pytest.fixture(scope="module")
+def site(only_fake, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    assert reproduce(out=out, workers=1, progress=False) == 0
+    return out
+
+
+def test_what_is_left_behind(site):
+    left = {p.relative_to(site).as_posix() for p in site.rglob("*") if "store" not in p.parts}
+    assert left == {
+        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/page.json", "claims.csv",
+        "index.html", "claims.html", "fake.html", "report.html", "site.js", "style.css",
+    }  # fmt: skip
+    with (site / "claims.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["verdict"] for row in rows] == ["reproduced", "new", "partly", "reproduced"]
+    assert rows[1]["claim"] == "<script>alert(1)</script>"
+    assert (site / "fake" / "figure_1.csv").read_text().startswith("n,seed,value\n1,0,")
+    (page,) = read_pages(site)
+    assert page.runs == 6
+    assert page.figures[0].seeds == (0, 1, 2)
+
+
+def test_a_second_call_computes_nothing_and_writes_the_same_bytes(site, capsys):
+    before = {p: p.read_bytes() for p in site.rglob("*") if p.is_file() and "store" not in p.parts}
+    assert reproduce(["fake"], out=site, workers=1, progress=False) == 0
+    assert "1 figures, 4 claims (2 reproduced, 1 partly, 1 new)" in capsys.readouterr().out
+    assert {p: p.read_bytes() for p in before} == before
+    with Store(site / "store") as store:
+        assert store.counts().done == 6
+
+
+def test_failed_runs_and_drawings_are_told_and_keep_the_rest(only_fake, tmp_path, capsys):
+    (tmp_path / "no figures").touch()
+    assert reproduce(scale="paper", out=tmp_path, workers=1, progress=False) == 1
+    told = capsys.readouterr().out
+    assert "3 runs done, 3 failed" in told
+    assert "fake: 3 runs failed or are missing" in told
+    assert "fake: cannot be drawn: RuntimeError: no <figures> today" in told
+    assert "no &lt;figures&gt; today" in (tmp_path / "fake.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("papers", "scale", "told"),
+    [
+        (["fakes"], "quick", "paper: got 'fakes', expected one of fake"),
+        (["absent"], "quick", "paper: got 'absent', expected one of fake"),
+        ([], "large", "--scale: got 'large', expected one of quick, paper"),
+    ],
+)
+def test_mistakes_are_one_line(only_fake, tmp_path, papers, scale, told):
+    assert available() == ["fake"]
+    with pytest.raises(InputError, match=told):
+        reproduce(papers, scale=scale, out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (None, "–"), (float("nan"), "–"), ("12 to 15", "12 to 15"), (3.0, "3"), (0.00123456, "0.001235"),
+        (12.3456, "12.35"), (12345.6, "12,346"), (-1e6, "-1,000,000"), (1.5e15, "1,500,000,000,000,000"),
+    ],
+)  # fmt: skip
+def test_numbers_are_readable(value, told):
+    assert number(value) == told
+
+
+def test_seeds_are_told_in_few_words():
+    assert seeds_told((7, 0, 1, 2)) == "0–2, 7"
+    assert seeds_told(()) == ""
+
+
+def test_a_claim_that_is_not_reproduced_says_why():
+    with pytest.raises(ValueError, match="say why"):
+        Claim("fake", "p", "c", 1.0, 2.0, verdict="not reproduced")
+    with pytest.raises(ValueError, match="verdict 'maybe'"):
+        Claim("fake", "p", "c", 1.0, 2.0, verdict="maybe")  # type: ignore[arg-type]
+
+
+class Links(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.tags: set[str] = set()
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name in ("href", "src"):
+                self.links.append(value)
+            elif name == "id":
+                assert value not in self.ids
+                self.ids.add(value)
+
+
+def pages(site: Path) -> list[Path]:
+    return sorted(site.glob("*.html"))
+
+
+def test_every_link_resolves_and_none_leaves_the_site(site):
+    parsed = {page.name: Links(page.read_text()) for page in pages(site)}
+    for links in parsed.values():
+        assert links.tags.isdisjoint({"em", "i", "b", "nothing"})
+        for link in links.links:
+            if link.startswith("data:"):
+                continue
+            parts = urlsplit(link)
+            assert not parts.scheme
+            assert not parts.netloc
+            target = unquote(parts.path)
+            assert not target or (site / target).is_file(), link
+            if parts.fragment:
+                assert parts.fragment in (parsed[target] if target else links).ids
+    for asset in ("style.css", "site.js"):
+        assert not re.search(r"https?:|@import|url\(", (site / asset).read_text())
+
+
+def test_the_report_is_one_file(site):
+    links = Links((site / "report.html").read_text())
+    assert all(link.startswith(("#", "data:")) for link in links.links)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["index", "fake", "claims", "report"])
+def test_pages_in_a_browser(site, browser, name, width):
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.open((site / f"{name}.html").as_uri(), width)
+    broken = browser.run("""
+        Promise.all([...document.images].map(async (image) => {
+            image.loading = "eager";
+            try { await image.decode(); } catch { return image.src; }
+            return image.naturalWidth > 100 ? "" : image.src;
+        })).then((found) => found.join(""))
+    """)
+    assert broken == ""
+    assert browser.run("document.images.length") == (1 if name in ("fake", "report") else 0)
+    assert browser.complaints == []
+    assert all(url.startswith(("file:", "data:")) for url in browser.requests)
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.run("document.title").startswith("schedlab")
+
+
+def column(browser: Browser, table: str, index: int) -> list[str]:
+    return browser.run(
+        f"[...document.querySelectorAll('{table} tbody tr')]"
+        f".map((row) => row.cells[{index}].textContent.trim())"
+    )  # type: ignore[no-any-return]
+
+
+def test_tables_sort_by_number_and_back_with_empty_cells_last(site, browser):
+    browser.open((site / "claims.html").as_uri())
+    assert column(browser, ".claims", 2)[0] == "Mean & more"
+    button = "document.querySelectorAll('.claims th button')[{}]"
+    browser.run(button.format(3) + ".click()")
+    assert column(browser, ".claims", 3) == ["1.5 s", "9 %", "100", "–"]
+    browser.run(button.format(3) + ".click()")
+    assert column(browser, ".claims", 3) == ["100", "9 %", "1.5 s", "–"]
+    assert browser.run("document.querySelectorAll('th')[3].getAttribute('aria-sort')") == (
+        "descending"
+    )
+    browser.run(button.format(2) + ".click()")
+    assert column(browser, ".claims", 2)[-1] == "Nine"
+    assert browser.run("document.querySelectorAll('[aria-sort]').length") == 1
+
+
+def test_the_numbers_of_a_figure_sort_too(site, browser):
+    browser.open((site / "fake.html").as_uri())
+    browser.run("document.querySelector('details').open = true")
+    browser.run("document.querySelectorAll('.data th button')[1].click()")
+    assert column(browser, ".data", 1) == ["0", "0", "1", "1", "2", "2"]
