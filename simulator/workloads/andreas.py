@@ -1,0 +1,177 @@
+"""ANDREAS: nodes of fixed types with energy prices, the simulated scenarios, the ARMIDA replay.
+
+Filippini et al., "ANDREAS: Artificial intelligence traiNing scheDuler foR accElerAted resource
+clusterS", Section V; what the paper leaves open follows the authors' public generator: jobs come
+in clusters of ten at a high or a low rate, due dates are uniform between a job's least and longest
+time after its submission, weights between 0.025 and 0.045 EUR/s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from simulator.catalog import Cluster, FloatArray, NodeType
+from simulator.datafiles import read_table
+from simulator.errors import InputError
+from simulator.performance import TimeTable
+from simulator.statistics import Streams
+from simulator.workload import Workload
+
+ENERGY_EUR_PER_KWH = 0.17168313
+PUE = 1.33
+
+Arrivals = Literal["high", "low", "mixed"]
+SLOWDOWN = {"high": 2.5, "low": 10.0}
+"""The rate is that of jobs that the nodes could finish on V100 alone, over this."""
+CLUSTER_OF_JOBS = 10
+WEIGHTS_PER_S = (0.025, 0.045)
+
+V100_T4_OF_SCENARIO = {1: (2, 1), 2: (4, 2)}
+"""GPUs of a V100 node and of a T4 node in the paper's two scenarios."""
+
+
+@dataclass(frozen=True)
+class AndreasScenario:
+    """One random scenario of Section V-B.
+
+    Attributes
+    ----------
+    num_nodes : N, half V100 and half T4, in turn.
+    scenario : 1 (nodes of 2 V100 or 1 T4) or 2 (4 V100 or 2 T4).
+    arrivals : "mixed" alternates clusters of jobs at the high and the low rate.
+    jobs_per_node : J / N.
+    idle_w : power of an open node without a job, W.
+    """
+
+    num_nodes: int
+    scenario: int = 1
+    arrivals: Arrivals = "mixed"
+    jobs_per_node: int = 10
+    seed: int = 0
+    idle_w: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.scenario not in V100_T4_OF_SCENARIO:
+            raise InputError(f"andreas: scenario is {self.scenario}, expected 1 or 2")
+        if self.arrivals not in get_args(Arrivals):
+            known = ", ".join(get_args(Arrivals))
+            raise InputError(f"andreas: arrivals is {self.arrivals!r}, expected one of {known}")
+        if self.num_nodes < 2 or self.jobs_per_node < 1:
+            raise InputError(
+                f"andreas: {self.num_nodes} nodes and {self.jobs_per_node} jobs a node, "
+                "expected at least 2 and 1"
+            )
+
+
+def generate(scenario: AndreasScenario) -> tuple[Workload, Cluster]:
+    """The jobs and the nodes of a scenario."""
+    v100, t4 = V100_T4_OF_SCENARIO[scenario.scenario]
+    cluster = nodes(
+        [("V100", v100), ("T4", t4)],
+        [n % 2 for n in range(scenario.num_nodes)],
+        scenario.idle_w,
+    )
+    streams = Streams(scenario.seed)
+    pool = read_table("andreas_jobs.csv")
+    count = scenario.jobs_per_node * scenario.num_nodes
+    drawn = pool.iloc[streams.generator("mix").integers(0, len(pool), count)]
+    times_s = times(drawn["application"].tolist(), drawn["epochs"].to_numpy(float), cluster)
+    submit_s = _submissions(scenario, count, streams.generator("arrivals"))
+    flat = times_s.reshape(count, -1)
+    least, longest = flat.min(axis=1), np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
+    due_s = submit_s + streams.generator("due dates").uniform(least, longest)
+    weight = streams.generator("weights").uniform(*WEIGHTS_PER_S, count)
+    workload = Workload(
+        [f"{job}-{i}" for i, job in enumerate(drawn["job"])],
+        submit_s,
+        TimeTable(times_s),
+        due_s=due_s,
+        weight_per_s=weight,
+        model=drawn["application"].tolist(),
+    )
+    return workload, cluster
+
+
+def armida(idle_w: float = 0.0, weight_per_s: float = 1.0 / 3600.0) -> tuple[Workload, Cluster]:
+    """The validation run of Section V-C: Table V on armida-05, -06 and -07.
+
+    ``weight_per_s`` is the unit of the table's weights, which the paper does not give.
+    """
+    cluster = nodes([("V100", 1), ("V100", 2), ("T4", 1)], [0, 1, 2], idle_w)
+    table = read_table("andreas_armida.csv")
+    submit_s = table["submit_s"].to_numpy(float)
+    workload = Workload(
+        table["job"].tolist(),
+        submit_s,
+        TimeTable(times(table["application"].tolist(), table["epochs"].to_numpy(float), cluster)),
+        due_s=submit_s + table["due_after_s"].to_numpy(float),
+        weight_per_s=table["weight"].to_numpy(float) * weight_per_s,
+        model=table["application"].tolist(),
+    )
+    return workload, cluster
+
+
+def nodes(kinds: list[tuple[str, int]], kind_of: list[int], idle_w: float = 0.0) -> Cluster:
+    """Nodes of fixed types with power and energy price; ``kinds`` are GPU type and number."""
+    table = read_table("andreas_power.csv")
+    types = []
+    for gpu_type, gpus in kinds:
+        rows = table[(table["gpu_type"] == gpu_type) & (table["gpus_in_use"] <= gpus)]
+        watt = (idle_w, *rows.sort_values("gpus_in_use")["watt"].tolist())
+        types.append(NodeType(f"{gpus}x{gpu_type}", gpu_type, gpus, power_w=watt))
+    return Cluster(
+        tuple(types),
+        len(kind_of),
+        tuple(kind_of),
+        currency="EUR",
+        energy_price_per_kwh=ENERGY_EUR_PER_KWH,
+        pue=PUE,
+    )
+
+
+def times(applications: list[str], epochs: FloatArray, cluster: Cluster) -> FloatArray:
+    """``(J, V, G + 1)`` seconds; infinite beyond two V100 and one T4, which nobody measured."""
+    table = read_table("andreas_epochs.csv")
+    seconds = {
+        (application, gpu_type, int(gpus)): float(value)
+        for application, gpu_type, gpus, value in zip(
+            table["application"],
+            table["gpu_type"],
+            table["gpus"],
+            table["seconds_per_epoch"],
+            strict=True,
+        )
+    }
+    result = np.full(
+        (len(applications), len(cluster.node_types), cluster.max_gpus_per_node + 1), np.inf
+    )
+    for v, node_type in enumerate(cluster.node_types):
+        for g in range(1, int(node_type.gpus) + 1):
+            per_epoch = [seconds.get((a, node_type.gpu_type, g), np.inf) for a in applications]
+            result[:, v, g] = np.array(per_epoch) * epochs
+    return result
+
+
+def _submissions(
+    scenario: AndreasScenario, count: int, generator: np.random.Generator
+) -> FloatArray:
+    """Submission times: exponential gaps at a rate that changes from one cluster to the next.
+
+    The rate at which 2 N V100 would finish jobs, in both scenarios (the generator takes the most
+    GPUs that a job was measured on), over `SLOWDOWN`.
+    """
+    pool, epochs = read_table("andreas_jobs.csv"), read_table("andreas_epochs.csv")
+    alone = epochs[(epochs["gpu_type"] == "V100") & (epochs["gpus"] == 1)]
+    per_epoch = dict(zip(alone["application"], alone["seconds_per_epoch"], strict=True))
+    time_s = pool["epochs"].to_numpy(float) * pool["application"].map(per_epoch).to_numpy(float)
+    rate = 2 * scenario.num_nodes * float(np.mean(1.0 / time_s))
+    cluster_of = np.arange(count) // CLUSTER_OF_JOBS
+    slow = SLOWDOWN["low"] if scenario.arrivals == "low" else SLOWDOWN["high"]
+    other = SLOWDOWN["low"] if scenario.arrivals == "mixed" else slow
+    slowdown = np.where(cluster_of % 2 == 0, slow, other)
+    gaps = generator.exponential(1.0, count) * slowdown / rate
+    gaps[0] = 0.0
+    return np.cumsum(gaps)
