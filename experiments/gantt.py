@@ -1,0 +1,287 @@
+"""Gantt chart of a run: who held which GPUs of which node, and when.
+
+One row a node, as high as its GPUs; a job keeps its colour and, where a bar is wide enough, its
+name; late jobs end in a red edge. Below it, how many jobs run and how many wait. With hundreds of
+nodes the rows get thin but stay apart; on a rental pool, where there are no nodes to draw, there is
+one row a job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+    from pandas import DataFrame
+
+COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
+LATE = "#C00000"
+WIDTH_INCHES = 13.0
+NODE_LABELS = 40
+"""More nodes than this have every so many of them named."""
+
+
+def gantt(folder: Path, out: Path | None = None) -> Path:
+    """Draw the run in a folder that ``schedlab run`` wrote; returns the PNG's path.
+
+    Raises
+    ------
+    InputError
+        No schedule there, or columns missing; one line.
+    """
+    import matplotlib.pyplot as plt
+
+    schedule = _read(folder / "schedule.csv", COLUMNS)
+    jobs = _read(folder / "jobs.csv", ("job_id", "arrival_s", "completion_s", "tardiness_s"))
+    path = out or folder / "gantt.png"
+    drawing = draw(schedule, jobs, title=str(folder.name))
+    try:
+        drawing.savefig(path, dpi=130, metadata={"Software": None})
+    except OSError as error:
+        raise InputError(f"--out {path}: cannot be written ({error.strerror})") from None
+    finally:
+        plt.close(drawing)
+    return path
+
+
+def _read(path: Path, columns: tuple[str, ...]) -> DataFrame:
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, dtype={"job_id": str})
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError):
+        raise InputError(
+            f"{path}: cannot be read, expected a file that `schedlab run --out` wrote"
+        ) from None
+    missing = [c for c in columns if c not in table.columns]
+    if missing:
+        raise InputError(f"{path}: no column {missing[0]!r}, expected {', '.join(columns)}")
+    if table.empty:
+        raise InputError(f"{path}: no rows, expected at least one")
+    return table
+
+
+def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") -> Drawing:
+    """The chart of a schedule.
+
+    Parameters
+    ----------
+    schedule : one row a share and stretch of time: job_id, node, node_type, gpus, start_s, end_s.
+    jobs : one row a job: job_id, arrival_s, completion_s, tardiness_s; None: no queue below.
+    """
+    import matplotlib.pyplot as plt
+
+    from experiments.plots import STYLE
+
+    schedule = _merged(schedule)
+    scale, unit = _time_unit(float(schedule["end_s"].max()))
+    whole = bool((schedule["gpus"] % 1 == 0).all())
+    bars = _bars_by_node(schedule) if whole else _bars_by_job(schedule)
+    rows = max(bar.row + bar.height for bar in bars)
+    height = min(24.0, max(2.2, 0.16 * rows + 1.2))
+    with plt.rc_context(STYLE):
+        ratios = [height, 1.6] if jobs is not None else [height]
+        figure, axes = plt.subplots(
+            len(ratios),
+            1,
+            figsize=(WIDTH_INCHES, sum(ratios)),
+            sharex=True,
+            squeeze=False,
+            height_ratios=ratios,
+            layout="constrained",
+        )
+        top = axes[0, 0]
+        late = set(jobs.loc[jobs["tardiness_s"] > 0, "job_id"]) if jobs is not None else set()
+        _draw_bars(top, bars, scale, late, figure)
+        _name_rows(top, bars, whole)
+        top.set_title(title)
+        if jobs is not None:
+            _draw_queue(axes[1, 0], schedule, jobs, scale)
+        axes[-1, 0].set_xlabel(f"time, {unit}")
+    return figure
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """One rectangle: GPUs ``row`` to ``row + height`` counted from the top of the chart."""
+
+    job: str
+    row: float
+    height: float
+    start_s: float
+    end_s: float
+    group: str
+
+
+def _merged(schedule: DataFrame) -> DataFrame:
+    """Stretches that follow each other without a change become one."""
+    table = schedule.sort_values(["job_id", "node", "start_s"], kind="stable")
+    same = (
+        (table["job_id"] == table["job_id"].shift())
+        & (table["node"] == table["node"].shift())
+        & (table["gpus"] == table["gpus"].shift())
+        & (table["node_type"] == table["node_type"].shift())
+        & (table["start_s"] <= table["end_s"].shift() + 1e-9)
+    )
+    return (
+        table.groupby((~same).cumsum(), sort=False)
+        .agg({**dict.fromkeys(COLUMNS[:5], "first"), "end_s": "last"})
+        .sort_values(["start_s", "node"], kind="stable")
+        .reset_index(drop=True)
+    )
+
+
+class _Share(NamedTuple):
+    """A row of the schedule."""
+
+    job_id: str
+    gpus: float
+    start_s: float
+    end_s: float
+
+
+def _shares(schedule: DataFrame) -> list[_Share]:
+    columns = [schedule[name].tolist() for name in _Share._fields]
+    return [_Share(*row) for row in zip(*columns, strict=True)]
+
+
+def _bars_by_node(schedule: DataFrame) -> list[_Bar]:
+    """Give each share GPUs of its node: those that its job had, then the lowest free ones."""
+    bars: list[_Bar] = []
+    row = 0.0
+    for node, part in schedule.groupby("node", sort=True):
+        lanes: list[tuple[float, str]] = []
+        for share in _shares(part):
+            free = [k for k, (until, _) in enumerate(lanes) if until <= share.start_s + 1e-9]
+            free.sort(key=lambda k: (lanes[k][1] != share.job_id, k))
+            while len(free) < share.gpus:
+                lanes.append((0.0, ""))
+                free.append(len(lanes) - 1)
+            taken = sorted(free[: int(share.gpus)])
+            for k in taken:
+                lanes[k] = (share.end_s, share.job_id)
+            bars.extend(
+                _Bar(share.job_id, row + first, last - first, share.start_s, share.end_s, str(node))
+                for first, last in _runs(taken)
+            )
+        row += len(lanes) + 0.6
+    return bars
+
+
+def _runs(numbers: list[int]) -> list[tuple[int, int]]:
+    """Stretches of consecutive numbers, as half-open ranges."""
+    runs: list[tuple[int, int]] = []
+    for k in numbers:
+        if runs and runs[-1][1] == k:
+            runs[-1] = (runs[-1][0], k + 1)
+        else:
+            runs.append((k, k + 1))
+    return runs
+
+
+def _bars_by_job(schedule: DataFrame) -> list[_Bar]:
+    """One row a job, in order of first start: where GPUs are shares of a pool."""
+    place = {job: float(k) for k, job in enumerate(dict.fromkeys(schedule["job_id"]))}
+    return [
+        _Bar(s.job_id, place[s.job_id], 1.0, s.start_s, s.end_s, str(s.job_id))
+        for s in _shares(schedule)
+    ]
+
+
+def _draw_bars(ax: Axes, bars: list[_Bar], scale: float, late: set[str], figure: Drawing) -> None:
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    from experiments.plots import PALETTE
+
+    jobs = dict.fromkeys(bar.job for bar in bars)
+    color = {job: PALETTE[k % (len(PALETTE) - 1)] for k, job in enumerate(jobs)}
+    last = {bar.job: bar.end_s for bar in sorted(bars, key=lambda b: b.end_s)}
+    boxes = [
+        Rectangle((b.start_s / scale, b.row), (b.end_s - b.start_s) / scale, b.height) for b in bars
+    ]
+    thin = 0.3 if len(bars) > 500 else 0.6
+    ax.add_collection(
+        PatchCollection(
+            boxes,
+            facecolors=[color[b.job] for b in bars],
+            edgecolors="white",
+            linewidths=thin,
+            alpha=0.85,
+        )
+    )
+    for bar in bars:
+        if bar.job in late and bar.end_s == last[bar.job]:
+            x = bar.end_s / scale
+            ax.plot([x, x], [bar.row, bar.row + bar.height], color=LATE, linewidth=1.6)
+    end = max(b.end_s for b in bars) / scale
+    ax.set_xlim(min(b.start_s for b in bars) / scale, end)
+    ax.set_ylim(max(b.row + b.height for b in bars), 0)
+    _label_bars(ax, bars, scale, end, figure)
+
+
+def _label_bars(ax: Axes, bars: list[_Bar], scale: float, end: float, figure: Drawing) -> None:
+    """Names where there is room for them: about 0.07 inches a letter."""
+    rows = ax.get_ylim()[0]
+    inches_per_row = 0.8 * figure.get_figheight() / rows
+    for bar in bars:
+        width = (bar.end_s - bar.start_s) / scale / end * (WIDTH_INCHES - 1.5)
+        if width > 0.075 * len(bar.job) + 0.05 and inches_per_row * bar.height > 0.11:
+            middle = (bar.start_s + bar.end_s) / 2 / scale
+            ax.text(
+                middle,
+                bar.row + bar.height / 2,
+                bar.job,
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                clip_on=True,
+            )
+
+
+def _name_rows(ax: Axes, bars: list[_Bar], by_node: bool) -> None:
+    groups: dict[str, tuple[float, float]] = {}
+    for bar in bars:
+        low, high = groups.get(bar.group, (bar.row, bar.row))
+        groups[bar.group] = (min(low, bar.row), max(high, bar.row + bar.height))
+    every = -(-len(groups) // NODE_LABELS)
+    shown = list(groups.items())[::every]
+    ax.set_yticks([(low + high) / 2 for _, (low, high) in shown], [name for name, _ in shown])
+    ax.tick_params(axis="y", labelsize=7, length=0)
+    ax.set_ylabel("node (one line a GPU)" if by_node else "job")
+    ax.grid(axis="y", visible=False)
+
+
+def _draw_queue(ax: Axes, schedule: DataFrame, jobs: DataFrame, scale: float) -> None:
+    """Jobs in the system, split into those that run and those that wait."""
+    import numpy as np
+
+    from experiments.plots import PALETTE
+
+    times = np.concatenate(
+        [jobs["arrival_s"], jobs["completion_s"], schedule["start_s"], schedule["end_s"]]
+    )
+    system = np.concatenate([np.ones(len(jobs)), -np.ones(len(jobs)), np.zeros(2 * len(schedule))])
+    nothing = np.zeros(2 * len(jobs))
+    running = np.concatenate([nothing, np.ones(len(schedule)), -np.ones(len(schedule))])
+    at, first = np.unique(times, return_inverse=True)
+    in_system = np.cumsum(np.bincount(first, system))
+    shares = np.minimum(np.cumsum(np.bincount(first, running)), in_system)
+    ax.fill_between(at / scale, shares, step="post", color=PALETTE[0], alpha=0.7, label="running")
+    ax.fill_between(
+        at / scale, shares, in_system, step="post", color=PALETTE[1], alpha=0.7, label="waiting"
+    )
+    ax.set_ylim(0, None)
+    ax.set_ylabel("jobs")
+    ax.legend(loc="upper right", fontsize=8, ncols=2)
+
+
+def _time_unit(end_s: float) -> tuple[float, str]:
+    """Seconds of the unit in which the axis is easy to read, and its name."""
+    units: Any = ((3 * 86400.0, 86400.0, "days"), (3 * 3600.0, 3600.0, "h"), (0.0, 60.0, "min"))
+    return next((scale, name) for least, scale, name in units if end_s >= least)
