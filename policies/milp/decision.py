@@ -25,6 +25,9 @@ FORMULATIONS: dict[str, Callable[[Instance], Formulation]] = {
     "centralised-2019-literal": centralised_2019_literal,
 }
 
+ROUNDING = 1e-9
+"""By how much, relatively, a bound may exceed the objective in floating point."""
+
 GREEDY = "greedy"
 """`Answer.fallback` where the greedy answer is used."""
 
@@ -104,11 +107,14 @@ def decide(
     begin = time.process_time()
     decoded = None if solution.x is None else form.decode(solution.x)
     assignments, objective, fallback = _best(instance, form, solution, decoded)
+    bound = solution.bound
+    if 0 < bound - objective <= ROUNDING * max(1.0, abs(objective)):
+        bound = objective
     return Answer(
         assignments=tuple(assignments),
         objective=objective,
-        bound=solution.bound,
-        gap=relative_gap(objective, solution.bound, instance.constant),
+        bound=bound,
+        gap=relative_gap(objective, bound, instance.constant),
         fallback=fallback,
         solver=solution.solver,
         status=solution.status,

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from policies.milp.model import FloatArray, Model, Solution, SolverOptions, Status, make_solution
+from policies.milp.model import (
+    TOLERANCE,
+    FloatArray,
+    Model,
+    Solution,
+    SolverOptions,
+    Status,
+    make_solution,
+)
 from simulator.errors import InputError
 
 SIZE_LIMIT = 2000
@@ -49,9 +57,13 @@ def solve(model: Model, options: SolverOptions, start: FloatArray | None = None)
         gurobi.Params.Threads = 1
         gurobi.Params.Seed = options.seed
         gurobi.Params.MIPGap = options.mip_gap
+        if model.tight:
+            gurobi.Params.IntFeasTol = TOLERANCE
+            gurobi.Params.FeasibilityTol = TOLERANCE
         if options.time_limit_s is not None:
             gurobi.Params.TimeLimit = options.time_limit_s
-        x = _pass(gurobi, model)
+        shift = options.shift(model)
+        x = _pass(gurobi, model, shift)
         if start is not None:
             x.Start = np.where(np.isnan(start), gp.GRB.UNDEFINED, start)
         try:
@@ -68,13 +80,13 @@ def solve(model: Model, options: SolverOptions, start: FloatArray | None = None)
             _status(gp.GRB, gurobi.Status, found),
             np.array(x.X) if found else None,
             # An unknown bound is told as -1e100.
-            bound + model.constant if bound > -1e99 else -math.inf,
+            bound + shift if bound > -1e99 else -math.inf,
             solve_s=time.process_time() - begin,
             nodes=int(gurobi.NodeCount),
         )
 
 
-def _pass(gurobi: Any, model: Model) -> Any:
+def _pass(gurobi: Any, model: Model, shift: float) -> Any:
     """Columns and rows; a row between two bounds becomes two rows."""
     x = gurobi.addMVar(
         model.columns,
@@ -85,8 +97,7 @@ def _pass(gurobi: Any, model: Model) -> Any:
     )
     if model.priority.any():
         x.BranchPriority = model.priority
-    # The solver's own gap includes its constant, so that is what decisions can change.
-    gurobi.ObjCon = model.offset - model.constant
+    gurobi.ObjCon = model.offset - shift
     matrix = sp.csr_array(
         (model.value, model.column, model.row_start), shape=(model.rows, model.columns)
     )

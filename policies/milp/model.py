@@ -25,6 +25,10 @@ Status = Literal["optimal", "feasible", "no_solution", "infeasible", "unbounded"
 """What came out: proven within the gap; a solution at the limit; none at the limit; there is none;
 no minimum; the solver failed."""
 
+TOLERANCE = 1e-9
+"""On rows and whole columns of `Model.tight` models: postponing a job can cost 1e8 times as much as
+its lease, so the solvers' usual 1e-6 of a job would be worth more than the decision."""
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -118,6 +122,8 @@ class SolverOptions:
     Attributes
     ----------
     mip_gap : relative gap at which to stop, of the objective without its constant part.
+    gap_of_total : stop at that gap of the whole objective instead, as solvers do when they are not
+        told of the constant part (the papers' 5 %); gaps are quoted without it all the same.
     time_limit_s : seconds of wall time, None for none. Where it is reached, the answer depends on
         the machine.
     seed : of the solver.
@@ -131,6 +137,7 @@ class SolverOptions:
     mip_gap: float = 1e-6
     time_limit_s: float | None = None
     seed: int = 0
+    gap_of_total: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.mip_gap < math.inf:
@@ -139,6 +146,13 @@ class SolverOptions:
             raise InputError(f"milp: time_limit_s is {self.time_limit_s}, expected seconds >= 0")
         if not 0 <= self.seed <= 2_000_000_000:
             raise InputError(f"milp: seed is {self.seed}, expected 0 to 2000000000")
+
+    def shift(self, model: Model) -> float:
+        """What to take off a model's offset when it goes to a solver.
+
+        A solver's own gap includes the offset, so what is left must be what decisions can change.
+        """
+        return 0.0 if self.gap_of_total else model.constant
 
 
 def relative_gap(objective: float, bound: float, constant: float) -> float:

@@ -309,13 +309,14 @@ def _model(
 
 def _add_counts(b: Builder, p: IntArray, node_type: IntArray, size: IntArray) -> None:
     """Columns to branch on: nodes of each type, nodes of at least so many jobs."""
-    groups = [node_type == v for v in np.unique(node_type)]
-    groups += [size >= count for count in np.unique(size)[1:]]
-    for group in groups if len(p) > 1 else ():
-        count = b.add_columns(1, upper=np.inf, integer=True, priority=1)
-        row = b.add_rows(1, lower=0.0, upper=0.0)
-        b.add(row, p[group])
-        b.add(row, count, -1.0)
+    groups = np.vstack(
+        [node_type == np.unique(node_type)[:, None], size >= np.unique(size)[1:, None]]
+    )
+    counts = b.add_columns(len(groups), integer=True, priority=1)
+    rows = b.add_rows(len(groups), lower=0.0, upper=0.0)
+    group, pattern = np.nonzero(groups)
+    b.add(rows[group], p[pattern])
+    b.add(rows, counts, -1.0)
 
 
 def _prune(instance: Instance, table: PatternTable, cost: FloatArray) -> tuple[IntArray, IntArray]:

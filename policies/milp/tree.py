@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policies.milp.model import FloatArray, IntArray, Model, SolverOptions, Status
+from policies.milp.model import TOLERANCE, FloatArray, IntArray, Model, SolverOptions, Status
 
-MAX_NODES = 200
+MAX_NODES = 100
 """Then the MIP solver takes over."""
 
-WHOLE = 1e-6
+WHOLE = 10 * TOLERANCE
 """How near to a whole number a column counts as one."""
 
 
@@ -29,7 +29,7 @@ class Found(NamedTuple):
     ----------
     status : None where the MIP solver should go on.
     x : best solution, or None.
-    bound : lower bound on the objective without the model's constant part.
+    bound : lower bound on the objective as the solver has it, shifted.
     nodes : linear programs solved.
     """
 
@@ -54,7 +54,7 @@ def search(
 
     Parameters
     ----------
-    highs : the relaxation, loaded, its offset without the constant part.
+    highs : the relaxation, loaded; its objective is the one that gaps refer to.
     start : a solution's integer columns to begin from; others are not looked at.
     """
     relaxation = _Relaxation(highs, model, options.time_limit_s)

@@ -1,0 +1,162 @@
+"""One decision: the greedy answer where time runs out, the record, and wrong input."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from policies.milp import Instance, SolverOptions, check_assignments, cost, decide, solve_instance
+from policies.milp import decision as module
+from policies.milp.decision import FORMULATIONS
+from policies.milp.greedy_start import greedy_start
+from simulator.errors import InputError
+from tests.milp.brute_force import least_cost
+from tests.milp.instances import like_the_paper, tiny
+
+NO_TIME = SolverOptions(time_limit_s=0.0)
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
+def test_the_greedy_start_is_feasible_and_near(fixed):
+    ratio = []
+    for seed in range(100):
+        x = tiny(seed, fixed=fixed)
+        answer = greedy_start(x)
+        check_assignments(x, answer)
+        best, value = least_cost(x), cost(x, answer)
+        used = len({a.node for a in answer})
+        if used == x.nodes_in_use:
+            assert value >= best - 1e-9 * max(1.0, abs(best))
+            ratio.append(value / best if best else 1.0)
+        else:
+            assert fixed  # a job took the only node that another one could run on
+    assert np.median(ratio) < 1.05
+
+
+def test_the_greedy_start_of_a_large_instance():
+    x = like_the_paper(1, 20, 200)
+    answer = greedy_start(x)
+    check_assignments(x, answer)
+    assert len({a.node for a in answer}) == 20
+    best = decide(x, solver="highs").objective
+    assert best <= cost(x, answer) < best * 1.5
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_without_time_the_greedy_answer_serves(formulation):
+    x = like_the_paper(2, 3, 12)
+    answer = decide(x, formulation, "highs", NO_TIME)
+    check_assignments(x, answer.assignments)
+    assert answer.status in ("no_solution", "feasible")
+    assert answer.fallback == "greedy"
+    assert list(answer.assignments) == greedy_start(x)
+    assert math.isfinite(answer.objective)
+    assert answer.gap > 0
+
+
+def test_a_solver_that_fails_does_not_end_the_simulation(monkeypatch):
+    x = like_the_paper(2, 3, 12)
+    for status in ("no_solution", "infeasible", "error"):
+
+        def fails(model, *args, status=status, **kwargs):
+            return module.Solution(
+                "highs", status, None, math.nan, -math.inf, math.inf, model.columns, model.rows,
+                model.nonzeros, 0.0, 0,
+            )  # fmt: skip
+
+        monkeypatch.setattr(module, "solve", fails)
+        answer = decide(x, solver="highs")
+        assert (answer.status, answer.fallback) == (status, "greedy")
+        assert len({a.node for a in answer.assignments}) == 3
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_start_does_not_change_the_optimum(formulation):
+    for seed in range(12):
+        x = tiny(seed, fixed=seed % 2 == 0)
+        plain = decide(x, formulation, "highs")
+        begun = decide(x, formulation, "highs", start=True)
+        assert begun.objective == pytest.approx(plain.objective, rel=1e-7, abs=1e-9)
+
+
+def test_the_best_solution_in_time_is_used():
+    """The literal model of a mid-sized decision does not solve in a tenth of a second."""
+    x = like_the_paper(4, 4, 16)
+    answer = decide(x, "literal", "highs", SolverOptions(time_limit_s=0.1), start=True)
+    check_assignments(x, answer.assignments)
+    assert answer.status in ("feasible", "no_solution")
+    assert answer.objective <= cost(x, greedy_start(x)) * (1 + 1e-9)
+
+
+def test_solve_instance_can_be_written_as_json():
+    x = like_the_paper(6, 5, 20)
+    names, types = [f"job-{j}" for j in range(20)], [f"type-{v}" for v in range(9)]
+    facts = solve_instance(x, solver="highs", job_ids=names, node_types=types)
+    again = json.loads(json.dumps(facts))
+    assert again["status"] == "optimal"
+    assert again["objective"] == pytest.approx(decide(x, solver="highs").objective)
+    assert 0 <= again["gap"] <= 1e-6
+    assert again["bound"] <= again["objective"]
+    wanted = {"objective", "bound", "gap", "status", "columns", "rows", "nonzeros", "build_s"}
+    assert wanted | {"solve_s", "solver", "placements", "fallback", "nodes"} <= set(again)
+    assert len({p["node"] for p in again["placements"]}) == 5
+    for place in again["placements"]:
+        assert set(place) == {"job_id", "node", "vm_type", "gpus"}
+        assert place["job_id"] in names
+        assert place["vm_type"] in types
+
+
+def test_solve_instance_without_a_bound():
+    facts = solve_instance(like_the_paper(6, 2, 6), "literal", "highs", NO_TIME)
+    assert json.loads(json.dumps(facts))["gap"] is None or facts["gap"] > 0
+    assert facts["fallback"] == "greedy"
+
+
+def small(**changes):
+    values = {
+        "times_s": np.array([[[0.0, 100.0, 60.0]]]),
+        "due_s": [10.0],
+        "weight_per_s": [0.1],
+        "price_per_hour": [1.0],
+        "gpus": [2],
+        "num_nodes": 1,
+    } | changes
+    return Instance(**values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"times_s": np.array([[[0.0, -1.0, 60.0]]])}, "job 0: times_s is -1.0, expected seconds"),
+        ({"times_s": np.array([[[0.0, math.nan, 1.0]]])}, "job 0: times_s is nan"),
+        ({"times_s": np.array([100.0])}, "times_s has 1 axes"),
+        ({"due_s": [math.nan]}, "job 0: due_s is nan"),
+        ({"due_s": [1.0, 2.0]}, r"due_s has shape \(2,\), expected \(1,\)"),
+        ({"weight_per_s": [math.inf]}, "job 0: weight_per_s is inf"),
+        ({"weight_per_s": [-0.1]}, "job 0: weight_per_s is -0.1"),
+        ({"price_per_hour": [math.nan]}, "price_per_hour holds a value that is not a number"),
+        ({"price_per_hour": [1.0, 2.0]}, "price_per_hour has shape"),
+        ({"gpus": [3]}, r"gpus is \[3\], expected 1 numbers from 1 to 2"),
+        ({"num_nodes": 0}, "num_nodes is 0, expected at least 1"),
+        ({"nodes_of_type": [2]}, r"nodes_of_type is \[2\], expected 1 numbers"),
+        ({"rho": -1.0}, "rho is -1.0"),
+        ({"mu": math.inf}, "mu is inf"),
+        ({"horizon_s": math.nan}, "horizon_s is nan"),
+    ],
+)
+def test_wrong_input(changes, message):
+    with pytest.raises(InputError, match=message) as error:
+        small(**changes)
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_formulation():
+    with pytest.raises(InputError, match="unknown formulation 'P3', expected one of patterns"):
+        decide(small(), "P3")
+
+
+def test_input_arrays_are_not_changed():
+    times = np.array([[[5.0, 100.0, 60.0]]])
+    decide(small(times_s=times))
+    assert times.tolist() == [[[5.0, 100.0, 60.0]]]

@@ -1,0 +1,229 @@
+"""The MILP as a policy in simulations: the paper's, ANDREAS's, and what is recorded."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from policies.milp import Assignment, MilpPolicy, milp_centralised_2019, milp_literal
+from policies.milp.instance import cost
+from policies.milp.placing import keep_nodes
+from policies.milp.policy import instance_of
+from policies.registry import describe, make_policy
+from simulator import (
+    Cluster,
+    DecisionPoints,
+    FixedDuration,
+    InputError,
+    NodeType,
+    TimeTable,
+    Workload,
+    simulate,
+)
+from tests.milp.brute_force import least_cost
+from tests.milp.instances import TABLE_II, like_the_paper
+
+CATALOG = [
+    NodeType(f"{kind}x{gpus}", kind, gpus, price_per_hour=price) for kind, gpus, price in TABLE_II
+]
+POWERED = [
+    NodeType("V100x2", "V100", 2, power_w=(60.0, 260.0, 480.0)),
+    NodeType("T4", "T4", 1, power_w=(40.0, 110.0)),
+]
+
+
+def workload(jobs: int, seed: int, nodes: int, times=None) -> Workload:
+    x = like_the_paper(seed, nodes, jobs, monotone=False)
+    r = np.random.default_rng(seed)
+    times = x.times_s if times is None else times
+    submit = np.cumsum(r.exponential(45_000 / nodes, jobs))
+    fastest = times.min(axis=(1, 2))
+    due = submit + r.uniform(1, 2, jobs) * fastest
+    names = [f"j{i}" for i in range(jobs)]
+    return Workload(
+        names, submit, TimeTable(times), due_s=due, weight_per_s=r.uniform(1e-4, 3e-4, jobs)
+    )
+
+
+@pytest.mark.parametrize("controllers", [1, 2])
+@pytest.mark.parametrize("period_s", [None, 3600.0 * 4])
+def test_a_cloud(controllers, period_s):
+    cluster = Cluster.of_vms(CATALOG, 4, controllers)
+    points = DecisionPoints(period_s=period_s)
+    result = simulate(workload(24, 1, 4), cluster, MilpPolicy(), decision_points=points)
+    assert np.isfinite(result.completion_s).all()
+    facts = list(result.decisions.info.values())
+    assert {f["status"] for f in facts} == {"optimal"}
+    assert not any(f["fallback"] for f in facts)
+    wanted = {"solver", "status", "objective", "bound", "gap", "columns", "rows", "nonzeros"}
+    assert wanted | {"build_s", "solve_s", "fallback", "nodes"} == set(facts[0])
+    assert max(f["gap"] for f in facts) <= 1e-6
+
+
+def test_a_server_room():
+    """ANDREAS: fixed nodes of two types, energy by the leader's GPUs, mu = 0."""
+    r = np.random.default_rng(3)
+    times = np.full((20, 2, 3), np.inf)
+    times[:, 0, 1] = r.uniform(2e3, 2e4, 20)
+    times[:, 0, 2] = times[:, 0, 1] * r.uniform(0.5, 0.9, 20)
+    times[:, 1, 1] = times[:, 0, 1] * r.uniform(1.5, 3.0, 20)
+    cluster = Cluster(POWERED, 4, (0, 1, 0, 1), energy_price_per_kwh=0.17, pue=1.33)
+    result = simulate(workload(20, 3, 40, times), cluster, MilpPolicy(mu=0.0))
+    assert np.isfinite(result.completion_s).all()
+    assert {f["status"] for f in result.decisions.info.values()} == {"optimal"}
+
+
+def test_nodes_of_other_controllers_are_left_alone():
+    """Controllers of a server room own nodes of different types, and different many of each."""
+    cluster = Cluster(POWERED, 6, (0, 1, 0, 0, 0, 1), 2, energy_price_per_kwh=0.2)
+    times = np.full((16, 2, 3), np.inf)
+    times[:, 0, 1:], times[:, 1, 1] = (1e4, 6e3), 2e4
+    result = simulate(workload(16, 5, 20, times), cluster, MilpPolicy(mu=0.0))
+    assert np.isfinite(result.completion_s).all()
+
+
+def test_every_decision_of_a_run_is_the_best_there_is():
+    policy, seen = MilpPolicy(), []
+
+    def watched(view):
+        decision = policy.decide(view)
+        if view.num_active:
+            x = instance_of(view, 100.0, 1.0, 3600.0)
+            place = {int(job): i for i, job in enumerate(view.jobs)}
+            done = [
+                Assignment(place[p.job], p.node, p.node_type, int(p.gpus))
+                for p in decision.placements
+            ]
+            seen.append((decision.info["objective"], cost(x, done), least_cost(x)))
+        return decision
+
+    catalog = [NodeType("a", "A", 1, price_per_hour=1.0), NodeType("b", "B", 2, price_per_hour=1.5)]
+    times = np.full((9, 2, 3), np.inf)
+    r = np.random.default_rng(8)
+    times[:, 0, 1], times[:, 1, 1] = r.uniform(1e4, 5e4, 9), r.uniform(1e4, 5e4, 9)
+    times[:, 1, 2] = times[:, 1, 1] * r.uniform(0.5, 1.2, 9)
+    simulate(workload(9, 8, 2, times), Cluster.of_vms(catalog, 2), watched)
+    assert len(seen) >= 12
+    for reported, carried_out, best in seen:
+        assert reported == pytest.approx(carried_out, rel=1e-12)
+        assert carried_out == pytest.approx(best, rel=1e-7)
+
+
+def test_literal_and_patterns_decide_at_the_same_cost():
+    """Ties may fall differently, so only the first decision is compared."""
+    jobs, cluster = workload(4, 11, 2), Cluster.of_vms(CATALOG[:3], 2)
+    times = jobs.performance.times_s[:, :3, :5]
+    jobs = Workload(jobs.job_id, np.zeros(4), TimeTable(times), due_s=jobs.due_s,
+                    weight_per_s=jobs.weight_per_s)  # fmt: skip
+    first = []
+    for policy in (MilpPolicy(), milp_literal(time_limit_s=0)):
+        result = simulate(jobs, cluster, policy)
+        assert np.isfinite(result.completion_s).all()
+        first.append(result.decisions.info[0]["objective"])
+    assert first[0] == pytest.approx(first[1], rel=1e-6)
+
+
+def test_the_rival_of_2019():
+    result = simulate(workload(15, 2, 3), Cluster.of_vms(CATALOG, 3), milp_centralised_2019())
+    assert np.isfinite(result.completion_s).all()
+
+
+def test_a_hard_instance_does_not_end_a_simulation():
+    policy = MilpPolicy(formulation="literal", time_limit_s=1e-9)
+    result = simulate(workload(12, 4, 3), Cluster.of_vms(CATALOG, 3), policy)
+    assert np.isfinite(result.completion_s).all()
+    assert sum(f["fallback"] for f in result.decisions.info.values()) > 0
+
+
+def test_jobs_of_fixed_demand():
+    jobs = Workload(["a", "b"], [0, 0], FixedDuration(np.array([10.0, 20.0]), np.array([1, 2])),
+                    num_gpus=[1, 2])  # fmt: skip
+    result = simulate(jobs, Cluster.of_nodes(NodeType("n", "G", 2), 1), MilpPolicy())
+    assert np.isfinite(result.completion_s).all()
+
+
+def test_a_rental_pool_is_refused():
+    with pytest.raises(InputError, match="'pool' has unlimited GPUs"):
+        simulate(workload(3, 1, 1), Cluster.rental_pool(), MilpPolicy())
+
+
+def test_same_run_twice():
+    def run():
+        return simulate(workload(20, 9, 4), Cluster.of_vms(CATALOG, 4, 2), MilpPolicy(), seed=1)
+
+    assert run().completion_s.tobytes() == run().completion_s.tobytes()
+
+
+def test_registered_under_three_names():
+    for name in ("milp", "milp-literal", "milp-centralised-2019"):
+        info = describe(name)
+        assert info.summary
+        assert info.options["mip_gap"] == 1e-6
+    assert make_policy("milp-literal", time_limit_s=3.0).formulation == "literal"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"formulation": "x"}, "unknown formulation 'x'"),
+        ({"solver": "x"}, "unknown solver 'x'"),
+        ({"mip_gap": -1.0}, "mip_gap is -1.0"),
+        ({"time_limit_s": -2.0}, "time_limit_s is -2.0"),
+        ({"rho": float("nan")}, "rho is nan"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(InputError, match=message):
+        make_policy("milp", **options)
+
+
+def test_jobs_keep_their_node():
+    plan = [Assignment(0, 0, 1, 2), Assignment(1, 0, 1, 2), Assignment(2, 1, 1, 4)]
+    kept = keep_nodes(plan, {2: (0, 1, 4), 0: (2, 1, 1), 1: (2, 1, 2)}, 3)
+    assert {a.job: a.node for a in kept} == {0: 2, 1: 2, 2: 0}
+    # One job that goes on as it is outweighs two that are only resized.
+    kept = keep_nodes(plan[:2], {0: (0, 1, 2), 1: (1, 1, 1)}, 2)
+    assert {a.node for a in kept} == {0}
+    # A node that changes its type keeps nobody.
+    kept = keep_nodes([Assignment(0, 0, 1, 2)], {0: (1, 0, 2)}, 2)
+    assert kept == [Assignment(0, 0, 1, 2)]
+
+
+def test_nodes_keep_their_fixed_type():
+    plan = [Assignment(0, 0, 1, 1), Assignment(1, 1, 0, 1)]
+    kept = keep_nodes(plan, {0: (0, 0, 1)}, 3, [0, 0, 1])
+    assert {a.job: a.node for a in kept} == {0: 2, 1: 0}
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["v2020_1-5-50-45000-100-1000", "v2021_1-5-50-1000-exponential-30000"],
+)
+def test_the_authors_instances(folder, gurobi):
+    """Both solvers agree on decisions of the authors' public instances."""
+    from policies.milp import Instance, decide
+    from policies.selection import node_price_per_hour
+    from simulator.workloads.authors import read_instance
+
+    facts = os.environ.get("SCHEDLAB_FACTS")
+    path = Path(facts or ".") / "gpuaas" / "instances" / folder
+    if not facts or not path.is_dir():
+        pytest.skip("SCHEDLAB_FACTS does not name a folder with the authors' instances")
+    read = read_instance(path)
+    for count in range(5, 41, 5):
+        jobs = np.arange(count)
+        now_s = float(read.workload.submit_s[count - 1])
+        x = Instance(
+            read.workload.performance.table_s(jobs, read.cluster),
+            read.workload.due_s[jobs] - now_s,
+            read.workload.weight_per_s[jobs],
+            node_price_per_hour(read.cluster),
+            [int(t.gpus) for t in read.cluster.node_types],
+            5,
+        )
+        answers = [decide(x, solver=solver) for solver in ("highs", "gurobi")]
+        assert [a.status for a in answers] == ["optimal", "optimal"]
+        assert answers[1].solver == ("gurobi" if answers[1].columns <= 2000 else "highs")
+        first, second = (a.objective - x.constant for a in answers)
+        assert first == pytest.approx(second, rel=2e-6)
