@@ -28,6 +28,9 @@ FIXED = -1
 SLACK = 1e-9
 """How far real-valued shares may exceed a capacity, relative to it (rounding)."""
 
+SLACK_OF_FRACTIONS = 1e-6
+"""The same where shares are fractions of GPUs, which come from a linear program."""
+
 LEAST_REMAINING = 1e-12
 """A job that ends at this instant but for rounding still shows this much work."""
 
@@ -62,11 +65,13 @@ class Decision:
     keep_running : the placements are changes only: every running job that is not named goes on
         as it is. This is all that a policy without preemption needs, and it is cheap.
     info : facts about the decision for the record (solver, objective, bound, gap, ..), scalars.
+    fractional : shares may be fractions of a GPU: a bound, which no cluster can carry out.
     """
 
     placements: Sequence[Placement] = ()
     keep_running: bool = False
     info: Mapping[str, float | int | str | bool] = field(default_factory=dict)
+    fractional: bool = False
 
 
 NO_CHANGE = Decision(keep_running=True)
@@ -248,12 +253,17 @@ def by_job(decision: Decision) -> dict[int, tuple[Placement, ...]]:
 
 
 def check_decision(
-    shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool, view: View, policy: str
+    shares_of: Mapping[int, tuple[Placement, ...]],
+    keep_running: bool,
+    view: View,
+    policy: str,
+    fractional: bool = False,
 ) -> None:
     """Check that a decision, as `by_job` gives it, can be carried out.
 
     Checked: jobs are active here, nodes are this controller's, one type a node, no node over its
-    GPUs, CPUs or memory, positive whole GPUs (real ones on a pool), one share a job and node.
+    GPUs, CPUs or memory, positive whole GPUs (real ones on a pool, or where the decision says
+    ``fractional``), one share a job and node.
 
     Raises
     ------
@@ -269,21 +279,27 @@ def check_decision(
         if len(shares) > 1 and len({p.node for p in shares}) < len(shares):
             raise where.error(f"gives job {job} two shares of one node")
         for placement in shares:
-            _add(uses, placement, view.cluster, where)
+            _add(uses, placement, view.cluster, where, fractional)
     if keep_running:
         for node in tuple(uses):
             for job, placement in view.shares[node].items():
                 if job not in shares_of:
-                    _add(uses, placement, view.cluster, where)
+                    _add(uses, placement, view.cluster, where, fractional)
     for node, use in uses.items():
-        _check_node(node, use, where)
+        _check_node(node, use, where, SLACK_OF_FRACTIONS if fractional else SLACK)
 
 
 _Use = list[float]
 """What a decision takes of one node: its type, GPUs, CPUs, GB of memory."""
 
 
-def _add(uses: dict[int, _Use], placement: Placement, cluster: Cluster, where: _Where) -> None:
+def _add(
+    uses: dict[int, _Use],
+    placement: Placement,
+    cluster: Cluster,
+    where: _Where,
+    fractional: bool,
+) -> None:
     """Add one share to what its node gives."""
     job, node, gpus, v, cpus, memory_gb = placement
     if not 0 <= node < cluster.num_nodes:
@@ -299,7 +315,7 @@ def _add(uses: dict[int, _Use], placement: Placement, cluster: Cluster, where: _
         raise where.error(
             f"gives job {job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
         )
-    if gpus != int(gpus) and cluster.node_types[v].gpus < math.inf:
+    if gpus != int(gpus) and not fractional and cluster.node_types[v].gpus < math.inf:
         raise where.error(f"gives job {job} {gpus} GPUs of node {node}, not a whole number")
     use = uses.get(node)
     if use is None:
@@ -313,18 +329,18 @@ def _add(uses: dict[int, _Use], placement: Placement, cluster: Cluster, where: _
     use[3] += memory_gb
 
 
-def _check_node(node: int, use: _Use, where: _Where) -> None:
+def _check_node(node: int, use: _Use, where: _Where, slack: float) -> None:
     """A node is this controller's, and not over its capacities."""
     view = where.view
     if node % view.cluster.num_controllers != view.controller:
         raise where.error(f"uses node {node}, which is not of controller {view.controller}")
     v, gpus, cpus, memory_gb = use
     spec = view.cluster.node_types[int(v)]
-    if gpus > spec.gpus * (1 + SLACK):
+    if gpus > spec.gpus * (1 + slack):
         raise where.over(node, "GPUs", gpus, spec.gpus)
-    if cpus > spec.cpus * (1 + SLACK):
+    if cpus > spec.cpus * (1 + slack):
         raise where.over(node, "CPUs", cpus, spec.cpus)
-    if memory_gb > spec.memory_gb * (1 + SLACK):
+    if memory_gb > spec.memory_gb * (1 + slack):
         raise where.over(node, "GB of memory", memory_gb, spec.memory_gb)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -73,8 +73,10 @@ class Kind:
     gpus : GPUs of each.
     fair : the GPU-proportional share, relative rate 1.
     best : the demand: the least share at which the rate is highest.
-    best_rate : relative rate there.
-    options : shares worth having, none of them below rate 1 (for the optimal mechanism).
+    best_rate : rate there, relative to the reference server's proportional share.
+    fair_rate : rate at the proportional share of this server; 1 where that is the reference.
+    options : shares worth having, none below the fair rate (for the optimal mechanism).
+    all_options : every share, for servers of several types.
     """
 
     gpus: int
@@ -82,6 +84,8 @@ class Kind:
     best: Share
     best_rate: float
     options: tuple[Option, ...]
+    fair_rate: float = 1.0
+    all_options: tuple[Option, ...] = ()
 
     @property
     def exceeds_fair(self) -> bool:
@@ -120,7 +124,7 @@ class Kinds:
 
     @classmethod
     def of(cls, workload: Workload, capacity: Capacity, node_type: int = 0) -> Kinds:
-        """Kinds of the jobs on servers of one capacity.
+        """Kinds of the jobs on servers of one type.
 
         Raises
         ------
@@ -154,6 +158,31 @@ class Kinds:
         return cls(kinds, kind_of.reshape(-1), performance.duration_s, gpus)
 
 
+def kinds_on_types(
+    workload: Workload, capacities: Sequence[Capacity], types: Sequence[int]
+) -> tuple[Kinds, list[Sequence[Kind]]]:
+    """Kinds of the jobs on servers of several types, and what each kind is on each type.
+
+    A job's fair rate, which A.2 leaves to an oracle, is that of its slowest type: any place will
+    do then.
+    """
+    each = [Kinds.of(workload, c, v) for c, v in zip(capacities, types, strict=True)]
+    if len(each) == 1:
+        return each[0], [each[0].kinds]
+    rows, kind_of = np.unique(
+        np.column_stack([k.kind_of for k in each]), axis=0, return_inverse=True
+    )
+    of_type: list[list[Kind]] = [[] for _ in each]
+    for row in rows.tolist():
+        of_row = [k.kinds[i] for k, i in zip(each, row, strict=True)]
+        least = min(kind.fair_rate for kind in of_row)
+        for v, kind in enumerate(of_row):
+            offered = [o for o in kind.all_options if o.rate >= least * (1 - SAME)]
+            of_type[v].append(replace(kind, options=tuple(options_worth_having(offered))))
+    kinds = Kinds(of_type[0], kind_of.reshape(-1), each[0].duration_s, each[0].gpus)
+    return kinds, list(of_type)
+
+
 def sensitive(matrix: SensitivityMatrix, gpus: int, capacity: Capacity) -> Kind:
     """A kind whose rate follows a sensitivity matrix.
 
@@ -161,22 +190,18 @@ def sensitive(matrix: SensitivityMatrix, gpus: int, capacity: Capacity) -> Kind:
     discrete space of Section 4.1, cut off at a server's worth.
     """
     fair, cap = capacity.fair, capacity.cap(gpus)
-    base = matrix(*fair)
-    if base <= 0:
+    fair_rate = matrix(*fair)
+    if fair_rate <= 0:
         raise InputError(
             f"sensitivity matrix: no throughput at the proportional share of {fair.cpus:g} CPUs "
             f"and {fair.memory_gb:g} GB per GPU, expected > 0"
         )
     cpus = _candidates(matrix.cpus, fair.cpus, cap.cpus)
     memory_gb = _candidates(matrix.memory_gb, fair.memory_gb, cap.memory_gb)
-    options = [
-        Option(Share(c, m), rate)
-        for c in cpus
-        for m in memory_gb
-        if (rate := matrix(c, m) / base) >= 1 - SAME
-    ]
+    options = [Option(Share(c, m), matrix(c, m)) for c in cpus for m in memory_gb]
     best = options_worth_having(options)[-1]
-    return Kind(gpus, fair, best.share, best.rate, tuple(options_worth_having(options)))
+    offered = options_worth_having([o for o in options if o.rate >= fair_rate * (1 - SAME)])
+    return Kind(gpus, fair, best.share, best.rate, tuple(offered), fair_rate, tuple(options))
 
 
 def insensitive(gpus: int, cpus: float, memory_gb: float, capacity: Capacity) -> Kind:
@@ -186,7 +211,8 @@ def insensitive(gpus: int, cpus: float, memory_gb: float, capacity: Capacity) ->
         min(cpus / gpus, cap.cpus) if cpus >= 0 else fair.cpus,
         min(memory_gb / gpus, cap.memory_gb) if memory_gb >= 0 else fair.memory_gb,
     )
-    return Kind(gpus, fair, share, 1.0, (Option(share, 1.0),))
+    only = (Option(share, 1.0),)
+    return Kind(gpus, fair, share, 1.0, only, 1.0, only)
 
 
 def options_worth_having(options: Sequence[Option]) -> list[Option]:

@@ -14,11 +14,11 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from policies.synergy.demand import Capacity, Kinds, Share
+from policies.synergy.demand import Capacity, Kind, Kinds, Share
 from policies.synergy.packing import Packing, Slot
 from simulator.catalog import IntArray
 
-Signature = tuple[tuple[int, Share, int], ...]
+Signature = tuple[tuple[int, Share, float], ...]
 PlacementRule = Literal["packed", "consolidated", "spread"]
 
 MEMORY = 4096
@@ -33,20 +33,47 @@ class Packed(NamedTuple):
     slots : one a job that runs.
     signatures : for each server, what is on it, the same for servers that hold the like.
     info : facts for the record.
+    fractional : whether GPUs are given in fractions.
     """
 
     slots: Sequence[Slot]
     signatures: Sequence[Signature]
     info: Mapping[str, float | int | str | bool] = {}
+    fractional: bool = False
 
-    @classmethod
-    def of(cls, packing: Packing, **info: float | int | str | bool) -> Packed:
-        """What a packing came to."""
-        signatures = [
-            tuple(sorted((s.kind, s.share, len(s.parts)) for s in slots))
-            for slots in packing.on_server
-        ]
-        return cls(packing.slots, signatures, info)
+
+def signatures_of(slots: Sequence[Slot], num_servers: int) -> list[Signature]:
+    """What is on each server, in a form that does not depend on which server it is."""
+    on_server: list[list[tuple[int, Share, float]]] = [[] for _ in range(num_servers)]
+    for slot in slots:
+        for i, gpus in slot.parts:
+            on_server[i].append((slot.kind, slot.share, gpus))
+    return [tuple(sorted(held)) for held in on_server]
+
+
+def _done(packing: Packing) -> Packed:
+    return Packed(packing.slots, signatures_of(packing.slots, len(packing.free_gpus)))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Equal servers, numbered from ``first`` on.
+
+    Attributes
+    ----------
+    kinds : the kinds of jobs, as they do on these servers.
+    """
+
+    capacity: Capacity
+    first: int
+    num_servers: int
+    kinds: Sequence[Kind]
+
+    @property
+    def all(self) -> tuple[float, float, float]:
+        """GPUs, CPUs and GB of all of them."""
+        n, c = self.num_servers, self.capacity
+        return n * c.gpus, n * c.cpus, n * c.memory_gb
 
 
 class Room:
@@ -54,24 +81,25 @@ class Room:
 
     Parameters
     ----------
-    capacity, num_servers : the servers.
+    groups : equal servers each; most mechanisms want one group.
     kinds : the jobs by kind.
     """
 
-    def __init__(self, capacity: Capacity, num_servers: int, kinds: Kinds) -> None:
-        self.capacity = capacity
-        self.num_servers = num_servers
+    def __init__(self, groups: Sequence[Group], kinds: Kinds) -> None:
+        self.groups = groups
         self.kinds = kinds
-        self.total_gpus = capacity.gpus * num_servers
+        self.num_servers = sum(g.num_servers for g in groups)
+        self.total_gpus = sum(g.num_servers * g.capacity.gpus for g in groups)
         self._known: OrderedDict[bytes, Packed] = OrderedDict()
 
     def packing(self) -> Packing:
         """All servers empty."""
-        return Packing(self.capacity, self.num_servers, self.kinds.kinds)
+        group = self.groups[0]
+        return Packing(group.capacity, group.num_servers, group.kinds)
 
-    def remembered(self, sequence: IntArray, make: Callable[[], Packed]) -> Packed:
-        """The packing of a sequence of kinds: that of last time, or a new one."""
-        key = sequence.tobytes()
+    def remembered(self, what: IntArray, make: Callable[[], Packed]) -> Packed:
+        """The packing of some kinds of jobs: that of an earlier round, or a new one."""
+        key = what.tobytes()
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = make()
@@ -89,6 +117,11 @@ class Mechanism(Protocol):
     @property
     def name(self) -> str:
         """As in ``"srtf+tune"``."""
+        ...
+
+    @property
+    def heterogeneous(self) -> bool:
+        """Whether it knows servers of several types."""
         ...
 
     @property
@@ -132,6 +165,7 @@ class Proportional:
     placement: PlacementRule = "packed"
     released: bool = False
     name: str = "proportional"
+    heterogeneous = False
 
     @property
     def depends_on_set_alone(self) -> bool:
@@ -147,7 +181,7 @@ class Proportional:
             packing = room.packing()
             for kind, count in _runs(sequence):
                 _place_all(packing, kind, count, (packing.kinds[kind].fair,), self._attempts())
-            return Packed.of(packing)
+            return _done(packing)
 
         return jobs, room.remembered(sequence, pack)
 
@@ -170,39 +204,49 @@ class Tune:
         each GPU where most are free.
     released : as in the released simulator: in order of priority (LAS: by GPUs), first free GPUs in
         order of the servers, and peers put back in order of their CPUs, helpful or not.
+    sort_by_gpus : by GPU demand alone, then by priority. Not the paper's: CPU-hungry jobs then do
+        not meet on the first servers.
+    regrant : at the end, jobs at their proportional share get their demand where it still fits. Not
+        the paper's.
     """
 
     placement: PlacementRule = "packed"
     released: bool = False
     sort_by_gpus: bool = False
+    regrant: bool = False
     name: str = "tune"
+    heterogeneous = False
 
     @property
     def depends_on_set_alone(self) -> bool:
         """See `Mechanism`."""
-        return not self.released
+        return not (self.released or self.sort_by_gpus)
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
         """See `Mechanism`."""
         jobs = runnable(order, room.kinds.gpus, room.total_gpus)
-        if not self.released:
+        if not self.released and not self.sort_by_gpus:
             sequence = _by_demand(room, jobs)
         else:
+            ranked = jobs
             if self.sort_by_gpus:
-                jobs = jobs[np.argsort(-room.kinds.gpus[jobs], kind="stable")]
-            sequence = room.kinds.kind_of[jobs]
+                ranked = jobs[np.argsort(-room.kinds.gpus[jobs], kind="stable")]
+            sequence = room.kinds.kind_of[ranked]
 
         def pack() -> Packed:
             packing = room.packing()
             for kind, count in _runs(sequence):
-                self._pack_kind(packing, kind, count)
-            return Packed.of(packing)
+                spec = packing.kinds[kind]
+                shares = (spec.best, spec.fair) if spec.exceeds_fair else (spec.best,)
+                self.place(packing, kind, shares, count)
+            if self.regrant:
+                _regrant(packing)
+            return _done(packing)
 
         return jobs, room.remembered(sequence, pack)
 
-    def _pack_kind(self, packing: Packing, kind: int, count: int) -> None:
-        spec = packing.kinds[kind]
-        shares = (spec.best, spec.fair) if spec.exceeds_fair else (spec.best,)
+    def place(self, packing: Packing, kind: int, shares: Sequence[Share], count: int = 1) -> None:
+        """Place jobs of one kind with the first share that fits; the last is made to fit."""
         attempts = (_first,) if self.released else ATTEMPTS[self.placement]
         while count:
             count -= _place_all(packing, kind, count, shares, attempts)
@@ -229,6 +273,7 @@ class Greedy:
     placement: PlacementRule = "packed"
     released: bool = False
     name: str = "greedy"
+    heterogeneous = False
 
     @property
     def depends_on_set_alone(self) -> bool:
@@ -257,7 +302,7 @@ class Greedy:
                 failed.add(kind)
                 if len(failed) == len(packing.kinds):
                     break
-        return np.array(jobs, dtype=np.int64), Packed.of(packing)
+        return np.array(jobs, dtype=np.int64), _done(packing)
 
 
 # -- steps that mechanisms share -----------------------------------------------------------------
@@ -355,6 +400,17 @@ def _cheapest_victim(packing: Packing, i: int, short: tuple[float, float]) -> Sl
             best, best_score = slot, score
     assert best is not None, "a server short of a resource has a job above its proportional share"
     return best
+
+
+def _regrant(packing: Packing) -> None:
+    """Give jobs their demand where it fits beside all others, those that gain most first."""
+    kinds = packing.kinds
+    for slot in sorted(packing.slots, key=lambda s: (-kinds[s.kind].best_rate, s.kind)):
+        kind = kinds[slot.kind]
+        if slot.share == kind.fair and kind.exceeds_fair:
+            packing.change_share(slot, kind.best)
+            if any(packing.shortage(i, 0, slot.share) != (0.0, 0.0) for i, _ in slot.parts):
+                packing.change_share(slot, kind.fair)
 
 
 def _put_back_released(packing: Packing, i: int, gpus: float, share: Share) -> None:

@@ -85,6 +85,17 @@ class Packing:
             self._add(Slot(kind, share, ((best, gpus),)))
         return fit
 
+    def place_on_emptiest(self, kind: int, share: Share) -> bool:
+        """Place one job whole on the server with the most free CPUs that holds it."""
+        gpus = self.kinds[kind].gpus
+        able = [i for i, free in enumerate(self.free_gpus) if free >= gpus]
+        able = [i for i in able if self.shortage(i, gpus, share) == (0.0, 0.0)]
+        if not able:
+            return False
+        i = max(able, key=lambda i: (self.free_cpus[i], self._fullness[i], -i))
+        self._add(Slot(kind, share, ((i, gpus),)))
+        return True
+
     def place_on_fewest(self, kind: int, share: Share) -> bool:
         """Place one job on the fewest servers that hold it, its share the same on each GPU."""
         return self._place_in_order(

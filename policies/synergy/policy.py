@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policies.synergy.demand import Capacity, Kinds
-from policies.synergy.mechanisms import Mechanism, Room
+from policies.synergy.demand import Capacity, kinds_on_types
+from policies.synergy.mechanisms import Group, Mechanism, Room
 from policies.synergy.orderings import Book, Ordering
 from policies.synergy.seating import Seating
 from simulator import NO_CHANGE, Decision, InputError, View
@@ -55,7 +55,7 @@ class Synergy:
         if self._settles and not view.changed:
             return NO_CHANGE
         if self._state is None:
-            self._state = _begin(view)
+            self._state = _begin(view, self._mechanism.heterogeneous)
         book, room, seating = self._state
         book.update(view)
         if self._ordering.needs_dominant:
@@ -69,26 +69,37 @@ class Synergy:
             kind = kinds[room.kinds.kind_of[job]]
             book.speedup[job] = kind.best_rate if shares[0].cpus > kind.fair.cpus else 1.0
         placements = list(chain.from_iterable(seating.placed.values()))
-        return Decision(placements, info=packed.info)
+        return Decision(placements, info=packed.info, fractional=packed.fractional)
 
 
-def _begin(view: View) -> _State:
-    """Read the scenario; `InputError` where no Synergy policy can run it."""
+def _begin(view: View, heterogeneous: bool) -> _State:
+    """Read the scenario; `InputError` where this policy cannot run it."""
     cluster, nodes = view.cluster, view.nodes.tolist()
     fixed = cluster.node_type_of
     if fixed is None:
         raise InputError("cluster: node types are configurable, expected servers of a fixed type")
     types = sorted({fixed[n] for n in nodes})
-    if len(types) > 1:
+    if len(types) > 1 and not heterogeneous:
         names = ", ".join(cluster.node_types[v].name for v in types)
-        raise InputError(f"cluster: servers of several types ({names}), expected equal servers")
-    capacity = Capacity.of(cluster.node_types[types[0]])
-    kinds = Kinds.of(view.workload, capacity, types[0])
-    room = Room(capacity, len(nodes), kinds)
-    if kinds.gpus.max() > room.total_gpus:
+        raise InputError(
+            f"cluster: servers of several types ({names}), expected equal ones: the mechanism opt "
+            "alone knows several"
+        )
+    of_type = [[n for n in nodes if fixed[n] == v] for v in types]
+    capacities = [Capacity.of(cluster.node_types[v]) for v in types]
+    kinds, kinds_of_type = kinds_on_types(view.workload, capacities, types)
+    groups = []
+    first = 0
+    for capacity, members, of_kind in zip(capacities, of_type, kinds_of_type, strict=True):
+        groups.append(Group(capacity, first, len(members), of_kind))
+        first += len(members)
+    room = Room(groups, kinds)
+    most = max(g.num_servers * g.capacity.gpus for g in groups)
+    if kinds.gpus.max() > most:
         job = int(kinds.gpus.argmax())
         raise InputError(
             f"workload: job {view.workload.job_id[job]!r}: num_gpus is {kinds.gpus[job]}, expected "
-            f"at most the {room.total_gpus} GPUs of the servers"
+            f"at most the {most} GPUs of the servers"
         )
-    return _State(Book(kinds, capacity, len(nodes)), room, Seating(nodes, kinds))
+    book = Book(kinds, capacities[0], len(nodes))
+    return _State(book, room, Seating(of_type, kinds))

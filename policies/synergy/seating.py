@@ -28,16 +28,16 @@ class Seating:
 
     Parameters
     ----------
-    nodes : the controller's nodes.
+    groups : the controller's nodes, those of one type together.
     kinds : the jobs by kind.
     """
 
-    def __init__(self, nodes: Sequence[int], kinds: Kinds) -> None:
+    def __init__(self, groups: Sequence[Sequence[int]], kinds: Kinds) -> None:
         self.placed: dict[int, tuple[Placement, ...]] = {}
-        self._nodes = nodes
+        self._groups = groups
         self._kinds = kinds
         self._seat_of: dict[int, Seat] = {}
-        self._signature_of: dict[int, Signature] = dict.fromkeys(nodes, ())
+        self._signature_of: dict[int, Signature] = {n: () for ns in groups for n in ns}
 
     def seat(self, jobs: IntArray, packed: Packed) -> bool:
         """Give each of these jobs a slot; whether anything has changed."""
@@ -81,25 +81,36 @@ class Seating:
             seat_of[job] = by_kind[int(kind_of[job])].pop()
 
     def _match_servers(self, signatures: Sequence[Signature]) -> list[int]:
-        """The node that each server of the packing stands for."""
-        free: dict[Signature, list[int]] = {}
-        for node in reversed(self._nodes):
-            free.setdefault(self._signature_of[node], []).append(node)
+        """The node that each server of the packing stands for, among those of its type."""
         node_of = [-1] * len(signatures)
+        begin = 0
+        for nodes in self._groups:
+            self._match_group(range(begin, begin + len(nodes)), nodes, signatures, node_of)
+            begin += len(nodes)
+        for i, node in enumerate(node_of):
+            self._signature_of[node] = signatures[i]
+        return node_of
+
+    def _match_group(
+        self,
+        servers: range,
+        nodes: Sequence[int],
+        signatures: Sequence[Signature],
+        node_of: list[int],
+    ) -> None:
+        free: dict[Signature, list[int]] = {}
+        for node in reversed(nodes):
+            free.setdefault(self._signature_of[node], []).append(node)
         left: list[int] = []
-        for i, signature in enumerate(signatures):
-            same = free.get(signature)
+        for i in servers:
+            same = free.get(signatures[i])
             if same:
                 node_of[i] = same.pop()
             else:
                 left.append(i)
         if left:
-            self._match_rest(
-                left, sorted(n for ns in free.values() for n in ns), signatures, node_of
-            )
-        for i, node in enumerate(node_of):
-            self._signature_of[node] = signatures[i]
-        return node_of
+            rest = sorted(n for ns in free.values() for n in ns)
+            self._match_rest(left, rest, signatures, node_of)
 
     def _match_rest(
         self,

@@ -177,7 +177,7 @@ class Controller:
             return Plan({}, True, self._planned, cpu_s)
         shares_of = by_job(decision)
         if world.check:
-            check_decision(shares_of, keep_running, view, world.policy_name)
+            check_decision(shares_of, keep_running, view, world.policy_name, decision.fractional)
         return Plan(shares_of, keep_running, self._planned, cpu_s)
 
     def _view(self) -> View:
@@ -269,6 +269,8 @@ class Controller:
                     f"{world.cluster.node_types[v].name}"
                 )
             slowest = max(slowest, time_s)
+        if len(shares) > 1:
+            slowest *= getattr(world.workload.performance, "network_penalty", 1.0)
         return slowest
 
     def _release(self, job: int) -> None:

@@ -145,6 +145,7 @@ def with_sensitivity(
     *,
     matrices: Mapping[str, SensitivityMatrix] | None = None,
     released: bool = False,
+    round_s: float | None = None,
     network_penalty: float = 1.0,
 ) -> Workload:
     """The workload with rates that depend on CPUs and memory, as its models' matrices say.
@@ -161,6 +162,8 @@ def with_sensitivity(
     released : the released simulator's speeds: 1, or one published speed-up at the full demand,
         scaled by the CPUs where a server has too few (its optimal mechanism reads the matrices,
         so simulate that one without).
+    round_s : count only whole iterations in rounds of this length, as the released simulator does;
+        None: any progress counts. For the paper's ten models.
     network_penalty : see `Sensitivity`.
 
     Raises
@@ -183,12 +186,17 @@ def with_sensitivity(
         zip(names, workload.num_gpus.tolist() if released else [0] * len(names), strict=True)
     )
     index = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
+    share = (spec.cpus / spec.gpus, spec.memory_gb / spec.gpus)
     if released:
         made = [_released_matrix(model, gpus, spec) for model, gpus in index]
     else:
-        share = (spec.cpus / spec.gpus, spec.memory_gb / spec.gpus)
         made = [
             (matrices or sensitivity_matrices())[model].relative_to(*share) for model, _ in index
+        ]
+    if round_s is not None:
+        made = [
+            _in_whole_iterations(matrix, model, fair_cpus=share[0], round_s=round_s)
+            for matrix, (model, _) in zip(made, index, strict=True)
         ]
     performance = Sensitivity(
         workload.performance.duration_s,
@@ -219,6 +227,22 @@ def _known_models(
             except InputError as error:
                 raise InputError(where + str(error)) from None
     return names
+
+
+def _in_whole_iterations(
+    matrix: SensitivityMatrix, model: str, fair_cpus: float, round_s: float
+) -> SensitivityMatrix:
+    """Rates less what a round loses because its last iteration is not finished."""
+    network = networks()[network_name(model)]
+    base = sensitivity_matrices()[network.name](fair_cpus, SERVER.memory_gb / SERVER.gpus)
+    in_round = round_s * base / network.iteration_time_s
+    if in_round < 1:
+        raise InputError(
+            f"round of {round_s:g} s: an iteration of {network.title} takes longer, expected at "
+            f"least {network.iteration_time_s / base:g} s"
+        )
+    whole = np.floor(in_round * matrix.relative + 1e-9)
+    return SensitivityMatrix(matrix.cpus, matrix.memory_gb, whole / in_round)
 
 
 def _released_matrix(model: str, gpus: int, spec: NodeType) -> SensitivityMatrix:
