@@ -1,15 +1,15 @@
 """The version of the code behind a result, so that results of older code are never taken for new.
 
 It is a hash over
-- every module of the declared sources (by default `simulator` and `policies`),
+- every module of the declared sources (by default ``simulator`` and ``policies``),
 - the task's function and whatever it names, directly or not, in its own top-level package:
   a function's module may hold plots and claims too, and editing those keeps the results,
-- the modules of `simulator` and `policies` that any of these import, and those import,
+- the modules of ``simulator`` and ``policies`` that any of these import, and those import,
 - the tables under data/, the sources of installed policy plug-ins,
 - the versions of the numerical libraries.
 
 Comments, docstrings and layout do not count. What is looked up by a computed name (getattr, a
-registry of strings) is not seen outside the declared sources; declare it in `Task.sources`.
+registry of strings) is not seen outside the declared sources; declare it in ``Task.sources``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MACHINERY = ("experiments.task", "experiments.config", "experiments.codeversion"
 
 @functools.cache
 def code_version(function: str, sources: tuple[str, ...]) -> str:
-    """Hash (hex) of the code that decides what `function` ("package.module:name") returns."""
+    """Hash (hex) of the code that decides what ``function`` ("package.module:name") returns."""
     module, _, name = function.partition(":")
     lines, imported = _reachable(module, name)
     declared = {inner for source in sources for inner in _modules(source)}
@@ -119,7 +119,7 @@ def _module_code(module: str) -> str:
 
 
 def _with_imports(modules: set[str]) -> set[str]:
-    """The modules and, over any number of steps, what they import of `FOLLOWED`."""
+    """The modules and, over any number of steps, what they import of ``FOLLOWED``."""
     seen, todo = set[str](), list(modules)
     while todo:
         module = todo.pop()
@@ -160,7 +160,7 @@ def _parsed(path: Path) -> ast.Module:
 
 
 def _normal(node: ast.AST) -> str:
-    """The code of `node` without comments, docstrings and layout."""
+    """The code of ``node`` without comments, docstrings and layout."""
     for inner in ast.walk(node):
         body = getattr(inner, "body", None)
         if isinstance(body, list) and len(body) > 1 and _is_docstring(body[0]):
@@ -174,7 +174,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _reachable(module: str, name: str) -> tuple[set[str], set[str]]:
-    """What `module:name` can reach: code of its own package by name, and modules of `FOLLOWED`."""
+    """What ``module:name`` can reach: code of its own package by name, and modules of ``FOLLOWED``."""
     package = module.partition(".")[0]
     todo, seen = [(module, name)], set[tuple[str, str]]()
     lines, modules = set[str](), set[str]()
@@ -224,7 +224,7 @@ def _bound_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _imports(node: ast.stmt, module: str) -> Iterator[tuple[str, str]]:
-    """What a statement imports from the module's own top-level package and from `FOLLOWED`.
+    """What a statement imports from the module's own top-level package and from ``FOLLOWED``.
 
     As (module, name), "*" for all of the module.
     """

@@ -43,9 +43,10 @@ def configured_by(
 ) -> Callable[[Function], Function]:
     """Marks a task function with the model of its configuration, so that sweeps check it first.
 
-    Args:
-        check: called with a configuration that fits the model; raises InputError for what the
-            model cannot see (an unknown policy).
+    Parameters
+    ----------
+    check : called with a configuration that fits the model; raises InputError for what the
+        model cannot see (an unknown policy).
     """
 
     def mark(function: Function) -> Function:
@@ -57,11 +58,12 @@ def configured_by(
 
 
 def checked(model: type[Model], data: Mapping[str, Any], source: str, prefix: str = "") -> Model:
-    """`data` as a model; raises InputError "SOURCE: path.to.key: got X, expected Y".
+    """``data`` as a model; raises InputError "SOURCE: path.to.key: got X, expected Y".
 
-    Args:
-        source: the file's name, for the message.
-        prefix: where in the file `data` stands ("scenario"); empty for its top.
+    Parameters
+    ----------
+    source : the file's name, for the message.
+    prefix : where in the file ``data`` stands ("scenario"); empty for its top.
     """
     try:
         return model.model_validate(data)

@@ -1,6 +1,6 @@
 """Where tasks are carried out: processes of this machine, or a Dask cluster.
 
-Both are a `concurrent.futures.Executor`. The local one knows which worker has which task, so a
+Both are a ``concurrent.futures.Executor``. The local one knows which worker has which task, so a
 worker that dies costs that one task an attempt and nobody else anything.
 """
 
@@ -42,11 +42,12 @@ class WorkerDied(RuntimeError):
 class Pool:
     """An executor, and what the runner has to know of it.
 
-    Attributes:
-        slots: tasks that run at the same time.
-        remote: workers are reached over a network: they check their code, enforce the time limit
-            themselves, and take short tasks several at a time.
-        lost: the exceptions that mean that a task lost its worker too often.
+    Attributes
+    ----------
+    slots : tasks that run at the same time.
+    remote : workers are reached over a network: they check their code, enforce the time limit
+        themselves, and take short tasks several at a time.
+    lost : the exceptions that mean that a task lost its worker too often.
     """
 
     executor: Executor
@@ -61,13 +62,16 @@ def open_pool(
 ) -> Iterator[Pool]:
     """Workers for the duration of a block; leaving it by an exception ends them at once.
 
-    Args:
-        workers: processes, for a pool on this machine.
-        dask: None, "local" for a Dask cluster on this machine, or a scheduler's address.
-        modules: imported by each local worker before its first task.
+    Parameters
+    ----------
+    workers : processes, for a pool on this machine.
+    dask : None, "local" for a Dask cluster on this machine, or a scheduler's address.
+    modules : imported by each local worker before its first task.
 
-    Raises:
-        InputError: Dask is not installed, or no scheduler answers at the address.
+    Raises
+    ------
+    InputError
+        Dask is not installed, or no scheduler answers at the address.
     """
     if dask is not None:
         with _dask_pool(workers, dask) as pool:
@@ -101,13 +105,14 @@ class _Worker:
 class LocalPool(Executor):
     """Worker processes of this machine, replaced when they die, with a time limit per task.
 
-    A task whose worker dies is given to another one; after `TRIES` deaths its future raises
+    A task whose worker dies is given to another one; after ``TRIES`` deaths its future raises
     WorkerDied. A task over its limit loses its worker and its future raises RunTimeout.
 
-    Args:
-        workers: processes at most; they are started when there is work for them.
-        time_limit_s: wall-clock seconds a task may take; None is no limit.
-        modules: imported by each worker before its first task.
+    Parameters
+    ----------
+    workers : processes at most; they are started when there is work for them.
+    time_limit_s : wall-clock seconds a task may take; None is no limit.
+    modules : imported by each worker before its first task.
     """
 
     def __init__(
@@ -130,7 +135,7 @@ class LocalPool(Executor):
         self._thread.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Have `fn(*args, **kwargs)` called in a worker; all of it must be picklable."""
+        """Have ``fn(*args, **kwargs)`` called in a worker; all of it must be picklable."""
         item = _Item(Future(), (fn, args, kwargs))
         with self._lock:
             if self._closing:
@@ -140,7 +145,7 @@ class LocalPool(Executor):
         return item.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Finish what was submitted, or with `cancel_futures` only what is running; then stop."""
+        """Finish what was submitted, or with ``cancel_futures`` only what is running; then stop."""
         with self._lock:
             self._closing = True
             if cancel_futures:
@@ -193,7 +198,7 @@ class LocalPool(Executor):
                 try:
                     worker.connection.send(item.call)
                 except OSError:
-                    pass  # It is dead; `_attend` sees that next.
+                    pass  # It is dead; ``_attend`` sees that next.
                 except Exception as error:  # The call cannot be pickled.
                     worker.item = None
                     item.future.set_exception(error)
@@ -283,7 +288,7 @@ class LocalPool(Executor):
         worker.connection.close()  # More than once does no harm.
 
     def _abandon(self, error: BrokenExecutor, *, cancel: bool) -> None:
-        """Nothing more will be done: what has not ended ends with `error`, or cancelled."""
+        """Nothing more will be done: what has not ended ends with ``error``, or cancelled."""
         with self._lock:
             self._closing = True
             left = [w.item for w in self._workers if w.item is not None]

@@ -1,12 +1,12 @@
-"""What a paper's experiment is, and `reproduce`, which runs all of them and writes the report.
+"""What a paper's experiment is, and ``reproduce``, which runs all of them and writes the report.
 
 A module that reproduces a paper exposes three functions, and nothing of it runs on import:
 
     def tasks(scale: Scale) -> list[Task]            every run that its figures and claims need
-    def figures(results: Results, out_dir: Path) -> list[Figure]   draws; see `save_figure`
+    def figures(results: Results, out_dir: Path) -> list[Figure]   draws; see ``save_figure``
     def claims(results: Results) -> list[Claim]      the paper's numbers beside ours
 
-Its task functions (`run_cell(config) -> Outcome`) and what they call decide the key of a result,
+Its task functions (``run_cell(config) -> Outcome``) and what they call decide the key of a result,
 the rest of the module does not: drawing anew costs no run.
 """
 
@@ -38,11 +38,12 @@ VERDICTS: tuple[str, ...] = get_args(Verdict)
 class Figure:
     """One figure on disk: a PNG and the numbers behind it as CSV.
 
-    Attributes:
-        name: file stem, unique in its paper ("figure_3").
-        caption: what is seen, and what the paper has in the same place.
-        command: the command that makes it again.
-        seeds: the seeds of the runs behind it.
+    Attributes
+    ----------
+    name : file stem, unique in its paper ("figure_3").
+    caption : what is seen, and what the paper has in the same place.
+    command : the command that makes it again.
+    seeds : the seeds of the runs behind it.
     """
 
     name: str
@@ -58,16 +59,17 @@ class Figure:
 class Claim:
     """One statement of a paper beside what came out here.
 
-    Attributes:
-        paper: name of the experiment ("hierarchical").
-        place: where the paper says it ("Section V-B, Figure 3").
-        claim: the statement, in our words.
-        paper_value: the paper's number, or text where it is none.
-        ours: our number; None where nothing could be measured.
-        ci_low, ci_high: 95 % confidence interval of ours; None where it is exact.
-        unit: unit of all four ("s", "%", "EUR"); empty for a plain number.
-        verdict: "new" is a result that the paper does not have.
-        why: the reason, wanted for everything but "reproduced".
+    Attributes
+    ----------
+    paper : name of the experiment ("hierarchical").
+    place : where the paper says it ("Section V-B, Figure 3").
+    claim : the statement, in our words.
+    paper_value : the paper's number, or text where it is none.
+    ours : our number; None where nothing could be measured.
+    ci_low, ci_high : 95 % confidence interval of ours; None where it is exact.
+    unit : unit of all four ("s", "%", "EUR"); empty for a plain number.
+    verdict : "new" is a result that the paper does not have.
+    why : the reason, wanted for everything but "reproduced".
     """
 
     paper: str
@@ -96,7 +98,7 @@ class Experiment(Protocol):
         ...
 
     def figures(self, results: Results, out_dir: Path) -> list[Figure]:
-        """Draw into `out_dir` (it exists) and say what was drawn."""
+        """Draw into ``out_dir`` (it exists) and say what was drawn."""
         ...
 
     def claims(self, results: Results) -> list[Claim]:
@@ -108,8 +110,9 @@ class Experiment(Protocol):
 class Paper:
     """What the report says of a paper, and the module that reproduces it.
 
-    Attributes:
-        module: `experiments.<name>` where empty.
+    Attributes
+    ----------
+    module : ``experiments.<name>`` where empty.
     """
 
     name: str
@@ -175,7 +178,7 @@ PAPERS: dict[str, Paper] = {
 
 
 def available() -> list[str]:
-    """Names of the papers whose module is there, in the order of `PAPERS`."""
+    """Names of the papers whose module is there, in the order of ``PAPERS``."""
     return [name for name, paper in PAPERS.items() if paper.is_there()]
 
 
@@ -190,10 +193,11 @@ def save_figure(
     command: str,
     seeds: Sequence[int] = (),
 ) -> Figure:
-    """Write `out_dir`/`name`.png and .csv, the same bytes each time; closes the drawing.
+    """Write ``out_dir``/``name``.png and .csv, the same bytes each time; closes the drawing.
 
-    Args:
-        data: the plotted numbers, tidy, one row a point; written with nine significant digits.
+    Parameters
+    ----------
+    data : the plotted numbers, tidy, one row a point; written with nine significant digits.
     """
     import matplotlib.pyplot as plt
 
@@ -213,21 +217,25 @@ def reproduce(
     dask: str | None = None,
     progress: bool = True,
 ) -> int:
-    """Run, draw and compare; leaves `out` (results/<scale>) with figures, claims and the site.
+    """Run, draw and compare; leaves ``out`` (results/<scale>) with figures, claims and the site.
 
     All runs of all papers go through one store, the long ones first; what an earlier call
     computed is not computed again, what failed is tried again. Each paper is then drawn in a
     process of its own.
 
-    Args:
-        papers: names of `available()`; all of them where empty.
+    Parameters
+    ----------
+    papers : names of ``available()``; all of them where empty.
 
-    Returns:
-        The exit code: 0, 1 where runs or drawings failed or the disk is full, 128 + signal where
-        it was stopped.
+    Returns
+    -------
+    The exit code: 0, 1 where runs or drawings failed or the disk is full, 128 + signal where
+    it was stopped.
 
-    Raises:
-        InputError: unknown paper or scale.
+    Raises
+    ------
+    InputError
+        Unknown paper or scale.
     """
     from concurrent.futures import BrokenExecutor
 

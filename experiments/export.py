@@ -30,8 +30,10 @@ def write_export(
 ) -> tuple[Path, int]:
     """Write the table; returns its path and its number of rows.
 
-    Raises:
-        InputError: unknown format, no run has that table, the file cannot be written.
+    Raises
+    ------
+    InputError
+        Unknown format, no run has that table, the file cannot be written.
     """
     if format not in FORMATS:
         raise InputError(f"--format: got {format!r}, expected one of {', '.join(FORMATS)}")
@@ -54,9 +56,9 @@ def write_export(
 def run_columns(store: Store, *, timings: bool = False) -> Columns:
     """The sweep as columns of equal length, one entry a run, in the order of the sweep.
 
-    Labels first, then `status` ("done", "failed", "left") and `error` (what went wrong, empty),
+    Labels first, then ``status`` ("done", "failed", "left") and ``error`` (what went wrong, empty),
     then the scalars; None where a run has no such value. A scalar named like a label is left out
-    where it repeats it, and else called `result_<name>`.
+    where it repeats it, and else called ``result_<name>``.
     """
     rows = store.rows()
     columns: Columns = {name: _values(rows.labels, name) for name in _names(rows.labels)}
@@ -129,7 +131,7 @@ def _array(values: list[Scalar]) -> pa.Array:
 
 
 def _plain_array(values: list[Any], kind: type) -> pa.Array:
-    """What `pa.array` gives, without the import of pandas that comes with it (half a second)."""
+    """What ``pa.array`` gives, without the import of pandas that comes with it (half a second)."""
     import numpy as np
     import pyarrow as pa
 

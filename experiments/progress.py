@@ -22,7 +22,7 @@ REDRAW_EVERY_S = 0.2
 class Pace:
     """Estimates the time left from the runs that have ended.
 
-    The tasks' `cost_s` say how runs of one function compare; how long one unit of cost really
+    The tasks' ``cost_s`` say how runs of one function compare; how long one unit of cost really
     takes is learnt per function.
     """
 
@@ -55,7 +55,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class State:
-    """What there is to show. `ended` counts the runs of this session, `done` all of them."""
+    """What there is to show. ``ended`` counts the runs of this session, ``done`` all of them."""
 
     total: int
     done: int
@@ -66,10 +66,11 @@ class State:
 
 
 class Meter:
-    """Shows a `State` now and then; `shown=False` shows nothing.
+    """Shows a ``State`` now and then; ``shown=False`` shows nothing.
 
-    Args:
-        stream: stderr by default; on a terminal a bar, elsewhere lines.
+    Parameters
+    ----------
+    stream : stderr by default; on a terminal a bar, elsewhere lines.
     """
 
     def __init__(self, shown: bool, stream: TextIO | None = None) -> None:

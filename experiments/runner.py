@@ -40,12 +40,13 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a call of `run_tasks` did.
+    """What a call of ``run_tasks`` did.
 
-    Attributes:
-        total, done, failed: distinct runs of the list, by their state now.
-        computed: how many of them ended in this call.
-        cpu_s, wall_s: CPU seconds of those runs; duration of the call.
+    Attributes
+    ----------
+    total, done, failed : distinct runs of the list, by their state now.
+    computed : how many of them ended in this call.
+    cpu_s, wall_s : CPU seconds of those runs; duration of the call.
     """
 
     total: int
@@ -68,24 +69,30 @@ def run_tasks(
     retry_failed: bool = False,
     notes: Mapping[str, Any] | None = None,
 ) -> RunSummary:
-    """Run what the store does not have yet; those with the highest `cost_s` first.
+    """Run what the store does not have yet; those with the highest ``cost_s`` first.
 
-    Args:
-        store: opened with `create=True`. Its lock is held for the duration.
-        workers: processes; the cores of this machine where None.
-        progress: show it on stderr.
-        time_limit_s: wall-clock seconds a run may take before it is ended and counts as failed.
-        dask: None, "local", or the address of a Dask scheduler.
-        resume: False refuses a folder that holds another list of tasks, or this one by another
-            version of the code; True keeps of it what still fits.
-        retry_failed: runs of the list that failed before are run again.
-        notes: kept in the ledger beside the tasks.
+    Parameters
+    ----------
+    store : opened with ``create=True``. Its lock is held for the duration.
+    workers : processes; the cores of this machine where None.
+    progress : show it on stderr.
+    time_limit_s : wall-clock seconds a run may take before it is ended and counts as failed.
+    dask : None, "local", or the address of a Dask scheduler.
+    resume : False refuses a folder that holds another list of tasks, or this one by another
+        version of the code; True keeps of it what still fits.
+    retry_failed : runs of the list that failed before are run again.
+    notes : kept in the ledger beside the tasks.
 
-    Raises:
-        InputError: bad arguments, the folder is in use or holds another sweep.
-        Interrupted: Ctrl-C or SIGTERM. Finished runs are kept, running ones are lost.
-        StoreFull: the disk is full. Finished runs are kept.
-        BrokenExecutor: the workers cannot be started, or the cluster is gone.
+    Raises
+    ------
+    InputError
+        Bad arguments, the folder is in use or holds another sweep.
+    Interrupted
+        Ctrl-C or SIGTERM. Finished runs are kept, running ones are lost.
+    StoreFull
+        The disk is full. Finished runs are kept.
+    BrokenExecutor
+        The workers cannot be started, or the cluster is gone.
     """
     started = time.monotonic()
     _check(workers, time_limit_s)

@@ -62,10 +62,11 @@ class StoreFull(OSError):
 class Report:
     """What came out of one run, as it travels from a worker to the ledger.
 
-    Attributes:
-        tables: name -> bytes in the file that the worker wrote.
-        contents: name -> the file itself, from a worker that cannot see the store's folder.
-        error: traceback of a failed run, empty for a finished one.
+    Attributes
+    ----------
+    tables : name -> bytes in the file that the worker wrote.
+    contents : name -> the file itself, from a worker that cannot see the store's folder.
+    error : traceback of a failed run, empty for a finished one.
     """
 
     key: str
@@ -95,7 +96,7 @@ class Counts:
 class Rows(NamedTuple):
     """The runs of the present sweep, as lists of equal length.
 
-    `statuses` are "done", "failed" or "left"; `errors` are tracebacks, empty where all went well.
+    ``statuses`` are "done", "failed" or "left"; ``errors`` are tracebacks, empty where all went well.
     """
 
     keys: list[str]
@@ -106,14 +107,17 @@ class Rows(NamedTuple):
 
 
 class Store:
-    """The results in one folder. Reading needs no lock; `plan` and `record` want `locked()`.
+    """The results in one folder. Reading needs no lock; ``plan`` and ``record`` want ``locked()``.
 
-    Args:
-        folder: where; made where `create` is set.
-        create: False opens for reading, and only a folder that has a ledger.
+    Parameters
+    ----------
+    folder : where; made where ``create`` is set.
+    create : False opens for reading, and only a folder that has a ledger.
 
-    Raises:
-        InputError: no ledger there, not a ledger of schedlab, or one of another version.
+    Raises
+    ------
+    InputError
+        No ledger there, not a ledger of schedlab, or one of another version.
     """
 
     def __init__(self, folder: Path | str, *, create: bool = False) -> None:
@@ -175,7 +179,7 @@ class Store:
     # -- writing: the coordinating process alone ----------------------------------------------
 
     def plan(self, tasks: Sequence[Task], notes: Mapping[str, Any] | None = None) -> None:
-        """Make `tasks` the present sweep; what was computed before stays and is reused by key."""
+        """Make ``tasks`` the present sweep; what was computed before stays and is reused by key."""
         rows = (
             (
                 position,
@@ -198,8 +202,10 @@ class Store:
     def record(self, reports: Iterable[Report]) -> None:
         """Commit what came out of runs; a row that says done is never replaced.
 
-        Raises:
-            StoreFull: nothing of `reports` is kept, everything before is.
+        Raises
+        ------
+        StoreFull
+            Nothing of ``reports`` is kept, everything before is.
         """
         reports = list(reports)
         for report in reports:
@@ -324,7 +330,7 @@ class Store:
         return [key for (key,) in self._db.execute("SELECT key FROM tasks ORDER BY position")]
 
     def note(self, name: str, default: Any = None) -> Any:
-        """What the sweep noted under `name` when it was planned."""
+        """What the sweep noted under ``name`` when it was planned."""
         row = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         return json.loads(row[0]) if row else default
 
@@ -387,10 +393,11 @@ class Store:
 class Results:
     """The finished runs of a list of tasks, for drawing and comparing.
 
-    Args:
-        store: where they are.
-        tasks: which; those without a finished run are skipped everywhere (see `missing`).
-        scale: "quick" or "paper", for an experiment that wants to know.
+    Parameters
+    ----------
+    store : where they are.
+    tasks : which; those without a finished run are skipped everywhere (see ``missing``).
+    scale : "quick" or "paper", for an experiment that wants to know.
     """
 
     def __init__(self, store: Store, tasks: Sequence[Task], scale: str = "") -> None:
@@ -435,7 +442,7 @@ class Results:
         )
 
     def scalars(self) -> DataFrame:
-        """One row a finished run: labels, scalars, `run_cpu_s`; a label hides its namesake."""
+        """One row a finished run: labels, scalars, ``run_cpu_s``; a label hides its namesake."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -447,7 +454,7 @@ class Results:
         )
 
     def table(self, name: str) -> DataFrame:
-        """The table `name` of all finished runs that left one, labels as the first columns."""
+        """The table ``name`` of all finished runs that left one, labels as the first columns."""
         import pandas as pd
 
         parts = []
@@ -460,14 +467,15 @@ class Results:
 
 
 def table_path(folder: Path, key: str, name: str) -> Path:
-    """Where the table `name` of the run `key` is kept."""
+    """Where the table ``name`` of the run ``key`` is kept."""
     return folder / "tables" / key[:2] / f"{key}.{name}.parquet"
 
 
 def write_table(folder: Path, key: str, name: str, content: bytes) -> int:
     """Write a table's file so that it is either whole or not there; returns its bytes."""
     path = table_path(folder, key, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
     # The process and the clock keep a run that is started twice from writing into one file.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
@@ -486,7 +494,7 @@ def write_table(folder: Path, key: str, name: str, content: bytes) -> int:
 def _lock(file: IO[str]) -> bool:
     import fcntl
 
-    # More than once, because `is_locked` of another process holds the lock for an instant.
+    # More than once, because ``is_locked`` of another process holds the lock for an instant.
     for _ in range(5):
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

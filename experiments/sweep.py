@@ -74,8 +74,10 @@ Setting = dict[str, Any]
 def read_sweep(file: Path) -> tuple[SweepFile, list[Task]]:
     """The sweep of a file, and its runs: settings x policies x seeds.
 
-    Raises:
-        InputError: "FILE: path.to.key: got X, expected Y".
+    Raises
+    ------
+    InputError
+        "FILE: path.to.key: got X, expected Y".
     """
     spec = checked(SweepFile, read_toml(file), str(file))
     base, scenario_file = _base(spec, file)
@@ -232,10 +234,10 @@ def sweep(
     resume: bool = False,
     progress: bool = True,
 ) -> int:
-    """Run a sweep into the folder `out`, or go on with it; returns the exit code.
+    """Run a sweep into the folder ``out``, or go on with it; returns the exit code.
 
     The same sweep in the same folder always goes on. Another one, or this one after the code has
-    changed, is refused unless `resume` says that what still fits is to be kept.
+    changed, is refused unless ``resume`` says that what still fits is to be kept.
     """
     from experiments.store import Store
 
@@ -264,8 +266,10 @@ def retry(
 ) -> int:
     """Run again what failed in the folder, and what is left; returns the exit code.
 
-    Raises:
-        InputError: no sweep there, or the code has changed since: `sweep --resume` then.
+    Raises
+    ------
+    InputError
+        No sweep there, or the code has changed since: ``sweep --resume`` then.
     """
     from experiments.store import Store
 
@@ -367,11 +371,12 @@ def export(
 ) -> int:
     """Write one tidy table of the sweep in the folder, one row a run; returns the exit code.
 
-    Args:
-        format: "csv" or "parquet".
-        out: the file; `folder`/runs.csv (or the table's name) where None.
-        table: instead, all rows of this table of every run ("jobs").
-        timings: with the scalars that measure this machine; without, the same bytes anywhere.
+    Parameters
+    ----------
+    format : "csv" or "parquet".
+    out : the file; ``folder``/runs.csv (or the table's name) where None.
+    table : instead, all rows of this table of every run ("jobs").
+    timings : with the scalars that measure this machine; without, the same bytes anywhere.
     """
     from experiments.export import write_export
     from experiments.store import Store

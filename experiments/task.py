@@ -1,7 +1,7 @@
 """A task is one run: a pure function of a configuration, and the key that its result is kept under.
 
-Everything that the laboratory computes in bulk is a list of tasks; `experiments.runner.run_tasks`
-runs it, `experiments.store.Store` keeps what comes out. Light to import: no numpy, no pandas.
+Everything that the laboratory computes in bulk is a list of tasks; ``experiments.runner.run_tasks``
+runs it, ``experiments.store.Store`` keeps what comes out. Light to import: no numpy, no pandas.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ DEFAULT_SOURCES = ("simulator", "policies")
 class Outcome:
     """What one run leaves behind.
 
-    Attributes:
-        scalars: one value a name, kept in the ledger. NumPy scalars are accepted. Names that end in
-            `cpu_s` or `wall_s` are measurements of this machine: kept, but left out of exported
-            tables, which are the same bytes wherever they were computed.
-        tables: one `pandas.DataFrame` a name ("jobs", "decisions"), kept as one Parquet file each.
+    Attributes
+    ----------
+    scalars : one value a name, kept in the ledger. NumPy scalars are accepted. Names that end in
+        ``cpu_s`` or ``wall_s`` are measurements of this machine: kept, but left out of exported
+        tables, which are the same bytes wherever they were computed.
+    tables : one ``pandas.DataFrame`` a name ("jobs", "decisions"), kept as one Parquet file each.
     """
 
     scalars: dict[str, Scalar]
@@ -43,19 +44,20 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """One run to be made: `function(config) -> Outcome`, a pure function of `config`.
+    """One run to be made: ``function(config) -> Outcome``, a pure function of ``config``.
 
-    Attributes:
-        function: "package.module:name", importable in a fresh process.
-        config: what JSON can say (seed included); it alone decides the outcome.
-        labels: the columns that name this run in tables (policy, seed, swept parameters); None
-            takes the scalar entries of `config`, nested ones under dotted names.
-        cost_s: rough CPU seconds, for running the long ones first and for the time left. Not part
-            of the key.
-        sources: packages or modules whose code decides the outcome beside `function` itself and
-            what it calls in its own package (see `experiments.codeversion`). Narrow it, say to
-            ("simulator", "policies.milp"), and editing other policies keeps the results.
-        files: files or folders that the run reads; what they hold is part of the key.
+    Attributes
+    ----------
+    function : "package.module:name", importable in a fresh process.
+    config : what JSON can say (seed included); it alone decides the outcome.
+    labels : the columns that name this run in tables (policy, seed, swept parameters); None
+        takes the scalar entries of ``config``, nested ones under dotted names.
+    cost_s : rough CPU seconds, for running the long ones first and for the time left. Not part
+        of the key.
+    sources : packages or modules whose code decides the outcome beside ``function`` itself and
+        what it calls in its own package (see ``experiments.codeversion``). Narrow it, say to
+        ("simulator", "policies.milp"), and editing other policies keeps the results.
+    files : files or folders that the run reads; what they hold is part of the key.
     """
 
     function: str
@@ -94,10 +96,12 @@ class Task:
 
 
 def canonical_json(value: Any, *, what: str = "value") -> str:
-    """The one spelling of `value` in JSON: sorted keys, no spaces, no NaN.
+    """The one spelling of ``value`` in JSON: sorted keys, no spaces, no NaN.
 
-    Raises:
-        InputError: something in it is no string, number, boolean, None, list or mapping.
+    Raises
+    ------
+    InputError
+        Something in it is no string, number, boolean, None, list or mapping.
     """
     try:
         return json.dumps(
@@ -108,7 +112,7 @@ def canonical_json(value: Any, *, what: str = "value") -> str:
 
 
 def plain_scalar(value: Any, name: str) -> Scalar:
-    """`value` as a Python scalar; raises TypeError with the name where it is none."""
+    """``value`` as a Python scalar; raises TypeError with the name where it is none."""
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "ndim", 0) == 0:
         value = item()

@@ -70,11 +70,12 @@ class Order:
 class Site:
     """Where the results go, and what a remote worker has to agree on.
 
-    Attributes:
-        folder: the store's folder; None where workers are remote and `store_id` does not match.
-        store_id: what the store's folder says of itself, to know it on a shared file system.
-        time_limit_s: enforced here; None where the executor does it.
-        code: (function, sources) -> code version of the coordinating process, checked if given.
+    Attributes
+    ----------
+    folder : the store's folder; None where workers are remote and ``store_id`` does not match.
+    store_id : what the store's folder says of itself, to know it on a shared file system.
+    time_limit_s : enforced here; None where the executor does it.
+    code : (function, sources) -> code version of the coordinating process, checked if given.
     """
 
     folder: str
@@ -142,8 +143,12 @@ def _checked(outcome: object, function: str) -> tuple[dict[str, Scalar], dict[st
 
 
 def _parquet(table: DataFrame) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     buffer = io.BytesIO()
-    table.to_parquet(buffer, index=False, compression="zstd")
+    arrow = pa.Table.from_pandas(table, preserve_index=False, nthreads=1)
+    pq.write_table(arrow, buffer, compression="zstd")
     return buffer.getvalue()
 
 
@@ -194,7 +199,7 @@ def _limit(time_limit_s: float | None) -> Iterator[None]:
     """Throw _OverLimit into the block once it lasts too long; if that fails, end the process.
 
     The exception reaches Python code only, so a run that hangs in compiled code takes its worker
-    with it, `GRACE_S` later. For executors that cannot end a worker from outside.
+    with it, ``GRACE_S`` later. For executors that cannot end a worker from outside.
     """
     if time_limit_s is None:
         yield
@@ -217,7 +222,7 @@ def _limit(time_limit_s: float | None) -> Iterator[None]:
 
 
 class _OverLimit(BaseException):
-    """Thrown into a run; no `except Exception` of the run catches it."""
+    """Thrown into a run; no ``except Exception`` of the run catches it."""
 
 
 def _descriptor(file: IO[str] | None) -> int | None:

@@ -36,9 +36,10 @@ PAGE = "page.json"
 class Page:
     """What there is to show of one paper.
 
-    Attributes:
-        problems: what went wrong on the way, one line each; shown on the page.
-        runs: finished runs behind it.
+    Attributes
+    ----------
+    problems : what went wrong on the way, one line each; shown on the page.
+    runs : finished runs behind it.
     """
 
     paper: Paper
@@ -64,7 +65,7 @@ def write_page(out: Path, page: Page) -> None:
 
 
 def read_pages(out: Path) -> list[Page]:
-    """The pages kept under `out`, in the order of `PAPERS`."""
+    """The pages kept under ``out``, in the order of ``PAPERS``."""
     pages = []
     for name, paper in PAPERS.items():
         path = out / name / PAGE
@@ -82,7 +83,7 @@ def _figure(entry: dict[str, Any], folder: Path) -> Figure:
 
 
 def write_claims(out: Path, claims: Iterable[Claim]) -> None:
-    """Write claims.csv: the fields of `Claim`, one row each."""
+    """Write claims.csv: the fields of ``Claim``, one row each."""
     path = out / "claims.csv"
     temporary = path.with_suffix(".csv.tmp")
     with temporary.open("w", encoding="utf-8", newline="") as file:
@@ -98,7 +99,7 @@ def _plain(value: object) -> object:
 
 
 def write_site(out: Path, scale: str) -> list[Page]:
-    """Write all pages from what is kept under `out`; returns what they show."""
+    """Write all pages from what is kept under ``out``; returns what they show."""
     pages = read_pages(out)
     environment = _environment()
     claims = [claim for page in pages for claim in page.claims]
