@@ -13,6 +13,7 @@ asks only that s(k)/k falls, but whose Lemma 1 uses concavity.
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from abc import ABC, abstractmethod
@@ -30,7 +31,7 @@ from simulator.errors import InputError
 FloatArray = npt.NDArray[np.float64]
 Side = Literal["left", "right"]
 
-WIDEST = 1e12
+WIDEST = 1e9
 """Where the search for a best width ends: beyond, the function counts as linear without end."""
 
 CHECKED_TO = 1e4
@@ -269,23 +270,24 @@ class UserDefined(Speedup):
 
     def _numeric_slope(self, k: float) -> float:
         """Richardson's extrapolation of one-sided differences: s need not exist below 1."""
-        steps = np.asarray(0.02 * k / 2.0 ** np.arange(9), dtype=np.float64)
-        table = (self._speed(k + steps) - self._speed(np.array(k))) / steps
-        best, error = float(table[-1]), math.inf
-        for order in range(1, len(steps)):
-            table = (2.0**order * table[1:] - table[:-1]) / (2.0**order - 1)
-            moves = np.abs(np.diff(table))
-            if len(moves) and moves[-1] < error:
-                error, best = float(moves[-1]), float(table[-1])
-        return best
+        steps = [0.02 * k / 2**i for i in range(9)]
+        here = self.function(k)
+        table = [(self.function(k + h) - here) / h for h in steps]
+        best, error = table[-1], math.inf
+        for order in range(1, len(steps) - 1):
+            factor = 2.0**order
+            table = [(factor * b - a) / (factor - 1) for a, b in itertools.pairwise(table)]
+            if abs(table[-1] - table[-2]) < error:
+                best, error = table[-1], abs(table[-1] - table[-2])
+        return float(best)
 
     def best_width(self, price: float) -> float:
         """Root of s'(k) (1 + price k) = price s(k), which has one at most."""
 
+        slope = self.slope or self._numeric_slope
+
         def gain(k: float) -> float:
-            at = np.array(k)
-            slope = float(self._slope(at, "right"))
-            return slope * (1 + price * k) - price * float(self._speed(at))
+            return slope(k) * (1 + price * k) - price * self.function(k)
 
         if gain(1.0) <= 0:
             return 1.0

@@ -35,6 +35,9 @@ ROUNDING = 1e-12
 LOWEST_PRICE = 1e-250
 """Where the search for a price ends: whoever buys nothing more here never does."""
 
+HIGHEST_PRICE = 1e200
+"""Where nothing is bought that costs anything."""
+
 
 @dataclass(frozen=True)
 class JobType:
@@ -123,7 +126,8 @@ class OptimalWidths(FixedWidths):
     ----------
     budget_limit_gpus : b.
     price : of a GPU, the multiplier of the budget: hours (of the sum over all jobs' times, per
-        hour) that one more GPU saves. 0: more budget saves nothing.
+        hour) that one more GPU saves. 0: more budget saves nothing. Infinite: the budget is the
+        load, which leaves nothing to choose.
     """
 
     budget_limit_gpus: float = math.nan
@@ -138,6 +142,8 @@ class OptimalWidths(FixedWidths):
         the sides of a corner, or <= at width 1.
         """
         residuals = [self.budget_gpus / self.budget_limit_gpus - 1]
+        if math.isinf(self.price):
+            return max(0.0, *residuals, *(k / w - 1 for k, w in self._widest_within_load()))
         if self.price > 0:
             residuals.append(-residuals[0])  # complementary slackness
         for job_type, k in zip(self.types, self.widths_gpus, strict=True):
@@ -154,9 +160,16 @@ class OptimalWidths(FixedWidths):
         paid = self.price * k * (1 - elasticity)
         return (elasticity - paid) / (elasticity + paid) if elasticity + paid > 0 else 0.0
 
+    def _widest_within_load(self) -> list[tuple[float, float]]:
+        """The widths taken, and the widest that need no more GPU-time than width 1."""
+        widest = [t.speedup.best_width(HIGHEST_PRICE) for t in self.types]
+        return list(zip(self.widths_gpus.tolist(), widest, strict=True))
+
     @property
     def duality_gap(self) -> float:
         """Mean response time over its lower bound by Lagrange's dual at `price`, minus 1."""
+        if math.isinf(self.price):
+            return 0.0
         best = [t.speedup.best_width(self.price) if self.price > 0 else k
                 for t, k in zip(self.types, self.widths_gpus, strict=True)]  # fmt: skip
         least = replace(self, widths_gpus=np.array(best))
@@ -187,24 +200,27 @@ def optimal_widths(types: Sequence[JobType], budget_gpus: float) -> OptimalWidth
             f"budget is {budget_gpus:g} GPUs, expected at least the load of {load:g} GPUs"
         )
     price = _price(types, budget_gpus)
-    if price == 0:
-        widths = np.array([_best_width(t, LOWEST_PRICE) for t in types])
+    if price in (0.0, math.inf):
+        end = LOWEST_PRICE if price == 0 else HIGHEST_PRICE
+        widths = np.array([_best_width(t, end) for t in types])
     else:
         widths = _between(types, budget_gpus, price)
     return OptimalWidths(types, widths, budget_gpus, price)
 
 
 def _price(types: tuple[JobType, ...], budget_gpus: float) -> float:
-    """The price of a GPU at which the types, each for itself, just use the budget; 0 if never."""
+    """The price at which the types, each for itself, just use the budget; 0 where never."""
 
     def excess(log_price: float) -> float:
         return _spent(types, math.exp(log_price)) / budget_gpus - 1
 
+    if budget_gpus <= float(_loads(types).sum()) * (1 + ROUNDING):
+        return math.inf
     high = 1.0
-    while _spent(types, high) > budget_gpus * (1 + ROUNDING):
+    while _spent(types, high) > budget_gpus:
         high *= 4
     low = high
-    while _spent(types, low) < budget_gpus * (1 - ROUNDING):
+    while _spent(types, low) < budget_gpus:
         low /= 16
         if low < LOWEST_PRICE:
             return 0.0
@@ -230,7 +246,7 @@ def _between(types: tuple[JobType, ...], budget_gpus: float, price: float) -> Fl
     most, least = (float(loads @ g) for g in gpu_time)
     part = min(1.0, max(0.0, (budget_gpus - least) / (most - least))) if most > least else 0.0
     mixed = [part * a + (1 - part) * b for a, b in (gpu_time, time)]
-    return np.maximum(1.0, mixed[0] / mixed[1])
+    return np.where(wide == narrow, wide, mixed[0] / mixed[1])  # corners stay exact
 
 
 def _spent(types: tuple[JobType, ...], price: float) -> float:
