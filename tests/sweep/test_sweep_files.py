@@ -196,3 +196,10 @@ def test_the_example_has_200_runs_and_its_first_and_last_work(tmp_path):
     with Store(tmp_path, create=True) as store:
         summary = run_tasks([tasks[0], tasks[-1]], store, workers=1, progress=False)
     assert (summary.done, summary.failed) == (2, 0)
+
+
+def test_the_documented_file_is_a_sweep(tmp_path):
+    page = (EXAMPLE.parents[1] / "docs" / "sweeps.md").read_text()
+    _, tasks = read_sweep(write(tmp_path, page.split("```toml\n")[1].split("```")[0]))
+    assert len({task.key for task in tasks}) == 2 * 2 * 2 * 2 * 10
+    assert "= 160." in page
