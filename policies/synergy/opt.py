@@ -114,7 +114,8 @@ class Opt:
     def _lay_out(self, room: Room, lots_of: Sequence[Sequence[Lot]], throughput: float) -> Packed:
         slots: list[Slot] = []
         fragmented = 0
-        for group, lots in zip(room.groups, lots_of, strict=True):
+        for group, rounds in zip(room.groups, lots_of, strict=True):
+            lots = _merged(rounds)
             if self.whole_gpus:
                 placed = lay_out_whole(lots, group)
             else:
@@ -131,6 +132,14 @@ class Opt:
             )
         info = {"throughput_bound": throughput, "fragmented_jobs": fragmented}
         return Packed(slots, signatures_of(slots, room.num_servers), info, not self.whole_gpus)
+
+
+def _merged(lots: Sequence[Lot]) -> list[Lot]:
+    """Lots of one kind and share as one."""
+    total: dict[tuple[int, Share, int], int] = {}
+    for kind, share, gpus, number in lots:
+        total[kind, share, gpus] = total.get((kind, share, gpus), 0) + number
+    return [Lot(*key, number) for key, number in total.items()]
 
 
 class Free(NamedTuple):
