@@ -264,6 +264,17 @@ def solve(
     print(json.dumps(answer, indent=2))
 
 
+@app.command()
+def gantt(
+    folder: Annotated[Path, typer.Argument(help="Folder that `schedlab run --out` wrote.")],
+    out: Annotated[Path | None, typer.Option(help="PNG to write; FOLDER/gantt.png.")] = None,
+) -> None:
+    """A Gantt chart of a run: what ran where and when, and how many jobs waited."""
+    from experiments.gantt import gantt as draw
+
+    print(draw(folder, out))
+
+
 @app.command(name="size-server")
 def size_server(
     controllers: Annotated[int, typer.Option(min=1, help="Local controllers K.")],
