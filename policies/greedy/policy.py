@@ -149,7 +149,7 @@ class RandomisedGreedyPolicy(GreedyPolicy):
     swap: str = "inverse-weight"
     swap_scale: float = 0.5
     pick: str = "inverse"
-    candidate_share: float = 0.2
+    candidate_share: float = 1.0
     node_pick: str = "inverse"
     node_share: float = 0.2
     released: bool = False

@@ -141,7 +141,7 @@ class Settings(NamedTuple):
     swap: int = 1
     swap_scale: float = 0.5
     pick: int = 0
-    candidate_share: float = 0.2
+    candidate_share: float = 1.0
     node_pick: int = 0
     node_share: float = 0.2
 
