@@ -11,6 +11,7 @@ import logging
 import multiprocessing
 import os
 import pickle
+import signal
 import threading
 import time
 from collections import deque
@@ -377,6 +378,19 @@ def _context(modules: Sequence[str]) -> Any:
 
 
 @contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes started meanwhile are deaf to Ctrl-C; this one deals with it for them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
 def _dask_pool(workers: int, address: str) -> Iterator[Pool]:
     try:
         import dask
@@ -388,15 +402,15 @@ def _dask_pool(workers: int, address: str) -> Iterator[Pool]:
         ) from None
     with contextlib.ExitStack() as stack:
         if address == "local":
-            cluster = stack.enter_context(
-                LocalCluster(
+            with _interrupts_ignored():
+                cluster = LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
                     dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
-            )
+            stack.enter_context(cluster)
             client = stack.enter_context(Client(cluster))
         else:
             with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_S} s"}):

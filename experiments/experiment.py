@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -237,10 +236,8 @@ def reproduce(
     InputError
         Unknown paper or scale.
     """
-    from concurrent.futures import BrokenExecutor
-
-    from experiments.runner import Interrupted, run_tasks
-    from experiments.store import Store, StoreFull
+    from experiments.runner import exit_code, run_tasks
+    from experiments.store import Store
 
     if scale not in get_args(Scale):
         raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
@@ -250,9 +247,10 @@ def reproduce(
             raise InputError(f"paper: got {name!r}, expected one of {', '.join(known) or 'none'}")
     chosen = [PAPERS[name] for name in known if name in papers or not papers]
     tasks = {paper: paper.load().tasks(cast(Scale, scale)) for paper in chosen}
-    out = out or Path("results") / scale
-    try:
-        with Store(out / "store", create=True) as store:
+    folder = out or Path("results") / scale
+
+    def work() -> int:
+        with Store(folder / "store", create=True) as store:
             # Figures and claims may be committed, the runs behind them need not be.
             (store.folder / ".gitignore").write_text("*\n")
             summary = run_tasks(
@@ -263,15 +261,11 @@ def reproduce(
                 progress=progress,
                 retry_failed=True,
             )
-        problems = _draw_all(tasks, scale, out, workers)
-    except Interrupted as stop:
-        print(f"schedlab: {stop}", file=sys.stderr)
-        return stop.exit_code
-    except (StoreFull, BrokenExecutor) as error:
-        print(f"schedlab: {error}", file=sys.stderr)
-        return 1
-    _tell(out, scale, summary.done, summary.failed, summary.wall_s, problems)
-    return 1 if summary.failed or problems else 0
+        problems = _draw_all(tasks, scale, folder, workers)
+        _tell(folder, scale, summary.done, summary.failed, summary.wall_s, problems)
+        return 1 if summary.failed or problems else 0
+
+    return exit_code(work)
 
 
 def _draw_all(
@@ -296,6 +290,7 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
     The tasks are those that were run, keys included, whatever has been edited meanwhile.
     An error in one paper's drawings is told on its page and keeps no other paper from its own.
     """
+    import sys
     import traceback
 
     import matplotlib as mpl

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from concurrent.futures import CancelledError as Cancelled
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any
 
 from experiments.executors import Pool, WorkerDied, open_pool
 from experiments.progress import Meter, Pace, State
-from experiments.store import Report, Store, StoreFull
+from experiments.store import NO_SPACE, Report, Store, StoreFull
 from experiments.task import Task
 from experiments.worker import Order, RunTimeout, Site, execute, told_briefly
 from simulator.errors import InputError
@@ -55,6 +56,25 @@ class RunSummary:
     computed: int
     cpu_s: float
     wall_s: float
+
+
+def exit_code(work: Callable[[], int]) -> int:
+    """What ``work()`` returns; where it is stopped or cannot go on, one line on stderr and a code.
+
+    128 + signal where it was stopped, 1 where the disk is full or the workers are gone.
+    """
+    try:
+        return work()
+    except Interrupted as stop:
+        print(f"schedlab: {stop}", file=sys.stderr)
+        return stop.exit_code
+    except (StoreFull, BrokenExecutor) as error:
+        print(f"schedlab: {error}", file=sys.stderr)
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        print(f"schedlab: {error.filename or 'cannot write'}: the disk is full", file=sys.stderr)
+    return 1
 
 
 def run_tasks(

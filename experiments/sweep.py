@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -239,21 +238,25 @@ def sweep(
     The same sweep in the same folder always goes on. Another one, or this one after the code has
     changed, is refused unless ``resume`` says that what still fits is to be kept.
     """
+    from experiments.runner import exit_code
     from experiments.store import Store
 
     spec, tasks = read_sweep(file)
-    with Store(out, create=True) as store:
-        code = _run(
-            tasks,
-            store,
-            workers=workers,
-            dask=dask,
-            resume=resume,
-            progress=progress,
-            time_limit_s=spec.time_limit_s,
-            notes={"file": file.name, "time_limit_s": spec.time_limit_s},
-        )
-    return code
+
+    def work() -> int:
+        with Store(out, create=True) as store:
+            return _run(
+                tasks,
+                store,
+                workers=workers,
+                dask=dask,
+                resume=resume,
+                progress=progress,
+                time_limit_s=spec.time_limit_s,
+                notes={"file": file.name, "time_limit_s": spec.time_limit_s},
+            )
+
+    return exit_code(work)
 
 
 def retry(
@@ -271,37 +274,31 @@ def retry(
     InputError
         No sweep there, or the code has changed since: ``sweep --resume`` then.
     """
+    from experiments.runner import exit_code
     from experiments.store import Store
 
-    Store(folder).close()
-    with Store(folder, create=True) as store:
-        tasks = store.tasks()
-        return _run(
-            tasks,
-            store,
-            workers=workers,
-            dask=dask,
-            resume=False,
-            retry_failed=failed,
-            progress=progress,
-            time_limit_s=store.note("time_limit_s"),
-        )
+    Store(folder).close()  # It has to be there already.
+
+    def work() -> int:
+        with Store(folder, create=True) as store:
+            return _run(
+                store.tasks(),
+                store,
+                workers=workers,
+                dask=dask,
+                resume=False,
+                retry_failed=failed,
+                progress=progress,
+                time_limit_s=store.note("time_limit_s"),
+            )
+
+    return exit_code(work)
 
 
 def _run(tasks: list[Task], store: Store, **options: Any) -> int:
-    from concurrent.futures import BrokenExecutor
+    from experiments.runner import run_tasks
 
-    from experiments.runner import Interrupted, run_tasks
-    from experiments.store import StoreFull
-
-    try:
-        summary = run_tasks(tasks, store, **options)
-    except Interrupted as stop:
-        print(f"schedlab: {stop}", file=sys.stderr)
-        return stop.exit_code
-    except (StoreFull, BrokenExecutor) as error:
-        print(f"schedlab: {error}", file=sys.stderr)
-        return 1
+    summary = run_tasks(tasks, store, **options)
     print(told(summary, store))
     return 1 if summary.failed else 0
 

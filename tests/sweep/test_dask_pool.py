@@ -70,8 +70,8 @@ def exported(folder: Path) -> bytes:
 
 
 def test_same_bytes_as_on_this_machine_alone(tmp_path, cluster):
-    assert run(draws(80), tmp_path / "dask", cluster).done == 80
-    run(draws(80), tmp_path / "local", None)
+    assert run(draws(40), tmp_path / "dask", cluster).done == 40
+    run(draws(40), tmp_path / "local", None)
     assert exported(tmp_path / "dask") == exported(tmp_path / "local")
 
 

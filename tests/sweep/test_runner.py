@@ -205,7 +205,7 @@ def kill_workers_at_random(tmp_path, monkeypatch, count: int, every_s: float, se
 
 
 def test_workers_killed_at_random_instants(tmp_path, monkeypatch):
-    assert kill_workers_at_random(tmp_path, monkeypatch, 60, 0.2, seed=1) > 0
+    assert kill_workers_at_random(tmp_path, monkeypatch, 40, 0.2, seed=1) > 0
 
 
 @pytest.mark.slow
