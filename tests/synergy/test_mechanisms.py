@@ -1,0 +1,294 @@
+"""What holds in every round, whatever the jobs: fairness, no idle GPUs, proportional shares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from policies.synergy import ORDERINGS, names, synergy
+from policies.synergy.demand import Capacity, Kind, Share
+from policies.synergy.mechanisms import Group, runnable
+from policies.synergy.opt import Lot, allocate, lay_out
+from policies.synergy.packing import Packing
+from simulator import (
+    Cluster,
+    DecisionPoints,
+    FixedDuration,
+    InputError,
+    NodeType,
+    Sensitivity,
+    SensitivityMatrix,
+    Workload,
+    simulate,
+)
+from simulator.workloads.synergy import cluster, deployment_trace, with_sensitivity
+from tests.synergy.helpers import Watched, kinds_of, rate_of
+
+SPLITS = [(20, 70, 10), (33, 33, 33), (50, 0, 50)]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("mechanism", ["proportional", "tune", "opt"])
+def test_nobody_is_slower_than_at_the_proportional_share(run, small, split, mechanism):
+    workload, servers = small(1, split, jobs=80)
+    rates = []
+
+    def look(view, placed):
+        rates.extend(rate_of(workload, job, shares) for job, shares in placed.items())
+
+    run(workload, servers, Watched(synergy("srtf", mechanism), look))
+    assert len(rates) > 500
+    assert min(rates) >= 1 - 1e-6
+    if mechanism != "proportional":
+        assert max(rates) > 1.4
+
+
+@pytest.mark.parametrize("placement", ["packed", "consolidated", "spread"])
+@pytest.mark.parametrize("ordering", ["fifo", "las", "tetris"])
+def test_tune_leaves_no_gpu_idle_while_a_job_fits(run, small, ordering, placement):
+    workload, servers = small(2, jobs=80)
+
+    def look(view, placed):
+        free = servers.total_gpus - sum(p.gpus for shares in placed.values() for p in shares)
+        waiting = [j for j in view.jobs.tolist() if j not in placed]
+        assert all(workload.num_gpus[j] > free for j in waiting)
+
+    run(workload, servers, Watched(synergy(ordering, "tune", placement=placement), look))
+
+
+def test_split_shares_are_proportional(run, small):
+    workload, servers = small(3)
+    split = 0
+
+    def look(view, placed):
+        nonlocal split
+        for shares in placed.values():
+            split += len(shares) > 1
+            assert len({round(p.cpus / p.gpus, 9) for p in shares}) == 1
+            assert len({round(p.memory_gb / p.gpus, 9) for p in shares}) == 1
+
+    run(workload, servers, Watched(synergy("srtf", "tune", placement="spread"), look))
+    assert split > 0
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_ilp_bounds_what_every_mechanism_reaches_with_the_same_jobs(small, split):
+    workload, servers = small(4, split)
+    kinds = kinds_of(workload, servers)
+    group = Group(Capacity.of(servers.node_types[0]), 0, 4, kinds.kinds)
+    for mechanism in ("proportional", "greedy", "tune", "static"):
+        checked = []
+
+        def look(view, placed, checked=checked):
+            counts = np.bincount(kinds.kind_of[list(placed)], minlength=len(kinds.kinds))
+            bound = allocate([group], counts, [group.all]).throughput
+            reached = sum(rate_of(workload, job, shares) for job, shares in placed.items())
+            assert reached <= bound + 1e-6
+            checked.append(bound - reached)
+
+        simulate(
+            workload,
+            servers,
+            Watched(synergy("las", mechanism), look),
+            decision_points=DecisionPoints.rounds(3600),
+        )
+        assert len(checked) > 20
+
+
+@pytest.mark.parametrize("name", ["static", "dynamic"])
+def test_tune_comes_within_ten_percent_of_opt(run, name):
+    servers = cluster(4)
+    workload = with_sensitivity(deployment_trace(name), servers)
+    ordering = "fifo" if name == "static" else "srtf"
+    jct = {m: run(workload, servers, synergy(ordering, m)).jct_s.mean() for m in ("tune", "opt")}
+    assert jct["opt"] <= jct["tune"] <= 1.1 * jct["opt"]
+
+
+def test_opt_cuts_at_most_three_jobs_a_server(run, small):
+    workload, servers = small(5, (60, 30, 10), jobs=100)
+    result = run(workload, servers, synergy("fifo", "opt"))
+    cut = [info["fragmented_jobs"] for info in result.decisions.info.values()]
+    assert max(cut) <= 12
+    assert max(cut) > 0
+
+
+def test_no_job_is_cut_where_whole_ones_can_be_laid_out():
+    capacity = Capacity(4, 12, 120)
+    kind = Kind(2, capacity.fair, Share(3, 30), 1.0, ())
+    group = Group(capacity, 0, 3, [kind])
+    slots = lay_out([Lot(0, kind.best, 2, 6)], group)
+    assert [len(s.parts) for s in slots] == [1] * 6
+
+
+def test_what_the_second_lp_cuts_adds_up():
+    # Three jobs of 8 CPUs on two servers of 12: one must be cut, and a cut job is whole in all.
+    capacity = Capacity(4, 12, 120)
+    share = Share(8, 10)
+    group = Group(capacity, 0, 2, [Kind(1, capacity.fair, share, 2.0, ())])
+    slots = lay_out([Lot(0, share, 1, 3)], group)
+    assert sorted(len(s.parts) for s in slots) == [1, 1, 2]
+    used = np.zeros(2)
+    for slot in slots:
+        assert sum(g for _, g in slot.parts) == pytest.approx(1)
+        for i, g in slot.parts:
+            used[i] += g * share.cpus
+    assert used == pytest.approx([12, 12])
+
+
+def test_tune_puts_back_just_enough():
+    """Paper, Section 4.2, 2(a): of two jobs above their share, the one that releases least."""
+    fair = Share(3, 62.5)
+    options = ()
+    kinds = [
+        Kind(1, fair, Share(12, 62.5), 3.0, options),
+        Kind(1, fair, Share(6, 62.5), 1.5, options),
+        Kind(1, fair, Share(3, 62.5), 1.0, options),
+    ]
+    packing = Packing(Capacity(8, 24, 500), 1, kinds)
+    for kind in (0, 1, 2):
+        packing.place_whole(kind, kinds[kind].best)
+    from policies.synergy.mechanisms import Tune
+
+    tune = Tune()
+    tune.place(packing, 2, (fair,))
+    assert [s.share.cpus for s in packing.slots] == [12, 6, 3, 3]
+    tune.place(packing, 2, (fair,))
+    assert [s.share.cpus for s in packing.slots] == [12, 3, 3, 3, 3]
+
+
+def test_greedy_skips_what_does_not_fit_whole_and_tune_does_not(run):
+    servers = Cluster.of_nodes(NodeType("s", "V100", 2, cpus=6, memory_gb=125), 1)
+    trace = Workload(
+        ["a", "b"],
+        np.zeros(2),
+        FixedDuration(np.array([3000.0, 3000.0]), np.array([1, 1])),
+        num_gpus=np.array([1, 1]),
+        model=["resnet18", "resnet18"],
+    )
+    workload = with_sensitivity(trace, servers)
+    greedy = run(workload, servers, synergy("fifo", "greedy"))
+    tune = run(workload, servers, synergy("fifo", "tune"))
+    # Greedy gives the first job all six CPUs (1.75 times as fast), the second waits for a round.
+    assert greedy.first_start_s.tolist() == [0, 1800]
+    assert greedy.completion_s == pytest.approx([3000 / 1.75, 1800 + 3000 / 1.75])
+    assert tune.first_start_s.tolist() == [0, 0]
+
+
+def test_static_jobs_keep_their_whole_demand(run, small):
+    workload, servers = small(6, jobs=80)
+    held = {}
+
+    def look(view, placed):
+        for job, shares in placed.items():
+            assert held.setdefault(job, sum(p.cpus for p in shares)) == sum(p.cpus for p in shares)
+
+    result = run(workload, servers, Watched(synergy("tetris", "static"), look))
+    assert result.preemptions.sum() == 0
+
+
+def test_runnable_takes_every_job_whose_gpus_fit():
+    gpus = np.array([4, 8, 2, 1, 1, 16])
+    assert runnable(np.array([0, 1, 2, 3, 4, 5]), gpus, 8).tolist() == [0, 2, 3, 4]
+    assert runnable(np.array([5, 1, 0]), gpus, 8).tolist() == [1]
+
+
+def test_every_composition_finishes_every_job(run, small):
+    workload, servers = small(7, jobs=40)
+    work = np.array(workload.performance.duration_s)
+    assert len(names()) == len(ORDERINGS) * 5
+    for name in names():
+        ordering, mechanism = name.split("+")
+        result = run(workload, servers, synergy(ordering, mechanism), record_schedule=True)
+        done = np.zeros(len(workload))
+        for job, *_, cpus, memory_gb, start, end in _joined(result):
+            gpus = workload.num_gpus[job]
+            done[job] += (end - start) / workload.performance.time_s(job, 0, gpus, cpus, memory_gb)
+        assert done == pytest.approx(1), name
+        assert (result.jct_s >= work / 3.2 - 1e-6).all()
+
+
+def _joined(result):
+    """Shares of one job at one time as one row."""
+    table = {}
+    for s in result.schedule:
+        key = (s.job, s.start_s, s.end_s)
+        cpus, memory_gb = table.get(key, (0.0, 0.0))
+        table[key] = (cpus + s.cpus, memory_gb + s.memory_gb)
+    return [(job, c, m, start, end) for (job, start, end), (c, m) in table.items()]
+
+
+def test_network_penalty_slows_split_jobs_alone(run):
+    servers = cluster(2)
+    gpus = np.array([16, 8])
+    trace = Workload(
+        ["wide", "whole"],
+        np.zeros(2),
+        FixedDuration(np.array([6000.0, 6000.0]), gpus),
+        num_gpus=gpus,
+        model=["gnmt", "gnmt"],
+    )
+    workload = with_sensitivity(trace, servers, network_penalty=1.5)
+    result = run(workload, servers, synergy("fifo", "tune"))
+    assert result.completion_s[0] == pytest.approx(9000)
+    assert result.completion_s[1] == pytest.approx(9000 + 6000)
+
+
+def test_several_types_of_servers_are_for_opt(run):
+    types = (
+        NodeType("fast", "V100", 8, cpus=24, memory_gb=500),
+        NodeType("slow", "P100", 4, cpus=16, memory_gb=250),
+    )
+    servers = Cluster(types, 3, (0, 1, 1))
+    grids = np.array([1.0, 3, 6]), np.array([20.0, 62.5])
+    fast = SensitivityMatrix(*grids, np.array([[0.3, 0.3], [0.9, 1], [0.9, 2]]))
+    slow = SensitivityMatrix(*grids, np.array([[0.2, 0.2], [0.4, 0.5], [0.4, 0.8]]))
+    gpus = np.resize([1, 2, 4, 8], 30)
+    performance = Sensitivity(
+        np.linspace(1e3, 9e3, 30), gpus, np.tile([0, 1], (30, 1)), [fast, slow]
+    )
+    workload = Workload([str(i) for i in range(30)], np.zeros(30), performance, num_gpus=gpus)
+    result = run(workload, servers, synergy("srtf", "opt"), record_schedule=True)
+    types_of = {}
+    for s in result.schedule:
+        types_of.setdefault((s.job, s.start_s), set()).add(s.node_type)
+    assert max(len(t) for t in types_of.values()) == 1
+    assert {0, 1} <= {v for t in types_of.values() for v in t}
+    with pytest.raises(InputError, match="several types"):
+        run(workload, servers, synergy("srtf", "tune"))
+
+
+def test_a_demand_larger_than_a_server_is_cut_to_it():
+    servers = cluster(1)
+    trace = Workload(
+        ["a"],
+        np.zeros(1),
+        FixedDuration(np.array([100.0]), np.array([4])),
+        num_gpus=np.array([4]),
+        model=["alexnet"],
+    )
+    kind = kinds_of(with_sensitivity(trace, servers), servers).kinds[0]
+    assert kind.best == Share(6, 62.5)
+    assert kind.best_rate == pytest.approx(1.75)
+
+
+def test_a_job_larger_than_the_cluster_is_refused(run):
+    trace = Workload(
+        ["big"],
+        np.zeros(1),
+        FixedDuration(np.array([100.0]), np.array([9])),
+        num_gpus=np.array([9]),
+    )
+    with pytest.raises(InputError, match=r"'big': num_gpus is 9, expected at most the 8"):
+        run(trace, cluster(1), synergy("fifo", "tune"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (("stf", "tune"), "did you mean 'srtf'"),
+        (("srtf", "tuna"), "did you mean 'tune'"),
+    ],
+)
+def test_unknown_names(name, message):
+    with pytest.raises(InputError, match=message):
+        synergy(*name)
