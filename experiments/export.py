@@ -40,7 +40,7 @@ def write_export(
     path = out or store.folder / f"{table or 'runs'}.{format}"
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        whole = _runs(store, timings) if table is None else _all_of(store, table)
+        whole = _runs(store, timings) if table is None else _all_of(store, table, timings)
         (_write_csv if format == "csv" else _write_parquet)(whole, temporary)
         temporary.replace(path)
     except OSError as error:
@@ -146,13 +146,15 @@ def _plain_array(values: list[Any], kind: type) -> pa.Array:
     return pa.Array.from_buffers(arrow, len(values), [None, pa.py_buffer(numbers)])
 
 
-def _all_of(store: Store, table: str) -> pa.Table:
+def _all_of(store: Store, table: str, timings: bool) -> pa.Table:
     import pyarrow as pa
 
     parts = list(_parts(store, table))
     if not parts:
         raise InputError(f"{store.folder}: no finished run has a table {table!r}")
-    return pa.concat_tables(parts, promote_options="permissive")
+    whole = pa.concat_tables(parts, promote_options="permissive")
+    measured = [name for name in whole.column_names if name.endswith(MEASURED)]
+    return whole if timings else whole.drop_columns(measured)
 
 
 def _parts(store: Store, table: str) -> Iterator[pa.Table]:

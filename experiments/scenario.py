@@ -164,6 +164,8 @@ class Scenario(Config):
     server: Server | None = None
     reconfiguration_s: NonNegative = 0.0
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
+    tables: list[Literal["jobs", "decisions", "schedule"]] = ["jobs", "decisions"]  # noqa: RUF012
+    """What a sweep keeps of each run beside its summary."""
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -210,12 +212,21 @@ def _check_policy(config: dict[str, Any]) -> None:
 
 @configured_by(Scenario, _check_policy)
 def run_scenario(config: dict[str, Any]) -> Outcome:
-    """Task function of sweeps: a scenario as JSON can say it -> its summary."""
+    """Task function of sweeps: a scenario as JSON can say it -> its summary and tables."""
     from experiments.task import Outcome
 
     scenario = Scenario.model_validate(config)
-    summary = summarise(run(scenario), scenario.window)
-    return Outcome({k: v for k, v in summary.items() if k not in ("policy", "seed", "version")})
+    result = run(scenario)
+    summary = summarise(result, scenario.window)
+    makers = {
+        "jobs": result.jobs_table,
+        "decisions": result.decisions_table,
+        "schedule": result.schedule_table,
+    }
+    return Outcome(
+        {k: v for k, v in summary.items() if k not in ("policy", "seed", "version")},
+        {name: makers[name]() for name in scenario.tables},
+    )
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:

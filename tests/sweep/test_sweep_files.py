@@ -179,6 +179,13 @@ def test_commands_from_start_to_table(tmp_path, capsys):
     assert [row.split(",")[:3] for row in rows] == [
         ["fifo", "3", "done"], ["fifo", "5", "done"], ["edf", "3", "done"], ["edf", "5", "done"],
     ]  # fmt: skip
+    capsys.readouterr()
+    assert export(out, table="jobs") == 0
+    assert capsys.readouterr().out == f"{out / 'jobs.csv'}: 40 rows\n"
+    assert export(out, table="decisions") == 0
+    header = (out / "decisions.csv").read_text().partition("\n")[0]
+    assert header.startswith("policy,seed,time_s,controller,active")
+    assert "cpu_s" not in header
 
 
 def test_retry_refuses_when_the_code_has_changed(tmp_path, monkeypatch):
