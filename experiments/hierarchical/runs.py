@@ -17,17 +17,17 @@ NODES_PER_CONTROLLER = 5
 
 SIZES: dict[Scale, tuple[int, ...]] = {
     "quick": (5, 10, 20),
-    "paper": (5, 10, 20, 30, 40, 60, 80, 100),
+    "paper": (5, 10, 20, 40, 70, 100),
 }
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
 CENTRAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
-    "central": {"quick": (5, 10), "paper": (5, 10, 20, 30, 40)},
-    "central-2019": {"quick": (5, 10), "paper": (5, 10, 20, 30, 40)},
+    "central": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
+    "central-2019": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
 }
 """The paper's central method ends at 40 nodes."""
 LITERAL_SIZES: dict[Scale, tuple[int, ...]] = {
     "quick": (5, 10),
-    "paper": (5, 10, 20, 30, 40),
+    "paper": (5, 10, 20, 40),
 }
 LITERAL_LIMIT_S: dict[Scale, float] = {"quick": 2.0, "paper": 20.0}
 SAMPLES: dict[Scale, int] = {"quick": 1, "paper": 2}
