@@ -175,7 +175,10 @@ class Result:
         )
 
     def decisions_table(self) -> pd.DataFrame:
-        """One row a decision: time, controller, active jobs, CPU seconds, and its facts."""
+        """One row a decision: time, controller, active jobs, CPU seconds, and its facts.
+
+        A fact that is named like one of these columns has ``_told`` after its name.
+        """
         import pandas as pd
 
         log = self.decisions
@@ -187,7 +190,8 @@ class Result:
                 "cpu_s": np.array(log.cpu_s),
             }
         )
-        return table.join(pd.DataFrame.from_dict(dict(log.info), orient="index"))
+        facts = pd.DataFrame.from_dict(dict(log.info), orient="index")
+        return table.join(facts.rename(columns={name: f"{name}_told" for name in table}))
 
     def schedule_table(self) -> pd.DataFrame:
         """One row a share and stretch of time, as for a Gantt chart."""

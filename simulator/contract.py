@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from simulator.catalog import Cluster, FloatArray, IntArray
+from simulator.catalog import Cluster, FloatArray, IntArray, NodeType
 from simulator.errors import InfeasibleDecision
 from simulator.workload import Workload
 
@@ -114,10 +114,11 @@ class JobLog(NamedTuple):
 
 
 class View:
-    """What one controller sees at a decision point. Arrays are copies or read-only.
+    """What one controller sees at a decision point, to be read before the decision is made.
 
-    ``n`` jobs are active (submitted and unfinished), in order of arrival at this controller's
-    queue; arrays of shape ``(n,)`` follow `jobs`.
+    Arrays are copies or read-only; the mappings are the engine's own, and change with it.
+
+    ``n >= 1`` jobs are active (submitted and unfinished); arrays of shape ``(n,)`` follow `jobs`.
 
     Attributes
     ----------
@@ -129,7 +130,8 @@ class View:
     shares : for each node of the cluster, the placements on it now, by job.
     waiting : jobs that wait, the longest in the queue first (a preempted job queues again at its
         end).
-    free_gpus : ``(N,)`` GPUs not in use, by node; meaningful where node types are fixed.
+    free_gpus : ``(N,)`` GPUs not in use, by node; true of this controller's nodes, and where node
+        types are fixed.
     free_gpus_total : their sum over this controller's nodes.
     changed : whether a job came or finished here since this controller's last decision.
     rng : the policy's own stream of random numbers.
@@ -281,7 +283,9 @@ def check_decision(
         for placement in shares:
             _add(uses, placement, view.cluster, where, fractional)
     if keep_running:
-        for node in tuple(uses):
+        for node, use in tuple(uses.items()):
+            if _is_unlimited(view.cluster.node_types[int(use[0])]):
+                continue  # a pool: thousands of shares, and no limit that they could exceed
             for job, placement in view.shares[node].items():
                 if job not in shares_of:
                     _add(uses, placement, view.cluster, where, fractional)
@@ -311,7 +315,7 @@ def _add(
         v = fixed[node]
     elif not 0 <= v < len(cluster.node_types):
         raise where.error(f"configures node {node} as type {v}, which does not exist")
-    if not (gpus > 0 and cpus >= 0 and memory_gb >= 0):
+    if not (0 < gpus < math.inf and 0 <= cpus < math.inf and 0 <= memory_gb < math.inf):
         raise where.error(
             f"gives job {job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
         )
@@ -327,6 +331,10 @@ def _add(
     use[1] += gpus
     use[2] += cpus
     use[3] += memory_gb
+
+
+def _is_unlimited(spec: NodeType) -> bool:
+    return spec.gpus == spec.cpus == spec.memory_gb == math.inf
 
 
 def _check_node(node: int, use: _Use, where: _Where, slack: float) -> None:

@@ -84,10 +84,8 @@ def _check_arguments(points: DecisionPoints, reconfiguration_s: float) -> None:
     period = points.period_s
     if period is not None and not 0 < period < math.inf:
         raise InputError(f"period is {period} s, expected a positive number of seconds")
-    if period is None and not (points.on_arrival and points.on_completion):
-        raise InputError(
-            "decisions neither at every event nor periodically: jobs would wait for ever"
-        )
+    if period is None and not points.on_arrival:
+        raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
     if points.finish_at_tick and period is None:
         raise InputError("jobs that finish at the end of a round need rounds")
     if not 0 <= reconfiguration_s < math.inf:
@@ -155,9 +153,10 @@ def _run(world: World, dispatch: Dispatch) -> None:
     world.clock.run()
     left = [j for j, t in enumerate(world.completion_s) if t != t]
     if left:
+        first, gpus = world.workload.job_id[left[0]], int(world.workload.num_gpus[left[0]])
         raise InfeasibleDecision(
             f"policy {world.policy_name} at {world.clock.now:.6g} s: {len(left)} jobs wait for "
-            f"ever, the first is {world.workload.job_id[left[0]]}"
+            f"ever, the first is {first!r}{f', which needs {gpus} GPUs' if gpus else ''}"
         )
 
 

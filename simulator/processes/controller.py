@@ -17,7 +17,7 @@ from simulator.processes.clock import Order
 from simulator.processes.world import ShareRecord, World
 
 IDLE_TICKS = 10_000
-"""Periodic decisions in a row that leave every job waiting with nothing to wait for."""
+"""Periods without any progress after which a simulation is given up."""
 
 
 class Plan(NamedTuple):
@@ -74,6 +74,7 @@ class Controller:
         self._planned = 0
         self._applied = 0
         self._idle_ticks = 0
+        self._left_at_check = math.nan
 
     # -- what happens to it ------------------------------------------------------------------
 
@@ -119,14 +120,28 @@ class Controller:
         self._clock.call_at(next_tick, Order.TICK, self._tick)
 
     def _guard_against_idling(self) -> None:
-        """A policy that never runs a job would tick for ever."""
-        stuck = not self.running and not self._changed and not self.world.arriving
-        self._idle_ticks = self._idle_ticks + 1 if stuck else 0
-        if self._idle_ticks > IDLE_TICKS:
+        """A policy that runs no job, or moves each before its reconfiguration ends, ticks for ever.
+
+        Every so many ticks without an arrival the work that is left must have become less, or a
+        job must have been left alone since (a reconfiguration may take longer than that).
+        """
+        if self.world.arriving or self._changed:
+            self._idle_ticks, self._left_at_check = 0, math.nan
+            return
+        self._idle_ticks += 1
+        if self._idle_ticks % IDLE_TICKS != 1:
+            return
+        world, now = self.world, self._clock._now
+        left = math.fsum(world.log.remaining_at(job, now) for job in self.active)
+        assert world.points.period_s is not None
+        check_s = now - (IDLE_TICKS - 0.5) * world.points.period_s
+        alone = any(world.share_start_s[job] < check_s for job in self.running)
+        if left == self._left_at_check and not alone:
             raise InfeasibleDecision(
-                f"policy {self.world.policy_name} at {self._clock.now:.6g} s: left "
-                f"{len(self.active)} jobs waiting on idle nodes for {IDLE_TICKS} periods"
+                f"policy {world.policy_name} at {now:.6g} s: none of {len(self.active)} jobs got "
+                f"on with its work for {IDLE_TICKS} periods"
             )
+        self._left_at_check = left
 
     # -- decisions ---------------------------------------------------------------------------
 
@@ -147,31 +162,42 @@ class Controller:
     def plan(self) -> Plan:
         """Decide on the state of now, to be carried out later."""
         plan = self._ask()
-        if not plan.keep_running:
+        if not plan.keep_running or not plan.shares_of:
             return plan
         return plan._replace(shares_of={**self.running, **plan.shares_of}, keep_running=False)
 
     def carry_out(self, plan: Plan) -> None:
-        """Apply a plan of before to what still exists; a newer one that was applied wins."""
-        if plan.number < self._applied:
+        """Apply a plan of before to what still exists; a newer one that was applied wins.
+
+        "No change" changes nothing, also of what was decided before and comes into force after.
+        """
+        if plan.number < self._applied or (plan.keep_running and not plan.shares_of):
             return
         self._applied = plan.number
         active = self.active
         self._apply({j: shares for j, shares in plan.shares_of.items() if j in active}, False)
 
     def _ask(self) -> Plan:
-        """Call the policy, check its answer, record it."""
+        """Call the policy, check its answer, record it; without jobs there is nothing to ask."""
         world = self.world
+        decisions = world.decisions
+        self._planned += 1
+        if not self.active:
+            decisions.add(self._clock._now, self.index, 0, 0.0)
+            return Plan({}, True, self._planned, 0.0)
         view = self._view()
         self._changed = False
         begin = time.process_time()
         decision = self._decide(view)
         cpu_s = time.process_time() - begin
-        decisions = world.decisions
+        if not isinstance(decision, Decision):
+            raise InfeasibleDecision(
+                f"policy {world.policy_name} at {self._clock.now:.6g} s: answered with "
+                f"{type(decision).__name__}, expected a Decision"
+            )
         if decision.info:
             decisions.info[len(decisions)] = decision.info
         decisions.add(self._clock._now, self.index, len(self.active), cpu_s)
-        self._planned += 1
         keep_running = decision.keep_running
         if keep_running and not decision.placements:
             return Plan({}, True, self._planned, cpu_s)
@@ -202,7 +228,7 @@ class Controller:
     def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
         """Stop what changes, then start it anew; what stays the same is not touched."""
         running = self.running
-        moved = [j for j, shares in shares_of.items() if running.get(j, shares) != shares]
+        moved = [j for j, shares in shares_of.items() if _differ(running.get(j, shares), shares)]
         for job in moved:
             self._release(job)
             self.world.reconfigurations[job] += 1
@@ -305,3 +331,8 @@ class Controller:
         """Remaining work of the active jobs, given that of each whole job."""
         left, now = self.world.log.remaining_at, self._clock._now
         return sum(left(job, now) * float(work_gpu_s[job]) for job in self.active)
+
+
+def _differ(before: tuple[Placement, ...], after: tuple[Placement, ...]) -> bool:
+    """Whether a job's shares are others than before, in whatever order they are named."""
+    return before != after and (len(after) == 1 or set(before) != set(after))

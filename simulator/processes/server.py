@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Literal
 import numpy as np
 from simpy import Event
 
+from simulator.errors import InputError
 from simulator.processes.clock import Clock, Order
 from simulator.processes.controller import Controller
 
@@ -32,6 +34,10 @@ class ServerSpec:
     service: Literal["measured"] | ServiceLaw
     servers: int = 1
     coalesce: bool = False
+
+    def __post_init__(self) -> None:
+        if self.servers < 1:
+            raise InputError(f"optimization server: {self.servers} servers, expected at least 1")
 
 
 class OptimizationServer:
@@ -66,6 +72,8 @@ class OptimizationServer:
             plan = controller.plan()
             measured = self._spec.service == "measured"
             service_s = plan.cpu_s if measured else self._spec.service(self._rng)  # type: ignore[operator]
+            if not 0 <= service_s < math.inf:
+                raise InputError(f"optimization server: service takes {service_s} s, expected >= 0")
             self.wait_s.append(now - asked_s)
             self.response_s.append(now - asked_s + service_s)
 
