@@ -94,7 +94,7 @@ def _call_times(results: Results) -> list[Claim]:
 
 
 def _replay(results: Results) -> list[Claim]:
-    runs = results.where("run_armida", method="randomised-greedy").scalars()
+    runs = results.where("run_armida", method="randomised-few").scalars()
     if runs.empty:
         return []
     ours = student(runs["energy_cost"].to_numpy())
@@ -102,7 +102,7 @@ def _replay(results: Results) -> list[Claim]:
     verdict: Verdict = "reproduced" if off < 0.02 else "partly" if off < 0.15 else "not reproduced"
     others = results.where("run_armida").scalars().groupby("method")["energy_cost"].mean()
     said = ", ".join(f"{LABELS[m]} {others[m]:.4f}" for m in (*FAMILY, "exact") if m in others)
-    late = results.where("run_armida", method="randomised-greedy").scalars()["late_jobs"]
+    late = runs["late_jobs"]
     return [
         _claim(
             "Table III",
@@ -151,6 +151,7 @@ def _findings(results: Results) -> list[Claim]:
         )
         pairs = (
             ("randomised-few", "drawing from all configurations instead of the best 5 %"),
+            ("randomised-own", "the papers' proxy instead of every job's own finish"),
             ("exact", "randomised greedy instead of the exact optimum of the proxy at every event"),
         )
         for other, text in pairs:
@@ -173,15 +174,14 @@ def _findings(results: Results) -> list[Claim]:
                 )
     gaps = results.where("run_gaps").scalars()
     for method in ("greedy", *FAMILY[1:]):
-        name = f"{method} same_nodes_gap"
+        name = f"{method} optimal_share"
         if name in gaps:
-            e = student(100 * gaps.groupby("seed")[name].mean().to_numpy())
             made.append(
                 _claim(
                     "beyond the paper",
-                    f"proxy objective of {LABELS[method]} over the exact optimum at each decision",
+                    f"decisions at which {LABELS[method]} finds the exact optimum of the proxy",
                     "",
-                    e,
+                    student(100 * gaps.groupby("seed")[name].mean().to_numpy()),
                     "%",
                     "new",
                     "",
