@@ -320,13 +320,22 @@ class WholeGpus(Speedup):
         return np.asarray(np.where((side == "left") & (gpus <= 1), np.inf, slope))
 
     def best_width(self, price: float) -> float:
-        """The better neighbour of the best real width: the cost has one valley only."""
+        """The end of the last piece that is worth its price, near the best real width."""
         real = self.of.best_width(price)
         if math.isinf(real):
             return real
-        low, high = math.floor(real), math.ceil(real)
-        s_low, s_high = self.of._speed(np.array([low, high], dtype=np.float64))
-        return float(low if (1 + price * low) / s_low <= (1 + price * high) / s_high else high)
+        k = float(math.floor(real))
+        while self._is_worth(k, price):
+            k += 1
+        while k > 1 and not self._is_worth(k - 1, price):
+            k -= 1
+        return k
+
+    def _is_worth(self, k: float, price: float) -> bool:
+        """Whether k + 1 GPUs are better than k: the piece's slope over its intercept."""
+        s, wider = self.of._speed(np.array([k, k + 1])).tolist()
+        slope = wider - s
+        return bool(slope > price * (s - slope * k))
 
     def mix(self, width: float) -> tuple[int, int, float]:
         """The two whole widths behind a real one, and the fraction of jobs on the wider."""

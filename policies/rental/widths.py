@@ -238,7 +238,7 @@ def _between(types: tuple[JobType, ...], budget_gpus: float, price: float) -> Fl
     """
     wide, narrow = (
         np.array([_best_width(t, price * factor) for t in types])
-        for factor in (1 - 1e-13, 1 + 1e-13)
+        for factor in (1 - 1e-12, 1 + 1e-12)
     )
     loads = _loads(types)
     time = [_unit_times(types, widths) for widths in (wide, narrow)]

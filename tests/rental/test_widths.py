@@ -177,6 +177,16 @@ def test_rival_rules_use_the_budget_and_lose(size: Law) -> None:
     assert flat.scale_gpus == pytest.approx(same.widths_gpus[0])
 
 
+def test_whole_gpus_all_along() -> None:
+    """At large widths the pieces are nearly parallel: certificates and budgets must hold there."""
+    for budget in np.linspace(0.8, 30, 150):
+        whole = whole_gpu_widths(FIGURE_1, budget)
+        assert whole.kkt_residual < 1e-8
+        assert whole.budget_gpus <= budget * (1 + 1e-9)
+        real = optimal_widths(FIGURE_1, budget)
+        assert whole.mean_response_time_h >= real.mean_response_time_h * (1 - 1e-12)
+
+
 ONE = FIGURE_1[:1]
 
 

@@ -1,0 +1,147 @@
+"""Job types from a TOML file, as `schedlab rental` reads them (see examples/rental_figure1.toml).
+
+    [[types]]
+    name = "resnet"
+    arrival_rate_per_h = 0.4                       # jobs per hour
+    mean_size_h = 1.0                              # hours on one GPU
+    speedup = { kind = "amdahl", parallel_fraction = 0.8 }
+
+Other speed-ups: ``{ kind = "power", exponent = 0.5 }``, ``{ kind = "tabulated", gpus = [1, 2, 4],
+throughput = [100, 190, 340] }`` (any unit) and ``{ kind = "function", function = "module:name" }``,
+a Python function of one number that can be imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from experiments.config import Config, checked, read_toml
+from policies.rental import JobType
+from simulator.errors import InputError
+from simulator.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined
+
+
+class AmdahlConfig(Config):
+    """Amdahl's law."""
+
+    kind: Literal["amdahl"]
+    parallel_fraction: float
+
+    def build(self) -> Speedup:
+        """The function."""
+        return Amdahl(self.parallel_fraction)
+
+
+class PowerConfig(Config):
+    """A power of the width."""
+
+    kind: Literal["power"]
+    exponent: float
+
+    def build(self) -> Speedup:
+        """The function."""
+        return Power(self.exponent)
+
+
+class TabulatedConfig(Config):
+    """Measured points."""
+
+    kind: Literal["tabulated"]
+    gpus: list[float] = Field(min_length=1)
+    throughput: list[float] = Field(min_length=1)
+
+    def build(self) -> Speedup:
+        """Their concave hull."""
+        return Tabulated(tuple(self.gpus), tuple(self.throughput))
+
+
+class FunctionConfig(Config):
+    """A function of the user's own."""
+
+    kind: Literal["function"]
+    function: str = Field(pattern=r"^[\w.]+:\w+$")
+
+    def build(self) -> Speedup:
+        """The imported function, checked."""
+        module, _, name = self.function.partition(":")
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise InputError(f"function {self.function!r}: {error}, expected module:name") from None
+        return UserDefined(found)
+
+
+AnySpeedup = Annotated[
+    AmdahlConfig | PowerConfig | TabulatedConfig | FunctionConfig, Field(discriminator="kind")
+]
+
+
+class TypeConfig(Config):
+    """One type of jobs."""
+
+    name: str = Field(min_length=1)
+    arrival_rate_per_h: float = Field(gt=0)
+    mean_size_h: float = Field(gt=0)
+    speedup: AnySpeedup
+
+
+class TypesConfig(Config):
+    """The whole file."""
+
+    types: list[TypeConfig] = Field(min_length=1)
+
+
+def read_types(path: Path) -> list[JobType]:
+    """The job types of a file.
+
+    Raises
+    ------
+    InputError
+        One line with file, type, field, value and what was expected.
+    """
+    config = checked(TypesConfig, read_toml(path), str(path))
+    return [_built(entry, f"{path}: types[{i}]") for i, entry in enumerate(config.types)]
+
+
+def _built(entry: TypeConfig, where: str) -> JobType:
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            speedup = entry.speedup.build()
+    except InputError as error:
+        raise InputError(f"{where}.speedup: {error}") from None
+    for warning in caught:
+        warnings.warn(f"{where}.speedup: {warning.message}", stacklevel=3)
+    return JobType(entry.name, entry.arrival_rate_per_h, entry.mean_size_h, speedup)
+
+
+def parse_budgets(text: str) -> list[float]:
+    """``"0.8,1,2"`` as numbers."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--budgets {text!r}: expected numbers of GPUs, e.g. 0.8,1,2") from None
+
+
+def rental_csv(path: Path, budgets: str) -> tuple[str, list[str]]:
+    """What `schedlab rental TYPES.toml --budgets ..` prints, and notes on what was read.
+
+    The columns are those of `policies.rental.rental_table`.
+    """
+    from policies.rental import rental_table
+
+    limits = parse_budgets(budgets)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        types = read_types(path)
+    try:
+        table = rental_table(types, limits)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    text = table.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+    return str(text), [str(warning.message) for warning in caught]

@@ -1,0 +1,106 @@
+"""Job types from TOML, and what `schedlab rental` prints."""
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from experiments.rental.types_file import read_types, rental_csv
+from simulator.errors import InputError
+from simulator.speedup import Amdahl, Power
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "rental_figure1.toml"
+TYPE = """[[types]]
+name = "a"
+arrival_rate_per_h = {rate}
+mean_size_h = 1.0
+speedup = {speedup}
+"""
+POWER = '{ kind = "power", exponent = 0.5 }'
+
+
+def file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "types.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_papers_example() -> None:
+    types = read_types(EXAMPLE)
+    assert [t.speedup for t in types] == [Amdahl(0.8), Power(0.5)]
+    text, notes = rental_csv(EXAMPLE, "0.8,1,2,5,10,20,30")
+    table = pd.read_csv(io.StringIO(text))
+    assert not notes
+    assert table.columns.tolist() == [
+        "budget_gpus",
+        "width_amdahl_gpus",
+        "width_root_gpus",
+        "mean_response_time_h",
+        "mean_response_time_amdahl_h",
+        "mean_response_time_root_h",
+    ]
+    b = table["budget_gpus"][1:]
+    assert table["mean_response_time_h"][1:].tolist() == pytest.approx(
+        (0.1 + 0.392 / (b - 0.32)).tolist(), rel=1e-8
+    )
+
+
+def test_other_speedups(tmp_path: Path) -> None:
+    table = '{ kind = "tabulated", gpus = [1, 2, 4, 8], throughput = [10.0, 19.0, 25.0, 40.0] }'
+    own = '{ kind = "function", function = "math:sqrt" }'
+    path = file(
+        tmp_path,
+        TYPE.format(rate=1.0, speedup=table)
+        + TYPE.replace('"a"', '"b"').format(rate=2, speedup=own),
+    )
+    text, notes = rental_csv(path, "4,6")
+    assert len(notes) == 1
+    assert "concave hull" in notes[0]
+    assert text.count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "types: missing"),
+        ("types = []", r"types: got \[\]"),
+        (TYPE.format(rate=-1, speedup=POWER), r"types\[0\].arrival_rate_per_h: got -1"),
+        (TYPE.format(rate="nan", speedup=POWER), r"types\[0\].arrival_rate_per_h"),
+        (TYPE.format(rate=1, speedup='{ kind = "amdahl" }'), "parallel_fraction: missing"),
+        (TYPE.format(rate=1, speedup='{ kind = "cubic" }'), "cubic"),
+        (TYPE.format(rate=1, speedup='{ kind = "power", exponent = 2.0 }'), "convex"),
+        (
+            TYPE.format(
+                rate=1,
+                speedup='{ kind = "tabulated", gpus = [1, 2, 4], throughput = [1, 1.1, 3.0] }',
+            ),
+            "convex",
+        ),
+        (
+            TYPE.format(
+                rate=1, speedup='{ kind = "tabulated", gpus = [0.5, 2], throughput = [1, 2] }'
+            ),
+            "from 1",
+        ),
+        (TYPE.format(rate=1, speedup='{ kind = "function", function = "math:no" }'), "math:no"),
+        (TYPE.format(rate=1, speedup=POWER) + "widht = 3", "widht"),
+        (TYPE.format(rate=1, speedup=POWER) * 2, "occurs twice"),
+        (TYPE.format(rate=5, speedup=POWER), "load of 5 GPUs"),
+        ("types =", "TOML"),
+    ],
+)
+def test_bad_files_are_one_clear_line(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(InputError, match=told) as caught:
+        rental_csv(file(tmp_path, text), "2,3")
+    assert str(caught.value).startswith(str(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_budgets_and_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--budgets '1,x'"):
+        rental_csv(EXAMPLE, "1,x")
+    with pytest.raises(InputError, match=r"load of 0\.8 GPUs"):
+        rental_csv(EXAMPLE, "0.5")
+    with pytest.raises(InputError, match="no such file"):
+        rental_csv(tmp_path / "none.toml", "1")
