@@ -17,6 +17,7 @@ import importlib.metadata
 import json
 import math
 import os
+import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -144,6 +145,7 @@ def _environment() -> Environment:
         "interval": interval,
         "seeds": seeds_told,
         "data_uri": _data_uri,
+        "size": _size,
         "table": _table,
         "slug": lambda verdict: verdict.replace(" ", "-"),
         "tally": lambda claims: Counter(claim.verdict for claim in claims),
@@ -187,6 +189,12 @@ def seeds_told(seeds: Sequence[int]) -> str:
 
 def _data_uri(path: Path) -> str:
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+def _size(path: Path) -> tuple[int, int]:
+    """Width and height of a PNG, so that a page does not move while it loads."""
+    width, height = struct.unpack(">II", path.read_bytes()[16:24])
+    return width, height
 
 
 def _table(path: Path) -> dict[str, Any]:
