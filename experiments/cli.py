@@ -275,6 +275,20 @@ def gantt(
     print(draw(folder, out))
 
 
+@app.command()
+def rental(
+    types: Annotated[Path, typer.Argument(help="Types of jobs (TOML): rate, mean size, speed-up.")],
+    budgets: Annotated[str, typer.Option(help="Time-average GPUs, comma-separated: 0.8,1,2,5.")],
+) -> None:
+    """The optimal fixed widths and mean response times at each budget, as CSV on stdout."""
+    from experiments.rental.types_file import rental_csv
+
+    text, notes = rental_csv(types, budgets)
+    for note in notes:
+        print(f"schedlab: note: {note}", file=sys.stderr)
+    print(text, end="")
+
+
 @app.command(name="size-server")
 def size_server(
     controllers: Annotated[int, typer.Option(min=1, help="Local controllers K.")],
