@@ -29,10 +29,13 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Methods that are a policy with options; "hierarchical-": a controller for every five nodes."""
 
-GAPS_S = (1000, 5000, 10_000, 20_000, 30_000, 40_000)
+GAPS_S: dict[Scale, tuple[int, ...]] = {
+    "quick": (1000, 10_000, 40_000),
+    "paper": (1000, 5000, 10_000, 20_000, 30_000, 40_000),
+}
 GAP_S = 30_000
 NODES_FOR_GAPS: dict[Scale, int] = {"quick": 10, "paper": 20}
-SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10, 20), "paper": (5, 10, 20, 40, 55, 65, 75)}
+SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 10, 20, 40, 55, 65, 75)}
 MILP_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 10, 20, 40)}
 TRACES: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
 RANDOM_SEEDS: dict[Scale, int] = {"quick": 2, "paper": 10}
@@ -46,7 +49,7 @@ def tasks(scale: Scale) -> list[Task]:
     """Every run of this thesis."""
     by_gap = [
         _cost_task("gap", NODES_FOR_GAPS[scale], gap_s, method, trace, seed)
-        for gap_s in GAPS_S
+        for gap_s in GAPS_S[scale]
         for method in (*FIRST_PRINCIPLES, *CENTRAL, "hierarchical-milp")
         for trace in TRACES[scale]
         for seed in _seeds(method, scale)

@@ -192,7 +192,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
 
     pool: int = 10
     rounds: int = 10
-    neighbours: int = 4
+    neighbours: int = 3
     search_objective: str = ""
 
     def _settings(self) -> Settings:

@@ -1,0 +1,84 @@
+"""Energy by hand, ANDREAS's scenarios, the ARMIDA replay and its power."""
+
+import numpy as np
+import pytest
+
+from experiments.andreas.figures import power_over_time
+from experiments.andreas.runs import run_armida, run_gaps, run_scenario, tasks
+from policies.greedy import GreedyPolicy
+from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
+from simulator.workloads.andreas import AndreasScenario, armida, generate
+
+
+def test_energy_of_three_jobs_by_hand():
+    # One node: 100 W idle, 300 W and 400 W with one and two GPUs in use, PUE 1.5, 0.2 EUR/kWh.
+    node = NodeType("n", "V", 2, power_w=(100.0, 300.0, 400.0))
+    cluster = Cluster((node,), 1, (0,), currency="EUR", energy_price_per_kwh=0.2, pue=1.5)
+    times = np.full((3, 1, 3), np.inf)
+    times[:, 0, 1] = 3600.0
+    # a and b together for an hour, nothing for an hour, c alone for an hour and half an hour late.
+    workload = Workload(
+        ["a", "b", "c"],
+        [0.0, 0.0, 7200.0],
+        TimeTable(times),
+        due_s=[9000.0, 9000.0, 9000.0],
+        weight_per_s=[0.0, 0.0, 0.01],
+    )
+    result = simulate(workload, cluster, GreedyPolicy())
+    kwh = 1.5 * (0.4 + 0.1 + 0.3)
+    assert result.meters.energy_kwh == pytest.approx(kwh)
+    assert result.meters.energy_cost == pytest.approx(0.2 * kwh)
+    assert result.total_cost == pytest.approx(0.2 * kwh + 0.01 * 1800)
+
+
+def test_scenarios_have_the_nodes_and_rates_of_the_paper():
+    workload, cluster = generate(AndreasScenario(10, 2, "mixed", seed=4))
+    assert len(workload) == 100
+    assert [t.name for t in cluster.node_types] == ["4xV100", "2xT4"]
+    assert cluster.total_gpus == 5 * 4 + 5 * 2
+    assert cluster.rates(0, 4).energy_per_hour == pytest.approx(0.237472105416)
+    assert cluster.rates(1, 2).energy_per_hour == pytest.approx(0.109602510192)
+    ends = {a: generate(AndreasScenario(10, 1, a, seed=4))[0].submit_s[-1] for a in ("high", "low")}
+    assert ends["low"] == pytest.approx(4 * ends["high"])
+    assert ends["high"] < workload.submit_s[-1] < ends["low"]
+    with pytest.raises(InputError, match="scenario is 3"):
+        AndreasScenario(10, 3)
+    with pytest.raises(InputError, match="arrivals is 'some'"):
+        AndreasScenario(10, 1, "some")
+
+
+def test_armida_is_table_v_and_j9_cannot_be_on_time():
+    workload, cluster = armida()
+    assert workload.job_id == ("J6", "J9", "J10", "J7", "J8", "J1", "J2", "J3")
+    slack = dict(zip(workload.job_id, workload.due_s - workload.submit_s, strict=True))
+    fastest = dict(zip(workload.job_id, workload.performance.times_s.min(axis=(1, 2)), strict=True))
+    assert fastest["J9"] == pytest.approx(160 * 17.8042)
+    assert [j for j in slack if fastest[j] > slack[j]] == ["J9"]
+    alone = workload.performance.times_s[:, 0, 1] * cluster.rates(0, 1).energy_per_hour / 3600
+    assert alone.sum() == pytest.approx(1.0455, abs=1e-3)
+
+
+def test_the_replay_and_its_power():
+    outcome = run_armida({"method": "greedy", "seed": 1})
+    assert outcome.scalars["energy_cost"] == pytest.approx(1.08438, rel=0.1)
+    table = power_over_time(outcome.tables["schedule"])
+    kwh = 0.0
+    for _, part in table.groupby("node"):
+        kwh += float((part["kw"].to_numpy()[:-1] * np.diff(part["start_s"])).sum()) / 3600
+    assert kwh == pytest.approx(outcome.scalars["energy_kwh"])
+    starts = outcome.tables["schedule"]["start_s"] % 300.0
+    assert np.minimum(starts, 300.0 - starts).max() < 1e-6
+
+
+def test_runs_are_functions_of_their_configuration():
+    config = {"num_nodes": 4, "scenario": 1, "arrivals": "high", "seed": 2}
+    first, again = (run_scenario({**config, "method": "randomised-greedy"}) for _ in range(2))
+    assert first.scalars["total_cost"] == again.scalars["total_cost"]
+    fifo = run_scenario({**config, "method": "fifo-shared"})
+    assert fifo.scalars["floor_alone"] <= min(
+        fifo.scalars["total_cost"], first.scalars["total_cost"]
+    )
+    gaps = run_gaps({**config, "samples": 4})
+    assert (gaps.tables["gaps"]["same_nodes_gap"] >= 0).all()
+    keys = [task.key for task in tasks("quick")]
+    assert len(set(keys)) == len(keys)
