@@ -49,8 +49,10 @@ class NodeType:
     power_w: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.gpus > 0:
-            raise InputError(f"node type {self.name!r}: gpus is {self.gpus}, expected more than 0")
+        if not self.gpus > 0 or (math.isfinite(self.gpus) and self.gpus != int(self.gpus)):
+            raise InputError(
+                f"node type {self.name!r}: gpus is {self.gpus}, expected a whole number > 0"
+            )
         for what in ("price_per_hour", "price_per_gpu_hour"):
             value = getattr(self, what)
             if not (math.isfinite(value) and value >= 0):
@@ -61,6 +63,10 @@ class NodeType:
             value = getattr(self, what)
             if not value > 0:
                 raise InputError(f"node type {self.name!r}: {what} is {value}, expected > 0")
+        if not all(math.isfinite(watt) for watt in self.power_w):
+            raise InputError(
+                f"node type {self.name!r}: power_w is {self.power_w}, expected numbers"
+            )
         if self.power_w and (len(self.power_w) != self.gpus + 1 or min(self.power_w) < 0):
             raise InputError(
                 f"node type {self.name!r}: power_w has {len(self.power_w)} values, expected "
@@ -117,6 +123,10 @@ class Cluster:
                 f"cluster: {self.num_controllers} controllers for {self.num_nodes} nodes, "
                 "expected a number that divides the nodes"
             )
+        for what in ("energy_price_per_kwh", "pue", "carbon_g_per_kwh"):
+            value = getattr(self, what)
+            if not (math.isfinite(value) and value >= 0):
+                raise InputError(f"cluster: {what} is {value}, expected a number >= 0")
         if self.node_type_of is not None and (
             len(self.node_type_of) != self.num_nodes
             or not all(0 <= v < len(self.node_types) for v in self.node_type_of)

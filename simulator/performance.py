@@ -49,10 +49,19 @@ class FixedDuration:
     ----------
     duration_s : ``(J,)`` s.
     num_gpus : ``(J,)`` GPUs that the job needs, all of them at once.
+
+    Raises
+    ------
+    InputError
+        A duration that is not positive, or a number of GPUs that is not whole and positive.
     """
 
     duration_s: FloatArray
     num_gpus: IntArray
+
+    def __post_init__(self) -> None:
+        _check_durations(self.duration_s)
+        _check_demand(self.num_gpus)
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own."""
@@ -78,10 +87,31 @@ class TimeTable:
 
     Parameters
     ----------
-    times_s : ``(J, V, G + 1)`` seconds, infinite where the configuration does not exist.
+    times_s : ``(J, V, G + 1)`` seconds, infinite where the configuration does not exist; what is
+        given for no GPU at all (``g = 0``) does not count.
+
+    Raises
+    ------
+    InputError
+        Another number of dimensions, or a time that is NaN or not positive.
     """
 
     times_s: FloatArray
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.times_s) != 3:
+            raise InputError(f"times: shape is {np.shape(self.times_s)}, expected (J, V, G + 1)")
+        times_s = np.array(self.times_s, dtype=np.float64)
+        times_s[:, :, 0] = np.inf
+        bad = np.argwhere(~(times_s > 0))
+        if len(bad):
+            j, v, g = bad[0].tolist()
+            raise InputError(
+                f"times: that of job {j} on {g} GPUs of node type {v} is {times_s[j, v, g]} s, "
+                "expected more than 0"
+            )
+        times_s.flags.writeable = False
+        object.__setattr__(self, "times_s", times_s)
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds on ``gpus`` (whole) GPUs of one node."""
@@ -110,11 +140,19 @@ class SpeedupCurve:
     duration_s : ``(J,)`` seconds on one GPU.
     curve_of : ``(J,)`` index of the job's curve.
     curves : speed-up functions, ``s(1) = 1``, concave and increasing.
+
+    Raises
+    ------
+    InputError
+        A duration that is not positive.
     """
 
     duration_s: FloatArray
     curve_of: IntArray
     curves: Sequence[Callable[[float], float]]
+
+    def __post_init__(self) -> None:
+        _check_durations(self.duration_s)
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds on ``gpus`` GPUs (any real number >= 0)."""
@@ -243,6 +281,8 @@ class Sensitivity:
     network_penalty: float = 1.0
 
     def __post_init__(self) -> None:
+        _check_durations(self.duration_s)
+        _check_demand(self.num_gpus)
         if not 1 <= self.network_penalty < math.inf:
             raise InputError(f"network penalty is {self.network_penalty}, expected a number >= 1")
 
@@ -268,6 +308,24 @@ class Sensitivity:
     def work_gpu_s(self, cluster: Cluster) -> FloatArray:
         """Duration times GPUs, at the GPU-proportional share."""
         return self.duration_s * self.num_gpus
+
+
+def _check_durations(duration_s: FloatArray) -> None:
+    """`InputError` unless all are positive, finite numbers."""
+    values = np.asarray(duration_s, dtype=np.float64)
+    good = np.isfinite(values) & (values > 0)
+    if not good.all():
+        job = int(np.argmin(good))
+        raise InputError(f"duration_s of job {job} is {values[job]}, expected a number > 0")
+
+
+def _check_demand(num_gpus: IntArray) -> None:
+    """`InputError` unless all are positive, whole numbers."""
+    values = np.asarray(num_gpus, dtype=np.float64)
+    good = np.isfinite(values) & (values >= 1) & (np.floor(values) == values)
+    if not good.all():
+        job = int(np.argmin(good))
+        raise InputError(f"num_gpus of job {job} is {values[job]:g}, expected a whole number >= 1")
 
 
 def _no_configuration(jobs: IntArray, cluster: Cluster) -> FloatArray:

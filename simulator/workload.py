@@ -59,11 +59,15 @@ class Workload:
 
     def _fill(self, name: str, default: float, dtype: npt.DTypeLike) -> None:
         value = getattr(self, name)
-        column = (
-            np.full(len(self.job_id), default, dtype=dtype)
-            if value is None
-            else np.array(value, dtype=dtype)
-        )
+        if value is None:
+            value = np.full(len(self.job_id), default)
+        elif dtype is np.int64:
+            given = np.asarray(value, dtype=np.float64)
+            whole = np.isfinite(given) & (np.floor(given) == given)
+            if not whole.all():
+                wrong = given[~whole][0]
+                raise InputError(f"workload: {name} has a {wrong}, expected whole numbers")
+        column = np.array(value, dtype=dtype)
         column.flags.writeable = False
         object.__setattr__(self, name, column)
 
