@@ -210,7 +210,9 @@ def paid_gpus(result: Result) -> float:
     decisions = result.decisions_table()
     if "rented_gpus" in decisions:
         times = np.clip(np.append(decisions["time_s"].to_numpy(), end_s), begin_s, end_s)
-        return float(decisions["rented_gpus"].to_numpy() @ np.diff(times)) / (end_s - begin_s)
+        empty = decisions["active"] == 0
+        rented = decisions["rented_gpus"].where(~empty, decisions["rented_empty_gpus"].ffill())
+        return float(rented.to_numpy() @ np.diff(times)) / (end_s - begin_s)
     table = result.schedule_table()
     overlap = table["end_s"].clip(begin_s, end_s) - table["start_s"].clip(begin_s, end_s)
     return float((table["gpus"] * overlap).sum() / (end_s - begin_s))

@@ -2,7 +2,8 @@
 
 Those that rent what they use (`OwnWidth`) pay for just that. Those that always rent the same
 number of GPUs (`Equi`, `Srpt`, `HeSrpt`) and `Autoscaler`, which follows the load, pay for idle
-GPUs too; each decision records ``rented_gpus``, what is paid for from then on.
+GPUs too; each decision records ``rented_gpus``, what is paid for from then on, and
+``rented_empty_gpus``, what is paid for once no job is left (policies are not asked then).
 
 Jobs need the `SpeedupCurve` performance model.
 """
@@ -104,7 +105,7 @@ class Equi:
 
     def decide(self, view: View) -> Decision:
         """Divide anew."""
-        share = self.gpus / max(1, view.num_active)
+        share = self.gpus / view.num_active
         return _rented([Placement(j, POOL, share) for j in view.jobs.tolist()], self.gpus)
 
 
@@ -120,8 +121,6 @@ class Srpt:
 
     def decide(self, view: View) -> Decision:
         """The least work left first; of equals the first that came."""
-        if not view.num_active:
-            return _rented([], self.gpus)
         job = int(view.jobs[int(np.argmin(_work_left_s(view)))])
         return _rented([Placement(job, POOL, self.gpus)], self.gpus)
 
@@ -150,8 +149,6 @@ class HeSrpt:
     def decide(self, view: View) -> Decision:
         """The i-th largest of m jobs gets (i/m)^(1/(1-p)) - ((i-1)/m)^(1/(1-p)) of the GPUs."""
         count = view.num_active
-        if not count:
-            return _rented([], self.gpus)
         largest_first = view.jobs[np.argsort(-_work_left_s(view), kind="stable")]
         shares = self.gpus * np.diff((np.arange(count + 1) / count) ** (1 / (1 - self.exponent)))
         pairs = zip(largest_first.tolist(), shares.tolist(), strict=True)
@@ -185,6 +182,8 @@ class Autoscaler:
     def decide(self, view: View) -> Decision:
         """Take over what has booted, order or give back, start what fits."""
         now, rounding = view.now_s, 1e-9 * (1 + self._ready)
+        if not view.running and (view.submit_s == now).all():  # all was given back since
+            self._ready, self._booting, self._spare_since_s = 0.0, [], math.inf
         self._ready += sum(g for ready_s, g in self._booting if ready_s <= now)
         self._booting = [(t, g) for t, g in self._booting if t > now]
         curve_of = _curves(view.workload).curve_of
@@ -199,7 +198,8 @@ class Autoscaler:
             started.append(Placement(job, POOL, width))
             free -= width
         rented = self._ready + sum(g for _, g in self._booting)
-        return Decision(started, keep_running=True, info={"rented_gpus": rented})
+        info = {"rented_gpus": rented, "rented_empty_gpus": 0.0}
+        return Decision(started, keep_running=True, info=info)
 
     def _scale(self, now_s: float, wanted: float) -> None:
         coming = sum(g for _, g in self._booting)
@@ -209,13 +209,13 @@ class Autoscaler:
                 self._booting.append((now_s + self.boot_s, wanted - self._ready - coming))
             return
         self._spare_since_s = min(self._spare_since_s, now_s)
-        if now_s - self._spare_since_s >= self.keep_s or wanted == 0:
+        if now_s - self._spare_since_s >= self.keep_s:
             self._ready = wanted
             self._spare_since_s = math.inf
 
 
 def _rented(placements: list[Placement], gpus: float) -> Decision:
-    return Decision(placements, info={"rented_gpus": gpus})
+    return Decision(placements, info={"rented_gpus": gpus, "rented_empty_gpus": gpus})
 
 
 def _work_left_s(view: View) -> FloatArray:

@@ -55,6 +55,10 @@ def test_no_rival_lies_below_the_frontier_of_its_own_jobs(policy: str, budget: f
     for seed in range(2):
         run = run_pool(config | {"jobs": 200, "seed": seed}).scalars
         assert run["mean_response_time_h"] >= run["least_h"] * (1 - 1e-9)  # type: ignore[operator]
+        if policy in ("equi", "srpt", "hesrpt"):
+            assert run["paid_gpus"] == pytest.approx(budget)
+        if policy == "autoscaler":  # but for the warm-up and what ends after the last arrival
+            assert run["paid_gpus"] > 0.7 * run["work_gpus"]  # type: ignore[operator]
 
 
 def test_the_optimal_widths_reach_the_frontier_where_the_path_is_as_planned() -> None:
@@ -160,11 +164,25 @@ def test_autoscaler_by_hand() -> None:
     )
     assert result.first_start_s.tolist() == pytest.approx([100.0, 1900.0])
     assert result.completion_s.tolist() == pytest.approx([3700.0, 5500.0])
+    assert paid_gpus(result) == pytest.approx(4.0)  # until the last arrival
     rented = result.decisions_table().groupby("time_s")["rented_gpus"].last()
     assert rented[0.0] == 4
     assert rented[1900.0] == 8
     assert rented[4200.0] == 8  # spare since 3700 s, kept for 600 s
     assert rented[4300.0] == 4
+
+
+def test_an_empty_autoscaler_pays_for_nothing() -> None:
+    """One hour of work at 0 and at 10 h: 4 GPUs for the boot and half an hour, then none."""
+    performance = SpeedupCurve(np.array([HOUR] * 2), np.zeros(2, int), [Power(0.5)])
+    workload = Workload(["a", "b"], np.array([0.0, 10 * HOUR]), performance)
+    policy = Autoscaler(np.array([4.0]), boot_s=100.0, keep_s=600.0)
+    result = simulate(
+        workload, Cluster.rental_pool(), policy, decision_points=DecisionPoints(period_s=100.0)
+    )
+    assert result.first_start_s.tolist() == pytest.approx([100, 10 * HOUR + 100])
+    # The warm-up, half an hour, is left out.
+    assert paid_gpus(result) == pytest.approx(4 * 100 / (9.5 * HOUR))
 
 
 def test_arrival_processes_have_the_same_rate_and_other_burstiness() -> None:
