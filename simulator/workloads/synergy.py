@@ -331,6 +331,39 @@ def derived_trace(
     )
 
 
+def philly_like_trace(
+    num_jobs: int,
+    streams: Streams,
+    jobs_per_hour: float,
+    *,
+    split: Sequence[float] = (20, 70, 10),
+) -> Workload:
+    """Jobs with the GPU demands and durations of the Philly trace, and Poisson arrivals.
+
+    Durations come from the quantiles of jobs with as many GPUs
+    (``data/synergy_philly_durations.csv``), linear in between.
+    """
+    quantiles: dict[int, tuple[int, list[tuple[float, float]]]] = {}
+    for _, row in _rows(_data("synergy_philly_durations.csv")):
+        points = quantiles.setdefault(int(row["num_gpus"]), (int(row["jobs"]), []))[1]
+        points.append((float(row["quantile"]), float(row["duration_s"])))
+    jobs = np.array([count for count, _ in quantiles.values()])
+    gpus = streams.generator("gpus").choice(list(quantiles), size=num_jobs, p=jobs / jobs.sum())
+    at = streams.generator("durations").random(num_jobs)
+    duration_s = np.zeros(num_jobs)
+    for size, (_, points) in quantiles.items():
+        q, seconds = np.array(points).T
+        duration_s = np.where(gpus == size, np.interp(at, q, seconds), duration_s)
+    gaps = streams.generator("arrivals").exponential(size=num_jobs)
+    return Workload(
+        job_id=[str(j) for j in range(num_jobs)],
+        submit_s=np.cumsum(gaps) * SECONDS_PER_HOUR / jobs_per_hour,
+        performance=FixedDuration(duration_s, gpus),
+        num_gpus=gpus,
+        model=models_of_split(num_jobs, split),
+    )
+
+
 def models_of_split(num_jobs: int, split: Sequence[float]) -> list[str]:
     """A network for each job: the task furthest behind its share, its networks in turn.
 
