@@ -288,7 +288,6 @@ def _model(
     b = Builder()
     x = b.add_columns(len(job), cost=slot_cost[job, row] - postponed[job], upper=1.0)
     p = b.add_columns(len(kept), upper=float(nodes), integer=True)
-    _add_counts(b, p, table.pattern_type[kept], (table.pattern_slots[kept] < len(row_of)).sum(1))
     jobs = b.add_rows(instance.num_jobs, lower=-np.inf, upper=1.0)
     b.add(jobs[job], x)
     slots = b.add_rows(slot_cost.shape[1], lower=0.0, upper=0.0)
@@ -297,6 +296,7 @@ def _model(
     pattern, place = np.nonzero(members < len(row_of))
     demand = np.zeros((len(kept), slot_cost.shape[1]))
     np.add.at(demand, (pattern, row_of[members[pattern, place]]), 1.0)
+    _add_counts(b, p, table.pattern_type[kept], demand)
     pattern, slot = np.nonzero(demand)
     b.add(slots[slot], p[pattern], -demand[pattern, slot])
     b.add(b.add_rows(1, lower=nodes, upper=nodes), p)
@@ -307,16 +307,27 @@ def _model(
     return b.build(offset=float(postponed.sum()), constant=instance.constant, tight=True)
 
 
-def _add_counts(b: Builder, p: IntArray, node_type: IntArray, size: IntArray) -> None:
-    """Columns to branch on: nodes of each type, nodes of at least so many jobs."""
-    groups = np.vstack(
-        [node_type == np.unique(node_type)[:, None], size >= np.unique(size)[1:, None]]
-    )
-    counts = b.add_columns(len(groups), integer=True, priority=1)
-    rows = b.add_rows(len(groups), lower=0.0, upper=0.0)
-    group, pattern = np.nonzero(groups)
-    b.add(rows[group], p[pattern])
-    b.add(rows, counts, -1.0)
+def _add_counts(b: Builder, p: IntArray, node_type: IntArray, demand: FloatArray) -> None:
+    """Columns to branch on, the first ones first (by measurement): all places for jobs; nodes of
+    each type; nodes of at least so many jobs; places of each kind.
+
+    Parameters
+    ----------
+    demand : ``(K', rows)`` places of each kind in each pattern.
+    """
+    size = demand.sum(axis=1)
+    levels = [
+        size[None, :],
+        node_type == np.unique(node_type)[:, None],
+        size >= np.unique(size)[1:, None],
+        demand.T,
+    ]
+    for priority, groups in zip(range(len(levels), 0, -1), levels, strict=True):
+        counts = b.add_columns(len(groups), integer=True, priority=priority)
+        rows = b.add_rows(len(groups), lower=0.0, upper=0.0)
+        group, pattern = np.nonzero(groups)
+        b.add(rows[group], p[pattern], groups[group, pattern].astype(np.float64))
+        b.add(rows, counts, -1.0)
 
 
 def _prune(instance: Instance, table: PatternTable, cost: FloatArray) -> tuple[IntArray, IntArray]:
