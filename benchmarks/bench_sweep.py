@@ -16,40 +16,15 @@ from typing import Any
 from experiments.codeversion import code_version
 from experiments.runner import run_tasks
 from experiments.store import Report, Store
-from experiments.task import DEFAULT_SOURCES, Outcome, Task
+from experiments.task import DEFAULT_SOURCES, Task
 from experiments.worker import Order, Site, execute
 
-HERE = "benchmarks.bench_sweep"
-
-
-def nothing(config: dict[str, Any]) -> Outcome:
-    """A run that costs nothing."""
-    return Outcome({"seed": config["seed"], "mean_wait_s": config["seed"] / 7})
-
-
-def table(config: dict[str, Any]) -> Outcome:
-    """A run that costs little and leaves a table of 100 jobs."""
-    import numpy as np
-    import pandas as pd
-
-    jobs = np.arange(100)
-    return Outcome(
-        {"seed": config["seed"]},
-        {"jobs": pd.DataFrame({"job": jobs, "arrival_s": jobs * 1.5, "wait_s": jobs / 3})},
-    )
-
-
-def busy(config: dict[str, Any]) -> Outcome:
-    """A run of `cpu_s` CPU seconds."""
-    end = time.process_time() + config["cpu_s"]
-    while time.process_time() < end:
-        pass
-    return Outcome({"seed": config["seed"]})
+RUNS = "benchmarks.sweep_runs"
 
 
 def tasks(name: str, count: int, **config: Any) -> list[Task]:
     return [
-        Task(f"{HERE}:{name}", {"seed": s, **config}, sources=("simulator.errors",))
+        Task(f"{RUNS}:{name}", {"seed": s, **config}, sources=("simulator.errors",))
         for s in range(count)
     ]
 
@@ -93,7 +68,7 @@ def ledger(runs: int = 100_000) -> None:
     names = [f"scalar_{n}" for n in range(16)]
     todo = [
         Task(
-            f"{HERE}:nothing",
+            f"{RUNS}:nothing",
             {"seed": i // 4, "policy": "abcd"[i % 4], "workload": {"num_jobs": 1000}},
             {"policy": "abcd"[i % 4], "seed": i // 4, "load": 0.9},
             sources=("simulator.errors",),
