@@ -43,10 +43,12 @@ class FirstPrinciple:
 
     Parameters
     ----------
+    name : how results call it.
     order : the waiting jobs, the first to be served first.
     backfill : go on past a job that does not fit (jobs of fixed demand).
     """
 
+    name: str
     order: Callable[[View], Iterable[int]]
     backfill: bool = False
 
@@ -116,29 +118,29 @@ class FirstPrinciple:
 
 def fifo() -> FirstPrinciple:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
-    return FirstPrinciple(by_submission)
+    return FirstPrinciple("fifo", by_submission)
 
 
 def fifo_strict() -> FirstPrinciple:
     """First in, first out for jobs of fixed demand; the head of the queue blocks."""
-    return FirstPrinciple(by_submission)
+    return FirstPrinciple("fifo-strict", by_submission)
 
 
 def fifo_backfill() -> FirstPrinciple:
     """First in, first out, skipping jobs that do not fit now."""
-    return FirstPrinciple(by_submission, backfill=True)
+    return FirstPrinciple("fifo-backfill", by_submission, backfill=True)
 
 
 def edf() -> FirstPrinciple:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
-    return FirstPrinciple(by_due_date)
+    return FirstPrinciple("edf", by_due_date)
 
 
 def edf_backfill() -> FirstPrinciple:
     """Earliest due date first, skipping jobs that do not fit now."""
-    return FirstPrinciple(by_due_date, backfill=True)
+    return FirstPrinciple("edf-backfill", by_due_date, backfill=True)
 
 
 def ps() -> FirstPrinciple:
     """Priority scheduling: highest tardiness weight first, no preemption."""
-    return FirstPrinciple(by_weight)
+    return FirstPrinciple("ps", by_weight)

@@ -7,116 +7,106 @@ import math
 import numpy as np
 
 from simulator import Placement, View
-from simulator.catalog import FloatArray, IntArray
+from simulator.catalog import FloatArray
+
+ROUNDING = 1 + 1e-12
+"""What is free, after many subtractions, may miss what it should be by so little."""
 
 
 class FreeCapacity:
-    """Free GPUs, CPUs and memory of a controller's nodes (of fixed types).
+    """Free GPUs, CPUs and memory of a controller's nodes (of fixed types); `take` subtracts.
 
-    Built from a view when the first job is placed; `take` subtracts.
-
-    Parameters
+    Attributes
     ----------
-    view : the decision point.
-    evict : count the GPUs of running jobs as free (a decision from scratch).
+    total_gpus : free GPUs of all nodes together.
     """
 
-    def __init__(self, view: View, evict: bool = False) -> None:
-        self._view = view
-        self._nodes: IntArray = view.nodes
+    def __init__(self, view: View) -> None:
         cluster = view.cluster
-        types = cluster.node_types
-        if evict:
-            fixed = cluster.node_type_of
-            assert fixed is not None
-            self._gpus: FloatArray = np.array([types[fixed[n]].gpus for n in self._nodes.tolist()])
-            self.total_gpus = float(self._gpus.sum())
-        else:
-            self._gpus = view.free_gpus[self._nodes]
-            self.total_gpus = view.free_gpus_total
-        self._largest = view.cluster.max_gpus_per_node
-        self._cpus: FloatArray | None = None
-        self._memory_gb: FloatArray | None = None
-        if types[0].cpus < math.inf or types[0].memory_gb < math.inf:
-            self._read_cpus_and_memory(evict)
-
-    def _read_cpus_and_memory(self, evict: bool) -> None:
-        cluster = self._view.cluster
-        fixed = cluster.node_type_of
-        assert fixed is not None
-        nodes = self._nodes.tolist()
-        specs = [cluster.node_types[fixed[n]] for n in nodes]
-        self._cpus = np.array([s.cpus for s in specs])
-        self._memory_gb = np.array([s.memory_gb for s in specs])
-        if evict:
-            return
-        for i, n in enumerate(nodes):
-            for placement in self._view.shares[n].values():
-                self._cpus[i] -= placement.cpus
-                self._memory_gb[i] -= placement.memory_gb
-
-    def demand(self, job: int) -> tuple[int, float, float]:
-        """GPUs, CPUs and GB of memory that a job takes.
-
-        A job that states no CPUs or memory takes them in proportion to its GPUs.
-        """
-        workload, cluster = self._view.workload, self._view.cluster
-        gpus = int(workload.num_gpus[job])
-        if self._cpus is None:
-            return gpus, 0.0, 0.0
-        spec = cluster.node_types[0]
-        cpus, memory_gb = float(workload.num_cpus[job]), float(workload.memory_gb[job])
-        if math.isnan(cpus):
-            cpus = gpus * spec.cpus / spec.gpus if math.isfinite(spec.cpus) else 0.0
-        if math.isnan(memory_gb):
-            memory_gb = gpus * spec.memory_gb / spec.gpus if math.isfinite(spec.memory_gb) else 0.0
-        return gpus, cpus, memory_gb
+        assert cluster.node_type_of is not None
+        self.total_gpus = view.free_gpus_total
+        self._view = view
+        self._gpus: FloatArray = view.free_gpus[view.nodes]
+        self._largest = max(t.gpus for t in cluster.node_types)
+        self._others = [
+            _Resource(view, name)
+            for name in ("cpus", "memory_gb")
+            if any(getattr(t, name) < math.inf for t in cluster.node_types)
+        ]
 
     def take(self, job: int) -> list[Placement]:
         """Place a job on the fullest node that holds it whole, else on the emptiest nodes.
 
-        Empty where it does not fit; then nothing is taken.
+        A job over several nodes has its CPUs and memory in proportion to its GPUs on each. Empty
+        where the job does not fit; then nothing is taken.
         """
-        gpus, cpus, memory_gb = self.demand(job)
-        if gpus > self.total_gpus or gpus < 1:
+        gpus = int(self._view.workload.num_gpus[job])
+        if not 1 <= gpus <= self.total_gpus:
             return []
-        room = self._room(gpus, cpus, memory_gb)
+        room = self._gpus
+        for resource in self._others:
+            room = np.minimum(room, resource.room(job, gpus))
         if gpus <= self._largest:
             whole = np.where(room >= gpus, self._gpus, np.inf)
             i = int(whole.argmin())
-            if whole[i] < np.inf:
-                return [self._share(job, i, gpus, gpus, cpus, memory_gb)]
-        if room is not self._gpus and room.sum() < gpus:
+            if room[i] >= gpus:
+                return [self._share(job, i, gpus, gpus)]
+        if self._others and room.sum() < gpus:
             return []
         placements = []
         left = gpus
         for i in (-room).argsort(kind="stable").tolist():
-            share = min(left, int(room[i]))
-            placements.append(self._share(job, i, share, gpus, cpus, memory_gb))
+            share = int(min(left, room[i]))
+            placements.append(self._share(job, i, share, gpus))
             left -= share
             if not left:
                 break
         return placements
 
-    def _room(self, gpus: int, cpus: float, memory_gb: float) -> FloatArray:
-        """GPUs of the job that each node could hold, its CPUs and memory beside them."""
-        if self._cpus is None or self._memory_gb is None:
-            return self._gpus
-        room = self._gpus
-        for free, need in ((self._cpus, cpus), (self._memory_gb, memory_gb)):
-            if need > 0:
-                room = np.minimum(room, np.floor(free * (1 + 1e-12) * gpus / need))
-        return np.maximum(room, 0.0)
-
-    def _share(
-        self, job: int, i: int, share: int, gpus: int, cpus: float, memory_gb: float
-    ) -> Placement:
-        part = share / gpus
+    def _share(self, job: int, i: int, share: int, gpus: int) -> Placement:
         self._gpus[i] -= share
         self.total_gpus -= share
-        if self._cpus is not None and self._memory_gb is not None:
-            self._cpus[i] -= cpus * part
-            self._memory_gb[i] -= memory_gb * part
+        node = int(self._view.nodes[i])
+        if not self._others:
+            return Placement(job, node, share)
+        taken = {r.name: r.take(job, i, share, gpus) for r in self._others}
         return Placement(
-            job, int(self._nodes[i]), share, cpus=cpus * part, memory_gb=memory_gb * part
+            job, node, share, cpus=taken.get("cpus", 0.0), memory_gb=taken.get("memory_gb", 0.0)
         )
+
+
+class _Resource:
+    """Free CPUs or memory of a controller's nodes.
+
+    A job that states no demand takes them in proportion to its GPUs, on each node that of the
+    node.
+    """
+
+    def __init__(self, view: View, name: str) -> None:
+        fixed = view.cluster.node_type_of
+        assert fixed is not None
+        nodes = view.nodes.tolist()
+        types = [view.cluster.node_types[fixed[n]] for n in nodes]
+        capacity = np.array([float(getattr(t, name)) for t in types])
+        in_use = [sum(getattr(p, name) for p in view.shares[n].values()) for n in nodes]
+        gpus = np.array([t.gpus for t in types], dtype=np.float64)
+        self.name = name
+        self._stated = view.workload.num_cpus if name == "cpus" else view.workload.memory_gb
+        self._free: FloatArray = capacity - np.array(in_use)
+        self._per_gpu: FloatArray = np.zeros_like(capacity)
+        np.divide(capacity, gpus, out=self._per_gpu, where=np.isfinite(capacity))
+
+    def room(self, job: int, gpus: int) -> FloatArray:
+        """GPUs of the job that each node could hold, what it needs beside them considered."""
+        stated = self._stated[job]
+        per_gpu = self._per_gpu if math.isnan(stated) else np.full_like(self._free, stated / gpus)
+        room = np.full_like(self._free, np.inf)
+        np.divide(self._free * ROUNDING, per_gpu, out=room, where=per_gpu > 0)
+        return np.maximum(np.floor(room), 0.0)
+
+    def take(self, job: int, i: int, share: int, gpus: int) -> float:
+        """Take what goes with ``share`` of the job's GPUs on node ``i``."""
+        stated = float(self._stated[job])
+        amount = self._per_gpu[i] * share if math.isnan(stated) else stated * share / gpus
+        self._free[i] -= amount
+        return float(amount)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
 
-from simulator.catalog import Cluster, FloatArray
+import numpy as np
+import numpy.typing as npt
+
+from simulator.catalog import Cluster, FloatArray, NodeType
 from simulator.errors import InputError
 from simulator.performance import TimeTable
 from simulator.workload import ELASTIC, Workload
+
+BoolArray = npt.NDArray[np.bool_]
 
 
 def check_fits(workload: Workload, cluster: Cluster) -> None:
     """Check that every job can run on the empty cluster.
 
-    A job of fixed demand may lie on several nodes, so it must fit in the whole cluster: its GPUs,
-    its CPUs, its memory. A job whose GPUs the policy chooses needs one finite execution time.
+    A job of fixed demand may lie on several nodes, its CPUs and memory in proportion to its GPUs on
+    each; it must fit on the nodes of any one controller, since any may get it. A job whose GPUs the
+    policy chooses needs one finite execution time.
 
     Raises
     ------
@@ -22,9 +28,8 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
         One line with the first job that does not fit.
     """
     fixed = workload.num_gpus != ELASTIC
-    _check_demand(workload, "num_gpus", np.where(fixed, workload.num_gpus, 0.0), cluster, "gpus")
-    _check_demand(workload, "num_cpus", workload.num_cpus, cluster, "cpus")
-    _check_demand(workload, "memory_gb", workload.memory_gb, cluster, "memory_gb")
+    if fixed.any():
+        _check_demand(workload, cluster)
     if fixed.all():
         return
     if isinstance(workload.performance, TimeTable):
@@ -37,22 +42,57 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
         raise InputError(f"job {job!r}: no node type can run it, expected one finite time")
 
 
-def _check_demand(
-    workload: Workload, name: str, demand: FloatArray, cluster: Cluster, attribute: str
-) -> None:
-    """No job wants more of a resource than all nodes have together."""
-    per_type = [float(getattr(t, attribute)) for t in cluster.node_types]
+def _check_demand(workload: Workload, cluster: Cluster) -> None:
+    """No job wants more than the nodes of a controller have together, or can hold of it."""
+    of = "" if cluster.num_controllers == 1 else " of a controller"
+    nodes = f"{cluster.num_nodes // cluster.num_controllers} nodes{of}"
+    demands = {
+        "num_gpus": (workload.num_gpus.astype(np.float64), "gpus"),
+        "num_cpus": (workload.num_cpus, "cpus"),
+        "memory_gb": (workload.memory_gb, "memory_gb"),
+    }
+    for name, (demand, attribute) in demands.items():
+        of_type = np.array([[float(getattr(t, attribute))] for t in cluster.node_types])
+        capacity = float(_least_of_a_controller(of_type, cluster)[0])
+        _require(
+            demand > capacity, workload, f"{name} is %s, expected at most {capacity:g}, what the "
+            f"{nodes} have together", demand,
+        )  # fmt: skip
+    gpus = demands["num_gpus"][0]
+    held = np.array([_gpus_held(demands.values(), gpus, t) for t in cluster.node_types])
+    _require(
+        _least_of_a_controller(held, cluster) < gpus, workload, f"%s GPUs with its num_cpus and "
+        f"memory_gb do not fit on the {nodes}, expected less of them for each GPU", gpus,
+    )  # fmt: skip
+
+
+def _gpus_held(
+    demands: Iterable[tuple[FloatArray, str]], gpus: FloatArray, spec: NodeType
+) -> FloatArray:
+    """``(J,)`` GPUs of each job that an empty node of the type holds, the rest in proportion."""
+    held = np.full(len(gpus), np.inf)
+    for demand, attribute in demands:
+        per_gpu = np.divide(demand, gpus, out=np.zeros_like(gpus), where=gpus > 0)
+        room = np.full(len(gpus), np.inf)
+        np.divide(getattr(spec, attribute), per_gpu, out=room, where=per_gpu > 0)
+        held = np.minimum(held, np.floor(room * (1 + 1e-12)))
+    return held
+
+
+def _least_of_a_controller(of_type: FloatArray, cluster: Cluster) -> FloatArray:
+    """``(n,)`` sums over the nodes of the controller that has least, of ``(V, n)`` per type."""
     if cluster.node_type_of is None:
-        capacity = cluster.num_nodes * max(per_type)
-    else:
-        capacity = sum(per_type[v] for v in cluster.node_type_of)
-    too_much = demand > capacity
-    if too_much.any():
-        job = int(np.argmax(too_much))
-        raise InputError(
-            f"job {workload.job_id[job]!r}: {name} is {demand[job]:g}, expected at most "
-            f"{capacity:g}, what the {cluster.num_nodes} nodes have together"
-        )
+        return np.asarray(cluster.num_nodes // cluster.num_controllers * of_type.max(axis=0))
+    types = np.array(cluster.node_type_of).reshape(-1, cluster.num_controllers)
+    controllers = np.unique(np.sort(types, axis=0), axis=1)
+    return np.asarray(np.min([of_type[v].sum(axis=0) for v in controllers.T], axis=0))
+
+
+def _require(bad: BoolArray, workload: Workload, problem: str, value: FloatArray) -> None:
+    """Raise the error of the first bad job, its value in the place of ``%s``."""
+    if bad.any():
+        job = int(np.argmax(bad))
+        raise InputError(f"job {workload.job_id[job]!r}: {problem % f'{value[job]:g}'}")
 
 
 def _check_shape(performance: TimeTable, cluster: Cluster) -> None:

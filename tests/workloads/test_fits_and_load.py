@@ -55,11 +55,32 @@ def test_a_job_may_fill_the_cluster_and_no_more() -> None:
 
 def test_cpus_and_memory_must_fit_too() -> None:
     cluster = Cluster.of_nodes(SERVER, 2)
-    check_fits(fixed([1, 1], num_cpus=[np.nan, 32.0], memory_gb=[200.0, np.nan]), cluster)
+    check_fits(fixed([1, 2], num_cpus=[np.nan, 32.0], memory_gb=[100.0, np.nan]), cluster)
     with pytest.raises(InputError, match="job 'j1': num_cpus is 33, expected at most 32"):
         check_fits(fixed([1, 1], num_cpus=[1.0, 33.0]), cluster)
     with pytest.raises(InputError, match="job 'j0': memory_gb is 201, expected at most 200"):
         check_fits(fixed([1, 1], memory_gb=[201.0, 1.0]), cluster)
+
+
+def test_cpus_and_memory_go_with_the_gpus_on_each_node() -> None:
+    """16 CPUs and 100 GB a node: a job of one GPU lies on one node, whatever the others have."""
+    cluster = Cluster.of_nodes(SERVER, 2)
+    with pytest.raises(InputError, match="job 'j1': 1 GPUs with its num_cpus and memory_gb do not"):
+        check_fits(fixed([1, 1], num_cpus=[16.0, 17.0]), cluster)
+    with pytest.raises(InputError, match="job 'j0': 3 GPUs with"):
+        check_fits(fixed([3], num_cpus=[26.0]), cluster)  # 2 x 8.67 and 8.67
+    check_fits(fixed([3], num_cpus=[24.0]), cluster)
+    with pytest.raises(InputError, match="job 'j0': 1 GPUs with"):
+        check_fits(fixed([1], memory_gb=[101.0]), cluster)
+
+
+def test_a_job_fits_on_the_nodes_of_any_controller() -> None:
+    check_fits(fixed([4]), Cluster.of_nodes(SERVER, 2, 2))
+    with pytest.raises(InputError, match="8, expected at most 4, what the 1 nodes of a controller"):
+        check_fits(fixed([8]), Cluster.of_nodes(SERVER, 2, 2))
+    uneven = Cluster((SERVER, NodeType("one", "T4", 1)), 2, (0, 1), 2)
+    with pytest.raises(InputError, match="2, expected at most 1, what"):
+        check_fits(fixed([2]), uneven)
 
 
 def test_mixed_nodes_count_each() -> None:
