@@ -130,6 +130,8 @@ class LocalPool(Executor):
         self._lock = threading.Lock()
         self._closing = False
         self._killed = False
+        # Whether the managing thread sleeps with workers to spare; only then is it to be woken.
+        self._idle = False
         self._failed_starts = 0
         self._bell, self._bell_rope = multiprocessing.Pipe(duplex=False)
         self._thread = threading.Thread(target=self._manage, name="local-pool", daemon=True)
@@ -142,7 +144,9 @@ class LocalPool(Executor):
             if self._closing:
                 raise RuntimeError("cannot submit to a pool that was shut down")
             self._waiting.append(item)
-        self._ring()
+            wanted = self._idle
+        if wanted:
+            self._ring()
         return item.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -203,11 +207,15 @@ class LocalPool(Executor):
                 except Exception as error:  # The call cannot be pickled.
                     worker.item = None
                     item.future.set_exception(error)
-        starting = sum(not w.ready for w in self._workers)
         with self._lock:
-            wanted = min(self._most - len(self._workers), len(self._waiting) - starting)
+            wanted = self._wanted()
         for _ in range(wanted):
             self._workers.append(self._start())
+
+    def _wanted(self) -> int:
+        """How many workers to start: one for each waiting item that no starting worker will take."""
+        starting = sum(not w.ready for w in self._workers)
+        return min(self._most - len(self._workers), len(self._waiting) - starting)
 
     def _next(self) -> _Item | None:
         with self._lock:
@@ -229,12 +237,19 @@ class LocalPool(Executor):
 
     def _sleep(self) -> None:
         """Until something happens: a message, a death, a submission, a deadline."""
+        idle = any(w.ready and w.item is None for w in self._workers)
+        with self._lock:
+            if (idle and self._waiting) or self._wanted() > 0:
+                return  # Submitted since `_assign` looked.
+            self._idle = idle or len(self._workers) < self._most
         deadline = min((w.deadline for w in self._workers), default=float("inf"))
         left_s = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
         signs: list[Any] = [self._bell]
         for worker in self._workers:
             signs += (worker.connection, worker.process.sentinel)
         wait(signs, left_s)
+        with self._lock:
+            self._idle = False
         while self._bell.poll():
             self._bell.recv_bytes()
 
@@ -363,7 +378,7 @@ def _context(modules: Sequence[str]) -> Any:
 
     context = multiprocessing.get_context("forkserver")
     # Imported once, for all workers; what cannot be imported there, each worker imports.
-    context.set_forkserver_preload(["pandas", "experiments.worker", *modules])
+    context.set_forkserver_preload(["pandas", "pyarrow.parquet", "experiments.worker", *modules])
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:

@@ -55,7 +55,7 @@ def start(*arguments: Path | str) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
 
@@ -90,11 +90,11 @@ def done(out: Path) -> int:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(3000):
+    for _ in range(9000):
         if condition():
             return
         time.sleep(0.02)
-    raise AssertionError("nothing happened for a minute")
+    raise AssertionError("nothing happened for three minutes")
 
 
 def exported(out: Path) -> bytes:
