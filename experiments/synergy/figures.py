@@ -71,7 +71,8 @@ def _load_panel(ax: Any, table: Table, title: str) -> None:
         rows = intervals(table[table["mechanism"] == mechanism], ["load"], "mean_jct_h")
         draw_line(ax, rows["load"], rows, NAMES[mechanism], COLOURS[mechanism])
     ax.set(xlabel="jobs per hour (for 128 GPUs)", ylabel="average JCT [h]", title=title)
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, 1.1 * ax.get_ylim()[1])
+    ax.margins(x=0.08)
     ax.legend()
 
 
@@ -333,7 +334,7 @@ def _figure_2a(results: Results, out_dir: Path) -> Figure:
     from simulator.workloads.synergy import networks, sensitivity_matrices
 
     drawing, axes = canvas(1, 2)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for i, (name, matrix) in enumerate(sensitivity_matrices().items()):
         network = networks()[name]
         seconds = network.iteration_time_s / matrix.relative[:, -1]

@@ -41,10 +41,10 @@ PHILLY_LOAD = 27.0
 
 LOADS: dict[str, dict[Scale, tuple[float, ...]]] = {
     "fifo": {"quick": (5, 9), "paper": (3, 4, 5, 6, 7, 8, 9)},
-    "las": {"quick": (5.5,), "paper": (2, 3, 4, 5, 5.5)},
-    "srtf": {"quick": (5.5,), "paper": (2, 3, 4, 5, 5.5)},
-    "split": {"quick": (5.5,), "paper": (2, 3, 4, 5, 5.5)},
-    "ratio": {"quick": (9,), "paper": (5, 6, 7, 8, 9)},
+    "las": {"quick": (4, 5.5), "paper": (2, 3, 4, 5, 5.5)},
+    "srtf": {"quick": (4, 5.5), "paper": (2, 3, 4, 5, 5.5)},
+    "split": {"quick": (3, 5.5), "paper": (2, 3, 4, 5, 5.5)},
+    "ratio": {"quick": (5, 9), "paper": (5, 6, 7, 8, 9)},
 }
 PAIR = ("proportional", "tune")
 
@@ -56,7 +56,7 @@ def tasks(scale: Scale) -> list[Task]:
 
 
 def _sweeps(scale: Scale) -> Iterator[Task]:
-    for seed in range(1, (2 if scale == "quick" else 3) + 1):
+    for seed in (1, 2, 3):
         for load in LOADS["fifo"][scale]:
             for mechanism in PAIR:
                 yield cell(scale, "fifo", mechanism, load, seed, keep=load == 9)

@@ -147,11 +147,10 @@ def fit(matrix: SensitivityMatrix) -> Fit:
     fits = [
         least_squares(
             errors,
-            [np.log(top), np.log(first), scaling, np.log(top * storage), np.log(data_gb)],
+            [np.log(top), np.log(first), 0.9, np.log(top * storage), np.log(data_gb)],
             bounds=(low, high),
             diff_step=[1e-3] * 5,
         )
-        for scaling in (0.8, 1.0)
         for storage in (0.3, 0.7)
         for data_gb in (100.0, 300.0)
     ]
