@@ -266,7 +266,7 @@ def _server(results: Results, out_dir: Path, command: str) -> Figure | None:
     paper_line(ax, 48.65, "paper: 48.65 s")
     ax.set_xticks(range(3), ["exponential, 40 s", "deterministic, 40 s", "our solver, measured"])
     ax.set(ylabel="mean response time, s", yscale="log", xlim=(-0.5, 2.5))
-    ax.set_ylim(None, 200)
+    ax.set_ylim(None, 3 * float(table[["mean", "high"]].max().max()))
     ax.legend(loc="lower left")
     return save_figure(
         out_dir,
@@ -310,6 +310,8 @@ def _servers_needed(results: Results, out_dir: Path, command: str) -> Figure | N
             sizes,
             servers,
             where="mid",
+            linestyle=("--", "-", ":")[index],
+            linewidth=2.2,
             label=name,
             color=PALETTE[index],
             marker=MARKERS[index],
