@@ -241,7 +241,10 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
         if all(t.cpus < float("inf") for t in cluster.node_types):
             released = scenario.policy_options.get("released", False) is True
             workload = with_sensitivity(
-                workload, cluster, released=released and not scenario.policy.endswith("+opt")
+                workload,
+                cluster,
+                released=released and not scenario.policy.endswith("+opt"),
+                round_s=scenario.decisions.round_s if released else None,
             )
     check_fits(workload, cluster)
     return workload, cluster
