@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 PAPER = "thesis"
 OTHER_JOBS = (
-    "the papers' objective charges a node its cheapest job alone, so plans that let a cheap job lead "
-    "look cheap and are not: with every job's own finish counted, RG is cheaper than the greedy (see "
-    "beyond the thesis). The thesis's traces, weights and due dates are not public: jobs here are those of the "
-    "hierarchical paper's setup with the released weights"
+    "the thesis's traces, weights and due dates are not public: jobs here are those of the "
+    "hierarchical paper's setup with the released weights, where EDF is late only at short gaps"
+)
+PROXY = (
+    "a better value of the papers' objective is not a lower cost here: it charges a node its cheapest "
+    "job alone, so plans that let a cheap job lead look cheap and are not. Where nothing is late, the "
+    "pure greedy's cheapest configurations are hard to beat; " + OTHER_JOBS
 )
 
 
@@ -66,7 +69,8 @@ def _gains(results: Results) -> list[Claim]:
     ):  # fmt: skip
         ours = _by_trace(results, study, over, method)
         if ours is not None:
-            made.append(_claim(place, text, value, ours, "%", 3.0, OTHER_JOBS))
+            why = PROXY if over == "greedy" else OTHER_JOBS
+            made.append(_claim(place, text, value, ours, "%", 3.0, why))
     return made
 
 
@@ -82,7 +86,8 @@ def _hierarchical(results: Results) -> list[Claim]:
                 ours,
                 "%",
                 5.0,
-                f"its sign is what matters: splitting the nodes costs money. {OTHER_JOBS}",
+                "under the papers' objective smaller plans mislead less, which makes up for the nodes "
+                f"that controllers cannot share. {OTHER_JOBS}",
             )
         )
     wide = costs(results, "gap")
@@ -140,7 +145,7 @@ def _times(results: Results) -> list[Claim]:
             3.6,
             more,
             "%",
-            50.0,
+            5.0,
             "the randomised greedy became faster, the search did not become so by as much",
         )
     )
