@@ -35,7 +35,7 @@ TIGHT: dict[str, Any] = {
     "primal_feasibility_tolerance": TOLERANCE,
 }
 """For `Model.tight`: presolve removes two rows, and cuts and heuristics cost more than the nodes
-that they save (measured: five times the time on the pattern form of the authors' instances)."""
+that they save (without these, five times the time on decisions of the authors' instances)."""
 
 _STATUS: dict[str, Status] = {
     "kOptimal": "optimal",

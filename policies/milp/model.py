@@ -7,7 +7,6 @@ subject to  row_lower <= A x <= row_upper,  lower <= x <= upper,  x[integer] who
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -47,7 +46,6 @@ class Model:
     tight : the relaxation is nearly whole and presolve finds nothing, so that branching alone
         solves it soonest.
     priority : ``(n,)`` branch first on the columns where this is highest; empty: no preference.
-    names : of the columns, or empty.
     """
 
     cost: FloatArray
@@ -63,7 +61,6 @@ class Model:
     constant: float = 0.0
     tight: bool = False
     priority: Int32Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    names: Sequence[str] = ()
 
     @property
     def columns(self) -> int:

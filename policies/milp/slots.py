@@ -211,7 +211,10 @@ class SlotForm:
         return job[open_], places[place[open_]]
 
     def encode(self, assignments: Sequence[Assignment]) -> FloatArray:
-        """How many nodes have each pattern; which job goes where is left to the solver."""
+        """How many nodes have each pattern; which job goes where is left to the solver.
+
+        Where slots are closed to jobs it may do a little worse there than the assignments did.
+        """
         x = np.full(self.model.columns, np.nan)
         count = np.zeros(len(self.table.pattern_type), dtype=np.int64)
         for node in by_node(assignments):

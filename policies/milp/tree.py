@@ -76,7 +76,8 @@ def search(
     Parameters
     ----------
     highs : the relaxation, loaded; its objective is the one that gaps refer to.
-    start : a solution's integer columns to begin from; others are not looked at.
+    start : a solution to begin from, of which the integer columns are looked at; NaN where one
+        follows from the others.
     """
     return _Search(highs, model, options).run(model, start)
 
@@ -105,9 +106,11 @@ class _Search:
         lower, upper = model.lower[self._columns], model.upper[self._columns]
         node = None
         try:
-            if start is not None and not np.isnan(start[self._columns]).any():
+            if start is not None:
                 begin = start[self._columns]
-                self._solve(_Node(-math.inf, begin, begin))
+                known = ~np.isnan(begin)
+                fixed = np.where(known, begin, lower), np.where(known, begin, upper)
+                self._solve(_Node(-math.inf, *fixed))
             node = _Node(-math.inf, lower, upper)
             while node is not None:
                 node = self._dive(node)

@@ -6,7 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from policies.milp import Instance, SolverOptions, check_assignments, cost, decide, solve_instance
+from policies.milp import (
+    Instance,
+    SolverOptions,
+    check_assignments,
+    cost,
+    decide,
+    highs,
+    solve_instance,
+    tree,
+)
 from policies.milp import decision as module
 from policies.milp.decision import FORMULATIONS
 from policies.milp.greedy_start import greedy_start
@@ -78,6 +87,20 @@ def test_a_start_does_not_change_the_optimum(formulation):
         plain = decide(x, formulation, "highs")
         begun = decide(x, formulation, "highs", start=True)
         assert begun.objective == pytest.approx(plain.objective, rel=1e-7, abs=1e-9)
+
+
+def test_the_start_of_the_pattern_form_is_a_solution_of_it(monkeypatch):
+    """The first linear program of the search is the start, and it is whole."""
+    monkeypatch.setattr(tree, "MAX_NODES", 1)
+    for seed in range(6):
+        x = like_the_paper(seed, 4, 20, monotone=False)
+        form = FORMULATIONS["patterns"](x)
+        start, options = form.encode(greedy_start(x)), SolverOptions()
+        first = tree.search(highs._lp(form.model, options), form.model, options, start)
+        assert (first.nodes, first.status) == (1, None)
+        assignments = form.decode(first.x)
+        check_assignments(x, assignments)
+        assert decide(x, solver="highs").objective <= cost(x, assignments) < 3 * x.constant + 1e3
 
 
 def test_the_best_solution_in_time_is_used():
