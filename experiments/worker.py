@@ -148,7 +148,8 @@ def _parquet(table: DataFrame) -> bytes:
 
     buffer = io.BytesIO()
     arrow = pa.Table.from_pandas(table, preserve_index=False, nthreads=1)
-    pq.write_table(arrow, buffer, compression="zstd")
+    # Neither dictionaries nor statistics pay in files this small.
+    pq.write_table(arrow, buffer, compression="zstd", use_dictionary=False, write_statistics=False)
     return buffer.getvalue()
 
 
