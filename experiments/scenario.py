@@ -398,9 +398,7 @@ def _server(server: Server | None) -> ServerSpec | None:
     return ServerSpec(parse_law(server.service), server.servers, server.coalesce)
 
 
-def summarise(
-    result: Result, window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
-) -> dict[str, Any]:
+def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, Any]:
     """The scalars of ``summary.json``.
 
     ``window`` ``(first, last)`` restricts waits and completion times to jobs first..last - 1 in
