@@ -19,7 +19,7 @@ Every table and key is checked before anything runs; docs/scenarios.md lists the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
