@@ -222,7 +222,7 @@ class HyperExponential(Law):
     def with_cv2(cls, mean: float, cv2: float) -> HyperExponential:
         """Two phases that carry the same load (balanced means), ``cv2 > 1``.
 
-        Source: Tijms, Stochastic Models, 1994, appendix B.
+        Source: Tijms, Stochastic Models, 1994.
         """
         if not cv2 > 1:
             raise InputError(f"hyperexponential law: cv2 is {cv2}, expected above 1")

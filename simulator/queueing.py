@@ -41,6 +41,7 @@ __all__ = [
     "mg1_wait_exceeds",
     "mg1_wait_quantile_s",
     "mginf_number_pmf",
+    "mm1_mean_number_at",
     "mmc_mean_response_s",
     "mmc_mean_wait_s",
     "mmc_wait_exceeds",
@@ -55,7 +56,7 @@ MOST_SERVERS = 1_000_000
 def littles_law(arrival_rate_per_s: float, mean_time_s: float) -> float:
     """Mean number in a system in which each spends ``mean_time_s`` on average.
 
-    Source: Little, Operations Research 9, 1961 (K I 2.25).
+    Source: Little, Operations Research 9, 1961 (K I, chapter 2).
     """
     _positive(arrival_rate_per_s=arrival_rate_per_s)
     if mean_time_s < 0:
@@ -69,7 +70,7 @@ def littles_law(arrival_rate_per_s: float, mean_time_s: float) -> float:
 def erlang_b(load: float, servers: int) -> float:
     """Probability that an arrival finds all servers busy, where it is then lost (M/G/c/c).
 
-    Source: Erlang 1917; recursion over the servers, stable for any load (HB 15.2).
+    Source: Erlang 1917; recursion over the servers, stable for any load (HB, chapter 14).
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def erlang_b(load: float, servers: int) -> float:
 def erlang_c(load: float, servers: int) -> float:
     """Probability that an arrival has to wait (M/M/c), load below the number of servers.
 
-    Source: Erlang 1917, from `erlang_b` (HB 15.3).
+    Source: Erlang 1917, from `erlang_b` (HB, chapter 14).
     """
     _servers(servers)
     _stable(load, servers)
@@ -97,20 +98,20 @@ def erlang_c(load: float, servers: int) -> float:
 
 
 def mmc_mean_wait_s(arrival_rate_per_s: float, mean_service_s: float, servers: int) -> float:
-    """Mean time in the queue, M/M/c. Source: K I 3.40, HB 14.4."""
+    """Mean time in the queue, M/M/c. Source: HB, chapter 14."""
     load = _load(arrival_rate_per_s, mean_service_s)
     return erlang_c(load, servers) * mean_service_s / (servers - load)
 
 
 def mmc_mean_response_s(arrival_rate_per_s: float, mean_service_s: float, servers: int) -> float:
-    """Mean time in queue and service, M/M/c. Source: K I 3.40, HB 14.4."""
+    """Mean time in queue and service, M/M/c. Source: HB, chapter 14."""
     return mmc_mean_wait_s(arrival_rate_per_s, mean_service_s, servers) + mean_service_s
 
 
 def mmc_wait_exceeds(
     arrival_rate_per_s: float, mean_service_s: float, servers: int, t_s: float
 ) -> float:
-    """``P(wait > t)``, M/M/c. Source: K I 3.41."""
+    """``P(wait > t)``, M/M/c. Source: HB, chapter 14."""
     load = _load(arrival_rate_per_s, mean_service_s)
     if t_s < 0:
         return 1.0
@@ -120,7 +121,7 @@ def mmc_wait_exceeds(
 def mmc_wait_quantile_s(
     arrival_rate_per_s: float, mean_service_s: float, servers: int, q: float
 ) -> float:
-    """The wait that a fraction ``q`` does not exceed, M/M/c. Source: inverse of K I 3.41."""
+    """The wait that a fraction ``q`` does not exceed, M/M/c. The inverse of `mmc_wait_exceeds`."""
     _fraction(q)
     load = _load(arrival_rate_per_s, mean_service_s)
     waits = erlang_c(load, servers)
@@ -129,24 +130,63 @@ def mmc_wait_quantile_s(
     return math.log(waits / (1 - q)) * mean_service_s / (servers - load)
 
 
+def mm1_mean_number_at(
+    arrival_rate_per_s: float, mean_service_s: float, times_s: npt.ArrayLike
+) -> FloatArray:
+    """Mean number in the system at some times after an empty start, M/M/1, stable or not.
+
+    Source: Kolmogorov's forward equations (K I, chapter 2), on as many states as the queue can
+    reach, integrated by uniformisation (Grassmann, Computers & Operations Research 4, 1977).
+
+    Parameters
+    ----------
+    times_s : ``(m,)`` s, >= 0.
+
+    Returns
+    -------
+    ``(m,)``.
+    """
+    _load(arrival_rate_per_s, mean_service_s)
+    times = np.asarray(times_s, dtype=np.float64)
+    if times.ndim != 1 or not ((times >= 0) & np.isfinite(times)).all():
+        raise InputError("times_s: expected a list of times >= 0")
+    pace = arrival_rate_per_s + 1 / mean_service_s
+    up, down = arrival_rate_per_s / pace, 1 / mean_service_s / pace
+    jumps = int(pace * times.max() + 10 * math.sqrt(pace * times.max()) + 20)
+    state = np.zeros(jumps + 2)
+    state[0] = 1.0
+    number = np.arange(len(state))
+    means = np.empty(jumps + 1)
+    for n in range(jumps + 1):  # the chain seen at the jumps of a Poisson process of rate `pace`
+        means[n] = number @ state
+        moved = np.zeros_like(state)
+        moved[1:] += up * state[:-1]
+        moved[:-1] += down * state[1:]
+        moved[0] += down * state[0]
+        state = moved
+    weights = special.pdtr(np.arange(jumps + 1), (pace * times)[:, None])
+    weights[:, 1:] -= weights[:, :-1].copy()
+    return np.asarray(weights @ means)
+
+
 # --- M/G/1, first come first served --------------------------------------------------------------
 
 
 def mg1_mean_wait_s(arrival_rate_per_s: float, service: Law) -> float:
-    """Mean time in the queue, M/G/1. Source: Pollaczek 1930, Khinchine 1932 (K I 5.69)."""
+    """Mean time in the queue, M/G/1. Source: Pollaczek 1930, Khinchine 1932 (K I, chapter 5)."""
     load = _stable(_load(arrival_rate_per_s, service.mean))
     return arrival_rate_per_s * service.second_moment / (2 * (1 - load))
 
 
 def mg1_mean_response_s(arrival_rate_per_s: float, service: Law) -> float:
-    """Mean time in queue and service, M/G/1. Source: K I 5.70."""
+    """Mean time in queue and service, M/G/1. Source: K I, chapter 5."""
     return mg1_mean_wait_s(arrival_rate_per_s, service) + service.mean
 
 
 def mg1_wait_exceeds(arrival_rate_per_s: float, service: Law, t_s: float) -> float:
     """``P(wait > t)``, M/G/1, by numerical inversion of the Pollaczek-Khinchine transform.
 
-    Source: K I 5.105 and Abate and Whitt, ORSA Journal on Computing 7, 1995. The error is about
+    Source: K I, chapter 5, and Abate and Whitt, ORSA Journal on Computing 7, 1995. The error is about
     1e-8; up to 4e-4 next to a kink, at sums of atoms of the service law.
     """
     rate = arrival_rate_per_s
@@ -213,8 +253,8 @@ def mg1_priority_response_s(
 ) -> FloatArray:
     """Mean response time of each class, M/G/1, the most urgent class first.
 
-    Source: Cobham, Operations Research 2, 1954, without preemption (K II 3.31); with
-    preemption and resumption K II 3.39.
+    Source: Cobham, Operations Research 2, 1954, without preemption; with
+    preemption and resumption K II, chapter 3.
 
     Parameters
     ----------
@@ -249,7 +289,7 @@ def mg1_ps_response_s(
 ) -> float:
     """Mean response time under processor sharing, of all or of a job of one size.
 
-    Insensitive: the law matters by its mean alone. Source: K II 4.17.
+    Insensitive: the law matters by its mean alone. Source: K II, chapter 4.
 
     Parameters
     ----------
@@ -265,7 +305,7 @@ def mg1_srpt_response_s(
     """Mean response time with the shortest remaining time first, of all or of one size.
 
     The least of any order. Numerical integration over continuous laws, exact over atoms (equal
-    jobs keep their order). Source: Schrage and Miller, Operations Research 14, 1966 (HB 33.1).
+    jobs keep their order). Source: Schrage and Miller, Operations Research 14, 1966 (HB, chapter 33).
 
     Parameters
     ----------
@@ -348,7 +388,7 @@ def kingman_bound_s(
 ) -> float:
     """Upper bound on the mean wait, G/G/1, exact in heavy traffic.
 
-    Source: Kingman, Journal of the Royal Statistical Society B 24, 1962 (K II 2.22).
+    Source: Kingman, Journal of the Royal Statistical Society B 24, 1962 (K II, chapter 2).
 
     Parameters
     ----------
@@ -371,7 +411,7 @@ def ggc_mean_wait_s(
     """Approximate mean wait, G/G/c: that of M/M/c times the mean of the two cv2.
 
     With one server it is Kingman's approximation; exact for M/M/c and for M/G/1. Source: Allen,
-    Probability, Statistics and Queueing Theory, 1990, 5.8 (Allen-Cunneen); for memoryless
+    Probability, Statistics and Queueing Theory, 1990 (Allen-Cunneen); for memoryless
     arrivals Lee and Longton 1959.
     """
     _nonnegative(arrival_cv2=arrival_cv2, service_cv2=service_cv2)
@@ -384,8 +424,8 @@ def mginf_number_pmf(
 ) -> FloatArray:
     """Probability of so many in service with unlimited servers (M/G/inf): Poisson.
 
-    Insensitive: in the long run the law matters by its mean alone. Source: K I 3.5 and Mirasol,
-    Operations Research 11, 1963, for the transient.
+    Insensitive: in the long run the law matters by its mean alone. Source: Takács,
+    Introduction to the Theory of Queues, 1962.
 
     Parameters
     ----------

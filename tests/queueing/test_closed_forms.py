@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, linalg, stats
 
 from simulator import queueing as q
 from simulator.errors import InputError
@@ -55,6 +55,26 @@ def test_mmc_with_one_server_is_mm1() -> None:
     assert q.mmc_wait_exceeds(1.8, 1.0, 2, t) == pytest.approx(0.05)
     mean, _ = integrate.quad(lambda u: q.mmc_wait_exceeds(1.8, 1.0, 2, u), 0, np.inf)
     assert mean == pytest.approx(q.mmc_mean_wait_s(1.8, 1.0, 2))
+
+
+def test_mm1_from_empty() -> None:
+    """At once nothing, in the long run load / (1 - load), overloaded growing by load - 1."""
+    number = q.mm1_mean_number_at(0.5, 1.0, [0.0, 1e-3, 60.0])
+    assert number[0] == 0
+    assert number[1] == pytest.approx(0.5e-3, rel=1e-3)
+    assert number[2] == pytest.approx(1.0, abs=2e-3)
+    late = q.mm1_mean_number_at(1.5, 1.0, [400.0, 500.0])
+    assert late[1] - late[0] == pytest.approx(50, rel=1e-3)
+
+
+def test_mm1_from_empty_against_the_generator() -> None:
+    rate, states = 0.9, 120
+    up, down = np.full(states - 1, rate), np.ones(states - 1)
+    generator = np.diag(up, 1) + np.diag(down, -1)
+    generator -= np.diag(generator.sum(axis=1))
+    at = linalg.expm(7.0 * generator)[0]
+    expected = float(at @ np.arange(states))
+    assert q.mm1_mean_number_at(rate, 1.0, [7.0])[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_server_of_the_hierarchical_paper() -> None:
@@ -327,6 +347,7 @@ LAW = Exponential(1)
         lambda: q.mginf_number_pmf(0.0, LAW, 1),
         lambda: q.mginf_number_pmf(1.0, LAW, 1, 0.0),
         lambda: q.littles_law(1.0, -1.0),
+        lambda: q.mm1_mean_number_at(1.0, 1.0, [-1.0]),
         lambda: q.fcfs_wait_s([0.0], [1.0, 2.0]),
         lambda: q.size_servers(0, 1.0, LAW, 2.0),
         lambda: q.size_servers(1, 1.0, LAW, 1.0),
