@@ -29,20 +29,26 @@ def tasks(name: str, count: int, **config: Any) -> list[Task]:
     ]
 
 
-def sweep(todo: list[Task], workers: int) -> tuple[float, float]:
-    """Seconds on the clock, and CPU seconds of the coordinating process."""
+def sweep(todo: list[Task], workers: int) -> tuple[float, float, float]:
+    """Seconds on the clock, CPU seconds of the coordinating process, share of busy workers.
+
+    The share is the time that runs took over the time that workers had; unlike the first it does
+    not depend on what else the machine does.
+    """
     with tempfile.TemporaryDirectory() as folder, Store(folder, create=True) as store:
         wall, cpu = time.perf_counter(), time.process_time()
         summary = run_tasks(todo, store, workers=workers, progress=False)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         assert summary.done == len(todo)
-        return time.perf_counter() - wall, time.process_time() - cpu
+        runs = [store.run(task.key) for task in todo]
+        return wall, cpu, sum(run.wall_s for run in runs if run) / (workers * wall)
 
 
 def overhead(count: int = 2000) -> None:
     for name in ("nothing", "table"):
         todo = tasks(name, count)
         sweep(todo[:10], 1)  # Starts the server that workers are forked from.
-        wall_s, coordinator_s = sweep(todo, 1)
+        wall_s, coordinator_s, _ = sweep(todo, 1)
         orders = [Order(task.key, task.function, task.config_json) for task in todo]
         with tempfile.TemporaryDirectory() as folder:
             cpu = time.process_time()
@@ -56,11 +62,14 @@ def overhead(count: int = 2000) -> None:
 
 
 def speedup(count: int = 200, cpu_s: float = 0.05) -> None:
-    walls = {workers: sweep(tasks("busy", count, cpu_s=cpu_s), workers)[0] for workers in (1, 2)}
+    sweep(tasks("busy", 4, cpu_s=cpu_s), 2)
+    (one, _, one_busy), (two, _, two_busy) = (
+        sweep(tasks("busy", count, cpu_s=cpu_s), workers) for workers in (1, 2)
+    )
     print(
-        f"{count} runs of {cpu_s} CPU s: {walls[1]:.2f} s with one worker, {walls[2]:.2f} s with "
-        f"two = {walls[1] / walls[2]:.2f} times ({os.cpu_count()} cores, "
-        f"load {os.getloadavg()[0]:.1f})"
+        f"{count} runs of {cpu_s} CPU s: {one:.2f} s with one worker (busy {one_busy:.1%}), "
+        f"{two:.2f} s with two (busy {two_busy:.1%}) = {one / two:.2f} times "
+        f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})"
     )
 
 
@@ -102,6 +111,7 @@ def cpu_s_of(code: str) -> float:
 def main() -> None:
     overhead()
     speedup()
+    speedup(100, 0.2)
     ledger()
     cpu = time.process_time()
     code_version("experiments.scenario:run_scenario", DEFAULT_SOURCES)
