@@ -77,11 +77,13 @@ def _load_panel(ax: Any, table: Table, title: str) -> None:
 
 
 def _cdf_panel(ax: Any, jobs: Table, title: str) -> None:
-    """CDF of JCT, a line for each mechanism."""
+    """CDF of JCT, a line for each mechanism, on the traces that all of them ran."""
     import numpy as np
 
     from experiments.plots import PALETTE
 
+    runs_of_seed = jobs.groupby("seed")["mechanism"].nunique()
+    jobs = jobs[jobs["seed"].isin(runs_of_seed.index[runs_of_seed == runs_of_seed.max()])]
     for mechanism in (m for m in NAMES if m in set(jobs["mechanism"])):
         hours = np.sort(jobs.loc[jobs["mechanism"] == mechanism, "jct_h"].to_numpy())
         ax.step(
@@ -92,6 +94,7 @@ def _cdf_panel(ax: Any, jobs: Table, title: str) -> None:
             label=NAMES[mechanism],
         )
     ax.set(xscale="log", xlabel="JCT [h]", ylabel="part of the jobs", title=title)
+    ax.xaxis.set_minor_formatter("")
     ax.legend()
 
 
