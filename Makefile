@@ -13,7 +13,7 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "schedlab needs Python 3.11, 3.12 or 3.13 on the PATH (or PYTHON=...)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,dask]'
 	@touch $@
 
 reproduce: setup  ## every figure; SCALE=quick (default) or SCALE=paper
