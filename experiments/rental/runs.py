@@ -70,7 +70,7 @@ AUTOSCALER_PLAN = 0.6
 WARM_UP = 0.05
 """Part of the time that the time-average of rented GPUs leaves out."""
 
-JOBS: dict[Scale, int] = {"quick": 2000, "paper": 20_000}
+JOBS: dict[Scale, int] = {"quick": 2000, "paper": 10_000}
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": tuple(range(1, 7)), "paper": tuple(range(1, 21))}
 
 

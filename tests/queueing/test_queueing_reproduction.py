@@ -1,0 +1,72 @@
+"""The queueing laboratory as a whole, at a toy scale: every run, figure and claim."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.queueing import claims, figures, runs, tasks
+from experiments.queueing.runs import run_filling, run_order, run_queue, run_unlimited
+from experiments.runner import run_tasks
+from experiments.store import Results, Store
+from simulator.queueing import fcfs_wait_s
+from simulator.statistics import Streams
+
+
+def test_the_engine_and_the_recursion_wait_alike() -> None:
+    """The same arrivals and services through strict FIFO and through Kiefer and Wolfowitz."""
+    config = {"servers": 3, "load": 0.8, "gaps": "exponential", "service": "bimodal"}
+    found = run_queue(config | {"jobs": 400, "seed": 4}).scalars
+    streams = Streams(4)
+    arrival = np.cumsum(runs.LAWS["exponential"].sample(streams.generator("arrivals"), 400)) / 2.4
+    service = runs.LAWS["bimodal"].sample(streams.generator("service"), 400)
+    wait = fcfs_wait_s(arrival, service, 3)[100:]
+    assert found["mean_wait_s"] == pytest.approx(wait.mean(), rel=1e-9)
+    assert found["waits"] == pytest.approx((wait > 0).mean())
+    assert found["exceeds_200"] == pytest.approx((wait > 200).mean())
+
+
+def test_orders_keep_the_work_and_differ_in_whom_they_serve() -> None:
+    config = {"load": 0.8, "jobs": 1500, "seed": 2}
+    found = {
+        order: run_order(config | {"order": order}).scalars
+        for order in (*runs.WITHOUT_CLASSES, *runs.WITH_CLASSES)
+    }
+    mean = {order: float(scalars["mean_response_s"]) for order, scalars in found.items()}  # type: ignore[arg-type]
+    assert mean["shortest remaining"] == min(mean.values())
+    assert mean["processor sharing"] < mean["first come"]
+    for order in runs.WITH_CLASSES:
+        assert found[order]["urgent_response_s"] < found[order]["normal_response_s"]  # type: ignore[operator]
+    fcfs = {"servers": 1, "gaps": "exponential", "service": runs.ORDER_LAW}
+    same = run_queue(config | fcfs).scalars["mean_response_s"]
+    assert mean["first come"] == pytest.approx(same, rel=1e-9)
+
+
+def test_unlimited_servers_and_a_queue_from_empty() -> None:
+    pool = run_unlimited({"service": "lognormal", "load": 4.0, "jobs": 2000, "seed": 1}).scalars
+    parts = [float(pool[f"at_{n}"]) for n in range(16)]  # type: ignore[arg-type]
+    assert sum(parts) == pytest.approx(1, abs=0.02)
+    assert pool["mean_number"] == pytest.approx(4, rel=0.15)
+    paths = run_filling({"load": 0.9, "runs": 3, "jobs": 1, "seed": 1}).tables["paths"]
+    assert (paths[paths["time_s"] == 0]["number"] == 0).all()
+    assert paths["number"].min() == 0
+    assert len(paths) == 3 * len(runs.FILLING_S)
+
+
+def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(runs.JOBS, "quick", 80)
+    monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
+    monkeypatch.setitem(runs.LOADS, "quick", (0.7,))
+    monkeypatch.setitem(runs.FILLING_RUNS, "quick", 3)
+    listed = tasks("quick")
+    with Store(tmp_path / "store", create=True) as store:
+        run_tasks(listed, store, workers=1, progress=False)
+        results = Results(store, listed, "quick")
+        assert not results.missing
+        drawn = figures(results, tmp_path)
+        made = claims(results)
+    names = {"filling", "mmc", "mg1", "waiting_times", "orders", "ggc", "unlimited"}
+    assert {figure.name for figure in drawn} == names
+    assert all(figure.png.stat().st_size > 5000 for figure in drawn)
+    sizing = [c.ours for c in made if c.unit == "servers"]
+    assert sizing == [1, 4, 20]

@@ -1,0 +1,46 @@
+"""The rental experiment as a whole, at a toy scale: every run, figure and claim."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.rental import bridge, claims, figures, runs, tasks
+from experiments.runner import run_tasks
+from experiments.store import Results, Store
+
+
+def test_tasks_that_share_a_run_have_labels_of_their_own() -> None:
+    for scale in ("quick", "paper"):
+        listed = [(task.key, tuple(sorted(task.columns().items()))) for task in tasks(scale)]  # type: ignore[arg-type,type-var]
+        assert len(set(listed)) == len(listed)
+
+
+def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(runs.JOBS, "quick", 60)
+    monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
+    monkeypatch.setattr(runs, "BUDGETS", (1.0, 5.0))
+    monkeypatch.setattr(runs, "RIVAL_BUDGETS", (5.0,))
+    monkeypatch.setitem(bridge.SEEDS, "quick", (1, 2))
+    monkeypatch.setitem(bridge.GAPS, "quick", (1.0,))
+    monkeypatch.setitem(bridge.DUES, "quick", ("min-2max",))
+    listed = tasks("quick")
+    with Store(tmp_path / "store", create=True) as store:
+        run_tasks(listed, store, workers=1, progress=False)
+        results = Results(store, listed, "quick")
+        assert not results.missing
+        drawn = figures(results, tmp_path)
+        made = claims(results)
+    names = {"figure_1", "insensitivity", "theorem_1", "whole_gpus", "bridge"}
+    assert {figure.name for figure in drawn} == names
+    assert all(figure.png.stat().st_size > 5000 for figure in drawn)
+    assert all(figure.csv.read_text(encoding="utf-8").count("\n") > 1 for figure in drawn)
+    below = next(c for c in made if c.place == "Theorem 1")
+    assert below.ours == 0
+    assert below.verdict == "reproduced"
+
+
+def test_nothing_run_nothing_drawn(tmp_path: Path) -> None:
+    with Store(tmp_path / "store", create=True) as store:
+        results = Results(store, tasks("quick"), "quick")
+        assert not figures(results, tmp_path)
+        assert not claims(results)
