@@ -72,7 +72,11 @@ def policies() -> None:
 
     table = Table("policy", "what it does", "options", box=None, pad_edge=False)
     for name in policy_names():
-        info = describe(name)
+        try:
+            info = describe(name)
+        except InputError as error:  # another package's, broken; the others are listed all the same
+            table.add_row(name, str(error), "")
+            continue
         options = ", ".join(f"{k}={v}" for k, v in info.options.items())
         table.add_row(name, info.summary, options)
     width = None if sys.stdout.isatty() else 160
@@ -101,10 +105,16 @@ def run(
         int | None, typer.Option(min=0, help="Iterations of the randomised policies.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes.")] = None,
-    gpus_per_node: Annotated[int, typer.Option(min=1)] = 8,
-    cpus_per_node: Annotated[float | None, typer.Option(min=0)] = None,
-    memory_gb_per_node: Annotated[float | None, typer.Option(min=0)] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="With --jobs: number of nodes.")] = None,
+    gpus_per_node: Annotated[
+        int | None, typer.Option(min=1, help="With --jobs: GPUs of each node; 8 unless told.")
+    ] = None,
+    cpus_per_node: Annotated[
+        float | None, typer.Option(help="With --jobs: CPUs of each; no limit unless told.")
+    ] = None,
+    memory_gb_per_node: Annotated[
+        float | None, typer.Option(help="With --jobs: GB of each; no limit unless told.")
+    ] = None,
     controllers: Annotated[int | None, typer.Option(min=1, help="Local controllers K.")] = None,
     dispatcher: Annotated[str | None, typer.Option(help="How jobs are split over them.")] = None,
     period_s: Annotated[float | None, typer.Option(help="Decide every H seconds as well.")] = None,
@@ -127,19 +137,24 @@ def run(
 
     if sum(x is not None for x in (scenario, jobs, instance)) != 1:
         raise InputError("run: expected one of a scenario file, --jobs and --instance")
+    nodes_of_jobs = {
+        "num_nodes": nodes, "gpus_per_node": gpus_per_node, "cpus_per_node": cpus_per_node,
+        "memory_gb_per_node": memory_gb_per_node,
+    }  # fmt: skip
     if scenario is not None:
-        config = read_scenario(scenario).model_dump(exclude_none=True)
+        config = read_scenario(scenario).model_dump(exclude_unset=True)
     else:
-        config = _from_options(
-            jobs, instance, nodes, gpus_per_node, cpus_per_node, memory_gb_per_node
-        )
+        config = _from_options(jobs, instance, nodes_of_jobs)
+    if jobs is None and any(value is not None for value in nodes_of_jobs.values()):
+        raise InputError("run: --nodes and --..-per-node go with --jobs; others bring their nodes")
     changes: dict[str, Any] = {
         "policy": policy, "seed": seed, "dispatcher": dispatcher, "window": _window(window),
     }  # fmt: skip
     config |= {k: v for k, v in changes.items() if v is not None}
     _set_decisions(config, period_s, round_s, released)
     if controllers is not None:
-        config.setdefault("cluster", {"kind": "instance" if instance else "vms"})
+        of_instance = config["workload"]["kind"] == "instance"
+        config.setdefault("cluster", {"kind": "instance" if of_instance else "vms"})
         config["cluster"]["num_controllers"] = controllers
     if "policy" not in config:
         raise InputError("run: --policy is missing, see `schedlab policies`")
@@ -155,16 +170,11 @@ def run(
     for note in result.workload.notes:
         print(f"schedlab: note: {note}", file=sys.stderr)
     output.write_result(result, out, checked.window)
-    print(output.one_paragraph(result, out))
+    print(output.one_paragraph(result, out, checked.window))
 
 
 def _from_options(
-    jobs: Path | None,
-    instance: Path | None,
-    nodes: int | None,
-    gpus_per_node: int,
-    cpus_per_node: float | None,
-    memory_gb_per_node: float | None,
+    jobs: Path | None, instance: Path | None, nodes: dict[str, float | None]
 ) -> dict[str, Any]:
     """A scenario as the options say it."""
     if instance is not None:
@@ -172,18 +182,11 @@ def _from_options(
             "workload": {"kind": "instance", "path": str(instance)},
             "cluster": {"kind": "instance"},
         }
-    if nodes is None:
+    if nodes["num_nodes"] is None:
         raise InputError("run: --jobs needs --nodes, the number of nodes")
-    machines = {
-        "kind": "nodes",
-        "num_nodes": nodes,
-        "gpus_per_node": gpus_per_node,
-        "cpus_per_node": cpus_per_node,
-        "memory_gb_per_node": memory_gb_per_node,
-    }
     return {
         "workload": {"kind": "csv", "path": str(jobs)},
-        "cluster": {k: v for k, v in machines.items() if v is not None},
+        "cluster": {"kind": "nodes", **{k: v for k, v in nodes.items() if v is not None}},
     }
 
 
@@ -191,11 +194,12 @@ def _set_decisions(
     config: dict[str, Any], period_s: float | None, round_s: float | None, released: bool
 ) -> None:
     decisions = config.setdefault("decisions", {})
-    if period_s is not None:
-        decisions["period_s"] = period_s
-    if round_s is not None:
-        decisions["round_s"] = round_s
-        decisions.pop("period_s", None)
+    for name, value in (("period_s", period_s), ("round_s", round_s)):
+        if value is not None:
+            if period_s is None or round_s is None:  # one of them takes the place of the file's
+                decisions.pop("period_s", None)
+                decisions.pop("round_s", None)
+            decisions[name] = value
     if released:
         decisions["finish_at_round"] = True
 

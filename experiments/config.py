@@ -158,9 +158,10 @@ def _member(schema: dict[str, Any], key: Any, defs: Mapping[str, Any]) -> dict[s
 
 def _chosen(schema: dict[str, Any], tag: str, defs: Mapping[str, Any]) -> dict[str, Any]:
     """The member of a union that a location names by its tag or its model."""
-    mapping = schema.get("discriminator", {}).get("mapping", {})
-    if tag in mapping:
-        return _resolved({"$ref": mapping[tag]}, defs)
+    for union in (schema, *schema.get("anyOf", ())):  # X | None keeps the union of X inside
+        mapping = union.get("discriminator", {}).get("mapping", {})
+        if tag in mapping:
+            return _resolved({"$ref": mapping[tag]}, defs)
     return next((b for b in _branches(schema, defs) if b.get("title") == tag), schema)
 
 

@@ -27,7 +27,13 @@ def check_writable(folder: Path) -> None:
 
 
 def write_result(result: Result, folder: Path, window: Sequence[int] | None = None) -> None:
-    """Write the four files, each whole or not at all; ``summary.json`` last."""
+    """Write the four files, each whole or not at all.
+
+    A folder with a ``summary.json`` holds one whole result: an old one goes first, the new one
+    comes last.
+    """
+    summary = json.dumps(summarise(result, window), indent=2) + "\n"
+    (folder / "summary.json").unlink(missing_ok=True)
     tables = {
         "jobs.csv": result.jobs_table(),
         "decisions.csv": result.decisions_table(),
@@ -35,7 +41,7 @@ def write_result(result: Result, folder: Path, window: Sequence[int] | None = No
     }
     for name, table in tables.items():
         _write(folder / name, table.to_csv(index=False, lineterminator="\n"))
-    _write(folder / "summary.json", json.dumps(summarise(result, window), indent=2) + "\n")
+    _write(folder / "summary.json", summary)
 
 
 def _write(path: Path, text: str) -> None:
@@ -48,13 +54,14 @@ def _write(path: Path, text: str) -> None:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def one_paragraph(result: Result, folder: Path) -> str:
+def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = None) -> str:
     """What the command says at its end."""
-    s = result.summary()
+    s = summarise(result, window)
     hours = 3600.0
+    of = "" if window is None else f" of jobs {window[0]}:{window[1]}"
     return (
-        f"{s['policy']}: {s['jobs']} jobs, mean completion time "
-        f"{result.jct_s.mean() / hours:.2f} h, makespan {result.makespan_s / hours:.2f} h, "
+        f"{s['policy']}: {s['jobs']} jobs, mean completion time{of} "
+        f"{s['mean_jct_s'] / hours:.2f} h, makespan {result.makespan_s / hours:.2f} h, "
         f"total cost {result.total_cost:.2f} {s['currency']} "
         f"({s['late_jobs']} jobs late), {s['decisions']} decisions -> {folder}"
     )

@@ -177,9 +177,11 @@ def read_scenario(path: Path) -> Scenario:
         One line: file, key, value, what was expected.
     """
     raw = read_toml(path)
-    jobs = raw.get("workload")
-    if isinstance(jobs, dict) and isinstance(jobs.get("path"), str):
-        jobs["path"] = str(path.parent / jobs["path"])
+    for table, key in (("workload", "path"), ("cluster", "catalog")):
+        section = raw.get(table)
+        named = section.get(key) if isinstance(section, dict) else None
+        if isinstance(named, str) and (key == "path" or named.endswith(".csv")):
+            raw[table][key] = str(path.parent / named)
     return checked(Scenario, raw, str(path))
 
 
@@ -190,6 +192,7 @@ def run(scenario: Scenario) -> Result:
 
     policy = make_policy(scenario.policy, **scenario.policy_options)
     workload, cluster = build(scenario)
+    _check_window(scenario.window, len(workload))
     return simulate(
         workload,
         cluster,
@@ -348,33 +351,51 @@ def _catalog(name: str) -> Any:
 def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario) -> Cluster:
     """The machines asked for; those of the workload where nothing is said."""
     import dataclasses
-    import math
 
-    from simulator import Cluster, NodeType
+    from simulator import Cluster
 
-    if isinstance(machines, Nodes):
-        node_type = NodeType(
-            f"{machines.gpus_per_node}-GPU",
-            "GPU",
-            machines.gpus_per_node,
-            machines.price_per_hour,
-            cpus=machines.cpus_per_node or math.inf,
-            memory_gb=machines.memory_gb_per_node or math.inf,
-        )
-        return Cluster.of_nodes(node_type, machines.num_nodes, machines.num_controllers)
-    if isinstance(machines, Pool):
+    if isinstance(machines, Nodes | Pool):
+        if own is not None:
+            raise InputError(
+                f"cluster.kind: got {machines.kind!r}, expected none or "
+                f"{'instance' if scenario.workload.kind == 'instance' else 'vms'!r}: workload "
+                f"{scenario.workload.kind!r} brings its machines"
+            )
+        if isinstance(machines, Nodes):
+            return _equal_servers(machines)
         return Cluster.rental_pool(machines.price_per_gpu_hour)
+    kind = scenario.workload.kind
     if own is None:
         raise InputError(
-            f"scenario: workload {scenario.workload.kind!r} brings no machines, "
-            "expected a [cluster] table of kind 'nodes' or 'pool'"
+            f"scenario: workload {kind!r} brings no machines, expected a [cluster] table of kind 'nodes' or 'pool'"
         )
     if machines is None:
         return own
+    if isinstance(machines, Vms) and kind == "instance":
+        if own.node_type_of is not None:
+            raise InputError('cluster.kind: got "vms", expected "instance": its nodes are fixed')
+        if "catalog" in machines.model_fields_set:
+            raise InputError("cluster.catalog: given with an instance, which brings its own")
     num_nodes = machines.num_nodes if isinstance(machines, Vms) else None
     return dataclasses.replace(
         own, num_nodes=num_nodes or own.num_nodes, num_controllers=machines.num_controllers
     )
+
+
+def _equal_servers(machines: Nodes) -> Cluster:
+    import math
+
+    from simulator import Cluster, NodeType
+
+    node_type = NodeType(
+        f"{machines.gpus_per_node}-GPU",
+        "GPU",
+        machines.gpus_per_node,
+        machines.price_per_hour,
+        cpus=machines.cpus_per_node or math.inf,
+        memory_gb=machines.memory_gb_per_node or math.inf,
+    )
+    return Cluster.of_nodes(node_type, machines.num_nodes, machines.num_controllers)
 
 
 def _decision_points(decisions: Decisions) -> DecisionPoints:
@@ -398,6 +419,13 @@ def _server(server: Server | None) -> ServerSpec | None:
     return ServerSpec(parse_law(server.service), server.servers, server.coalesce)
 
 
+def _check_window(window: Sequence[int] | None, num_jobs: int) -> None:
+    if window is not None and not 0 <= window[0] < window[1] <= num_jobs:
+        raise InputError(
+            f"window {window[0]}:{window[1]}: expected 0 <= first < last <= {num_jobs} jobs"
+        )
+
+
 def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, Any]:
     """The scalars of ``summary.json``.
 
@@ -407,11 +435,8 @@ def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, 
     import numpy as np
 
     summary = result.summary()
+    _check_window(window, len(result.workload))
     first, last = window or (0, len(result.workload))
-    if not 0 <= first < last <= len(result.workload):
-        raise InputError(
-            f"window {first}:{last}: expected 0 <= first < last <= {len(result.workload)} jobs"
-        )
     jct_s = result.jct_s[first:last]
     summary |= {
         "mean_wait_s": float(result.wait_s[first:last].mean()),

@@ -14,7 +14,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from simulator import InputError, Policy
@@ -94,7 +94,7 @@ def describe(name: str) -> PolicyInfo:
 def _factory(name: str) -> Callable[..., Any]:
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name == name:
-            return cast(Callable[..., Any], entry.load())
+            return _loaded(entry)
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         return cast(Callable[..., Any], getattr(importlib.import_module(module), attribute))
@@ -105,6 +105,21 @@ def _factory(name: str) -> Callable[..., Any]:
     close = difflib.get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
     raise InputError(f"unknown policy {name!r}; {hint}")
+
+
+def _loaded(entry: EntryPoint) -> Callable[..., Any]:
+    """What a package registers; `InputError` where it is not there or breaks on import."""
+    try:
+        factory = entry.load()
+    except Exception as error:  # another package's code may raise anything
+        first_line = str(error).partition("\n")[0]
+        raise InputError(
+            f"policy {entry.name!r}: {entry.value} cannot be loaded "
+            f"({type(error).__name__}: {first_line})"
+        ) from error
+    if not callable(factory):
+        raise InputError(f"policy {entry.name!r}: {entry.value} is no class or function")
+    return cast(Callable[..., Any], factory)
 
 
 def _options(factory: Callable[..., Any]) -> dict[str, Option]:

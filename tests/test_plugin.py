@@ -54,6 +54,21 @@ def test_it_is_listed_and_runs(installed: dict[str, str], tmp_path: Path) -> Non
     assert (tmp_path / "out" / "summary.json").exists()
 
 
+def test_a_package_that_breaks_is_told_and_the_others_are_listed(
+    installed: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "shortest_first.py").write_text("import nowhere_to_be_found\n")
+    listed = run(installed, tmp_path, "policies")
+    assert listed.returncode == 0
+    assert "fifo-strict" in listed.stdout
+    assert "cannot be loaded" in listed.stdout
+    shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
+    ran = run(installed, tmp_path, "run", "scenario.toml", "--policy", "shortest-first")
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert "cannot be loaded (ModuleNotFoundError" in ran.stderr
+
+
 def test_without_it_the_name_is_unknown(tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
     ran = run(dict(os.environ), tmp_path, "run", "scenario.toml", "--policy", "shortest-first")

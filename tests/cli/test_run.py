@@ -52,6 +52,7 @@ def write_jobs(path: Path, text: str) -> Path:
     return path
 
 
+JOBS_OF_ONE_NODE = ["run", "--jobs", "examples/jobs.csv", "--nodes", "1", "--policy", "fifo"]
 GOOD = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
 
 
@@ -136,6 +137,22 @@ def test_bad_jobs_are_one_line_and_nothing_is_written(
         (["run", "examples/mmc.toml", "--window", "9-3"], "expected FIRST:LAST"),
         (["run", "examples/hierarchical.toml", "--controllers", "3"], "3 controllers for 10 nodes"),
         (["run", "examples/mmc.toml", "--out", "/proc/nothing"], "cannot be written"),
+        (["run", "examples/mmc.toml", "--out", "examples/mmc.toml"], "cannot be written"),
+        (["run", "examples/mmc.toml", "--nodes", "4"], "go with --jobs"),
+        (["run", "examples/mmc.toml", "--gpus-per-node", "4"], "go with --jobs"),
+        (["run", "examples/mmc.toml", "--round-s", "3", "--period-s", "3"], "both round_s and"),
+        (["run", "examples/mmc.toml", "--period-s", "nan"], "period_s: got NaN, expected a number"),
+        (["run", "examples/mmc.toml", "--window", "10:9999"], "<= 5000 jobs"),
+        (["run", "--jobs", "examples/jobs.csv", "--policy", "fifo"], "--jobs needs --nodes"),
+        (["run", "--jobs", "examples/jobs.csv", "--nodes", "4"], "--policy is missing"),
+        (
+            [*JOBS_OF_ONE_NODE, "--cpus-per-node", "0"],
+            "cpus_per_node: got 0.0, expected a number > 0",
+        ),
+        (
+            [*JOBS_OF_ONE_NODE, "--nodes", "4", "--controllers", "4", "--gpus-per-node", "1"],
+            "what the 1 nodes of a controller have together",
+        ),
     ],
 )  # fmt: skip
 def test_bad_options_are_one_line(tmp_path: Path, words: list[str], complaint: str) -> None:
@@ -144,6 +161,60 @@ def test_bad_options_are_one_line(tmp_path: Path, words: list[str], complaint: s
     assert ran.returncode == 2
     assert complaint in ran.stderr
     assert ran.stderr.count("\n") == 1
+    assert not list((tmp_path / "out").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["run", "--nodez", "4"], "No such option: --nodez (Possible options: --nodes)"),
+        (["run", "--nodes", "four"], "Invalid value for '--nodes'"),
+        (["run", "examples/mmc.toml", "--seed", "-1"], "Invalid value for '--seed'"),
+        (["rum"], "No such command 'rum'"),
+    ],
+)
+def test_usage_errors_name_the_option(words: list[str], complaint: str) -> None:
+    ran = schedlab(*words)
+    assert ran.returncode == 2
+    assert complaint in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_option_takes_the_place_of_the_file_s_decision_points(tmp_path: Path) -> None:
+    """Every 3,600 s at events too in the file; in rounds of a day alone as asked for."""
+    ran = schedlab(
+        "run", "examples/hierarchical.toml", "--policy", "fifo", "--round-s", 86400,
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    with (tmp_path / "out" / "decisions.csv").open() as file:
+        assert all(float(row["time_s"]) % 86400 == 0 for row in csv.DictReader(file))
+
+
+def test_a_catalogue_beside_the_scenario_is_found_from_anywhere(tmp_path: Path) -> None:
+    write_jobs(tmp_path / "two.csv", "name,gpu_type,gpus,price_per_hour\nA,K80,1,1\nB,K80,2,1.9\n")
+    scenario = write_jobs(
+        tmp_path / "scenario.toml",
+        'policy = "fifo"\n[workload]\nkind = "hierarchical"\nnum_nodes = 2\n'
+        '[cluster]\nkind = "vms"\ncatalog = "two.csv"\n',
+    )
+    ran = schedlab("run", scenario, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr
+    with (tmp_path / "out" / "schedule.csv").open() as file:
+        assert {row["node_type"] for row in csv.DictReader(file)} <= {"A", "B"}
+
+
+def test_rows_out_of_order_are_sorted_with_a_note(tmp_path: Path) -> None:
+    jobs = write_jobs(
+        tmp_path / "jobs.csv", "".join(GOOD.splitlines(True)[i] for i in (0, 3, 1, 2))
+    )
+    ran = schedlab(
+        "run", "--jobs", jobs, "--nodes", 2, "--gpus-per-node", 4, "--policy", "fifo-strict",
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert ran.returncode == 0
+    assert "schedlab: note: " in ran.stderr
+    assert "sorted by submit_time_s" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -158,6 +229,15 @@ def test_bad_options_are_one_line(tmp_path: Path, words: list[str], complaint: s
         (
             'policy = "fifo"\n[workload]\nkind = "poisson"\narrival_rate_per_h = 1',
             "brings no machines",
+        ),
+        (
+            'policy = "fifo"\n[workload]\nkind = "hierarchical"\n'
+            '[cluster]\nkind = "nodes"\nnum_nodes = 4',
+            "cluster.kind: got 'nodes', expected none or 'vms'",
+        ),
+        (
+            'policy = "fifo"\nwindow = [50, 101]\n[workload]\nkind = "hierarchical"',
+            "window 50:101: expected 0 <= first < last <= 100 jobs",
         ),
         (
             'policy = "fifo"\n[workload]\nkind = "hierarchical"\n[server]\nservice = "expo:4"',
@@ -176,6 +256,7 @@ def test_bad_scenarios_are_one_line(tmp_path: Path, text: str, complaint: str) -
     assert ran.returncode == 2
     assert complaint in ran.stderr
     assert ran.stderr.count("\n") == 1
+    assert not list((tmp_path / "out").glob("*"))
 
 
 @pytest.mark.parametrize(

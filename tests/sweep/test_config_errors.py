@@ -40,6 +40,7 @@ class Scenario(Config):
     workload: Annotated[Poisson | Trace, Field(discriminator="kind")]
     policies: list[str | Cluster] = Field(default_factory=list)
     limit_s: float | None = None
+    spare: Annotated[Poisson | Trace, Field(discriminator="kind")] | None = None
     options: dict[str, int] = Field(default_factory=dict)
 
 
@@ -70,6 +71,7 @@ GOOD: dict[str, Any] = {
         ("workload", {"kind": "poisson", "rate": 0}, "rate: got 0, expected a number > 0"),
         ("workload", {"kind": "poisson", "rate": float("nan")}, "got NaN, expected a number > 0"),
         ("workload", 3, "workload: got 3, expected a table"),
+        ("spare", {"kind": "poisson", "rate": 0}, "spare.rate: got 0, expected a number > 0"),
         ("policies", [3], "policies[0]: got 3, expected text or a table"),
         ("policies", [{"num_nodes": 0}], "policies[0].num_nodes: got 0, expected an integer >= 1"),
         ("limit_s", "soon", 'limit_s: got "soon", expected a number'),
