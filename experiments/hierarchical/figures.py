@@ -120,7 +120,7 @@ def _figure_2(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         pd.concat(rows, ignore_index=True),
         command=command,
-        seeds=results.seeds,
+        seeds=results.where("run_cost").seeds,
     )
 
 
@@ -151,7 +151,7 @@ def _figure_3(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         pd.concat(rows, ignore_index=True),
         command=command,
-        seeds=results.seeds,
+        seeds=results.where("run_cost").seeds,
     )
 
 
@@ -178,7 +178,7 @@ def _savings(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         pd.concat(rows, ignore_index=True),
         command=command,
-        seeds=results.seeds,
+        seeds=results.where("run_cost").seeds,
     )
 
 
@@ -222,7 +222,7 @@ def _variants(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         line,
         command=command,
-        seeds=results.seeds,
+        seeds=results.where("run_cost").seeds,
     )
 
 
