@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments import scenario
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 LONG = ("reproduce", "make ", "sweep", "size-server")
@@ -58,6 +60,18 @@ def _run(command: str, folder: Path) -> None:
     words = [sys.executable, "-m", "experiments.cli", *shlex.split(command)[1:]]
     run = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
+
+
+def test_every_key_of_a_scenario_is_documented() -> None:
+    """Names of tables, kinds and keys stand in the page, as code."""
+    page = (ROOT / "docs" / "scenarios.md").read_text("utf-8")
+    schema = scenario.Scenario.model_json_schema()
+    tables = [table["properties"] for table in (schema, *schema["$defs"].values())]
+    keys = {key for table in tables for key in table}
+    kinds = [table["kind"] for table in tables if "kind" in table]
+    keys |= {name for kind in kinds for name in kind.get("enum", [kind.get("const")])}
+    known = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`+[^`]+`+", page))))
+    assert keys - known == set()
 
 
 def test_the_documented_policy_is_twenty_lines_or_so() -> None:
