@@ -100,7 +100,7 @@ def test_the_start_of_the_pattern_form_is_a_solution_of_it(monkeypatch):
         assert (first.nodes, first.status) == (1, None)
         assignments = form.decode(first.x)
         check_assignments(x, assignments)
-        assert decide(x, solver="highs").objective <= cost(x, assignments) < 3 * x.constant + 1e3
+        assert decide(x, solver="highs").objective <= cost(x, assignments)
 
 
 def test_the_best_solution_in_time_is_used():
