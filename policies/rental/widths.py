@@ -158,7 +158,8 @@ class OptimalWidths(FixedWidths):
         slope = float(speedup.derivative(k, "right" if side == "right" else "left"))
         elasticity = min(1.0, k * slope / float(speedup(k)))
         paid = self.price * k * (1 - elasticity)
-        return (elasticity - paid) / (elasticity + paid) if elasticity + paid > 0 else 0.0
+        # A speed-up that gains less than rounding counts as flat.
+        return (elasticity - paid) / max(elasticity + paid, ROUNDING)
 
     def _widest_within_load(self) -> list[tuple[float, float]]:
         """The widths taken, and the widest that need no more GPU-time than width 1."""
