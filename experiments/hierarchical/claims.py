@@ -125,8 +125,8 @@ def _against_central(results: Results) -> list[Claim]:
         verdict: Verdict = "new"
         why = "the paper's objective could not be solved centrally with the literal model"
         if method == "central-2019":
-            verdict = "reproduced" if ours.lower <= -3 <= ours.upper else "partly"
-            verdict = verdict if ours.lower <= 0 else "not reproduced"
+            verdict = "partly" if ours.upper < 0 else "not reproduced"  # cheaper, by another amount
+            verdict = "reproduced" if ours.contains(-3) else verdict
             why = (
                 ""
                 if verdict == "reproduced"
@@ -144,14 +144,16 @@ def _sizes(results: Results) -> list[Claim]:
     if literal.empty or runs.empty:
         return made
     local = literal[literal["model"] == "hierarchical"]
+    columns = student(local.groupby("seed")["columns"].mean().to_numpy())
+    verdict: Verdict = "partly" if columns.contains(5000) else "not reproduced"
     made.append(
         _claim(
             "Section V-B",
             "variables of a controller's model, mean",
             5000,
-            student(local.groupby("seed")["columns"].mean().to_numpy()),
+            columns,
             "",
-            "partly",
+            "reproduced" if abs(columns.mean - 5000) < 500 else verdict,
             "the number follows the jobs that wait, 5 x 32 for each: the paper's 5,000 are about 30 "
             f"jobs a controller, here {local['jobs'].mean():.0f}",
         )
@@ -201,12 +203,13 @@ def _server(results: Results) -> list[Claim]:
             48.65,
             theory,
             unit="s",
+            verdict="reproduced" if round(theory, 2) == 48.65 else "not reproduced",
             why="exponential service; with deterministic service it would be 44.32 s",
         )
     )
     if not alone.empty:
         ours = student(alone["mean_response_s"].to_numpy())
-        verdict: Verdict = "reproduced" if ours.lower <= 48.65 <= ours.upper else "partly"
+        verdict: Verdict = "reproduced" if ours.contains(48.65) else "partly"
         made.append(
             _claim(
                 "Section V-B",
@@ -215,7 +218,7 @@ def _server(results: Results) -> list[Claim]:
                 ours,
                 "s",
                 verdict,
-                "" if verdict == "reproduced" else "the interval misses it by chance",
+                "" if verdict == "reproduced" else f"the formula gives {theory:.4g} s",
             )
         )
     system = results.where("run_server", service="exponential:40").scalars()
@@ -241,6 +244,8 @@ def _server(results: Results) -> list[Claim]:
             "servers needed at 100 nodes, 20 controllers",
             1,
             float(sizing.servers),
+            verdict="reproduced" if sizing.servers == 1 else "not reproduced",
+            why="exact (M/M/c), for a mean response time of at most 50 s",
         )
     )
     return made
