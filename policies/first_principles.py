@@ -63,12 +63,12 @@ class FirstPrinciple:
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
     def _list_scheduling(self, view: View) -> list[Placement]:
-        num_gpus = view.workload.num_gpus
+        gpus_of = view.workload.num_gpus.item
         capacity: FreeCapacity | None = None
         free = view.free_gpus_total
         placements: list[Placement] = []
         for job in self.order(view) if free > 0 else ():
-            if num_gpus[job] <= free:
+            if gpus_of(job) <= free:
                 capacity = capacity or FreeCapacity(view)
                 shares = capacity.take(job)
                 placements += shares

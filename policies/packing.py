@@ -27,12 +27,8 @@ class FreeCapacity:
         self.total_gpus = view.free_gpus_total
         self._view = view
         self._gpus: FloatArray = view.free_gpus[view.nodes]
-        self._largest = max(t.gpus for t in cluster.node_types)
-        self._others = [
-            _Resource(view, name)
-            for name in ("cpus", "memory_gb")
-            if any(getattr(t, name) < math.inf for t in cluster.node_types)
-        ]
+        self._largest = cluster.max_gpus_per_node
+        self._others = [_Resource(view, name) for name in cluster.limited_resources]
 
     def take(self, job: int) -> list[Placement]:
         """Place a job on the fullest node that holds it whole, else on the emptiest nodes.
@@ -46,7 +42,7 @@ class FreeCapacity:
         room = self._gpus
         for resource in self._others:
             room = np.minimum(room, resource.room(job, gpus))
-        if gpus <= self._largest:
+        if gpus <= self._largest or self.total_gpus == math.inf:
             whole = np.where(room >= gpus, self._gpus, np.inf)
             i = int(whole.argmin())
             if room[i] >= gpus:

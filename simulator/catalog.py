@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -189,7 +190,16 @@ class Cluster:
             self._rates[key] = rates
         return rates
 
-    @property
+    @cached_property
+    def limited_resources(self) -> tuple[str, ...]:
+        """Which of ``cpus`` and ``memory_gb`` some node type has a limit of."""
+        return tuple(
+            name
+            for name in ("cpus", "memory_gb")
+            if any(getattr(t, name) < math.inf for t in self.node_types)
+        )
+
+    @cached_property
     def max_gpus_per_node(self) -> int:
         """``G``, the largest finite number of GPUs on one node (1 for a pool)."""
         return int(max((t.gpus for t in self.node_types if math.isfinite(t.gpus)), default=1))
