@@ -273,11 +273,21 @@ class Controller:
         self.running[job] = shares
         self.waiting.pop(job, None)
         end_s = begin + log.remaining[job] * time_s
-        if world.points.finish_at_tick:
-            period = world.points.period_s
-            assert period is not None
-            end_s = math.ceil(end_s / period - 1e-9) * period
+        if world.points.period_s is not None:
+            end_s = self._end_beside_ticks(end_s, time_s, world.points.period_s)
         world.nodes[shares[0].node].lead(job, end_s, self.finish)
+
+    def _end_beside_ticks(self, end_s: float, time_s: float, period_s: float) -> float:
+        """When a job is over where there are ticks.
+
+        One that ends at a tick but for rounding ends at the tick: else a GPU would be idle for a
+        whole round because of the last bit of a sum.
+        """
+        if self.world.points.finish_at_tick:
+            return math.ceil(end_s / period_s - 1e-9) * period_s
+        tick_s = round(end_s / period_s) * period_s
+        rounding_s = 1e-12 * time_s + 1e-15 * end_s
+        return tick_s if abs(end_s - tick_s) <= rounding_s else end_s
 
     def _time_s(
         self, job: int, shares: tuple[Placement, ...], gpus: float, cpus: float, memory_gb: float

@@ -127,6 +127,25 @@ def test_preempted_at_every_tick_on_a_clock_of_1e9_s() -> None:
     assert result.preemptions.sum() > 20
 
 
+@pytest.mark.parametrize("rounds", [6, 13, 59])
+def test_rounding_costs_no_round(rounds: int) -> None:
+    """Two jobs of so many rounds each take turns: both are done after twice as many."""
+    turn = [0]
+
+    def policy(view: View) -> Decision:
+        turn[0] += 1
+        jobs = view.jobs.tolist()
+        return Decision([Placement(jobs[turn[0] % len(jobs)], 0, 1)])
+
+    result = simulate(
+        fixed([0, 0], [300 * rounds] * 2, [1, 1]),
+        ONE,
+        policy,
+        decision_points=DecisionPoints.rounds(300),
+    )
+    assert sorted(result.completion_s) == [300 * (2 * rounds - 1), 300 * 2 * rounds]
+
+
 def test_reconfiguration_longer_than_the_work_left_and_interrupted() -> None:
     result = simulate(
         fixed([0, 4, 5, 6], [10, 3, 2, 1], [1] * 4),
