@@ -165,11 +165,13 @@ def _bridge(results: Results) -> list[Claim]:
     if ratios.empty:
         return []
     made = []
-    for method, column, text in (
-        ("by the GPU, response time", MEAN, "mean response time, GPUs by the piece"),
-        ("N VMs, response time", MEAN, "mean response time, the same N VMs"),
-        ("N VMs, response time", "total_cost", "total cost, the same N VMs"),
-        ("N VMs, total cost", "total_cost", "total cost, the same N VMs, chosen for cost"),
+    hindsight = "same jobs at the paper's load; the price of money is set with hindsight"
+    alone = "same jobs at the paper's load; each job on what costs it least alone, due date known"
+    for method, column, text, why in (
+        ("by the GPU, response time", MEAN, "mean response time, GPUs by the piece", hindsight),
+        ("N VMs, response time", MEAN, "mean response time, the same N VMs", hindsight),
+        ("N VMs, response time", "total_cost", "total cost, the same N VMs", hindsight),
+        ("N VMs, total cost", "total_cost", "total cost, the same N VMs, chosen for cost", alone),
     ):
         part = ratios[(ratios["method"] == method) & (ratios["gap"] == 1.0)]
         by_seed = np.log(part[column]).groupby(part["seed"]).mean()
@@ -184,7 +186,7 @@ def _bridge(results: Results) -> list[Claim]:
                 ours,
                 "%",
                 "new",
-                "same jobs at the paper's load; the price of money is set with hindsight",
+                why,
             )
         )
     return made
