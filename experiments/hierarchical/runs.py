@@ -188,7 +188,8 @@ def run_literal(config: dict[str, Any]) -> Outcome:
     busy = [i for i in _instances(config, central) if i.times_s.shape[0] > i.num_nodes]
     picked = np.linspace(0, len(busy) - 1, config["samples"] + 2).round().astype(int)[1:-1]
     formulation = "centralised-2019-literal" if central else "literal"
-    options = SolverOptions(mip_gap=0.05, time_limit_s=config["time_limit_s"])
+    limit_s = config["time_limit_s"]
+    options = SolverOptions(mip_gap=0.05, gap_of_total=True, time_limit_s=limit_s)
     rows = []
     for index in picked.tolist():
         answer = decide(busy[index], formulation, "highs", options)
