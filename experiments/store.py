@@ -480,9 +480,9 @@ def write_table(folder: Path, key: str, name: str, content: bytes) -> int:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     try:
         with temporary.open("wb") as file:
+            # Not flushed to the disk, like the ledger's last rows: the kernel outlives a killed
+            # process, and ``recover`` finds what a power cut shortened.
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
