@@ -353,7 +353,7 @@ def size_server(
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; all cores by default.")]
 Dask = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, or local; needs the extra "dask".")
+    str | None, typer.Option(help="Address of a Dask scheduler, or local; needs the extra 'dask'.")
 ]
 
 
