@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -109,18 +108,6 @@ class Kinds:
     kind_of: IntArray
     duration_s: FloatArray
     gpus: IntArray
-
-    @cached_property
-    def by_demand(self) -> IntArray:
-        """Kinds with the largest GPU, then CPU, then memory demand first."""
-        kinds = self.kinds
-        return np.array(
-            sorted(
-                range(len(kinds)),
-                key=lambda k: tuple(-kinds[k].gpus * x for x in (1.0, *kinds[k].best)),
-            ),
-            dtype=np.int64,
-        )
 
     @classmethod
     def of(cls, workload: Workload, capacity: Capacity, node_type: int = 0) -> Kinds:

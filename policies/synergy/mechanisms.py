@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -51,10 +52,6 @@ def signatures_of(slots: Sequence[Slot], num_servers: int) -> list[Signature]:
     return [tuple(sorted(held)) for held in on_server]
 
 
-def _done(packing: Packing) -> Packed:
-    return Packed(packing.slots, signatures_of(packing.slots, len(packing.free_gpus)))
-
-
 @dataclass(frozen=True)
 class Group:
     """Equal servers, numbered from ``first`` on.
@@ -75,13 +72,24 @@ class Group:
         n, c = self.num_servers, self.capacity
         return n * c.gpus, n * c.cpus, n * c.memory_gb
 
+    @cached_property
+    def by_demand(self) -> IntArray:
+        """Kinds with the largest GPU, then CPU, then memory demand first."""
+        return np.array(
+            sorted(
+                range(len(self.kinds)),
+                key=lambda k: tuple(-self.kinds[k].gpus * x for x in (1.0, *self.kinds[k].best)),
+            ),
+            dtype=np.int64,
+        )
+
 
 class Room:
     """The servers of one controller, for one mechanism: makes packings and remembers them.
 
     Parameters
     ----------
-    groups : equal servers each; most mechanisms want one group.
+    groups : equal servers each.
     kinds : the jobs by kind.
     """
 
@@ -92,14 +100,51 @@ class Room:
         self.total_gpus = sum(g.num_servers * g.capacity.gpus for g in groups)
         self._known: OrderedDict[bytes, Packed] = OrderedDict()
 
-    def packing(self) -> Packing:
-        """All servers empty."""
-        group = self.groups[0]
-        return Packing(group.capacity, group.num_servers, group.kinds)
+    def by_group(
+        self, order: IntArray, rate: Callable[[Kind], float]
+    ) -> tuple[IntArray, Sequence[IntArray]]:
+        """Runnable jobs, in all and by group: each goes where it is fastest among those with room.
 
-    def remembered(self, what: IntArray, make: Callable[[], Packed]) -> Packed:
-        """The packing of some kinds of jobs: that of an earlier round, or a new one."""
-        key = what.tobytes()
+        No job goes over servers of two types (Synergy, A.2.2).
+        """
+        if len(self.groups) == 1:
+            jobs = runnable(order, self.kinds.gpus, self.total_gpus)
+            return jobs, [jobs]
+        groups = self.groups
+        free = [g.num_servers * g.capacity.gpus for g in groups]
+        fastest = [
+            _descending([rate(g.kinds[k]) for g in groups]) for k in range(len(groups[0].kinds))
+        ]
+        taken: list[int] = []
+        of_group: list[list[int]] = [[] for _ in groups]
+        demand, kind_of = self.kinds.gpus[order].tolist(), self.kinds.kind_of[order].tolist()
+        for job, gpus, kind in zip(order.tolist(), demand, kind_of, strict=True):
+            v = next((v for v in fastest[kind] if free[v] >= gpus), None)
+            if v is not None:
+                free[v] -= gpus
+                of_group[v].append(job)
+                taken.append(job)
+                if not any(free):
+                    break
+        return np.array(taken, dtype=np.int64), [np.array(js, dtype=np.int64) for js in of_group]
+
+    def packings(self) -> list[Packing]:
+        """The servers of each group, all empty."""
+        return [Packing(g.capacity, g.num_servers, g.kinds) for g in self.groups]
+
+    def packed(self, packings: Sequence[Packing]) -> Packed:
+        """The packings of all groups as one, servers numbered through."""
+        slots = list(packings[0].slots)
+        for group, packing in zip(self.groups[1:], packings[1:], strict=True):
+            slots.extend(
+                Slot(s.kind, s.share, tuple((i + group.first, g) for i, g in s.parts))
+                for s in packing.slots
+            )
+        return Packed(slots, signatures_of(slots, self.num_servers))
+
+    def remembered(self, what: Sequence[IntArray], make: Callable[[], Packed]) -> Packed:
+        """The packing of some kinds of jobs, by group: that of an earlier round, or a new one."""
+        key = b"|".join(kinds.tobytes() for kinds in what)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = make()
@@ -165,7 +210,7 @@ class Proportional:
     placement: PlacementRule = "packed"
     released: bool = False
     name: str = "proportional"
-    heterogeneous = False
+    heterogeneous = True
 
     @property
     def depends_on_set_alone(self) -> bool:
@@ -174,16 +219,21 @@ class Proportional:
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
         """See `Mechanism`."""
-        jobs = runnable(order, room.kinds.gpus, room.total_gpus)
-        sequence = _by_demand(room, jobs) if not self.released else room.kinds.kind_of[jobs]
+        jobs, of_group = room.by_group(order, lambda kind: kind.fair_rate)
+        kind_of = room.kinds.kind_of
+        sequences = [
+            kind_of[js] if self.released else _by_demand(group, kind_of[js])
+            for group, js in zip(room.groups, of_group, strict=True)
+        ]
 
         def pack() -> Packed:
-            packing = room.packing()
-            for kind, count in _runs(sequence):
-                _place_all(packing, kind, count, (packing.kinds[kind].fair,), self._attempts())
-            return _done(packing)
+            packings = room.packings()
+            for packing, sequence in zip(packings, sequences, strict=True):
+                for kind, count in _runs(sequence):
+                    _place_all(packing, kind, count, (packing.kinds[kind].fair,), self._attempts())
+            return room.packed(packings)
 
-        return jobs, room.remembered(sequence, pack)
+        return jobs, room.remembered(sequences, pack)
 
     def _attempts(self) -> tuple[Attempt, ...]:
         return (_first,) if self.released else ATTEMPTS[self.placement]
@@ -215,7 +265,7 @@ class Tune:
     sort_by_gpus: bool = False
     regrant: bool = False
     name: str = "tune"
-    heterogeneous = False
+    heterogeneous = True
 
     @property
     def depends_on_set_alone(self) -> bool:
@@ -224,26 +274,32 @@ class Tune:
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
         """See `Mechanism`."""
-        jobs = runnable(order, room.kinds.gpus, room.total_gpus)
-        if not self.released and not self.sort_by_gpus:
-            sequence = _by_demand(room, jobs)
-        else:
-            ranked = jobs
-            if self.sort_by_gpus:
-                ranked = jobs[np.argsort(-room.kinds.gpus[jobs], kind="stable")]
-            sequence = room.kinds.kind_of[ranked]
+        jobs, of_group = room.by_group(order, lambda kind: kind.best_rate)
+        sequences = [
+            self._sequence(group, room.kinds, js)
+            for group, js in zip(room.groups, of_group, strict=True)
+        ]
 
         def pack() -> Packed:
-            packing = room.packing()
-            for kind, count in _runs(sequence):
-                spec = packing.kinds[kind]
-                shares = (spec.best, spec.fair) if spec.exceeds_fair else (spec.best,)
-                self.place(packing, kind, shares, count)
-            if self.regrant:
-                _regrant(packing)
-            return _done(packing)
+            packings = room.packings()
+            for packing, sequence in zip(packings, sequences, strict=True):
+                for kind, count in _runs(sequence):
+                    spec = packing.kinds[kind]
+                    shares = (spec.best, spec.fair) if spec.exceeds_fair else (spec.best,)
+                    self.place(packing, kind, shares, count)
+                if self.regrant:
+                    _regrant(packing)
+            return room.packed(packings)
 
-        return jobs, room.remembered(sequence, pack)
+        return jobs, room.remembered(sequences, pack)
+
+    def _sequence(self, group: Group, kinds: Kinds, jobs: IntArray) -> IntArray:
+        """Kinds of the jobs in the order in which they are placed."""
+        if not self.released and not self.sort_by_gpus:
+            return _by_demand(group, kinds.kind_of[jobs])
+        if self.sort_by_gpus:
+            jobs = jobs[np.argsort(-kinds.gpus[jobs], kind="stable")]
+        return kinds.kind_of[jobs]
 
     def place(self, packing: Packing, kind: int, shares: Sequence[Share], count: int = 1) -> None:
         """Place jobs of one kind with the first share that fits; the last is made to fit."""
@@ -273,7 +329,7 @@ class Greedy:
     placement: PlacementRule = "packed"
     released: bool = False
     name: str = "greedy"
-    heterogeneous = False
+    heterogeneous = True
 
     @property
     def depends_on_set_alone(self) -> bool:
@@ -282,27 +338,31 @@ class Greedy:
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
         """See `Mechanism`."""
-        packing = room.packing()
+        packings = room.packings()
         free = room.total_gpus
         failed: set[int] = set()
         jobs: list[int] = []
         for job, kind in zip(order.tolist(), room.kinds.kind_of[order].tolist(), strict=True):
             if kind in failed:
                 continue
-            spec = packing.kinds[kind]
-            place = Packing.place_spread if self.placement == "spread" else Packing.place_first
-            if (not self.released and _first_fit(packing, kind, spec.best)) or place(
-                packing, kind, spec.best
-            ):
+            fastest = _descending([p.kinds[kind].best_rate for p in packings])
+            if any(self._place(packings[v], kind) for v in fastest):
                 jobs.append(job)
-                free -= spec.gpus
+                free -= packings[0].kinds[kind].gpus
                 if not free:
                     break
             else:
                 failed.add(kind)
-                if len(failed) == len(packing.kinds):
+                if len(failed) == len(room.kinds.kinds):
                     break
-        return np.array(jobs, dtype=np.int64), _done(packing)
+        return np.array(jobs, dtype=np.int64), room.packed(packings)
+
+    def _place(self, packing: Packing, kind: int) -> bool:
+        share = packing.kinds[kind].best
+        place = Packing.place_spread if self.placement == "spread" else Packing.place_first
+        if not self.released and _first_fit(packing, kind, share):
+            return True
+        return place(packing, kind, share)
 
 
 # -- steps that mechanisms share -----------------------------------------------------------------
@@ -427,11 +487,15 @@ def _put_back_released(packing: Packing, i: int, gpus: float, share: Share) -> N
             packing.change_share(slot, kind.fair)
 
 
-def _by_demand(room: Room, jobs: IntArray) -> IntArray:
-    """Kinds of the jobs, the largest GPU, then CPU, then memory demand first."""
-    kinds = room.kinds
-    counts = np.bincount(kinds.kind_of[jobs], minlength=len(kinds.kinds))
-    return np.repeat(kinds.by_demand, counts[kinds.by_demand])
+def _by_demand(group: Group, kinds: IntArray) -> IntArray:
+    """Kinds of jobs, the largest GPU, then CPU, then memory demand first."""
+    counts = np.bincount(kinds, minlength=len(group.kinds))
+    return np.repeat(group.by_demand, counts[group.by_demand])
+
+
+def _descending(values: Sequence[float]) -> list[int]:
+    """Indices with the largest value first, of equal ones the first."""
+    return sorted(range(len(values)), key=lambda i: -values[i])
 
 
 def _runs(sequence: IntArray) -> list[tuple[int, int]]:

@@ -83,7 +83,7 @@ class Opt:
             allocation = allocate(room.groups, counts, [g.all for g in room.groups], self.solver)
             return self._lay_out(room, allocation.lots, allocation.throughput)
 
-        return jobs, room.remembered(counts, pack)
+        return jobs, room.remembered([counts], pack)
 
     def _run_heterogeneous(
         self, order: IntArray, jobs: IntArray, room: Room

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from policies.synergy.demand import Capacity, Kinds
+from policies.synergy.demand import Kinds
 from simulator import View
 from simulator.catalog import FloatArray, IntArray
 
@@ -26,10 +26,10 @@ class Book:
     Parameters
     ----------
     kinds : the jobs by kind.
-    capacity, num_servers : the servers.
+    total : GPUs, CPUs and GB of all servers.
     """
 
-    def __init__(self, kinds: Kinds, capacity: Capacity, num_servers: int) -> None:
+    def __init__(self, kinds: Kinds, total: tuple[float, float, float]) -> None:
         count = len(kinds.kind_of)
         self.kinds = kinds
         self.remaining: FloatArray = np.ones(count)
@@ -37,11 +37,8 @@ class Book:
         self.attained_dominant_s: FloatArray = np.zeros(count)
         self.last_ran_s: FloatArray = np.full(count, -np.inf)
         self.speedup: FloatArray = np.ones(count)
-        self._total = (
-            capacity.gpus * num_servers,
-            max(capacity.cpus * num_servers, 1e-9),
-            max(capacity.memory_gb * num_servers, 1e-9),
-        )
+        # Where CPUs or memory are not modelled, nobody has any part of them.
+        self._total = (total[0], max(total[1], 1e-9), max(total[2], 1e-9))
         demands = [(k.gpus, k.gpus * k.best.cpus, k.gpus * k.best.memory_gb) for k in kinds.kinds]
         parts = np.array(demands) / self._total
         self.dominant_of_kind: FloatArray = parts.max(axis=1)

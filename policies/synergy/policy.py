@@ -82,8 +82,8 @@ def _begin(view: View, heterogeneous: bool) -> _State:
     if len(types) > 1 and not heterogeneous:
         names = ", ".join(cluster.node_types[v].name for v in types)
         raise InputError(
-            f"cluster: servers of several types ({names}), expected equal ones: the mechanism opt "
-            "alone knows several"
+            f"cluster: servers of several types ({names}), expected equal ones: the mechanism static "
+            "knows one type"
         )
     of_type = [[n for n in nodes if fixed[n] == v] for v in types]
     capacities = [Capacity.of(cluster.node_types[v]) for v in types]
@@ -101,5 +101,6 @@ def _begin(view: View, heterogeneous: bool) -> _State:
             f"workload: job {view.workload.job_id[job]!r}: num_gpus is {kinds.gpus[job]}, expected "
             f"at most the {most} GPUs of the servers"
         )
-    book = Book(kinds, capacities[0], len(nodes))
+    gpus, cpus, memory_gb = (sum(g.all[r] for g in groups) for r in range(3))
+    book = Book(kinds, (gpus, cpus, memory_gb))
     return _State(book, room, Seating(of_type, kinds))

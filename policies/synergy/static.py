@@ -40,7 +40,7 @@ class Static:
         """See `policies.synergy.mechanisms.Mechanism`."""
         active = set(order.tolist())
         self._held = {job: slot for job, slot in self._held.items() if job in active}
-        packing = room.packing()
+        (packing,) = room.packings()
         for slot in self._held.values():
             packing.add(slot)
         failed: set[int] = set()

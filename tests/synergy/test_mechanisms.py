@@ -233,7 +233,9 @@ def test_network_penalty_slows_split_jobs_alone(run):
     assert result.completion_s[1] == pytest.approx(9000 + 6000)
 
 
-def test_several_types_of_servers_are_for_opt(run):
+@pytest.fixture
+def mixed():
+    """Thirty jobs of two models on servers of two types, rates of each on each."""
     types = (
         NodeType("fast", "V100", 8, cpus=24, memory_gb=500),
         NodeType("slow", "P100", 4, cpus=16, memory_gb=250),
@@ -247,14 +249,54 @@ def test_several_types_of_servers_are_for_opt(run):
         np.linspace(1e3, 9e3, 30), gpus, np.tile([0, 1], (30, 1)), [fast, slow]
     )
     workload = Workload([str(i) for i in range(30)], np.zeros(30), performance, num_gpus=gpus)
-    result = run(workload, servers, synergy("srtf", "opt"), record_schedule=True)
-    types_of = {}
+    return workload, servers
+
+
+@pytest.mark.parametrize("mechanism", ["proportional", "greedy", "tune", "opt"])
+@pytest.mark.parametrize("ordering", ["srtf", "las", "drf"])
+def test_no_job_goes_over_two_types_of_servers(run, mixed, ordering, mechanism):
+    """Appendix A.2.2, and no rate below the proportional share of the type."""
+    workload, servers = mixed
+    fair = {0: 1.0, 1: workload.performance.matrices[1](4, 62.5)}
+    result = run(workload, servers, synergy(ordering, mechanism), record_schedule=True)
+    types_of, given = {}, {}
     for s in result.schedule:
         types_of.setdefault((s.job, s.start_s), set()).add(s.node_type)
+        given.setdefault((s.job, s.start_s), []).append(s)
     assert max(len(t) for t in types_of.values()) == 1
     assert {0, 1} <= {v for t in types_of.values() for v in t}
+    for shares in given.values():
+        gpus, cpus, memory_gb = (
+            sum(getattr(s, n) for s in shares) for n in ("gpus", "cpus", "memory_gb")
+        )
+        v = shares[0].node_type
+        rate = workload.performance.matrices[v](cpus / gpus, memory_gb / gpus)
+        assert rate >= min(fair.values() if mechanism == "opt" else [fair[v]]) - 1e-6
+
+
+def test_jobs_take_the_faster_type_first(run, mixed):
+    workload, servers = mixed
+    seen = []
+
+    def look(view, placed):
+        free = {0: 8, 1: 8}
+        for shares in placed.values():
+            for p in shares:
+                free[int(p.node > 0)] -= p.gpus
+        # As long as anybody waits, whoever fits runs.
+        waiting = [j for j in view.jobs.tolist() if j not in placed]
+        assert all(workload.num_gpus[j] > max(free.values()) for j in waiting)
+        if len(view.jobs) == 1:
+            seen.append(placed[int(view.jobs[0])][0].node)
+
+    run(workload, servers, Watched(synergy("srtf", "tune"), look))
+    assert seen
+    assert set(seen) == {0}
+
+
+def test_static_demands_are_for_equal_servers(run, mixed):
     with pytest.raises(InputError, match="several types"):
-        run(workload, servers, synergy("srtf", "tune"))
+        run(*mixed, synergy("drf", "static"))
 
 
 def test_a_demand_larger_than_a_server_is_cut_to_it():
