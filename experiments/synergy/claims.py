@@ -15,6 +15,11 @@ WINDOW = (
     "the window and the seed (figure_9_windows)"
 )
 
+SORTED = (
+    "Section 4.2 sorts by GPU, CPU and memory demand: CPU-hungry jobs meet on the first servers, and "
+    "one is put back to its proportional share for each server on which jobs of one CPU come later"
+)
+
 
 def claims(results: Results) -> list[Claim]:
     """Every claim for which there are runs."""
@@ -301,15 +306,27 @@ def _round_times(results: Results) -> list[Claim]:
     table: Table = results.where("run_round_times", nodes=16).scalars()
     if table.empty:
         return []
-    row = table.iloc[0]
+    row = table[~table["multi_gpu"]].iloc[0]
     times = float(row["opt_round_cpu_s"] / row["tune_round_cpu_s"])
-    ratio = 100 * (1 - float(row["tune_throughput"] / row["opt_throughput"]))
-    return [
+    made = [
         Claim("synergy", "Section 5.6", "opt slower than tune, one round at 128 GPUs", 200.0, times,
               unit="x", verdict="not comparable",
               why="jobs of one model are counted together, exactly, so the ILP stays small"),
-        Claim("synergy", "Section 5.6", "throughput of tune below opt, one round at 128 GPUs",
-              "within 10 %", ratio, unit="%",
-              verdict="reproduced" if ratio <= 10 else "partly",
-              why="" if ratio <= 10 else "sorted as the paper says; see the claim on Section 5.3.2"),
     ]  # fmt: skip
+    for multi_gpu, jobs in ((False, "single GPU"), (True, "up to 16 GPUs")):
+        part = table[table["multi_gpu"] == multi_gpu].iloc[0]
+        below = 100 * (1 - float(part["tune_of_opt"]))
+        made.append(
+            Claim("synergy", "Section 5.6", f"throughput of tune below opt, one round, {jobs}",
+                  "within 10 %", below, 100 * (1 - float(part["tune_of_opt_high"])),
+                  100 * (1 - float(part["tune_of_opt_low"])), "%",
+                  "reproduced" if below <= 10 else "partly", "" if below <= 10 else SORTED)
+        )  # fmt: skip
+        below = 100 * (1 - float(part["tune_released_of_opt"]))
+        made.append(
+            Claim("synergy", "Section 5.6", f"the same as the released simulator sorts, {jobs}",
+                  "within 10 %", below, 100 * (1 - float(part["tune_released_of_opt_high"])),
+                  100 * (1 - float(part["tune_released_of_opt_low"])), "%",
+                  "reproduced" if below <= 10 else "partly", "" if below <= 10 else SORTED)
+        )  # fmt: skip
+    return made

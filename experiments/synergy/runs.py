@@ -2,7 +2,8 @@
 
 The paper has 16 servers and averages over jobs 4000 to 4999, 444 h into the trace at 9 jobs/h. Quick
 scale has 4 servers at a quarter of the arrivals, so that jobs 600 to 999 come at 267 to 444 h, when
-as much of a queue has built up. Loads are always those of 16 servers. Every figure prints its window.
+as much of a queue has built up; where no queue builds up, shorter traces do (jobs 150 to 349). Loads
+are always those of 16 servers. Every figure prints its windows.
 """
 
 from __future__ import annotations
@@ -24,78 +25,103 @@ SHORT_H = 4.0
 
 W1, W2, EVEN = (20, 70, 10), (50, 0, 50), (33, 33, 33)
 LENGTH: dict[Scale, tuple[int, int, int]] = {
-    "quick": (1150, 600, 1000),
+    "quick": (1000, 600, 1000),
     "paper": (6500, 4000, 5000),
 }
 """Jobs of a trace, and the window: first and one after the last."""
+
+SETTLED: dict[Scale, tuple[int, int, int]] = {
+    "quick": (450, 150, 350),
+    "paper": (6500, 4000, 5000),
+}
+"""The same where arrivals leave GPUs free, or where the paper does not print the load."""
 
 NODES: dict[Scale, int] = {"quick": 4, "paper": 16}
 PHILLY_NODES: dict[Scale, int] = {"quick": 16, "paper": 64}
 
 PHILLY_LENGTH: dict[Scale, tuple[int, int, int]] = {
-    "quick": (1600, 800, 1400),
+    "quick": (1000, 500, 900),
     "paper": (8000, 4000, 5000),
 }
 PHILLY_LOAD = 27.0
 """Jobs an hour that ask for about 1.1 times the 512 GPUs."""
 
 LOADS: dict[str, dict[Scale, tuple[float, ...]]] = {
-    "fifo": {"quick": (5, 9), "paper": (3, 4, 5, 6, 7, 8, 9)},
-    "las": {"quick": (4, 5.5), "paper": (2, 3, 4, 5, 5.5)},
-    "srtf": {"quick": (4, 5.5), "paper": (2, 3, 4, 5, 5.5)},
-    "split": {"quick": (3, 5.5), "paper": (2, 3, 4, 5, 5.5)},
-    "ratio": {"quick": (5, 9), "paper": (5, 6, 7, 8, 9)},
+    "fifo": {"quick": (5, 9), "paper": (5, 7, 8, 9)},
+    "las": {"quick": (4, 5.5), "paper": (3, 4, 5.5)},
+    "srtf": {"quick": (4, 5.5), "paper": (3, 4, 5.5)},
+    "split": {"quick": (3, 5.5), "paper": (3, 5.5)},
+    "ratio": {"quick": (5, 9), "paper": (5, 9)},
 }
 PAIR = ("proportional", "tune")
+SEEDS = (1, 2, 3)
 
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper, each once."""
-    found = [*_sweeps(scale), *_others(scale)]
+    found = [*_others(scale)]
+    for seed in SEEDS:
+        found += [*_single(scale, seed), *_multi(scale, seed), *_philly(scale, seed)]
     return list({task.key: task for task in found}.values())
 
 
-def _sweeps(scale: Scale) -> Iterator[Task]:
-    for seed in (1, 2, 3):
-        for load in LOADS["fifo"][scale]:
-            for mechanism in PAIR:
-                yield cell(scale, "fifo", mechanism, load, seed, keep=load == 9)
-        yield cell(scale, "fifo", "greedy", 9, seed)
-        yield cell(scale, "fifo", "tune-by-gpus", 9, seed)
-        yield cell(scale, "fifo", "tune", 9, seed, released=True)
-        yield cell(scale, "fifo", "proportional", 9, seed, released=True)
-        if seed == 1 or scale == "paper":
-            yield cell(scale, "fifo", "opt", 9, seed, keep=True)
-        for load in LOADS["split"][scale]:
-            for split in (W1, EVEN, W2):
-                for mechanism in (*PAIR, "greedy"):
-                    if seed == 1 or scale == "paper":
-                        yield cell(scale, "fifo", mechanism, load, seed, split, multi_gpu=True)
-        for ratio in (4, 5, 6):
-            for load in LOADS["ratio"][scale]:
-                for mechanism in PAIR:
-                    if seed == 1 or scale == "paper":
-                        yield cell(scale, "fifo", mechanism, load, seed, ratio=ratio)
-        for ordering in ("las", "srtf"):
-            for load in LOADS[ordering][scale]:
-                for mechanism in PAIR:
-                    if seed == 1 or scale == "paper":
-                        yield cell(
-                            scale, ordering, mechanism, load, seed, multi_gpu=True, keep=True
-                        )
+def _single(scale: Scale, seed: int) -> Iterator[Task]:
+    """Jobs of one GPU: Figures 1, 9, 12 and 13, and FTF."""
+    for load in LOADS["fifo"][scale]:
+        for mechanism in PAIR:
+            yield cell(scale, "fifo", mechanism, load, seed, keep=load == 9)
+    for mechanism in ("greedy", "tune-by-gpus"):
+        yield cell(scale, "fifo", mechanism, 9, seed)
     for mechanism in PAIR:
-        yield cell(scale, "ftf", mechanism, 9, 1)
-        yield cell(scale, "ftf", mechanism, 5.5, 1, multi_gpu=True)
-
-
-def _others(scale: Scale) -> Iterator[Task]:
+        yield cell(scale, "fifo", mechanism, 9, seed, released=True)
+        yield cell(scale, "ftf", mechanism, 9, seed, settled=True)
+    yield cell(scale, "fifo", "opt", 9, seed, keep=True)
+    # The largest load that does not overload the GPUs, for tune against opt.
+    for mechanism in ("tune", "opt"):
+        yield cell(scale, "fifo", mechanism, 8, seed)
+    for ratio in (4, 5, 6):
+        for load in LOADS["ratio"][scale]:
+            for mechanism in PAIR:
+                yield cell(scale, "fifo", mechanism, load, seed, ratio=ratio)
     for ordering in ("drf", "tetris"):
         for split in (W1, W2):
             for mechanism in ("static", "tune"):
-                yield cell(scale, ordering, mechanism, 9, 1, split)
-    for mechanism in (*PAIR, "greedy"):
-        for load in (5.5, 3.0):
-            yield cell(scale, "fifo", mechanism, load, 1, W2, multi_gpu=True)
+                yield cell(scale, ordering, mechanism, 9, seed, split, settled=True)
+
+
+def _multi(scale: Scale, seed: int) -> Iterator[Task]:
+    """Jobs of up to 16 GPUs: Figures 1, 7, 8, 10 and 11, and FTF."""
+    for load in LOADS["split"][scale]:
+        for split in (W1, EVEN, W2):
+            for mechanism in (*PAIR, "greedy"):
+                yield cell(scale, "fifo", mechanism, load, seed, split, multi_gpu=True)
+    for ordering in ("las", "srtf"):
+        for load in LOADS[ordering][scale]:
+            for mechanism in PAIR:
+                yield cell(scale, ordering, mechanism, load, seed, multi_gpu=True, keep=True)
+        if scale == "paper":
+            yield cell(scale, ordering, "opt", 5.5, seed, multi_gpu=True, keep=True)
+    for mechanism in PAIR:
+        yield cell(scale, "ftf", mechanism, 5.5, seed, multi_gpu=True)
+
+
+def _philly(scale: Scale, seed: int) -> Iterator[Task]:
+    for ordering in ("srtf", "las", "fifo"):
+        for mechanism in PAIR:
+            yield _task(
+                "run_philly",
+                {
+                    "ordering": ordering,
+                    "mechanism": mechanism,
+                    "jobs": list(PHILLY_LENGTH[scale]),
+                    "nodes": PHILLY_NODES[scale],
+                    "seed": seed,
+                },
+                cost_s=4,
+            )
+
+
+def _others(scale: Scale) -> Iterator[Task]:
     for trace, ordering in (("static", "fifo"), ("dynamic", "srtf")):
         for mechanism in (*PAIR, "opt", "tune-by-gpus"):
             for released in (False, True):
@@ -110,21 +136,9 @@ def _others(scale: Scale) -> Iterator[Task]:
                         "released": released,
                     },
                 )
-    for ordering in ("srtf", "las", "fifo"):
-        for mechanism in PAIR:
-            yield _task(
-                "run_philly",
-                {
-                    "ordering": ordering,
-                    "mechanism": mechanism,
-                    "jobs": list(PHILLY_LENGTH[scale]),
-                    "nodes": PHILLY_NODES[scale],
-                    "seed": 1,
-                },
-                cost_s=4,
-            )
     for nodes in (4, 8, 16) if scale == "quick" else (4, 8, 16, 32, 64):
-        yield _task("run_round_times", {"nodes": nodes, "seed": 1})
+        for multi_gpu in (False, True):
+            yield _task("run_round_times", {"nodes": nodes, "multi_gpu": multi_gpu, "seed": 1})
     yield _task("run_profiling", {"seed": 1}, cost_s=4)
 
 
@@ -140,8 +154,10 @@ def cell(
     ratio: int = 3,
     released: bool = False,
     keep: bool = False,
+    settled: bool = False,
 ) -> Task:
     """One policy on one derived trace; use over time for the split of Figure 10."""
+    length = SETTLED if settled or load != 9 else LENGTH
     timeline = multi_gpu and split == W2 and seed == 1
     config = {
         "ordering": ordering,
@@ -153,7 +169,7 @@ def cell(
         "ratio": ratio,
         "released": released,
         "timeline": timeline,
-        "jobs": list(LENGTH[scale]),
+        "jobs": list(length[scale]),
         "nodes": NODES[scale],
         "keep": keep,
     }
@@ -216,7 +232,10 @@ def run_philly(config: dict[str, Any]) -> Outcome:
 
 
 def run_round_times(config: dict[str, Any]) -> Outcome:
-    """CPU seconds of one full round of tune and opt, from scratch, and the throughput of each."""
+    """CPU seconds of one full round from scratch, and the throughput of each mechanism.
+
+    Mean over twenty queues in random order, and the 95 % interval of its part of opt's throughput.
+    """
     import time
 
     import numpy as np
@@ -224,27 +243,40 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
     from policies.synergy.demand import Capacity, Kinds
     from policies.synergy.mechanisms import Group, Mechanism, Room, Tune
     from policies.synergy.opt import Opt
-    from simulator.statistics import Streams
+    from simulator.statistics import Streams, student
     from simulator.workloads.synergy import cluster, derived_trace, with_sensitivity
 
     servers = cluster(config["nodes"])
     capacity = Capacity.of(servers.node_types[0])
-    scalars: dict[str, Any] = {}
-    mechanisms: dict[str, Mechanism] = {"tune": Tune(), "opt": Opt("highs")}
-    repeats = 10
-    for name, mechanism in mechanisms.items():
-        cpu_s, throughput = 0.0, 0.0
-        for i in range(repeats):
-            streams = Streams(config["seed"]).replication(i)
-            trace = derived_trace(12 * config["nodes"], streams, multi_gpu=False)
-            kinds = Kinds.of(with_sensitivity(trace, servers), capacity)
+    mechanisms: dict[str, Mechanism] = {
+        "opt": Opt("highs"),
+        "tune": Tune(),
+        "tune_by_gpus": Tune(sort_by_gpus=True, regrant=True),
+        "tune_released": Tune(released=True),
+    }
+    repeats = 20
+    cpu_s = dict.fromkeys(mechanisms, 0.0)
+    throughput: dict[str, list[float]] = {name: [] for name in mechanisms}
+    for i in range(repeats):
+        streams = Streams(config["seed"]).replication(i)
+        trace = derived_trace(24 * config["nodes"], streams, multi_gpu=config["multi_gpu"])
+        queue = streams.generator("queue").permutation(len(trace))
+        kinds = Kinds.of(with_sensitivity(trace, servers), capacity)
+        for name, mechanism in mechanisms.items():
             room = Room([Group(capacity, 0, config["nodes"], kinds.kinds)], kinds)
             begin = time.process_time()
-            _, packed = mechanism.run(np.arange(len(trace)), room)
-            cpu_s += time.process_time() - begin
-            throughput += sum(_rate(kinds.kinds[slot.kind], slot.share) for slot in packed.slots)
-        scalars[f"{name}_round_cpu_s"] = cpu_s / repeats
-        scalars[f"{name}_throughput"] = throughput / repeats
+            _, packed = mechanism.run(queue, room)
+            cpu_s[name] += (time.process_time() - begin) / repeats
+            throughput[name].append(
+                sum(_rate(kinds.kinds[slot.kind], slot.share) for slot in packed.slots)
+            )
+    scalars: dict[str, Any] = {}
+    for name in mechanisms:
+        part = student(np.array(throughput[name]) / np.array(throughput["opt"]))
+        scalars[f"{name}_round_cpu_s"] = cpu_s[name]
+        scalars[f"{name}_of_opt"] = float(part.mean)
+        scalars[f"{name}_of_opt_low"] = float(part.lower)
+        scalars[f"{name}_of_opt_high"] = float(part.upper)
     return Outcome(scalars)
 
 
