@@ -61,6 +61,8 @@ def compare(
     names = list(policies) or [scenario.policy]
     if len(set(names)) < len(names):
         raise InputError(f"--policy: got {', '.join(names)}, expected different ones")
+    if len(set(metrics)) < len(metrics):
+        raise InputError(f"--metric: got {','.join(metrics)}, expected different ones")
     if replications is not None and replications < 2:
         raise InputError(f"--replications: got {replications}, expected at least 2")
     start = scenario.seed if seed is None else seed

@@ -8,13 +8,17 @@
 
 Other speed-ups: ``{ kind = "power", exponent = 0.5 }``, ``{ kind = "tabulated", gpus = [1, 2, 4],
 throughput = [100, 190, 340] }`` (any unit) and ``{ kind = "function", function = "module:name" }``,
-a Python function of one number that can be imported.
+a Python function of one number, from a module that can be imported or lies beside the file.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -73,7 +77,17 @@ class FunctionConfig(Config):
             found = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise InputError(f"function {self.function!r}: {error}, expected module:name") from None
-        return UserDefined(found)
+        if not callable(found):
+            raise InputError(f"function {self.function!r}: got {found!r}, expected a function")
+        try:
+            return UserDefined(found)
+        except InputError:
+            raise
+        except Exception as error:  # whatever code of the user's own may raise
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(
+                f"function {self.function!r}: fails with {said}, expected a number for every k >= 1"
+            ) from None
 
 
 AnySpeedup = Annotated[
@@ -84,7 +98,7 @@ AnySpeedup = Annotated[
 class TypeConfig(Config):
     """One type of jobs."""
 
-    name: str = Field(min_length=1)
+    name: str = Field(pattern=r"^[^\x00-\x1f]+$")
     arrival_rate_per_h: float = Field(gt=0)
     mean_size_h: float = Field(gt=0)
     speedup: AnySpeedup
@@ -105,7 +119,18 @@ def read_types(path: Path) -> list[JobType]:
         One line with file, type, field, value and what was expected.
     """
     config = checked(TypesConfig, read_toml(path), str(path))
-    return [_built(entry, f"{path}: types[{i}]") for i, entry in enumerate(config.types)]
+    with _importable(path.parent):
+        return [_built(entry, f"{path}: types[{i}]") for i, entry in enumerate(config.types)]
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Modules of a folder can be imported, after all others."""
+    sys.path.append(str(folder.resolve()))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder.resolve()))
 
 
 def _built(entry: TypeConfig, where: str) -> JobType:
@@ -122,10 +147,19 @@ def _built(entry: TypeConfig, where: str) -> JobType:
 
 def parse_budgets(text: str) -> list[float]:
     """``"0.8,1,2"`` as numbers."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"--budgets {text!r}: expected numbers of GPUs, e.g. 0.8,1,2") from None
+    budgets = []
+    for part in text.split(","):
+        try:
+            budget = float(part)
+        except ValueError:
+            budget = math.nan
+        if not 0 < budget < math.inf:
+            raise InputError(
+                f"--budgets {text!r}: got {part.strip()!r}, expected positive numbers of GPUs, "
+                "e.g. 0.8,1,2"
+            )
+        budgets.append(budget)
+    return budgets
 
 
 def rental_csv(path: Path, budgets: str) -> tuple[str, list[str]]:

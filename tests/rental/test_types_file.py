@@ -84,6 +84,14 @@ def test_other_speedups(tmp_path: Path) -> None:
             "from 1",
         ),
         (TYPE.format(rate=1, speedup='{ kind = "function", function = "math:no" }'), "math:no"),
+        (TYPE.format(rate=1, speedup='{ kind = "function", function = "math:pi" }'), "a function"),
+        (TYPE.format(rate=1, speedup='{ kind = "function", function = "os:getcwd" }'), "TypeError"),
+        (
+            TYPE.format(rate=1, speedup='{ kind = "function", function = "math:exp" }'),
+            "OverflowError",
+        ),
+        (TYPE.format(rate=1, speedup='{ kind = "function", function = "math:sin" }'), "expected 1"),
+        (TYPE.replace('"a"', '"a\\nb"').format(rate=1, speedup=POWER), r"types\[0\].name"),
         (TYPE.format(rate=1, speedup=POWER) + "widht = 3", "widht"),
         (TYPE.format(rate=1, speedup=POWER) * 2, "occurs twice"),
         (TYPE.format(rate=5, speedup=POWER), "load of 5 GPUs"),
@@ -100,7 +108,30 @@ def test_bad_files_are_one_clear_line(tmp_path: Path, text: str, told: str) -> N
 def test_bad_budgets_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--budgets '1,x'"):
         rental_csv(EXAMPLE, "1,x")
+    for budgets, named in (
+        ("1,,2", "got ''"),
+        ("nan", "'nan'"),
+        ("1,-2", "'-2'"),
+        ("inf", "'inf'"),
+    ):
+        with pytest.raises(InputError, match=named):
+            rental_csv(EXAMPLE, budgets)
     with pytest.raises(InputError, match=r"load of 0\.8 GPUs"):
         rental_csv(EXAMPLE, "0.5")
     with pytest.raises(InputError, match="no such file"):
         rental_csv(tmp_path / "none.toml", "1")
+
+
+def test_a_function_from_a_module_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "own_speedups_of_a_test.py").write_text(
+        "def halved(k):\n    return k**0.5\n\n\ndef words(k):\n    return 'fast'\n",
+        encoding="utf-8",
+    )
+    own = '{{ kind = "function", function = "own_speedups_of_a_test:{}" }}'
+    text, _ = rental_csv(file(tmp_path, TYPE.format(rate=1, speedup=own.format("halved"))), "3")
+    expected, _ = rental_csv(file(tmp_path, TYPE.format(rate=1, speedup=POWER)), "3")
+    assert pd.read_csv(io.StringIO(text)).to_numpy() == pytest.approx(
+        pd.read_csv(io.StringIO(expected)).to_numpy(), rel=1e-6
+    )
+    with pytest.raises(InputError, match="ValueError"):
+        read_types(file(tmp_path, TYPE.format(rate=1, speedup=own.format("words"))))

@@ -85,6 +85,7 @@ def test_the_command(tmp_path: Path) -> None:
     [
         ({"policies": ["fifo-strict", "fifo-strict"]}, "different"),
         ({"metrics": ["speed"]}, "mean_jct_s"),
+        ({"metrics": ["makespan_s", "makespan_s"]}, "different"),
         ({"replications": 1}, "at least 2"),
         ({"policies": ["no-such"]}, "no-such"),
     ],
