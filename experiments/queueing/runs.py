@@ -76,6 +76,19 @@ FILLING_LOADS = (0.5, 0.9, 1.1)
 FILLING_S = tuple(float(t) for t in range(0, 30_001, 250))
 """Instants at which the queue that fills up is looked at."""
 
+LOSS_SERVERS = (1, 4, 16)
+HEAVY = (("deterministic", "exponential"), ("hyperexponential", "exponential"))
+"""Gaps and service of the runs beside Kingman's bound."""
+
+QUANTILE_LAWS = ("deterministic", "exponential", "hyperexponential")
+QUANTILE_LOAD = 0.7
+QUANTILES = (0.5, 0.8, 0.9, 0.95)
+"""Of the wait, taken run by run."""
+
+ONE_RUN_LOAD = 0.8
+LOST_GPUS = 1e9
+"""The engine loses no job: one that finds all servers busy is over at once on so many GPUs."""
+
 LOADS: dict[Scale, tuple[float, ...]] = {
     "quick": (0.5, 0.7, 0.85),
     "paper": (0.3, 0.5, 0.7, 0.8, 0.9),
@@ -85,6 +98,7 @@ GENERAL_LOADS: dict[Scale, tuple[float, ...]] = {"quick": (0.7,), "paper": (0.7,
 
 JOBS: dict[Scale, int] = {"quick": 2500, "paper": 20_000}
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": tuple(range(1, 7)), "paper": tuple(range(1, 11))}
+ONE_RUN_JOBS: dict[Scale, int] = {"quick": 20_000, "paper": 200_000}
 FILLING_RUNS: dict[Scale, int] = {"quick": 40, "paper": 400}
 
 
@@ -110,29 +124,58 @@ def tasks(scale: Scale) -> list[Task]:
             for gaps in GAPS
             for law in ("deterministic", "exponential", "hyperexponential")
         ),
+        *(
+            {"study": "G/G/1", "servers": 1, "load": u, "gaps": gaps, "service": law}
+            for gaps, law in HEAVY
+            for u in loads
+        ),
     ]
-    return [
-        task
-        for seed in SEEDS[scale]
-        for task in (
-            *(_task("run_queue", scale, seed, config) for config in queues),
-            *(
-                _task("run_order", scale, seed, {"order": order, "load": u})
-                for order in (*WITHOUT_CLASSES, *WITH_CLASSES)
-                for u in loads
+    return (
+        [
+            task
+            for seed in SEEDS[scale]
+            for task in (
+                *(_task("run_queue", scale, seed, config) for config in queues),
+                *(
+                    _task("run_order", scale, seed, {"order": order, "load": u})
+                    for order in (*WITHOUT_CLASSES, *WITH_CLASSES)
+                    for u in loads
+                ),
+                *(
+                    _task("run_unlimited", scale, seed, {"service": law, "load": 4.0})
+                    for law in LAWS
+                ),
+                *(
+                    _task("run_loss", scale, seed, {"servers": c, "load": u})
+                    for c in LOSS_SERVERS
+                    for u in loads
+                ),
+                *(
+                    _task("run_waits", scale, seed, {"service": law, "load": QUANTILE_LOAD})
+                    for law in QUANTILE_LAWS
+                ),
+            )
+        ]
+        + [
+            _task(
+                "run_waits",
+                scale,
+                1,
+                {"service": "exponential", "load": ONE_RUN_LOAD, "jobs": ONE_RUN_JOBS[scale]},
             ),
-            *(_task("run_unlimited", scale, seed, {"service": law, "load": 4.0}) for law in LAWS),
-        )
-    ] + [
-        _task("run_filling", scale, 1, {"load": u, "runs": FILLING_RUNS[scale]})
-        for u in FILLING_LOADS
-    ]
+        ]
+        + [
+            _task("run_filling", scale, 1, {"load": u, "runs": FILLING_RUNS[scale]})
+            for u in FILLING_LOADS
+        ]
+    )
 
 
 def _task(function: str, scale: Scale, seed: int, config: dict[str, Any]) -> Task:
     labels: dict[str, Scalar] = {**config, "seed": seed}
-    run = {k: v for k, v in labels.items() if k != "study"} | {"jobs": JOBS[scale]}
-    cost_s = (1e-4 if function == "run_order" else 3e-5) * JOBS[scale]
+    jobs = int(config.get("jobs", JOBS[scale]))
+    run = {k: v for k, v in labels.items() if k != "study"} | {"jobs": jobs}
+    cost_s = (1e-4 if function == "run_order" else 3e-5) * jobs
     return Task(f"{HERE}:{function}", run, labels=labels, cost_s=cost_s, sources=SOURCES)
 
 
@@ -242,6 +285,48 @@ def run_filling(config: dict[str, Any]) -> Outcome:
     return Outcome({}, {"paths": pd.concat(paths, ignore_index=True)})
 
 
+def run_loss(config: dict[str, Any]) -> Outcome:
+    """M/M/c/c on the rental pool: ``lost``, the part of the jobs that find all servers busy."""
+    submit_s, service_s = _sample(
+        {**config, "gaps": "exponential", "service": "exponential"}, config["servers"]
+    )
+    workload = Workload(
+        job_id=_names(len(submit_s)),
+        submit_s=submit_s,
+        performance=SpeedupCurve(service_s, np.zeros(len(submit_s), dtype=np.int64), [_linear]),
+    )
+    result = simulate(
+        workload, Cluster.rental_pool(), Lossy(config["servers"]), record_schedule=False
+    )
+    first = int(WARM_UP * len(workload))
+    lost = result.jct_s[first:] < 0.5 * service_s[first:]
+    return Outcome({"lost": float(lost.mean())})
+
+
+def run_waits(config: dict[str, Any]) -> Outcome:
+    """M/G/1, first come first served: every wait (table ``waits``), and quantiles of the later ones.
+
+    Scalars ``quantile_<q>_s``, the warm-up left out.
+    """
+    import pandas as pd
+
+    submit_s, service_s = _sample({**config, "gaps": "exponential"}, 1)
+    ones = np.ones(len(submit_s), dtype=np.int64)
+    workload = Workload(
+        job_id=_names(len(submit_s)),
+        submit_s=submit_s,
+        performance=FixedDuration(service_s, ones),
+        num_gpus=ones,
+    )
+    cluster = Cluster.of_nodes(NodeType("server", "server", 1), 1)
+    wait_s = simulate(workload, cluster, fifo_strict(), record_schedule=False).wait_s
+    found = np.quantile(wait_s[int(WARM_UP * len(wait_s)) :], QUANTILES)
+    scalars: dict[str, Scalar] = {
+        f"quantile_{q:g}_s": float(t) for q, t in zip(QUANTILES, found, strict=True)
+    }
+    return Outcome(scalars, {"waits": pd.DataFrame({"wait_s": wait_s})})
+
+
 # -- parts -----------------------------------------------------------------------------------
 
 
@@ -250,6 +335,24 @@ def all_at_once(view: View) -> Decision:
     if not view.waiting:
         return NO_CHANGE
     return Decision([Placement(job, 0, 1.0) for job in view.waiting], keep_running=True)
+
+
+class Lossy:
+    """A GPU for each job as long as fewer than so many are busy; the others are turned away."""
+
+    def __init__(self, servers: int) -> None:
+        self.servers = servers
+
+    def decide(self, view: View) -> Decision:
+        """Start what has just arrived, or get rid of it."""
+        if not view.waiting:
+            return NO_CHANGE
+        held = [p.gpus for shares in view.running.values() for p in shares]
+        free = self.servers - sum(gpus == 1.0 for gpus in held)
+        placed = [
+            Placement(job, 0, 1.0 if i < free else LOST_GPUS) for i, job in enumerate(view.waiting)
+        ]
+        return Decision(placed, keep_running=True)
 
 
 class InOrder:

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 from experiments.queueing import claims, figures, runs, tasks
-from experiments.queueing.runs import run_filling, run_order, run_queue, run_unlimited
+from experiments.queueing.runs import (
+    run_filling,
+    run_loss,
+    run_order,
+    run_queue,
+    run_unlimited,
+    run_waits,
+)
 from experiments.runner import run_tasks
 from experiments.store import Results, Store
-from simulator.queueing import fcfs_wait_s
-from simulator.statistics import Streams
+from simulator.queueing import erlang_b, fcfs_wait_s
+from simulator.statistics import Streams, student
 
 
 def test_the_engine_and_the_recursion_wait_alike() -> None:
@@ -53,10 +60,28 @@ def test_unlimited_servers_and_a_queue_from_empty() -> None:
     assert len(paths) == 3 * len(runs.FILLING_S)
 
 
+def test_a_loss_system_turns_away_who_finds_all_servers_busy() -> None:
+    lost = [
+        float(run_loss({"servers": 4, "load": 0.85, "jobs": 800, "seed": s}).scalars["lost"])  # type: ignore[arg-type]
+        for s in range(6)
+    ]
+    assert student(lost, 0.99).contains(erlang_b(3.4, 4))
+
+
+def test_waits_are_those_of_the_queue() -> None:
+    config = {"service": "exponential", "load": 0.7, "jobs": 500, "seed": 3}
+    found = run_waits(config)
+    wait_s = found.tables["waits"]["wait_s"].to_numpy()
+    same = run_queue(config | {"servers": 1, "gaps": "exponential"}).scalars["mean_wait_s"]
+    assert wait_s[125:].mean() == pytest.approx(same)
+    assert found.scalars["quantile_0.9_s"] == pytest.approx(np.quantile(wait_s[125:], 0.9))
+
+
 def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(runs.JOBS, "quick", 80)
     monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
     monkeypatch.setitem(runs.LOADS, "quick", (0.7,))
+    monkeypatch.setitem(runs.ONE_RUN_JOBS, "quick", 1000)
     monkeypatch.setitem(runs.FILLING_RUNS, "quick", 3)
     listed = tasks("quick")
     with Store(tmp_path / "store", create=True) as store:
@@ -65,7 +90,8 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
         assert not results.missing
         drawn = figures(results, tmp_path)
         made = claims(results)
-    names = {"filling", "mmc", "mg1", "waiting_times", "orders", "ggc", "unlimited"}
+    names = {"filling", "one_run", "little", "erlang", "mmc", "mg1", "waiting_times", "orders"}
+    names |= {"kingman", "ggc", "unlimited"}
     assert {figure.name for figure in drawn} == names
     assert all(figure.png.stat().st_size > 5000 for figure in drawn)
     sizing = [c.ours for c in made if c.unit == "servers"]
