@@ -26,6 +26,7 @@ from policies.greedy.compiling import allocating, compiled
 from policies.greedy.problem import (
     FIRST_FINISH,
     LIMIT,
+    NEVER,
     OPENS_AS,
     OWN_FINISH,
     PAPER,
@@ -108,10 +109,7 @@ class Plan(NamedTuple):
 
 def pressure_order(jobs: Jobs, profile: Profile) -> IntArray:
     """``(n,)`` the jobs by pressure (equation 3.1), most pressed first, equals by arrival."""
-    fastest = jobs.remaining * profile.fastest_s[jobs.row]
-    # Infinite times belong to jobs that can run nowhere: they come last.
-    slack = jobs.due_in_s - np.where(np.isfinite(fastest), fastest, -np.inf)
-    return np.argsort(slack, kind="stable")
+    return np.argsort(jobs.due_in_s - jobs.remaining * profile.lead_s[jobs.row], kind="stable")
 
 
 @compiled
@@ -125,8 +123,13 @@ def uniform(state: Any) -> float:
 
 
 @allocating
-def make_queue(order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Settings) -> Queue:
-    """The jobs in the order of `pressure_order`."""
+def make_queue(
+    order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Settings, random: bool
+) -> Queue:
+    """The jobs in the order of `pressure_order`; room for the candidates of a randomised greedy.
+
+    The pure greedy looks at the first candidate alone, and memory that is not touched costs none.
+    """
     rows, remaining, due_in, weight = jobs
     n = len(rows)
     row, table = np.empty(n, np.int64), np.empty((n, 5))
@@ -146,7 +149,7 @@ def make_queue(order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Se
     for i in range(n):
         w = table[i, WEIGHT]
         table[i, SWAP] = s.swap_scale * (lowest / w if w > 0.0 else 1.0)
-    width = max(1, int(np.ceil(s.candidate_share * len(m.configs))))
+    width = max(1, int(np.ceil(s.candidate_share * len(m.configs)))) if random else 1
     known = np.empty((n, FEWEST + len(m.families)), np.int64)
     known[:] = UNKNOWN
     return Queue(order, row, table, np.empty((n, width), np.int64), np.empty((n, width, 3)), known)
@@ -181,16 +184,18 @@ def find_candidates(
     rem, due = jobs[i, REMAINING], jobs[i, DUE]
     total = profile.num_configs[k]
     times, costs = profile.cost_time_s, profile.cost
-    on_time = 0
+    on_time, first = 0, 0
     for c in range(total):
         if rem * times[k, c] <= due + TOLERANCE:
+            if on_time == 0:
+                first = c
             on_time += 1
             if not random:
                 break
     wanted = on_time if on_time > 0 else total
     size = min(wanted, max(1, int(np.ceil(s.candidate_share * wanted))) if random else 1)
     found, best, so_far = 0, 0.0, 0.0
-    for c in range(total):
+    for c in range(first, total):
         if found == size:
             break
         config = profile.by_cost[k, c] if on_time > 0 else profile.by_time[k, c]
@@ -222,9 +227,9 @@ def find_fewest(i: int, queue: Queue, profile: Profile, m: Machines, s: Settings
     k, known = queue.row[i], queue.known
     rem, due = queue.jobs[i, REMAINING], queue.jobs[i, DUE] + TOLERANCE
     for f in range(len(m.families)):
-        known[i, FEWEST + f] = 1 << 30
-    for c in range(profile.num_configs[k]):
-        if s.fall_back or rem * profile.cost_time_s[k, c] <= due:
+        known[i, FEWEST + f] = profile.fewest[k, f] if s.fall_back else NEVER
+    for c in range(0 if s.fall_back else profile.num_configs[k]):
+        if rem * profile.cost_time_s[k, c] <= due:
             config = profile.by_cost[k, c]
             f, g = FEWEST + m.configs[config, 0], m.configs[config, 1]
             known[i, f] = min(known[i, f], g)
@@ -358,7 +363,7 @@ def construct(
     """
     _, index, jobs, candidate_configs, candidates, known = queue
     nodes, leading, hosted, gpus, bucket, in_bucket, families = plan
-    times_s, by_cost, by_time, _, cost_time_s, num_configs, _, _ = profile
+    times_s, by_cost, by_time, _, cost_time_s, num_configs, _, _, _, _ = profile
     price, _, family_of, limits, _, configs, _, _ = m
     n, max_nodes = len(index), len(nodes)
     families[:] = 0
@@ -613,7 +618,7 @@ def randomised_greedy(
     ``(P, nodes, 4)``, jobs and GPUs ``(P, nodes, G)`` (see `Plan`), objective ``(P,)``; and the
     state of the random numbers.
     """
-    queue = make_queue(order, jobs, profile, m, s)
+    queue = make_queue(order, jobs, profile, m, s, iterations > 1)
     n, most = len(jobs.row), m.price_per_s.shape[1] - 1
     plan, inverse = make_plan(n, m), inverse_table(most, s.node_pick)
     state = np.empty(1, np.uint64)
@@ -630,7 +635,11 @@ def randomised_greedy(
     slot_of = np.arange(pool_size)
     kept = 0
     for iteration in range(iterations):
-        num_open, value = construct(iteration > 0, queue, profile, plan, m, s, base, inverse, state)
+        # Constants, for which the compiler makes a version each: the pure one is twice as fast.
+        if iteration == 0:
+            num_open, value = construct(False, queue, profile, plan, m, s, base, inverse, state)
+        else:
+            num_open, value = construct(True, queue, profile, plan, m, s, base, inverse, state)
         # `values` and `slot_of` are sorted; slots hold the solutions.
         rank = kept
         while rank > 0 and value < values[rank - 1]:
@@ -659,3 +668,42 @@ def randomised_greedy(
         values[:kept],
         state,
     )
+
+
+@allocating
+def by_place(
+    place: IntArray, nodes: IntArray, hosted: IntArray, gpus: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """A plan's open nodes as the columns of a `Solution`: types, how many jobs, the jobs by their
+    place in `Jobs`, their GPUs."""
+    most, num_open = hosted.shape[1], 0
+    for node in range(len(nodes)):
+        num_open += nodes[node, HOSTED] > 0
+    node_type, num_jobs = np.empty(num_open, np.int64), np.empty(num_open, np.int64)
+    jobs = np.empty((num_open, most), np.int64)
+    given = np.empty((num_open, most), np.int64)
+    k = 0
+    for node in range(len(nodes)):
+        here = nodes[node, HOSTED]
+        if here == 0:
+            continue
+        node_type[k], num_jobs[k] = nodes[node, TYPE], here
+        for a in range(most):
+            jobs[k, a] = place[hosted[node, a]] if a < here else -1
+            given[k, a] = gpus[node, a] if a < here else 0
+        k += 1
+    return node_type, num_jobs, jobs, given
+
+
+@allocating
+def best_construction(
+    order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Settings, iterations: int,
+    seed: Any,
+) -> tuple[IntArray, IntArray, IntArray, IntArray, float]:  # fmt: skip
+    """The best of ``iterations`` constructions: `by_place`, and its objective."""
+    queue, opens, nodes, hosted, gpus, values, _ = randomised_greedy(
+        order, jobs, profile, m, s, iterations, 1, seed
+    )
+    k = opens[0]
+    node_type, num_jobs, placed, given = by_place(queue.place, nodes[0, :k], hosted[0], gpus[0])
+    return node_type, num_jobs, placed, given, values[0]

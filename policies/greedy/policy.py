@@ -24,7 +24,7 @@ from policies.greedy.problem import (
     settings_of,
 )
 from policies.selection import CostOf
-from simulator.catalog import Cluster, IntArray
+from simulator.catalog import Cluster
 from simulator.contract import FIXED, Decision, Placement, View
 from simulator.errors import InputError
 from simulator.workload import Workload
@@ -184,8 +184,8 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
     pool : how many of the best randomised solutions are improved.
     rounds : moves a solution at the most; each is the best of all neighbourhoods.
     neighbours : k, jobs from the head of the lists by tardiness and by cost.
-    search_objective : what is improved: "paper", "own-finish" or, as released, "ratio"; "" means
-        the objective, or "ratio" where ``released``.
+    search_objective : what is improved: "paper", "first-finish", "own-finish" or, as released,
+        "ratio"; "" means the objective, or "ratio" where ``released``.
     """
 
     name: ClassVar[str] = "local-search"
@@ -203,8 +203,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
                 )
         settings = super()._settings()
         wanted = self.search_objective or ("ratio" if self.released else self.objective)
-        allowed = {name: code for name, code in OBJECTIVES.items() if name != "first-finish"}
-        self.improved = code_of("search_objective", wanted, allowed)
+        self.improved = code_of("search_objective", wanted, OBJECTIVES)
         return settings
 
     def solve(
@@ -221,7 +220,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
             queue, opens, nodes, hosted, gpus, by_promise, promise, profile, machines,
             self.improved, self.settings.mu, self.rounds, self.neighbours,
         )  # fmt: skip
-        solution = solution_of(kernels.HOSTED, queue.place, *found[:4])
+        solution = Solution(*kernels.by_place(queue.place, *found[:3]), found[3])
         return solution, {
             "iterations": self.iterations,
             "start_rank": found[4],
@@ -242,14 +241,14 @@ class PathRelinkingPolicy(LocalSearchPolicy):
         self, jobs: Jobs, profile: Profile, machines: Machines, seed: int
     ) -> tuple[Solution, dict[str, float | int]]:
         """The best solution on the paths from the best one to the others."""
-        from policies.greedy import kernels, search
+        from policies.greedy import kernels, relinking
 
         pool = _pool(jobs, profile, machines, self.settings, self.iterations, self.pool, seed)
         queue, opens, nodes, hosted, gpus, _, _ = pool
-        found = search.path_relinking(
+        found = relinking.path_relinking(
             queue, opens, nodes, hosted, gpus, profile, machines, self.improved, self.settings.mu
         )
-        solution = solution_of(kernels.HOSTED, queue.place, *found[:4])
+        solution = Solution(*kernels.by_place(queue.place, *found[:3]), found[3])
         return solution, {
             "iterations": self.iterations,
             "guide_rank": found[4],
@@ -276,24 +275,12 @@ def construct(
     """The best of some constructions, the pure greedy first, as a `Solution`."""
     from policies.greedy import kernels
 
-    pool = _pool(jobs, profile, machines, settings, iterations, 1, seed)
-    queue, opens, nodes, hosted, gpus, values, _ = pool
-    k = int(opens[0])
-    return solution_of(
-        kernels.HOSTED, queue.place, nodes[0, :k], hosted[0, :k], gpus[0, :k], values[0]
+    order = kernels.pressure_order(jobs, profile)
+    return Solution(
+        *kernels.best_construction(
+            order, jobs, profile, machines, settings, iterations, np.uint64(seed)
+        )
     )
-
-
-def solution_of(
-    hosts: int, place: IntArray, nodes: IntArray, hosted: IntArray, gpus: IntArray, value: float
-) -> Solution:
-    """A kernel's answer, with jobs by their place in `Jobs`; closed nodes left out.
-
-    ``hosts`` is the column of ``nodes`` with the number of jobs; the first is the type.
-    """
-    is_open = nodes[:, hosts] > 0
-    jobs = place[np.clip(hosted[is_open], 0, len(place) - 1)]
-    return Solution(nodes[is_open, 0], nodes[is_open, hosts], jobs, gpus[is_open], float(value))
 
 
 def assign_nodes(solution: Solution, view: View) -> list[Placement]:

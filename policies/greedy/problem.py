@@ -35,6 +35,8 @@ OBJECTIVES = {
 SWAPS = {"none": 0, "inverse-weight": 1, "released": 2}
 PICKS = {"inverse": 0, "uniform": 1}
 
+NEVER = 1 << 30
+"""More GPUs than any node has."""
 OPENS_AS, SIZE, LIMIT = 0, 1, 2
 """Columns of `Machines.families`."""
 
@@ -79,6 +81,9 @@ class Profile(NamedTuple):
     cost, cost_time_s : ``(J, C)`` cost and time of the whole job, in the order of `by_cost`.
     num_configs : ``(J,)``.
     fastest_s, slowest_s : ``(J,)`` over all node types that there are, M_j the slowest.
+    lead_s : ``(J,)`` `fastest_s`; minus infinity for a job with no configuration, whose pressure
+        is the lowest.
+    fewest : ``(J, F)`` the fewest GPUs of each family on which the job can run, else `NEVER`.
     """
 
     times_s: FloatArray
@@ -89,6 +94,8 @@ class Profile(NamedTuple):
     num_configs: IntArray
     fastest_s: FloatArray
     slowest_s: FloatArray
+    lead_s: FloatArray
+    fewest: IntArray
 
 
 class Jobs(NamedTuple):
@@ -232,6 +239,11 @@ def profile_of(times_s: FloatArray, machines: Machines, price_per_s: FloatArray)
     by_time = np.lexsort((cost, times), axis=-1)
     exists = machines.families[machines.family_of, LIMIT] > 0
     here = times_s[:, exists].reshape(len(times_s), -1)
+    fastest = here.min(axis=1)
+    fewest = np.full((len(times), len(machines.families)), NEVER, dtype=np.int64)
+    for c in range(len(machines.configs)):
+        at = fewest[:, family[c]]
+        at[runs[:, c]] = np.minimum(at, gpus[c])[runs[:, c]]
     return Profile(
         np.ascontiguousarray(times_s, dtype=np.float64),
         by_cost.astype(np.int16),
@@ -239,8 +251,10 @@ def profile_of(times_s: FloatArray, machines: Machines, price_per_s: FloatArray)
         np.take_along_axis(cost, by_cost, axis=-1),
         np.take_along_axis(times, by_cost, axis=-1),
         runs.sum(axis=1).astype(np.int64),
-        here.min(axis=1),
+        fastest,
         np.where(np.isfinite(here), here, 0.0).max(axis=1),
+        np.where(runs.any(axis=1), fastest, -np.inf),
+        fewest,
     )
 
 

@@ -9,8 +9,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policies.greedy.problem import OWN_FINISH, PAPER
+from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, PAPER
 from policies.greedy.reference import Instance, Node, Plan
+
+Changes = dict[int, tuple[int, list[list[int]]]]
+"""A move: the type and the jobs that nodes are to have."""
 
 
 @dataclass
@@ -30,8 +33,11 @@ class Context:
         """An improvement is more than this (rounding)."""
         return 1e-9 * (1.0 + abs(self.x.base))
 
-    def value(self, node_type: int, hosted: list[list[int]]) -> float:
-        """What a node contributes to the objective; infinite where a job cannot run so."""
+    def value(self, node_type: int, hosted: list[list[int]], first: float = math.inf) -> float:
+        """What a node contributes to the objective; infinite where a job cannot run so.
+
+        ``first``: when the first job of all finishes, for `FIRST_FINISH` alone.
+        """
         x, s = self.x, self.x.s
         used = sum(g for _, g in hosted)
         total, leader = 0.0, math.inf
@@ -41,6 +47,9 @@ class Context:
             time = x.time(i, node_type, g)
             if time == math.inf:
                 return math.inf
+            if self.objective == FIRST_FINISH:
+                total += x.tardiness(i, first) - x.postponed[i]
+                continue
             tardy = x.tardiness(i, time)
             if self.objective == PAPER:
                 total += tardy - x.postponed[i]
@@ -55,17 +64,41 @@ class Context:
                     total -= x.remaining[i] * slowest / max(cost, 1e-300)
         if self.objective == PAPER:
             total += leader + s.mu * (int(x.machines.gpus[node_type]) - used)
+        elif self.objective == FIRST_FINISH:
+            total += float(x.machines.price_per_s[node_type, used]) * first
         return total
 
-    def of(self, node: Node) -> float:
+    def of(self, node: Node, first: float = math.inf) -> float:
         """A node's value as it is."""
-        return self.value(node.node_type, node.hosted)
+        return self.value(node.node_type, node.hosted, first)
+
+    def first(self, nodes: list[Node]) -> float:
+        """When the first job of all finishes, where that counts."""
+        if self.objective != FIRST_FINISH:
+            return math.inf
+        times = [self.x.time(i, node.node_type, g) for node in nodes for i, g in node.hosted]
+        return min(times, default=math.inf)
+
+    def change(self, nodes: list[Node], changes: Changes) -> float:
+        """What a move changes: the nodes that it names, then all others if the first finish is
+        another one after it."""
+        before, after = self.first(nodes), list(nodes)
+        for n, (node_type, hosted) in changes.items():
+            after[n] = Node(node_type, 0, hosted)
+        first, delta = self.first(after), 0.0
+        for n in changes:
+            delta += self.of(after[n], first) - self.of(nodes[n], before)
+        if first != before:
+            for n, node in enumerate(nodes):
+                if n not in changes:
+                    delta += self.of(node, first) - self.of(node, before)
+        return delta
 
     def total(self, nodes: list[Node]) -> float:
         """The objective of a solution."""
-        total = self.base
+        total, first = self.base, self.first(nodes)
         for node in nodes:
-            total += self.of(node)
+            total += self.of(node, first)
         return total
 
     def time_of(self, nodes: list[Node], place: tuple[int, int]) -> float:
@@ -77,10 +110,6 @@ class Context:
     def free(self, node: Node) -> int:
         """GPUs that are not in use on a node."""
         return int(self.x.machines.gpus[node.node_type]) - sum(g for _, g in node.hosted)
-
-
-Changes = dict[int, tuple[int, list[list[int]]]]
-"""A move: the type and the jobs that nodes are to have."""
 
 
 def local_search(
@@ -95,9 +124,7 @@ def local_search(
         for _ in range(rounds):
             chosen, gain = None, -context.margin
             for changes in moves(context, nodes, k):
-                delta = 0.0
-                for index, (node_type, hosted) in changes.items():
-                    delta += context.value(node_type, hosted) - context.of(nodes[index])
+                delta = context.change(nodes, changes)
                 if delta < gain:
                     chosen, gain = changes, delta
             if chosen is None:
@@ -246,22 +273,28 @@ def walk(context: Context, start: list[Node], guide: list[Node]) -> Iterator[lis
     )
     left = list(range(len(guide)))
     while left:
-        deltas = []
-        for k in left:
-            after = step(nodes, become[k], guide[k])
-            delta = context.of(guide[k]) - context.of(nodes[become[k]])
-            for n in dict.fromkeys(
-                n
-                for i, _ in guide[k].hosted
-                for n, node in enumerate(nodes)
-                if n != become[k] and i in [j for j, _ in node.hosted]
-            ):
-                delta += context.of(after[n]) - context.of(nodes[n])
-            deltas.append(delta)
+        deltas = [step_value(context, nodes, become[k], guide[k]) for k in left]
         chosen = left[deltas.index(min(deltas))]
         left.remove(chosen)
         nodes = step(nodes, become[chosen], guide[chosen])
         yield fill(context, [node.copy() for node in nodes], homeless)
+
+
+def step_value(context: Context, nodes: list[Node], n: int, model: Node) -> float:
+    """What changes when node n becomes equal to a node of the guide."""
+    after = step(nodes, n, model)
+    before, first = context.first(nodes), context.first(after)
+    leaving = [i for i, _ in model.hosted]
+    host = {i: m for m, node in enumerate(nodes) for i, _ in node.hosted}
+    # In the order in which the kernel adds up.
+    others = dict.fromkeys(host[i] for i in leaving if i in host)
+    if first != before:
+        others = dict.fromkeys(range(len(nodes)))
+    delta = context.of(model, first) - context.of(nodes[n], before)
+    for m in others:
+        if m != n:
+            delta += context.of(after[m], first) - context.of(nodes[m], before)
+    return delta
 
 
 def step(nodes: list[Node], n: int, model: Node) -> list[Node]:
@@ -312,9 +345,9 @@ def fill(context: Context, nodes: list[Node], homeless: list[int]) -> list[Node]
         if any(i == j for node in nodes for j, _ in node.hosted):
             continue
         best, where, most = -context.margin, None, 0
-        for node in nodes:
+        for n, node in enumerate(nodes):
             for g in range(1, context.free(node) + 1 if node.hosted else 1):
-                delta = context.value(node.node_type, [*node.hosted, [i, g]]) - context.of(node)
+                delta = context.change(nodes, {n: (node.node_type, [*node.hosted, [i, g]])})
                 if delta < best:
                     best, where, most = delta, node, g
         if where is not None:

@@ -1,9 +1,9 @@
-"""Compiled improvement: local search over seven neighbourhoods (thesis, 3.1.5), path relinking
-(Filippini et al., IEEE TSC 2023).
+"""Compiled local search over seven neighbourhoods (thesis, 3.1.5), from the best randomised
+solutions.
 
-Both start from the pool of the best randomised solutions. The objective is a sum over nodes (and
-a constant: all jobs postponed), so a move is priced by the one or two nodes that it changes.
-`reference_search` says the same in plain Python.
+The objective is a sum over nodes (and a constant: all jobs postponed), so a move is priced by the
+one or two nodes that it changes; but for the objective of the first finish, by all of them where
+that becomes another. `reference_search` says the same in plain Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from policies.greedy.kernels import (
     WEIGHT,
     Queue,
 )
-from policies.greedy.problem import OWN_FINISH, PAPER, Machines, Profile
+from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, PAPER, Machines, Profile
 from simulator.catalog import FloatArray, IntArray
 
 NODE, SLOT = 0, 1
@@ -47,6 +47,8 @@ class State(NamedTuple):
     value : ``(N,)`` each node's part of the objective.
     place : ``(n, 2)`` node and slot of each job; node -1: postponed.
     tardy : ``(n,)`` cost of each running job's tardiness.
+    earliest : ``(N,)`` when the first job of each node finishes.
+    first : ``(1,)`` the first finish in the system, where the objective is `FIRST_FINISH`.
     """
 
     nodes: IntArray
@@ -55,6 +57,8 @@ class State(NamedTuple):
     value: FloatArray
     place: IntArray
     tardy: FloatArray
+    earliest: FloatArray
+    first: FloatArray
 
 
 @compiled
@@ -65,7 +69,7 @@ def node_value(
 ) -> float:  # fmt: skip
     """A node's part of the objective if it had type ``v`` and job ``instead`` in one slot.
 
-    Slot -1: as it is. Infinite where a job cannot run so.
+    Slot -1: as it is. Infinite where a job cannot run so. For `FIRST_FINISH` see `value_at`.
     """
     used, total, leader = 0, 0.0, np.inf
     for a in range(nodes[at, HOSTED]):
@@ -94,6 +98,102 @@ def node_value(
     return total
 
 
+@compiled
+def value_at(
+    first: float, at: int, slot: int, instead: int, v: int, nodes: IntArray, hosted: IntArray,
+    gpus: IntArray, queue: Queue, profile: Profile, m: Machines,
+) -> float:  # fmt: skip
+    """`node_value` for `FIRST_FINISH`, when the first job in the system finishes at ``first``."""
+    jobs, used, total = queue.jobs, 0, 0.0
+    for a in range(nodes[at, HOSTED]):
+        i = instead if a == slot else hosted[at, a]
+        used += gpus[at, a]
+        if jobs[i, REMAINING] * profile.times_s[queue.row[i], v, gpus[at, a]] == np.inf:
+            return np.inf
+        total += jobs[i, WEIGHT] * max(0.0, first - jobs[i, DUE]) - jobs[i, POSTPONED]
+    return float(total + m.price_per_s[v, used] * first) if used > 0 else 0.0
+
+
+@compiled
+def soonest(
+    at: int, slot: int, instead: int, v: int, nodes: IntArray, hosted: IntArray, gpus: IntArray,
+    queue: Queue, profile: Profile,
+) -> float:  # fmt: skip
+    """When the first job of a node finishes, if it had type ``v`` and another job in one slot."""
+    first = np.inf
+    for a in range(nodes[at, HOSTED]):
+        i = instead if a == slot else hosted[at, a]
+        time = queue.jobs[i, REMAINING] * profile.times_s[queue.row[i], v, gpus[at, a]]
+        first = min(first, time)
+    return float(first)
+
+
+@compiled
+def first_after(
+    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: State,
+    queue: Queue, profile: Profile,
+) -> float:  # fmt: skip
+    """The first finish in the system when nodes change as `change_of` says."""
+    nodes, hosted, gpus, value, _, _, earliest, system = state
+    first = system[0]
+    new = soonest(at, a, j, v, nodes, hosted, gpus, queue, profile)
+    stays = earliest[here] > first
+    if there != NOWHERE:
+        new = min(new, soonest(there, b, i, u, nodes, hosted, gpus, queue, profile))
+        stays = stays and earliest[there] > first
+    if stays:
+        return float(min(first, new))
+    for node in range(len(value)):
+        if node not in (here, there):
+            new = min(new, earliest[node])
+    return float(new)
+
+
+@compiled
+def change_of_all(
+    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: State,
+    queue: Queue, profile: Profile, m: Machines,
+) -> float:  # fmt: skip
+    """`change_of` for `FIRST_FINISH`: where that becomes another, all nodes change."""
+    nodes, hosted, gpus, value = state.nodes, state.hosted, state.gpus, state.value
+    first = first_after(here, at, a, j, v, there, b, i, u, state, queue, profile)
+    delta = value_at(first, at, a, j, v, nodes, hosted, gpus, queue, profile, m) - value[here]
+    if there != NOWHERE:
+        other = value_at(first, there, b, i, u, nodes, hosted, gpus, queue, profile, m)
+        delta += other - value[there]
+    for node in range(len(value) if first != state.first[0] else 0):
+        if node not in (here, there):
+            kind = nodes[node, TYPE]
+            other = value_at(first, node, -1, -1, kind, nodes, hosted, gpus, queue, profile, m)
+            delta += other - value[node]
+    return float(delta)
+
+
+@compiled
+def change_of(
+    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: State,
+    objective: int, mu: float, queue: Queue, profile: Profile, m: Machines,
+) -> float:  # fmt: skip
+    """What changes in the objective when one node, or two, change.
+
+    Node ``here`` becomes what row ``at`` is with type v and job j in slot a; node ``there``, if it
+    is one, type u with job i in slot b.
+    """
+    if objective == FIRST_FINISH:
+        return change_of_all(here, at, a, j, v, there, b, i, u, state, queue, profile, m)
+    nodes, hosted, gpus, value = state.nodes, state.hosted, state.gpus, state.value
+    delta = node_value(
+        at, a, j, v, nodes, hosted, gpus, objective, mu, queue.jobs, queue.row,
+        profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
+    ) - value[here]  # fmt: skip
+    if there != NOWHERE:
+        delta += node_value(
+            there, b, i, u, nodes, hosted, gpus, objective, mu, queue.jobs, queue.row,
+            profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
+        ) - value[there]  # fmt: skip
+    return delta
+
+
 @allocating
 def make_state(num_jobs: int, nodes: int, most: int) -> State:
     """Room for a solution."""
@@ -104,6 +204,8 @@ def make_state(num_jobs: int, nodes: int, most: int) -> State:
         np.zeros(nodes),
         np.zeros((num_jobs, 2), np.int64),
         np.zeros(num_jobs),
+        np.full(nodes, np.inf),
+        np.zeros(1),
     )
 
 
@@ -111,13 +213,19 @@ def make_state(num_jobs: int, nodes: int, most: int) -> State:
 def refresh(
     node: int, state: State, objective: int, mu: float, queue: Queue, profile: Profile, m: Machines
 ) -> None:
-    """Bring a node's value, and its jobs' places and tardiness, up to date."""
-    nodes, hosted, gpus, value, place, late = state
+    """Bring a node's value, and its jobs' places and tardiness, up to date.
+
+    Where the first finish counts, `refresh_first` follows when all changes are made.
+    """
+    nodes, hosted, gpus, value, place, late, earliest, _ = state
     v = nodes[node, TYPE]
-    value[node] = node_value(
-        node, -1, -1, v, nodes, hosted, gpus, objective, mu, queue.jobs, queue.row,
-        profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
-    )  # fmt: skip
+    if objective == FIRST_FINISH:
+        earliest[node] = soonest(node, -1, -1, v, nodes, hosted, gpus, queue, profile)
+    else:
+        value[node] = node_value(
+            node, -1, -1, v, nodes, hosted, gpus, objective, mu, queue.jobs, queue.row,
+            profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
+        )  # fmt: skip
     jobs, used = queue.jobs, 0
     for a in range(nodes[node, HOSTED]):
         i = hosted[node, a]
@@ -126,6 +234,23 @@ def refresh(
         late[i] = jobs[i, WEIGHT] * max(0.0, time - jobs[i, DUE])
         place[i, NODE], place[i, SLOT] = node, a
     nodes[node, FREE] = m.gpus[v] - used
+
+
+@compiled
+def refresh_first(
+    state: State, objective: int, queue: Queue, profile: Profile, m: Machines
+) -> None:
+    """Bring the first finish up to date, where that counts, and with it all nodes' values."""
+    nodes, hosted, gpus, value, _, _, earliest, system = state
+    if objective != FIRST_FINISH:
+        return
+    first = np.inf
+    for node in range(len(value)):
+        first = min(first, earliest[node])
+    system[0] = first
+    for node in range(len(value)):
+        v = nodes[node, TYPE]
+        value[node] = value_at(first, node, -1, -1, v, nodes, hosted, gpus, queue, profile, m)
 
 
 @compiled
@@ -138,6 +263,7 @@ def load(
     for node in range(len(state.value)):
         state.nodes[node, HOSTED] = 0
         state.value[node] = 0.0
+        state.earliest[node] = np.inf
         if node < opens[rank]:
             for column in range(4):
                 state.nodes[node, column] = pool_nodes[rank, node, column]
@@ -145,6 +271,7 @@ def load(
                 state.hosted[node, a] = pool_hosted[rank, node, a]
                 state.gpus[node, a] = pool_gpus[rank, node, a]
             refresh(node, state, objective, mu, queue, profile, m)
+    refresh_first(state, objective, queue, profile, m)
 
 
 @compiled
@@ -173,107 +300,151 @@ def best_of(count: int, key: FloatArray, jobs: IntArray, k: int) -> int:
 
 
 @compiled
-def try_swap(
-    i: int, j: int, margin: float, gain: FloatArray, move: IntArray, state: State, objective: int,
-    mu: float, jobs: FloatArray, row: IntArray, times_s: FloatArray, slowest_s: FloatArray,
-    price: FloatArray, capacity: IntArray,
-) -> None:  # fmt: skip
-    """Price the exchange of two running jobs' places; keep it if it is the best so far."""
-    nodes, hosted, gpus, value, place, late = state
+def cannot_pay(
+    i: int, j: int, least: float, gain: FloatArray, without: FloatArray, nodes: IntArray,
+    gpus: IntArray, place: IntArray, late: FloatArray, jobs: FloatArray, row: IntArray,
+    times_s: FloatArray, price: FloatArray,
+) -> bool:  # fmt: skip
+    """Whether the exchange of two running jobs' places changes the papers' objective by more than
+    ``least``: tardiness and leaders of both nodes, exact but for rounding."""
     here, there = place[i, NODE], place[j, NODE]
-    a, b = place[i, SLOT], place[j, SLOT]
-    if here == there:
-        return
     v, u = nodes[here, TYPE], nodes[there, TYPE]
-    if objective == PAPER:
-        # Leaders cost nothing at the best: what tardiness alone would give bounds the gain.
-        time_j = jobs[j, REMAINING] * times_s[row[j], v, gpus[here, a]]
-        time_i = jobs[i, REMAINING] * times_s[row[i], u, gpus[there, b]]
-        if time_i == np.inf or time_j == np.inf:
-            return
-        bound = jobs[i, WEIGHT] * max(0.0, time_i - jobs[i, DUE]) - late[i]
-        bound += jobs[j, WEIGHT] * max(0.0, time_j - jobs[j, DUE]) - late[j]
-        if bound > gain[0] + margin + gain[1 + here] + gain[1 + there]:
-            return
-    delta = node_value(
-        here, a, j, v, nodes, hosted, gpus, objective, mu, jobs, row, times_s, slowest_s, price,
-        capacity,
-    ) - value[here]  # fmt: skip
-    delta += node_value(
-        there, b, i, u, nodes, hosted, gpus, objective, mu, jobs, row, times_s, slowest_s, price,
-        capacity,
-    ) - value[there]  # fmt: skip
-    if delta < gain[0]:
-        gain[0] = delta
-        move[KIND], move[FIRST], move[SECOND] = SWAP_JOBS, i, j
+    g, h = gpus[here, place[i, SLOT]], gpus[there, place[j, SLOT]]
+    time_j = jobs[j, REMAINING] * times_s[row[j], v, g]
+    time_i = jobs[i, REMAINING] * times_s[row[i], u, h]
+    if time_i == np.inf or time_j == np.inf:
+        return True
+    change = jobs[i, WEIGHT] * max(0.0, time_i - jobs[i, DUE]) - late[i]
+    change += jobs[j, WEIGHT] * max(0.0, time_j - jobs[j, DUE]) - late[j]
+    change += min(without[i], price[v, g] * time_j) - gain[1 + here]
+    change += min(without[j], price[u, h] * time_i) - gain[1 + there]
+    return bool(change > least)
 
 
 @compiled
-def leaders(gain: FloatArray, state: State, queue: Queue, profile: Profile, m: Machines) -> None:
-    """Each node's leader's cost, in ``gain[1:]``: the most that a better leader could save."""
-    nodes, hosted, gpus, value, _, _ = state
+def leaders(
+    gain: FloatArray, without: FloatArray, state: State, queue: Queue, profile: Profile, m: Machines
+) -> None:
+    """Each node's leader's cost in ``gain[1:]``, the most that a better leader could save; in
+    ``without`` what it would be without each job of the node."""
+    nodes, hosted, gpus, value = state.nodes, state.hosted, state.gpus, state.value
     for node in range(len(value)):
-        v, leader = nodes[node, TYPE], np.inf
-        for a in range(nodes[node, HOSTED]):
+        v, here = nodes[node, TYPE], nodes[node, HOSTED]
+        first, second = np.inf, np.inf
+        leader = NOWHERE
+        for a in range(here):
             i, g = hosted[node, a], gpus[node, a]
             time = queue.jobs[i, REMAINING] * profile.times_s[queue.row[i], v, g]
-            leader = min(leader, m.price_per_s[v, g] * time)
-        gain[1 + node] = leader if nodes[node, HOSTED] > 0 else 0.0
+            cost = m.price_per_s[v, g] * time
+            if cost < first:
+                first, second, leader = cost, first, i
+            elif cost < second:
+                second = cost
+        for a in range(here):
+            i = hosted[node, a]
+            without[i] = second if i == leader else first
+        gain[1 + node] = first if here > 0 else 0.0
 
 
 @compiled
 def exchange_running(
     tardy: IntArray, num_tardy: int, others: IntArray, num_others: int, margin: float,
-    gain: FloatArray, move: IntArray, state: State, objective: int, mu: float, queue: Queue,
-    profile: Profile, m: Machines,
+    gain: FloatArray, move: IntArray, without: FloatArray, state: State, objective: int, mu: float,
+    queue: Queue, profile: Profile, m: Machines,
 ) -> None:  # fmt: skip
     """Neighbourhoods 1 and 2: the tardiest jobs change places with others on other nodes."""
+    nodes, gpus, place = state.nodes, state.gpus, state.place
     for r in range(num_tardy):
+        i = tardy[r]
+        here, a = place[i, NODE], place[i, SLOT]
         for q in range(num_others):
-            if others[q] != tardy[r]:
-                try_swap(
-                    tardy[r], others[q], margin, gain, move, state, objective, mu, queue.jobs,
-                    queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
-                )  # fmt: skip
+            j = others[q]
+            there, b = place[j, NODE], place[j, SLOT]
+            if here == there or (
+                objective == PAPER
+                and cannot_pay(
+                    i, j, gain[0] + margin, gain, without, nodes, gpus, place, state.tardy,
+                    queue.jobs, queue.row, profile.times_s, m.price_per_s,
+                )
+            ):  # fmt: skip
+                continue
+            delta = change_of(
+                here, here, a, j, nodes[here, TYPE], there, b, i, nodes[there, TYPE], state,
+                objective, mu, queue, profile, m,
+            )  # fmt: skip
+            if delta < gain[0]:
+                gain[0] = delta
+                move[KIND], move[FIRST], move[SECOND] = SWAP_JOBS, i, j
+
+
+@compiled
+def losses(
+    running: IntArray, num_running: int, gain: FloatArray, lost: FloatArray, state: State,
+    queue: Queue,
+) -> None:  # fmt: skip
+    """What postponing each running job loses at the least, its node's leader at no cost: in
+    ``lost[r, 0]``; the least from there to the end of the queue in ``lost[r, 1]``."""
+    least = np.inf
+    for r in range(num_running - 1, -1, -1):
+        i = running[r]
+        lost[r, 0] = queue.jobs[i, POSTPONED] - state.tardy[i] - gain[1 + state.place[i, NODE]]
+        least = min(least, lost[r, 0])
+        lost[r, 1] = least
+
+
+@compiled
+def first_behind(i: int, running: IntArray, num_running: int) -> int:
+    """Where the running jobs of lower pressure than job i begin."""
+    low, high = 0, num_running
+    while low < high:
+        middle = (low + high) // 2
+        if running[middle] < i:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
 def exchange_postponed(
-    by_promise: IntArray, promise: FloatArray, running: IntArray, num_running: int, margin: float, gain: FloatArray, move: IntArray,
-    state: State, objective: int, mu: float, queue: Queue, profile: Profile, m: Machines,
+    by_promise: IntArray, promise: FloatArray, running: IntArray, num_running: int, margin: float,
+    gain: FloatArray, move: IntArray, lost: FloatArray, state: State, objective: int, mu: float,
+    queue: Queue, profile: Profile, m: Machines,
 ) -> None:  # fmt: skip
     """Neighbourhood 3: a postponed job takes the place of a running one of lower pressure.
 
     ``promise`` is the most that a job can gain by running; jobs come with the highest first, so
     the search ends where no running job could be worth displacing any more.
     """
-    nodes, hosted, gpus, value, place, late = state
-    jobs, row, times_s = queue.jobs, queue.row, profile.times_s
-    least = np.inf
-    for r in range(num_running):
-        i = running[r]
-        least = min(least, jobs[i, POSTPONED] - late[i] - gain[1 + place[i, NODE]])
+    nodes, place = state.nodes, state.place
+    bounded = objective == PAPER
+    if num_running == 0:
+        return
+    if bounded:
+        losses(running, num_running, gain, lost, state, queue)
     for r in range(len(by_promise)):
         p = by_promise[r]
-        if objective == PAPER and least - promise[p] > gain[0] + margin:
+        # A running job is worth displacing only if it loses less than this.
+        limit = gain[0] + margin + promise[p]
+        if bounded and lost[0, 1] > limit:
             return
         if place[p, NODE] != NOWHERE:
             continue
-        for other in range(num_running - 1, -1, -1):
+        first = first_behind(p, running, num_running)
+        if first == num_running or (bounded and lost[first, 1] > limit):
+            continue
+        for other in range(num_running - 1, first - 1, -1):
+            if bounded and lost[other, 0] > limit:
+                continue
             q = running[other]
-            if q < p:
-                break
             node = place[q, NODE]
-            if objective == PAPER:
-                lost = jobs[q, POSTPONED] - late[q] - gain[1 + node]
-                if lost - promise[p] > gain[0] + margin:
-                    continue
-            delta = node_value(
-                node, place[q, SLOT], p, nodes[node, TYPE], nodes, hosted, gpus, objective, mu,
-                jobs, row, times_s, profile.slowest_s, m.price_per_s, m.gpus,
-            ) - value[node]  # fmt: skip
+            delta = change_of(
+                node, node, place[q, SLOT], p, nodes[node, TYPE], NOWHERE, -1, -1, -1, state,
+                objective, mu, queue, profile, m,
+            )  # fmt: skip
             if delta < gain[0]:
                 gain[0] = delta
+                limit = delta + margin + promise[p]
                 move[KIND], move[FIRST], move[SECOND] = SWAP_JOBS, q, p
 
 
@@ -283,12 +454,14 @@ def consider(
     queue: Queue, profile: Profile, m: Machines,
 ) -> None:  # fmt: skip
     """Price a node with another type, or with the GPUs of the scratch row; keep the best."""
-    nodes, hosted, gpus, value, _, _ = state
-    trial = len(value)
-    delta = node_value(
-        trial, -1, -1, v, nodes, hosted, gpus, objective, mu, queue.jobs, queue.row,
-        profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
-    ) - value[node]  # fmt: skip
+    nodes, gpus, trial = state.nodes, state.gpus, len(state.value)
+    if objective == FIRST_FINISH:
+        delta = change_of_all(node, trial, -1, -1, v, NOWHERE, -1, -1, -1, state, queue, profile, m)
+    else:
+        delta = node_value(
+            trial, -1, -1, v, nodes, state.hosted, gpus, objective, mu, queue.jobs, queue.row,
+            profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
+        ) - state.value[node]  # fmt: skip
     if delta < gain[0]:
         gain[0] = delta
         move[KIND], move[FIRST], move[SECOND] = CHANGE_NODE, node, v
@@ -303,7 +476,7 @@ def change_type(
 ) -> None:  # fmt: skip
     """Neighbourhoods 4, 5, 6: another GPU type with the same GPUs a job, if the times add up to
     less; the same GPU type with twice the GPUs, or half of them, each job's share kept."""
-    nodes, hosted, gpus, _, _, _ = state
+    nodes, hosted, gpus = state.nodes, state.hosted, state.gpus
     times_s, row = profile.times_s, queue.row
     v, trial, here = nodes[node, TYPE], len(state.value), nodes[node, HOSTED]
     for u in range(len(m.gpus)):
@@ -332,7 +505,7 @@ def change_gpus(
     queue: Queue, profile: Profile, m: Machines,
 ) -> None:  # fmt: skip
     """Neighbourhood 7: any other number of GPUs for one job, or some handed to another job."""
-    nodes, _, gpus, _, _, _ = state
+    nodes, gpus = state.nodes, state.gpus
     v, trial, here, free = (
         nodes[node, TYPE],
         len(state.value),
@@ -361,7 +534,7 @@ def apply_move(
     m: Machines,
 ) -> None:  # fmt: skip
     """Carry out the best move."""
-    nodes, hosted, gpus, value, place, _ = state
+    nodes, hosted, gpus, value, place = state[:5]
     i, j = move[FIRST], move[SECOND]
     if move[KIND] == SWAP_JOBS:
         here, a, there, b = place[i, NODE], place[i, SLOT], place[j, NODE], place[j, SLOT]
@@ -376,16 +549,18 @@ def apply_move(
         for a in range(nodes[i, HOSTED]):
             gpus[i, a] = gpus[len(value) + 1, a]
         refresh(i, state, objective, mu, queue, profile, m)
+    refresh_first(state, objective, queue, profile, m)
 
 
 @compiled
 def improve(
     state: State, rounds: int, k: int, objective: int, mu: float, margin: float, queue: Queue,
     profile: Profile, m: Machines, by_promise: IntArray, promise: FloatArray, running: IntArray,
-    tardy: IntArray, costly: IntArray, cost: FloatArray, gain: FloatArray, move: IntArray,
+    tardy: IntArray, costly: IntArray, cost: FloatArray, gain: FloatArray, lost: FloatArray,
+    without: FloatArray, move: IntArray,
 ) -> int:  # fmt: skip
     """Make the best move of all neighbourhoods until none improves; returns the moves made."""
-    nodes, _, gpus, _, place, late = state
+    nodes, gpus, place, late = state.nodes, state.gpus, state.place, state.tardy
     n, trial = len(place), len(state.value)
     for done in range(rounds):
         num_running, num_tardy, num_costly = 0, 0, 0
@@ -407,31 +582,20 @@ def improve(
         num_tardy = best_of(num_tardy, late, tardy, k)
         num_costly = best_of(num_costly, cost, costly, k)
         gain[0] = -margin
-        leaders(gain, state, queue, profile, m)
+        leaders(gain, without, state, queue, profile, m)
         move[KIND] = 0
         exchange_running(
-            tardy, num_tardy, costly, num_costly, margin, gain, move, state, objective, mu, queue,
-            profile, m,
+            tardy, num_tardy, costly, num_costly, margin, gain, move, without, state, objective,
+            mu, queue, profile, m,
         )  # fmt: skip
         exchange_running(
-            tardy, num_tardy, running, num_running, margin, gain, move, state, objective, mu,
-            queue, profile, m,
+            tardy, num_tardy, running, num_running, margin, gain, move, without, state, objective,
+            mu, queue, profile, m,
         )  # fmt: skip
         exchange_postponed(
-            by_promise,
-            promise,
-            running,
-            num_running,
-            margin,
-            gain,
-            move,
-            state,
-            objective,
-            mu,
-            queue,
-            profile,
-            m,
-        )
+            by_promise, promise, running, num_running, margin, gain, move, lost, state, objective,
+            mu, queue, profile, m,
+        )  # fmt: skip
         for r in range(num_tardy):
             node = place[tardy[r], NODE]
             seen = False
@@ -477,7 +641,7 @@ def local_search(
     ----------
     queue, opens, pool_nodes, pool_hosted, pool_gpus : what `kernels.randomised_greedy` returned.
     by_promise : ``(n,)`` jobs by `promises`, highest first.
-    objective : what is improved; `FIRST_FINISH` is no sum over nodes and not allowed here.
+    objective : what is improved.
     rounds : moves a solution at the most.
     k : jobs from the head of the sorted lists.
 
@@ -494,6 +658,7 @@ def local_search(
     margin = 1e-9 * (1.0 + abs(base))
     running, tardy, costly = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     cost, gain, move = np.empty(n), np.empty(1 + size), np.zeros(3, np.int64)
+    lost, without = np.empty((n, 2)), np.empty(n)
     lowest, start, moves = np.inf, 0, 0
     for rank in range(len(opens)):
         load(
@@ -502,7 +667,7 @@ def local_search(
         )  # fmt: skip
         moves += improve(
             state, rounds, k, objective, mu, margin, queue, profile, m, by_promise, promise,
-            running, tardy, costly, cost, gain, move,
+            running, tardy, costly, cost, gain, lost, without, move,
         )  # fmt: skip
         value = total_value(base if objective <= OWN_FINISH else 0.0, state)
         if value < lowest:
@@ -511,255 +676,3 @@ def local_search(
             best.hosted[:] = state.hosted
             best.gpus[:] = state.gpus
     return best.nodes[:size], best.hosted[:size], best.gpus[:size], lowest, start, moves
-
-
-@compiled
-def match_nodes(
-    guide: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, state: State,
-    configurable: bool, slot_of: IntArray, taken: IntArray, shared: IntArray,
-) -> None:  # fmt: skip
-    """Which node of the state each node of the guide becomes: ``slot_of``.
-
-    In order, each takes the free node with which it shares the most jobs; then those that share
-    none take the nodes left, then closed ones. Fixed nodes keep their type.
-    """
-    nodes, place = state.nodes, state.place
-    size = len(state.value)
-    taken[:] = 0
-    for pair_all in range(2):
-        for k in range(opens[guide]):
-            if pair_all == 0:
-                slot_of[k] = NOWHERE
-            elif slot_of[k] != NOWHERE:
-                continue
-            shared[:] = 0
-            for a in range(pool_nodes[guide, k, HOSTED]):
-                node = place[pool_hosted[guide, k, a], NODE]
-                if node != NOWHERE:
-                    shared[node] += 1
-            best, most = NOWHERE, 0 if pair_all == 0 else -1
-            for node in range(size):
-                same = configurable or nodes[node, TYPE] == pool_nodes[guide, k, TYPE]
-                usable = nodes[node, HOSTED] > 0 and taken[node] == 0 and same
-                if usable and shared[node] > most:
-                    best, most = node, shared[node]
-            if best == NOWHERE and pair_all == 1:
-                best = 0
-                while nodes[best, HOSTED] > 0 or taken[best] == 1:
-                    best += 1
-            if best != NOWHERE:
-                slot_of[k] = best
-                taken[best] = 1
-
-
-@compiled
-def value_without(
-    node: int, leaving: int, node_in_guide: IntArray, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
-) -> float:  # fmt: skip
-    """A node's value when the jobs of one node of the guide have left it."""
-    nodes, hosted, gpus, value, _, _ = state
-    trial, left = len(value), 0
-    for a in range(nodes[node, HOSTED]):
-        i = hosted[node, a]
-        if node_in_guide[i] != leaving:
-            hosted[trial, left], gpus[trial, left] = i, gpus[node, a]
-            left += 1
-    nodes[trial, HOSTED] = left
-    return node_value(
-        trial, -1, -1, nodes[node, TYPE], nodes, hosted, gpus, objective, mu, queue.jobs,
-        queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
-    )  # fmt: skip
-
-
-@compiled
-def step_value(
-    k: int, slot: int, guide_value: float, guide: int, pool_nodes: IntArray, pool_hosted: IntArray,
-    node_in_guide: IntArray, state: State, objective: int, mu: float, queue: Queue,
-    profile: Profile, m: Machines,
-) -> float:  # fmt: skip
-    """What changes when a node becomes the guide's node k; its jobs leave the nodes where they
-    are, the jobs that were there are postponed."""
-    value, place = state.value, state.place
-    delta = guide_value - float(value[slot])
-    for a in range(pool_nodes[guide, k, HOSTED]):
-        node = place[pool_hosted[guide, k, a], NODE]
-        first = node != NOWHERE and node != slot
-        for b in range(a):
-            first = first and place[pool_hosted[guide, k, b], NODE] != node
-        if first:
-            delta += value_without(
-                node, k, node_in_guide, state, objective, mu, queue, profile, m
-            ) - value[node]  # fmt: skip
-    return delta
-
-
-@compiled
-def take_step(
-    k: int, slot: int, guide: int, pool_nodes: IntArray, pool_hosted: IntArray,
-    pool_gpus: IntArray, node_in_guide: IntArray, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
-) -> None:  # fmt: skip
-    """Make a node the guide's node k."""
-    nodes, hosted, gpus, _, place, _ = state
-    for a in range(pool_nodes[guide, k, HOSTED]):
-        node = place[pool_hosted[guide, k, a], NODE]
-        if node in (NOWHERE, slot):
-            continue
-        left = 0
-        for b in range(nodes[node, HOSTED]):
-            if node_in_guide[hosted[node, b]] != k:
-                hosted[node, left], gpus[node, left] = hosted[node, b], gpus[node, b]
-                left += 1
-        nodes[node, HOSTED] = left
-        refresh(node, state, objective, mu, queue, profile, m)
-    for a in range(nodes[slot, HOSTED]):
-        place[hosted[slot, a], NODE] = NOWHERE
-    nodes[slot, TYPE] = pool_nodes[guide, k, TYPE]
-    nodes[slot, HOSTED] = pool_nodes[guide, k, HOSTED]
-    for a in range(nodes[slot, HOSTED]):
-        hosted[slot, a], gpus[slot, a] = pool_hosted[guide, k, a], pool_gpus[guide, k, a]
-    refresh(slot, state, objective, mu, queue, profile, m)
-
-
-@allocating
-def copy_state(source: State, target: State) -> None:
-    """Overwrite one state with another."""
-    target.nodes[:] = source.nodes
-    target.hosted[:] = source.hosted
-    target.gpus[:] = source.gpus
-    target.value[:] = source.value
-    target.place[:] = source.place
-    target.tardy[:] = source.tardy
-
-
-@compiled
-def fill(
-    homeless: IntArray, count: int, margin: float, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
-) -> None:  # fmt: skip
-    """Give postponed jobs, in order of pressure, the free GPUs of open nodes that pay most."""
-    nodes, hosted, gpus, value, place, _ = state
-    trial = len(value)
-    for r in range(count):
-        i = homeless[r]
-        if place[i, NODE] != NOWHERE:
-            continue
-        best, where, most = -margin, NOWHERE, 0
-        for node in range(len(value)):
-            here = nodes[node, HOSTED]
-            if here == 0 or nodes[node, FREE] == 0:
-                continue
-            for a in range(here):
-                hosted[trial, a], gpus[trial, a] = hosted[node, a], gpus[node, a]
-            hosted[trial, here], nodes[trial, HOSTED] = i, here + 1
-            for g in range(1, nodes[node, FREE] + 1):
-                gpus[trial, here] = g
-                delta = node_value(
-                    trial, -1, -1, nodes[node, TYPE], nodes, hosted, gpus, objective, mu,
-                    queue.jobs, queue.row, profile.times_s, profile.slowest_s, m.price_per_s,
-                    m.gpus,
-                ) - value[node]  # fmt: skip
-                if delta < best:
-                    best, where, most = delta, node, g
-        if where != NOWHERE:
-            at = nodes[where, HOSTED]
-            hosted[where, at], gpus[where, at] = i, most
-            nodes[where, HOSTED] = at + 1
-            refresh(where, state, objective, mu, queue, profile, m)
-
-
-@allocating
-def path_relinking(
-    queue: Queue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
-    pool_gpus: IntArray, profile: Profile, m: Machines, objective: int, mu: float,
-) -> tuple[IntArray, IntArray, IntArray, float, int, int]:  # fmt: skip
-    """Walk from the best solution of the pool to each other one; returns the best on the way.
-
-    A step makes one node equal to a node of the guide, the step of least objective first. Each
-    solution on the way is completed: jobs that lost their place take free GPUs where that pays.
-
-    Returns
-    -------
-    nodes, jobs, GPUs and objective as `local_search`; rank of the guide on whose path it lies
-    (0: the start), steps made in all.
-    """
-    n, size, most = len(queue.row), pool_nodes.shape[1], pool_hosted.shape[2]
-    # Twice the nodes: of fixed nodes, start and guide may use different ones.
-    state, best = make_state(n, 2 * size, most), make_state(n, 2 * size, most)
-    here = make_state(n, 2 * size, most)
-    slot_of, node_in_guide = np.empty(size, np.int64), np.empty(n, np.int64)
-    taken, shared = np.empty(2 * size, np.int64), np.empty(2 * size, np.int64)
-    open_to, guide_value = np.empty(size, np.int64), np.empty(size)
-    homeless = np.empty(n, np.int64)
-    base = 0.0
-    for i in range(n):
-        base += queue.jobs[i, POSTPONED]
-    margin = 1e-9 * (1.0 + abs(base))
-    base = base if objective <= OWN_FINISH else 0.0
-    lowest, origin, steps = np.inf, 0, 0
-    for guide in range(len(opens)):
-        # The pool's objective may be another than the one that is followed here.
-        load(
-            guide, opens, pool_nodes, pool_hosted, pool_gpus, state, objective, mu, queue, profile,
-            m,
-        )  # fmt: skip
-        value = total_value(base, state)
-        if value < lowest:
-            lowest, origin = value, guide
-            copy_state(state, best)
-    start = origin
-    for guide in range(len(opens)):
-        if guide == start:
-            continue
-        load(
-            start, opens, pool_nodes, pool_hosted, pool_gpus, state, objective, mu, queue, profile,
-            m,
-        )  # fmt: skip
-        match_nodes(
-            guide, opens, pool_nodes, pool_hosted, state, m.configurable, slot_of, taken, shared
-        )
-        node_in_guide[:] = NOWHERE
-        for k in range(opens[guide]):
-            open_to[k] = 1
-            for a in range(pool_nodes[guide, k, HOSTED]):
-                i, g = pool_hosted[guide, k, a], pool_gpus[guide, k, a]
-                node_in_guide[i] = k
-                here.hosted[0, a], here.gpus[0, a] = i, g
-            here.nodes[0, HOSTED] = pool_nodes[guide, k, HOSTED]
-            guide_value[k] = node_value(
-                0, -1, -1, pool_nodes[guide, k, TYPE], here.nodes, here.hosted, here.gpus,
-                objective, mu, queue.jobs, queue.row, profile.times_s, profile.slowest_s,
-                m.price_per_s, m.gpus,
-            )  # fmt: skip
-        count = 0
-        for i in range(n):
-            if state.place[i, NODE] != NOWHERE or node_in_guide[i] != NOWHERE:
-                homeless[count] = i
-                count += 1
-        for _ in range(opens[guide]):
-            chosen, least = NOWHERE, np.inf
-            for k in range(opens[guide]):
-                if open_to[k] == 1:
-                    delta = step_value(
-                        k, slot_of[k], guide_value[k], guide, pool_nodes, pool_hosted,
-                        node_in_guide, state, objective, mu, queue, profile, m,
-                    )  # fmt: skip
-                    if delta < least:
-                        chosen, least = k, delta
-            open_to[chosen] = 0
-            take_step(
-                chosen, slot_of[chosen], guide, pool_nodes, pool_hosted, pool_gpus, node_in_guide,
-                state, objective, mu, queue, profile, m,
-            )  # fmt: skip
-            steps += 1
-            copy_state(state, here)
-            fill(homeless, count, margin, here, objective, mu, queue, profile, m)
-            value = total_value(base, here)
-            if value < lowest - margin:
-                lowest, origin = value, guide
-                copy_state(here, best)
-    return (
-        best.nodes[: 2 * size], best.hosted[: 2 * size], best.gpus[: 2 * size], lowest, origin,
-        steps,
-    )  # fmt: skip

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from policies.greedy import kernels, reference, reference_search, search
+from policies.greedy import kernels, reference, reference_search, relinking, search
 from policies.greedy.policy import LocalSearchPolicy, PathRelinkingPolicy, RandomisedGreedyPolicy
 from policies.greedy.problem import OBJECTIVES, settings_of
 from tests.greedy.instances import random_instance, random_settings
 
-SEARCHED = ["paper", "paper", "own-finish", "ratio"]
+SEARCHED = ["paper", "own-finish", "paper", "ratio", "first-finish"]
 
 
 def prepared(seed):
@@ -17,7 +17,7 @@ def prepared(seed):
     order = kernels.pressure_order(*instance[:2])
     pool = kernels.randomised_greedy(order, *instance, settings, 12, 4, np.uint64(seed))
     x, plans = reference.randomised_greedy(*instance, settings, 12, 4, seed)
-    return instance, settings, pool, x, plans, OBJECTIVES[SEARCHED[seed % 4]]
+    return instance, settings, pool, x, plans, OBJECTIVES[SEARCHED[seed // 5 % 5]]
 
 
 def nodes_of(nodes, hosted, gpus):
@@ -53,7 +53,7 @@ def test_path_relinking_is_its_twin(block):
     for seed in range(block * 60, block * 60 + 60):
         (_, profile, m), settings, pool, x, plans, objective = prepared(seed)
         queue, opens, nodes, hosted, gpus, _, _ = pool
-        answer = search.path_relinking(
+        answer = relinking.path_relinking(
             queue, opens, nodes, hosted, gpus, profile, m, objective, settings.mu
         )
         found, value = reference_search.path_relinking(x, plans, objective)
@@ -62,9 +62,10 @@ def test_path_relinking_is_its_twin(block):
 
 
 @pytest.mark.parametrize("policy", [LocalSearchPolicy, PathRelinkingPolicy])
+@pytest.mark.parametrize("objective", ["paper", "first-finish"])
 @pytest.mark.parametrize("mu", [0.0, 0.001])
-def test_never_worse_than_its_start_and_feasible(policy, mu):
-    options = {"iterations": 30, "candidate_share": 0.3, "mu": mu}
+def test_never_worse_than_its_start_and_feasible(policy, objective, mu):
+    options = {"iterations": 30, "candidate_share": 0.3, "mu": mu, "objective": objective}
     better = 0
     for seed in range(120):
         jobs, profile, m = random_instance(seed, 30, 8)
@@ -74,6 +75,25 @@ def test_never_worse_than_its_start_and_feasible(policy, mu):
         better += found.objective < start.objective * (1 - 1e-9)
         check(found, jobs, profile, m)
     assert better > 20
+
+
+@pytest.mark.parametrize("policy", [LocalSearchPolicy, PathRelinkingPolicy])
+@pytest.mark.parametrize("objective", ["first-finish", "own-finish", "ratio"])
+def test_value_is_that_of_the_whole_solution(policy, objective):
+    searched = policy(iterations=30, candidate_share=0.3, objective=objective)
+    for seed in range(60):
+        jobs, profile, m = random_instance(seed, 30, 8)
+        found, _ = searched.solve(jobs, profile, m, seed)
+        x = reference.Instance(jobs, profile, m, searched.settings)
+        position = {place: i for i, place in enumerate(x.order)}
+        nodes = []
+        for v, k, hosted, gpus in zip(
+            found.node_type, found.num_jobs, found.jobs, found.gpus, strict=True
+        ):
+            pairs = [[position[j], int(g)] for j, g in zip(hosted[:k], gpus[:k], strict=True)]
+            nodes.append(reference.Node(v, int(m.gpus[v] - gpus[:k].sum()), pairs))
+        expected = reference.released_objective(x, nodes)
+        assert found.objective == pytest.approx(expected, rel=1e-9, abs=1e-9 * x.base), seed
 
 
 def check(solution, jobs, profile, m):
