@@ -191,7 +191,7 @@ def change_of(
             there, b, i, u, nodes, hosted, gpus, objective, mu, queue.jobs, queue.row,
             profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
         ) - value[there]  # fmt: skip
-    return delta
+    return float(delta)
 
 
 @allocating
