@@ -389,7 +389,7 @@ def _tune_over_opt(results: Results) -> list[Claim]:
                     f"{ordering.upper()}, {'several GPUs' if multi_gpu else 'single GPU'}, {load:g} "
                     "jobs/h", said, 100 * (ratio - 1), 10, bounds,
                     "the GPUs are overloaded, so a tenth of the throughput that tune leaves adds up "
-                    f"in the queue; below overload it stays within 10 %. {SORTED}",
+                    f"in the queue; at loads that tune keeps up with it stays within 10 %. {SORTED}",
                 )
             )  # fmt: skip
     return made

@@ -7,7 +7,7 @@ import pytest
 
 from policies.synergy import ORDERINGS, names, synergy
 from policies.synergy.demand import Capacity, Kind, Share
-from policies.synergy.mechanisms import Group, runnable
+from policies.synergy.mechanisms import Group, Room, Tune, runnable
 from policies.synergy.opt import Lot, allocate, lay_out
 from policies.synergy.packing import Packing
 from simulator import (
@@ -21,7 +21,8 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.workloads.synergy import cluster, deployment_trace, with_sensitivity
+from simulator.statistics import Streams
+from simulator.workloads.synergy import cluster, deployment_trace, derived_trace, with_sensitivity
 from tests.synergy.helpers import Watched, kinds_of, rate_of
 
 SPLITS = [(20, 70, 10), (33, 33, 33), (50, 0, 50)]
@@ -104,6 +105,71 @@ def test_tune_comes_within_ten_percent_of_opt(run, name):
     assert jct["opt"] <= jct["tune"] <= 1.1 * jct["opt"]
 
 
+@pytest.mark.parametrize(
+    ("split", "multi_gpu", "tune", "released"),
+    [
+        ((20, 70, 10), False, 0.89, 0.91),
+        ((20, 70, 10), True, 0.89, 0.91),
+        ((33, 33, 33), False, 0.87, 0.86),
+        ((33, 33, 33), True, 0.80, 0.83),
+        ((50, 0, 50), False, 1.0, 1.0),
+        ((50, 0, 50), True, 1.0, 1.0),
+    ],
+)
+def test_throughput_of_a_round_beside_opt_at_128_gpus(split, multi_gpu, tune, released):
+    """Mean over queues in random order. The paper's 10 % is for 20-70-10, by code that does not sort.
+
+    Sorted as Section 4.2 says tune lies just at 10 %; it is exact where no CPU is to spare.
+    """
+    servers = cluster(16)
+    parts = []
+    for seed in range(6):
+        trace = derived_trace(480, Streams(seed), split=split, multi_gpu=multi_gpu)
+        kinds = kinds_of(with_sensitivity(trace, servers), servers)
+        group = Group(Capacity.of(servers.node_types[0]), 0, 16, kinds.kinds)
+        order = np.random.default_rng(seed).permutation(len(trace))
+        jobs = runnable(order, kinds.gpus, servers.total_gpus)
+        counts = np.bincount(kinds.kind_of[jobs], minlength=len(kinds.kinds))
+        bound = allocate([group], counts, [group.all]).throughput
+        reached = []
+        for mechanism in (Tune(), Tune(released=True)):
+            _, packed = mechanism.run(order, Room([group], kinds))
+            rates = {
+                (k, o.share): o.rate for k, kind in enumerate(kinds.kinds) for o in kind.all_options
+            }
+            reached.append(sum(rates[slot.kind, slot.share] for slot in packed.slots))
+        assert max(reached) <= bound * (1 + 1e-9)
+        parts.append([r / bound for r in reached])
+    mean = np.mean(parts, axis=0)
+    assert mean[0] >= tune - 1e-9
+    assert mean[1] >= released - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("ordering", "multi_gpu", "load", "seeds"),
+    [
+        ("fifo", False, 7, [1]),
+        pytest.param("fifo", False, 5, [1, 2, 3], marks=pytest.mark.slow),
+        pytest.param("fifo", False, 7, [2, 3], marks=pytest.mark.slow),
+        pytest.param("las", True, 5.5, [1, 2, 3], marks=pytest.mark.slow),
+        pytest.param("srtf", True, 5.5, [1, 2, 3], marks=pytest.mark.slow),
+    ],
+)
+def test_average_jct_of_tune_is_within_ten_percent_of_opt_below_overload(
+    run, ordering, multi_gpu, load, seeds
+):
+    """Section 5.3.2, split 20-70-10. From 8 jobs/h on queues grow and what tune leaves adds up."""
+    servers = cluster(4)
+    for seed in seeds:
+        trace = derived_trace(400, Streams(seed), jobs_per_hour=load / 4, multi_gpu=multi_gpu)
+        workload = with_sensitivity(trace, servers)
+        jct = {
+            m: run(workload, servers, synergy(ordering, m)).jct_s[150:350].mean()
+            for m in ("tune", "opt")
+        }
+        assert jct["tune"] <= 1.1 * jct["opt"]
+
+
 def test_opt_cuts_at_most_three_jobs_a_server(run, small):
     workload, servers = small(5, (60, 30, 10), jobs=100)
     result = run(workload, servers, synergy("fifo", "opt"))
@@ -147,8 +213,6 @@ def test_tune_puts_back_just_enough():
     packing = Packing(Capacity(8, 24, 500), 1, kinds)
     for kind in (0, 1, 2):
         packing.place_whole(kind, kinds[kind].best)
-    from policies.synergy.mechanisms import Tune
-
     tune = Tune()
     tune.place(packing, 2, (fair,))
     assert [s.share.cpus for s in packing.slots] == [12, 6, 3, 3]
