@@ -162,6 +162,7 @@ def _theorem_1(results: Results) -> list[Claim]:
         ("hesrpt", "Lemma 1", "queueing on b always-rented GPUs, heSRPT"),
         ("equi", "Lemma 1", "queueing on b always-rented GPUs, EQUI"),
         ("srpt", "Lemma 1", "queueing on b always-rented GPUs, SRPT"),
+        ("autoscaler", "Lemma 1", "autoscaler that pays for b GPUs, 3 minutes of boot"),
     ):
         part = runs[(runs["policy"] == policy) & (runs["budget_gpus"] == 5.0)]
         best = optimal.reindex(part["seed"]).to_numpy(dtype=float)  # of the same jobs

@@ -234,8 +234,8 @@ def _theorem_1(results: Results, out_dir: Path, command: str) -> Figure | None:
         "Nothing lies below the frontier",
         "Rivals at the same budgets, Figure 1's types, with 95 % intervals over seeds. Run by run, none "
         "is below the least mean response time that its very jobs can have with the GPU-hours used (an "
-        "average may seem to be, where jobs happen to be small). The autoscaler plans with 0.6 of the budget "
-        "and pays for booting and idle GPUs with the rest; its points stand where it really paid.",
+        "average may seem to be, where jobs happen to be small). The autoscaler plans for fewer GPUs than it "
+        "may pay for: the rest goes to GPUs that boot or idle.",
         figure,
         pd.concat(parts),
         command=command,
