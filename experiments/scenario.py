@@ -25,12 +25,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from experiments.config import Config, checked, configured_by, read_toml
+from experiments.config import (
+    Config,
+    FileKeys,
+    KeyedError,
+    at_key,
+    checked,
+    configured_by,
+    path_keys,
+    read_toml,
+)
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from experiments.task import Outcome
-    from simulator import Cluster, DecisionPoints, Result, ServerSpec, Workload
+    from simulator import Cluster, DecisionPoints, Policy, Result, ServerSpec, Workload
 
 PositiveInt = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -84,11 +93,12 @@ class SynergyJobs(Config):
 
 
 class TraceJobs(Config):
-    """A public trace, read by name of its format."""
+    """A public trace, read by name of its format; ``split`` gives its jobs models (Synergy)."""
 
     kind: Literal["philly", "philly-table", "gavel", "alibaba"]
     path: str
     max_jobs: PositiveInt | None = None
+    split: list[NonNegative] | None = Field(default=None, min_length=3, max_length=3)
 
 
 Jobs = Annotated[
@@ -103,7 +113,7 @@ class Vms(Config):
     kind: Literal["vms"]
     num_nodes: PositiveInt | None = None
     num_controllers: PositiveInt = 1
-    catalog: str = "hierarchical"
+    catalog: str | None = None
 
 
 class Nodes(Config):
@@ -168,6 +178,17 @@ class Scenario(Config):
     """What a sweep keeps of each run beside its summary."""
 
 
+def file_keys(config: dict[str, Any]) -> FileKeys:
+    """Where a scenario, or a part of one, names input files."""
+    yield from path_keys(config)
+    cluster = config.get("cluster")
+    if isinstance(cluster, dict) and isinstance(cluster.get("catalog"), str):
+        from simulator.workloads.catalogs import catalog_names
+
+        if cluster["catalog"] not in catalog_names():
+            yield cluster, "catalog"
+
+
 def read_scenario(path: Path) -> Scenario:
     """Read and check a scenario file; relative paths in it are relative to the file.
 
@@ -177,43 +198,58 @@ def read_scenario(path: Path) -> Scenario:
         One line: file, key, value, what was expected.
     """
     raw = read_toml(path)
-    for table, key in (("workload", "path"), ("cluster", "catalog")):
-        section = raw.get(table)
-        named = section.get(key) if isinstance(section, dict) else None
-        if isinstance(named, str) and (key == "path" or named.endswith(".csv")):
-            raw[table][key] = str(path.parent / named)
+    for table, key in file_keys(raw):
+        table[key] = str(path.parent / table[key])
     return checked(Scenario, raw, str(path))
 
 
 def run(scenario: Scenario) -> Result:
-    """Build what the scenario describes and simulate it."""
-    from policies import make_policy
+    """Build what the scenario describes and simulate it.
+
+    Raises
+    ------
+    KeyedError
+        The parts do not fit together, or one of them is not there.
+    InputError
+        An input file has something wrong in it.
+    """
     from simulator import simulate
 
-    policy = make_policy(scenario.policy, **scenario.policy_options)
+    policy = make_policy(scenario)
+    points, server = decision_points(scenario.decisions), make_server(scenario.server)
+    check_dispatcher(scenario.dispatcher)
     workload, cluster = build(scenario)
-    _check_window(scenario.window, len(workload))
+    check_window(scenario.window, len(workload))
     return simulate(
         workload,
         cluster,
         policy,
         seed=scenario.seed,
-        decision_points=_decision_points(scenario.decisions),
+        decision_points=points,
         dispatcher=scenario.dispatcher,
-        server=_server(scenario.server),
+        server=server,
         reconfiguration_s=scenario.reconfiguration_s,
         policy_name=scenario.policy,
     )
 
 
-def _check_policy(config: dict[str, Any]) -> None:
-    """Raise `InputError` for a policy or an option that is not there."""
-    from policies import make_policy
+def make_policy(scenario: Scenario) -> Policy:
+    """The policy with its options; raises KeyedError for one that is not there."""
+    import policies
 
-    make_policy(config["policy"], **config.get("policy_options", {}))
+    with at_key("policy"):
+        policies.describe(scenario.policy)
+    with at_key("policy_options" if scenario.policy_options else "policy"):
+        return policies.make_policy(scenario.policy, **scenario.policy_options)
 
 
-@configured_by(Scenario, _check_policy)
+def _checks() -> Callable[[Scenario], None]:
+    from experiments.checks import ScenarioChecks
+
+    return ScenarioChecks()
+
+
+@configured_by(Scenario, _checks, file_keys)
 def run_scenario(config: dict[str, Any]) -> Outcome:
     """Task function of sweeps: a scenario as JSON can say it -> its summary and tables."""
     from experiments.task import Outcome
@@ -234,23 +270,57 @@ def run_scenario(config: dict[str, Any]) -> Outcome:
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     """The workload and the cluster of a scenario."""
+    workload, own_cluster = read_jobs(scenario)
+    return fitted(workload, own_cluster, scenario)
+
+
+Built = tuple["Workload", "Cluster | None"]
+
+
+def read_jobs(scenario: Scenario) -> Built:
+    """The workload as its table says, and the machines that it brings."""
+    jobs = scenario.workload
+    try:
+        return _BUILDERS[jobs.kind](jobs, scenario)
+    except KeyedError:
+        raise
+    except InputError as error:
+        if str(error).startswith(getattr(jobs, "path", "\0")):
+            raise  # It names the file and the line in it.
+        raise KeyedError("workload", str(error)) from None
+
+
+def fitted(
+    workload: Workload, own_cluster: Cluster | None, scenario: Scenario
+) -> tuple[Workload, Cluster]:
+    """The workload as it runs on the machines asked for, and these."""
     from simulator.workloads.fits import check_fits
 
-    workload, own_cluster = _BUILDERS[scenario.workload.kind](scenario.workload, scenario)
-    cluster = _cluster(scenario.cluster, own_cluster, scenario)
-    if any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
-        from simulator.workloads.synergy import with_sensitivity
-
-        if all(t.cpus < float("inf") for t in cluster.node_types):
-            released = scenario.policy_options.get("released", False) is True
-            workload = with_sensitivity(
-                workload,
-                cluster,
-                released=released and not scenario.policy.endswith("+opt"),
-                round_s=scenario.decisions.round_s if released else None,
-            )
-    check_fits(workload, cluster)
+    with at_key("cluster"):
+        cluster = _cluster(scenario.cluster, own_cluster, scenario)
+    try:
+        if any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
+            workload = _with_sensitivity(workload, cluster, scenario)
+        check_fits(workload, cluster)
+    except InputError as error:
+        path = getattr(scenario.workload, "path", "")
+        raise KeyedError("workload", f"{path}: {error}" if path else str(error)) from None
     return workload, cluster
+
+
+def _with_sensitivity(workload: Workload, cluster: Cluster, scenario: Scenario) -> Workload:
+    """With what CPUs and memory do to each model, where the nodes have a number of them."""
+    from simulator.workloads.synergy import with_sensitivity
+
+    if not all(t.cpus < float("inf") for t in cluster.node_types):
+        return workload
+    released = scenario.policy_options.get("released", False) is True
+    return with_sensitivity(
+        workload,
+        cluster,
+        released=released and not scenario.policy.endswith("+opt"),
+        round_s=scenario.decisions.round_s if released else None,
+    )
 
 
 def _is_fixed_demand(workload: Workload) -> bool:
@@ -259,15 +329,12 @@ def _is_fixed_demand(workload: Workload) -> bool:
     return isinstance(workload.performance, FixedDuration)
 
 
-Built = tuple["Workload", "Cluster | None"]
-
-
 def _hierarchical(jobs: HierarchicalJobs, scenario: Scenario) -> Built:
     from simulator import Cluster
     from simulator.workloads import hierarchical
 
     cluster = scenario.cluster
-    catalog = _catalog(cluster.catalog if isinstance(cluster, Vms) else "hierarchical")
+    catalog = _catalog(cluster.catalog if isinstance(cluster, Vms) else None)
     workload = hierarchical.generate(
         hierarchical.HierarchicalScenario(
             catalog=catalog, seed=scenario.seed, **jobs.model_dump(exclude={"kind"})
@@ -296,11 +363,13 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
     from simulator.statistics import Streams
     from simulator.workloads.poisson import poisson_jobs
 
+    with at_key("workload.duration_s"):
+        duration_s = parse_law(jobs.duration_s)
     workload = poisson_jobs(
         jobs.num_jobs,
         Streams(scenario.seed),
         arrival_rate_per_h=jobs.arrival_rate_per_h,
-        duration_s=parse_law(jobs.duration_s),
+        duration_s=duration_s,
         num_gpus=jobs.num_gpus,
     )
     return workload, None
@@ -326,6 +395,12 @@ def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
     workload = READERS[jobs.kind](Path(jobs.path))
     if jobs.max_jobs is not None:
         workload = workload.head(jobs.max_jobs)
+    if jobs.split is not None:
+        from dataclasses import replace
+
+        from simulator.workloads.synergy import models_of_split
+
+        workload = replace(workload, model=models_of_split(len(workload), jobs.split))
     return workload, None
 
 
@@ -342,10 +417,11 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
 }
 
 
-def _catalog(name: str) -> Any:
+def _catalog(name: str | None) -> Any:
     from simulator.workloads.catalogs import read_catalog
 
-    return read_catalog(name)
+    with at_key("cluster.catalog"):
+        return read_catalog(name or "hierarchical")
 
 
 def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario) -> Cluster:
@@ -356,30 +432,42 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
 
     if isinstance(machines, Nodes | Pool):
         if own is not None:
-            raise InputError(
-                f"cluster.kind: got {machines.kind!r}, expected none or "
+            raise KeyedError(
+                "cluster.kind",
+                f"got {machines.kind!r}, expected none or "
                 f"{'instance' if scenario.workload.kind == 'instance' else 'vms'!r}: workload "
-                f"{scenario.workload.kind!r} brings its machines"
+                f"{scenario.workload.kind!r} brings its machines",
             )
         if isinstance(machines, Nodes):
             return _equal_servers(machines)
         return Cluster.rental_pool(machines.price_per_gpu_hour)
     kind = scenario.workload.kind
     if own is None:
-        raise InputError(
-            f"scenario: workload {kind!r} brings no machines, expected a [cluster] table of kind 'nodes' or 'pool'"
+        raise KeyedError(
+            "cluster.kind" if machines else "cluster",
+            f"{f'got {machines.kind!r}' if machines else 'missing'}, expected 'nodes' or 'pool': "
+            f"workload {kind!r} brings no machines",
         )
     if machines is None:
         return own
     if isinstance(machines, Vms) and kind == "instance":
         if own.node_type_of is not None:
-            raise InputError('cluster.kind: got "vms", expected "instance": its nodes are fixed')
-        if "catalog" in machines.model_fields_set:
-            raise InputError("cluster.catalog: given with an instance, which brings its own")
+            raise KeyedError("cluster.kind", "got 'vms', expected 'instance': its nodes are fixed")
+        if machines.catalog is not None:
+            raise KeyedError("cluster.catalog", "given with an instance, which brings its own")
     num_nodes = machines.num_nodes if isinstance(machines, Vms) else None
-    return dataclasses.replace(
-        own, num_nodes=num_nodes or own.num_nodes, num_controllers=machines.num_controllers
-    )
+    num_nodes = num_nodes or own.num_nodes
+    _check_controllers(num_nodes, machines.num_controllers)
+    return dataclasses.replace(own, num_nodes=num_nodes, num_controllers=machines.num_controllers)
+
+
+def _check_controllers(num_nodes: int, num_controllers: int) -> None:
+    if num_nodes % num_controllers:
+        raise KeyedError(
+            "cluster.num_controllers",
+            f"{num_controllers} controllers for {num_nodes} nodes, expected a number that divides "
+            "the nodes",
+        )
 
 
 def _equal_servers(machines: Nodes) -> Cluster:
@@ -387,6 +475,7 @@ def _equal_servers(machines: Nodes) -> Cluster:
 
     from simulator import Cluster, NodeType
 
+    _check_controllers(machines.num_nodes, machines.num_controllers)
     node_type = NodeType(
         f"{machines.gpus_per_node}-GPU",
         "GPU",
@@ -398,17 +487,23 @@ def _equal_servers(machines: Nodes) -> Cluster:
     return Cluster.of_nodes(node_type, machines.num_nodes, machines.num_controllers)
 
 
-def _decision_points(decisions: Decisions) -> DecisionPoints:
+def decision_points(decisions: Decisions) -> DecisionPoints:
+    """When controllers decide; raises KeyedError for keys that exclude each other."""
     from simulator import DecisionPoints
 
-    if decisions.round_s is not None:
-        if decisions.period_s is not None:
-            raise InputError("decisions: both round_s and period_s given, expected one of them")
-        return DecisionPoints.rounds(decisions.round_s, decisions.finish_at_round)
-    return DecisionPoints(period_s=decisions.period_s, finish_at_tick=decisions.finish_at_round)
+    period_s, round_s = decisions.period_s, decisions.round_s
+    if decisions.finish_at_round and period_s is None and round_s is None:
+        raise KeyedError("decisions.finish_at_round", "given without round_s, expected both")
+    if period_s is not None and round_s is not None:
+        raise KeyedError("decisions", "both round_s and period_s given, expected one of them")
+    with at_key("decisions"):
+        if round_s is not None:
+            return DecisionPoints.rounds(round_s, decisions.finish_at_round)
+        return DecisionPoints(period_s=period_s, finish_at_tick=decisions.finish_at_round)
 
 
-def _server(server: Server | None) -> ServerSpec | None:
+def make_server(server: Server | None) -> ServerSpec | None:
+    """The optimization server; raises KeyedError for a law that is none."""
     from simulator import ServerSpec
     from simulator.laws import parse_law
 
@@ -416,13 +511,25 @@ def _server(server: Server | None) -> ServerSpec | None:
         return None
     if server.service == "measured":
         return ServerSpec("measured", server.servers, server.coalesce)
-    return ServerSpec(parse_law(server.service), server.servers, server.coalesce)
+    with at_key("server.service"):
+        return ServerSpec(parse_law(server.service), server.servers, server.coalesce)
 
 
-def _check_window(window: Sequence[int] | None, num_jobs: int) -> None:
+def check_dispatcher(name: str) -> None:
+    """Raise KeyedError where there is no such dispatcher."""
+    from simulator.processes.dispatcher import DISPATCHERS
+
+    if name not in DISPATCHERS:
+        known = ", ".join(DISPATCHERS)
+        raise KeyedError("dispatcher", f"unknown dispatcher {name!r}, expected one of {known}")
+
+
+def check_window(window: Sequence[int] | None, num_jobs: int) -> None:
+    """Raise KeyedError for a window that is empty or reaches past the jobs."""
     if window is not None and not 0 <= window[0] < window[1] <= num_jobs:
-        raise InputError(
-            f"window {window[0]}:{window[1]}: expected 0 <= first < last <= {num_jobs} jobs"
+        raise KeyedError(
+            "window",
+            f"got {window[0]}:{window[1]}, expected 0 <= first < last <= {num_jobs} jobs",
         )
 
 
@@ -435,7 +542,7 @@ def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, 
     import numpy as np
 
     summary = result.summary()
-    _check_window(window, len(result.workload))
+    check_window(window, len(result.workload))
     first, last = window or (0, len(result.workload))
     jct_s = result.jct_s[first:last]
     summary |= {
