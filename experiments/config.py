@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,8 @@ from simulator.errors import InputError
 
 Model = TypeVar("Model", bound=BaseModel)
 Function = TypeVar("Function", bound=Callable[..., Any])
+FileKeys = Iterator[tuple[dict[str, Any], str]]
+"""Tables of a configuration, each with a key of it whose value names an input file."""
 
 
 class Config(BaseModel):
@@ -38,20 +41,63 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
 
+class KeyedError(InputError):
+    """Something is wrong with the value of one key; the message is "KEY: TEXT"."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(f"{key}: {text}")
+        self.key = key
+        self.text = text
+
+
+@contextmanager
+def at_key(key: str) -> Iterator[None]:
+    """An `InputError` in the block is of this key, unless it names one already."""
+    try:
+        yield
+    except KeyedError:
+        raise
+    except InputError as error:
+        raise KeyedError(key, str(error)) from None
+
+
+@contextmanager
+def of_file(source: str) -> Iterator[None]:
+    """An error of a key in the block is of this file."""
+    try:
+        yield
+    except KeyedError as error:
+        raise InputError(f"{source}: {error}") from None
+
+
+def path_keys(config: dict[str, Any]) -> FileKeys:
+    """Every key ``path`` with a text."""
+    for key, value in config.items():
+        if isinstance(value, dict):
+            yield from path_keys(value)
+        elif key == "path" and isinstance(value, str):
+            yield config, key
+
+
 def configured_by(
-    model: type[BaseModel], check: Callable[[dict[str, Any]], object] | None = None
+    model: type[BaseModel],
+    checks: Callable[[], Callable[[Any], None]] | None = None,
+    files: Callable[[dict[str, Any]], FileKeys] = path_keys,
 ) -> Callable[[Function], Function]:
     """Marks a task function with the model of its configuration, so that sweeps check it first.
 
     Parameters
     ----------
-    check : called with a configuration that fits the model; raises InputError for what the
-        model cannot see (an unknown policy).
+    checks : asked once a sweep for a function that takes a configuration as the model and raises
+        `InputError`, best a `KeyedError`, for what the model cannot see (an unknown policy).
+    files : where a configuration names input files. They are relative to the file that says so,
+        and what they hold is part of a run's key.
     """
 
     def mark(function: Function) -> Function:
         function.config_model = model  # type: ignore[attr-defined]
-        function.config_check = check  # type: ignore[attr-defined]
+        function.config_checks = checks  # type: ignore[attr-defined]
+        function.config_files = files  # type: ignore[attr-defined]
         return function
 
     return mark

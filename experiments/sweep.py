@@ -25,13 +25,15 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from experiments.config import Config, checked, explained, read_toml
+from experiments.config import Config, KeyedError, checked, explained, path_keys, read_toml
 from experiments.task import Scalar, Task, canonical_json, flatten, is_scalar, resolve
 from simulator.errors import InputError
 
@@ -76,43 +78,80 @@ def read_sweep(file: Path) -> tuple[SweepFile, list[Task]]:
     Raises
     ------
     InputError
-        "FILE: path.to.key: got X, expected Y".
+        "FILE: path.to.key: got X, expected Y", for whatever can be known without a run.
     """
     spec = checked(SweepFile, read_toml(file), str(file))
-    base, scenario_file = _base(spec, file)
-    settings = list(_settings(spec, file))
-    seeds = _seeds(spec, base)
+    function = _Function(spec.function)
+    base = _base(spec, file, function)
+    seeds = _seeds(spec, base, file)
     policies: list[str | PolicySpec | None] = [*spec.policies] or [None]
+    _expect_different(_policy_labels(spec), f"{file}: policies: label")
     tasks: list[Task] = []
-    for setting, policy in itertools.product(settings, policies):
-        config = _with(base, setting, policy, str(file))
-        labels = {name: _label(value) for name, value in setting.items()}
-        if policy is not None:
-            labels["policy"] = _policy_label(policy)
-        _resolve_paths(config, scenario_file.parent)
-        config = _checked(config | {"seed": seeds[0]}, spec.function, file, setting)
-        tasks += [_task(spec.function, config, labels, seed) for seed in seeds]
+    seen: dict[str, str] = {}
+    for setting in _settings(spec, file):
+        values = _resolved(setting, file.parent, function)
+        for number, policy in enumerate(policies):
+            config = _with(base, values, policy, str(file)) | {"seed": seeds[0]}
+            config = function.checked(config, _Combination(file, setting, policy, number))
+            labels = {name: _label(value) for name, value in setting.items()}
+            if policy is not None:
+                labels["policy"] = _policy_label(policy)
+            _expect_new(config, labels, seen, file)
+            tasks += [function.task(config, labels, seed) for seed in seeds]
     return spec, tasks
 
 
-def _seeds(spec: SweepFile, base: Mapping[str, Any]) -> list[int]:
+def _seeds(spec: SweepFile, base: Mapping[str, Any], file: Path) -> list[int]:
     if spec.seeds is None:
         return [base.get("seed", 0)]
-    return list(range(spec.seeds)) if isinstance(spec.seeds, int) else spec.seeds
+    if isinstance(spec.seeds, int):
+        return list(range(spec.seeds))
+    _expect_different(spec.seeds, f"{file}: seeds")
+    return spec.seeds
 
 
-def _task(function: str, config: dict[str, Any], labels: dict[str, Scalar], seed: int) -> Task:
-    config = config | {"seed": seed}
-    files = [v for k, v in flatten(config).items() if k.rpartition(".")[2] == "path"]
-    return Task(function, config, labels | {"seed": seed}, files=tuple(files))
+def _policy_labels(spec: SweepFile) -> list[str]:
+    return [_policy_label(policy) for policy in spec.policies]
 
 
-def _base(spec: SweepFile, file: Path) -> tuple[dict[str, Any], Path]:
-    """The scenario that everything is a variation of, and the file that it stands in."""
-    if isinstance(spec.scenario, dict):
-        return spec.scenario, file
-    path = file.parent / spec.scenario
-    return read_toml(path), path
+def _expect_different(values: Sequence[Scalar], what: str) -> None:
+    twice = [value for value, count in Counter(values).items() if count > 1]
+    if twice:
+        raise InputError(f"{what} {twice[0]!r} stands twice, expected different ones")
+
+
+def _expect_new(
+    config: dict[str, Any], labels: Mapping[str, Scalar], seen: dict[str, str], file: Path
+) -> None:
+    """The same run must not count twice in the table."""
+    said = ", ".join(f"{name}={value}" for name, value in labels.items()) or "the scenario"
+    first = seen.setdefault(canonical_json(config), said)
+    if first is not said:
+        raise InputError(
+            f"{file}: the same runs twice ({first}; {said}), expected different settings"
+        )
+
+
+def _base(spec: SweepFile, file: Path, function: _Function) -> dict[str, Any]:
+    """The scenario that everything is a variation of, its input files made absolute."""
+    source = file if isinstance(spec.scenario, dict) else file.parent / spec.scenario
+    base = spec.scenario if isinstance(spec.scenario, dict) else read_toml(source)
+    function.make_absolute(base, source.parent)
+    return base
+
+
+def _resolved(setting: Setting, folder: Path, function: _Function) -> Setting:
+    """The values with input files absolute."""
+    resolved: Setting = {}
+    for name, value in setting.items():
+        *parents, last = name.split(".")
+        table: dict[str, Any] = {last: copy.deepcopy(value)}
+        whole = table
+        for parent in reversed(parents):
+            whole = {parent: whole}
+        function.make_absolute(whole, folder)
+        resolved[name] = table[last]
+    return resolved
 
 
 def _settings(spec: SweepFile, file: Path) -> Iterable[Setting]:
@@ -172,42 +211,63 @@ def _with(
     return config
 
 
-def _resolve_paths(config: dict[str, Any], folder: Path) -> None:
-    """Make every key "path" absolute; it is relative to the file that it stands in."""
-    for key, value in config.items():
-        if isinstance(value, dict):
-            _resolve_paths(value, folder)
-        elif key == "path" and isinstance(value, str):
-            config[key] = str((folder / value).absolute())
+class _Function:
+    """The task function of a sweep, with what it says of its configuration."""
 
+    def __init__(self, name: str) -> None:
+        self._name = name
+        run = resolve(name)
+        self._model = getattr(run, "config_model", None)
+        self._files = getattr(run, "config_files", path_keys)
+        checks = getattr(run, "config_checks", None)
+        self._check = checks() if checks is not None else None
 
-def _checked(config: dict[str, Any], function: str, file: Path, setting: Setting) -> dict[str, Any]:
-    """The configuration as its model sees it, defaults filled in."""
-    run = resolve(function)
-    model, check = getattr(run, "config_model", None), getattr(run, "config_check", None)
-    if model is None:
-        return config
-    try:
-        full: dict[str, Any] = model.model_validate(config).model_dump(
-            mode="json", exclude_none=True
-        )
-    except ValidationError as error:
-        path, text = explained(error, model, config)
-        swept = any(path == name or path.startswith(f"{name}.") for name in setting)
-        where = _place(path, swept)
-        raise InputError(f"{file}: {where}: {text}") from None
-    if check is not None:
+    def make_absolute(self, config: dict[str, Any], folder: Path) -> None:
+        """Input files are relative to the file that names them."""
+        for table, key in self._files(config):
+            table[key] = str((folder / table[key]).absolute())
+
+    def checked(self, config: dict[str, Any], where: _Combination) -> dict[str, Any]:
+        """The configuration as its model sees it, defaults filled in."""
+        if self._model is None:
+            return config
         try:
-            check(full)
+            instance = self._model.model_validate(config)
+            if self._check is not None:
+                self._check(instance)
+        except ValidationError as error:
+            raise where.error(*explained(error, self._model, config)) from None
+        except KeyedError as error:
+            raise where.error(error.key, error.text) from None
         except InputError as error:
-            raise InputError(f"{file}: {error}") from None
-    return full
+            raise InputError(f"{where.file}: {error}") from None
+        full: dict[str, Any] = instance.model_dump(mode="json", exclude_none=True)
+        return full
+
+    def task(self, config: dict[str, Any], labels: dict[str, Scalar], seed: int) -> Task:
+        config = config | {"seed": seed}
+        files = dict.fromkeys(table[key] for table, key in self._files(config))
+        return Task(self._name, config, labels | {"seed": seed}, files=tuple(files))
 
 
-def _place(path: str, swept: bool) -> str:
-    if swept:
-        return f"swept parameter {path}"
-    return f"scenario.{path}" if path else "scenario"
+@dataclass(frozen=True)
+class _Combination:
+    """Where a configuration comes from: for the message of what is wrong with it."""
+
+    file: Path
+    setting: Setting
+    policy: str | PolicySpec | None
+    number: int
+
+    def error(self, key: str, text: str) -> InputError:
+        if self.policy is not None and key in ("policy", "policy_options"):
+            return InputError(f"{self.file}: policies[{self.number}]: {text}")
+        if any(key == name or key.startswith(f"{name}.") for name in self.setting):
+            return InputError(f"{self.file}: swept parameter {key}: {text}")
+        place = f"scenario.{key}" if key else "scenario"
+        # What is wrong may lie in how a swept parameter goes with this one.
+        at = ", ".join(f"{name} = {_label(value)}" for name, value in self.setting.items())
+        return InputError(f"{self.file}: {place}: {text}{f' (at {at})' if at else ''}")
 
 
 def _label(value: Any) -> Scalar:

@@ -237,7 +237,7 @@ def test_rows_out_of_order_are_sorted_with_a_note(tmp_path: Path) -> None:
         ),
         (
             'policy = "fifo"\nwindow = [50, 101]\n[workload]\nkind = "hierarchical"',
-            "window 50:101: expected 0 <= first < last <= 100 jobs",
+            "scenario.toml: window: got 50:101, expected 0 <= first < last <= 100 jobs",
         ),
         (
             'policy = "fifo"\n[workload]\nkind = "hierarchical"\n[server]\nservice = "expo:4"',

@@ -106,15 +106,184 @@ def test_scenario_may_be_a_file_of_its_own(tmp_path):
         'policy = "fifo-strict"\nworkload = { kind = "csv", path = "jobs.csv" }\n'
         'cluster = { kind = "nodes", num_nodes = 2 }'
     )
-    (tmp_path / "scenarios" / "jobs.csv").write_text("job_id,submit_time_s\n")
+    rows = "job_id,submit_time_s,duration_s,num_gpus\na,0,10,1\n"
+    (tmp_path / "scenarios" / "jobs.csv").write_text(rows)
     text = 'scenario = "scenarios/base.toml"\ngrid.cluster.gpus_per_node = [4, 8]'
     _, tasks = read_sweep(write(tmp_path, text))
     jobs = str(tmp_path / "scenarios" / "jobs.csv")
     assert [task.config["cluster"]["gpus_per_node"] for task in tasks] == [4, 8]
     assert tasks[0].files == (jobs,)
     key = tasks[0].key
-    Path(jobs).write_text("job_id,submit_time_s,num_gpus\n")
+    Path(jobs).write_text(f"{rows}b,0,10,1\n")
     assert read_sweep(tmp_path / "sweep.toml")[1][0].key != key
+
+
+CATALOG = "name,gpu_type,gpus,price_per_hour\nA,K80,1,1\nB,K80,2,{}\n"
+
+
+def test_a_catalogue_is_relative_to_its_file_and_part_of_the_key(tmp_path, monkeypatch):
+    """Prices that were edited never meet results of the old ones."""
+    catalog = tmp_path / "cat.csv"
+    catalog.write_text(CATALOG.format(1.9))
+    text = f'{BASE}cluster = {{ kind = "vms", catalog = "cat.csv" }}'
+    file, out = write(tmp_path, text), tmp_path / "out"
+    monkeypatch.chdir("/")
+    _, tasks = read_sweep(file)
+    assert tasks[0].files == (str(catalog),)
+    keys = {task.key for task in tasks}
+    assert sweep(file, out, workers=1, progress=False) == 0
+    catalog.write_text(CATALOG.format(3.0))
+    assert keys.isdisjoint(task.key for task in read_sweep(file)[1])
+
+
+def test_a_swept_catalogue_stands_beside_named_ones(tmp_path):
+    (tmp_path / "cat.csv").write_text(CATALOG.format(1.9))
+    text = f'{BASE}cluster.kind = "vms"\n[grid]\ncluster.catalog = ["thesis", "cat.csv"]'
+    _, tasks = read_sweep(write(tmp_path, text))
+    assert [task.files for task in tasks] == [()] * 4 + [(str(tmp_path / "cat.csv"),)] * 4
+    assert tasks[4].columns()["cluster.catalog"] == "cat.csv"
+
+
+def test_swept_paths_are_relative_to_the_sweep_and_the_scenario_s_to_the_scenario(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for name in ("sub/base.csv", "a.csv"):
+        (tmp_path / name).write_text("job_id,submit_time_s,duration_s,num_gpus\na,0,10,1\n")
+    (tmp_path / "sub" / "base.toml").write_text(
+        'policy = "fifo-strict"\nworkload = { kind = "csv", path = "base.csv" }\n'
+        'cluster = { kind = "nodes", num_nodes = 2 }'
+    )
+    text = 'scenario = "sub/base.toml"\n[[points]]\nworkload.path = "a.csv"\n[[points]]\nseed = 4'
+    _, tasks = read_sweep(write(tmp_path, text.replace("seed = 4", "reconfiguration_s = 4")))
+    assert [task.files for task in tasks] == [
+        (str(tmp_path / "a.csv"),),
+        (str(tmp_path / "sub" / "base.csv"),),
+    ]
+    whole = 'workload = [{ kind = "csv", path = "a.csv" }]'
+    _, tasks = read_sweep(write(tmp_path, f'scenario = "sub/base.toml"\n[grid]\n{whole}'))
+    assert [task.files for task in tasks] == [(str(tmp_path / "a.csv"),)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (BASE.replace("[3, 5]", "[3, 5, 3]"), "seeds 3 stands twice"),
+        (BASE.replace('"edf"', '"fifo"'), "policies: label 'fifo' stands twice"),
+        (
+            BASE.replace('"edf"', '{ name = "edf", label = "fifo" }'),
+            "policies: label 'fifo' stands twice",
+        ),
+        (
+            BASE.replace('"edf"', '{ name = "fifo", label = "first" }'),
+            "the same runs twice (policy=fifo; policy=first)",
+        ),
+        (
+            f"{BASE}[grid]\nworkload.mean_gap_s = [1000, 2000, 1000.0]",
+            "the same runs twice (workload.mean_gap_s=1000, policy=fifo; "
+            "workload.mean_gap_s=1000.0, policy=fifo)",
+        ),
+        (
+            f"{BASE}[[points]]\ndecisions.period_s = 60\n[[points]]\ndecisions.period_s = 60",
+            "the same runs twice",
+        ),
+    ],
+)
+def test_no_run_counts_twice(tmp_path, text, told):
+    with pytest.raises(InputError) as error:
+        read_sweep(write(tmp_path, text))
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+DRAWN = 'kind = "poisson", arrival_rate_per_h = 1, num_jobs = 20'
+POISSON = f"""
+policies = ["fifo-strict"]
+[scenario]
+workload = {{ {DRAWN} }}
+cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f'{BASE}dispatcher = "rr"', "scenario.dispatcher: unknown dispatcher 'rr', expected one"),
+        (f'{BASE}server.service = "expo:4"', "scenario.server.service: law 'expo:4': expected"),
+        (f'{BASE}server.service = "exponential:x"', "scenario.server.service: law 'exponential:x'"),
+        (f"{BASE}window = [3, 2]", "scenario.window: got 3:2, expected 0 <= first < last <= 10"),
+        (
+            f"{BASE}window = [0, 10]\n[grid]\nworkload.num_nodes = [5, 4]",
+            "scenario.window: got 0:10, expected 0 <= first < last <= 8 jobs "
+            "(at workload.num_nodes = 4)",
+        ),
+        (
+            f"{BASE}decisions.round_s = 3\ndecisions.period_s = 3",
+            "scenario.decisions: both round_s",
+        ),
+        (
+            f"{BASE}decisions.round_s = 3\n[grid]\ndecisions.period_s = [3]",
+            "both round_s and period_s given, expected one of them (at decisions.period_s = 3)",
+        ),
+        (f"{BASE}decisions.finish_at_round = true", "decisions.finish_at_round: given without"),
+        (
+            f'{BASE}cluster = {{ kind = "vms", num_controllers = 3 }}',
+            "scenario.cluster.num_controllers: 3 controllers for 5 nodes, expected a number that",
+        ),
+        (
+            f'{BASE}cluster.kind = "vms"\n[grid]\ncluster.num_controllers = [1, 2]',
+            "swept parameter cluster.num_controllers: 2 controllers for 5 nodes",
+        ),
+        (f'{BASE}cluster = {{ kind = "vms", catalog = "aws" }}', "scenario.cluster.catalog: catal"),
+        (f'{BASE}cluster = {{ kind = "pool" }}', "scenario.cluster.kind: got 'pool', expected"),
+        (BASE.replace('"edf"', '"edv"'), "sweep.toml: policies[1]: unknown policy 'edv'; did you"),
+        (
+            POISSON.replace("num_jobs", 'duration_s = "exponential:-4", num_jobs'),
+            "scenario.workload.duration_s:",
+        ),
+        (
+            POISSON.replace("num_jobs", "num_gpus = [1, 9], num_jobs"),
+            "scenario.workload: job '0': num_gpus is 9, expected at most 8",
+        ),
+        (
+            f"{POISSON}[grid]\ncluster.num_controllers = [1, 3]",
+            "swept parameter cluster.num_controllers: 3 controllers for 4 nodes",
+        ),
+        (POISSON.replace("cluster", "# "), "scenario.cluster: missing, expected 'nodes' or 'pool'"),
+        (
+            f"{POISSON}window = [0, 21]",
+            "scenario.window: got 0:21, expected 0 <= first < last <= 20",
+        ),
+        (
+            POISSON.replace(DRAWN, 'kind = "csv", path = "none.csv"'),
+            "none.csv: no such file",
+        ),
+        (
+            POISSON.replace(DRAWN, 'kind = "csv", path = "jobs.csv"'),
+            "jobs.csv: job 'a': num_gpus is 9, expected at most 8",
+        ),
+    ],
+)
+def test_what_cannot_run_is_told_before_the_first_run(tmp_path, text, told):
+    (tmp_path / "jobs.csv").write_text("job_id,submit_time_s,duration_s,num_gpus\na,0,10,9\n")
+    out = tmp_path / "out"
+    with pytest.raises(InputError) as error:
+        sweep(write(tmp_path, text), out, workers=1, progress=False)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+    assert "sweep.toml" in str(error.value)
+    assert not out.exists()
+
+
+def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
+    """So that a sweep of very many runs starts at once."""
+    from experiments import checks
+
+    asked = []
+    monkeypatch.setattr(checks, "fitted", lambda *_: asked.append("machines"))
+    monkeypatch.setattr(checks, "make_policy", lambda _: asked.append("policy"))
+    gaps = list(range(1000, 1100))
+    _, tasks = read_sweep(write(tmp_path, f"{BASE}[grid]\nworkload.mean_gap_s = {gaps}"))
+    assert len(tasks) == 400
+    assert sorted(asked) == ["machines", "policy", "policy"]
 
 
 @pytest.mark.parametrize(
