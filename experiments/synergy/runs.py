@@ -76,7 +76,7 @@ def _single(scale: Scale, seed: int) -> Iterator[Task]:
         yield cell(scale, "fifo", mechanism, 9, seed, released=True)
         yield cell(scale, "ftf", mechanism, 9, seed, settled=True)
     yield cell(scale, "fifo", "opt", 9, seed, keep=True)
-    # The largest load that tune keeps up with: 92 % of the GPUs with every demand met.
+    # 92 % of the GPUs with every demand met: opt keeps up with it, tune just fails to.
     for mechanism in ("tune", "opt"):
         yield cell(scale, "fifo", mechanism, 8, seed)
     for ratio in (4, 5, 6):
