@@ -293,6 +293,35 @@ def check_decision(
         _check_node(node, use, where, SLACK_OF_FRACTIONS if fractional else SLACK)
 
 
+def has_room(
+    job: int,
+    shares: Sequence[Placement],
+    on_node: Sequence[Mapping[int, Placement]],
+    cluster: Cluster,
+) -> bool:
+    """Whether a job's shares, as `check_decision` let them pass, fit beside what runs now.
+
+    Parameters
+    ----------
+    on_node : for each node of the cluster, the placements on it, by job; those of this job, which
+        would leave them, do not count.
+    """
+    fixed = cluster.node_type_of
+    for share in shares:
+        v = share.node_type if fixed is None else fixed[share.node]
+        spec = cluster.node_types[v]
+        if _is_unlimited(spec):
+            continue
+        others = [p for j, p in on_node[share.node].items() if j != job]
+        if fixed is None and any(p.node_type != v for p in others):
+            return False
+        for resource in ("gpus", "cpus", "memory_gb"):
+            used = sum(getattr(p, resource) for p in (share, *others))
+            if used > getattr(spec, resource) * (1 + SLACK):
+                return False
+    return True
+
+
 _Use = list[float]
 """What a decision takes of one node: its type, GPUs, CPUs, GB of memory."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from simpy import Event
 
 from simulator.catalog import FloatArray
-from simulator.contract import Decision, Placement, View, by_job, check_decision
+from simulator.contract import Decision, Placement, View, by_job, check_decision, has_room
 from simulator.errors import InfeasibleDecision
 from simulator.processes.clock import Order
 from simulator.processes.world import ShareRecord, World
@@ -21,12 +21,23 @@ IDLE_TICKS = 10_000
 
 
 class Plan(NamedTuple):
-    """A decision, and the state that it was made for."""
+    """A decision, and the state that it was made for.
+
+    Attributes
+    ----------
+    shares_of, keep_running : what was decided, as in `Decision`.
+    number : plans of a controller are numbered in the order in which they are made.
+    cpu_s : what the decision took.
+    after : the last plan that had been applied when this one was made.
+    before : where the jobs that it names ran then; none: the job waited.
+    """
 
     shares_of: dict[int, tuple[Placement, ...]]
     keep_running: bool
     number: int
     cpu_s: float
+    after: int = 0
+    before: Mapping[int, tuple[Placement, ...] | None] = {}
 
 
 class Controller:
@@ -162,20 +173,29 @@ class Controller:
     def plan(self) -> Plan:
         """Decide on the state of now, to be carried out later."""
         plan = self._ask()
-        if not plan.keep_running or not plan.shares_of:
-            return plan
-        return plan._replace(shares_of={**self.running, **plan.shares_of}, keep_running=False)
+        before = {job: self.running.get(job) for job in plan.shares_of}
+        return plan._replace(after=self._applied, before=before)
 
     def carry_out(self, plan: Plan) -> None:
         """Apply a plan of before to what still exists; a newer one that was applied wins.
 
         "No change" changes nothing, also of what was decided before and comes into force after.
+        Where another server's plan was applied since this one was made, a full decision still
+        says all that runs; of changes those are made that are about a job still as it was, and
+        that there is room for beside what runs now.
         """
         if plan.number < self._applied or (plan.keep_running and not plan.shares_of):
             return
+        undisturbed = plan.after == self._applied
         self._applied = plan.number
-        active = self.active
-        self._apply({j: shares for j, shares in plan.shares_of.items() if j in active}, False)
+        shares_of = {j: shares for j, shares in plan.shares_of.items() if j in self.active}
+        if undisturbed or not plan.keep_running:
+            self._apply(shares_of, plan.keep_running)
+            return
+        for job, shares in shares_of.items():
+            as_it_was = self.running.get(job) == plan.before[job]
+            if as_it_was and has_room(job, shares, self.world.shares, self.world.cluster):
+                self._apply({job: shares}, True)
 
     def _ask(self) -> Plan:
         """Call the policy, check its answer, record it; without jobs there is nothing to ask."""

@@ -44,7 +44,7 @@ class OptimizationServer:
     """``servers`` equal servers with one queue.
 
     A request is decided on the state at the start of its service, and applied at the end of it to
-    what still exists then.
+    what still exists then (`Controller.carry_out` says how, where several servers decide at once).
     """
 
     def __init__(self, clock: Clock, spec: ServerSpec, rng: np.random.Generator) -> None:
