@@ -396,8 +396,7 @@ def _mmc(results: Results, out_dir: Path, command: str) -> Figure | None:
         "mmc",
         "M/M/c: Erlang's waiting time",
         "Lines: Erlang C; points: simulated, with 95 % intervals over seeds. One queue for many servers "
-        "waits less than many queues at the same utilisation. Points share the random numbers of their "
-        "seeds, so they err to the same side.",
+        "waits less than many queues at the same utilisation.",
         figure,
         pd.concat(parts),
         command=command,

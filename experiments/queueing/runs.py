@@ -189,16 +189,9 @@ def run_queue(config: dict[str, Any]) -> Outcome:
     ``exceeds_<t>``, the part that waits longer than t seconds.
     """
     servers = config["servers"]
-    submit_s, service_s = _sample(config, servers)
-    workload = Workload(
-        job_id=_names(len(submit_s)),
-        submit_s=submit_s,
-        performance=FixedDuration(service_s, np.ones(len(submit_s), dtype=np.int64)),
-        num_gpus=np.ones(len(submit_s), dtype=np.int64),
-    )
-    cluster = Cluster.of_nodes(NodeType("servers", "server", servers), 1)
-    result = simulate(workload, cluster, fifo_strict(), record_schedule=False)
-    first = int(WARM_UP * len(workload))
+    submit_s, service_s = sample(config, servers)
+    result = _first_come(submit_s, service_s, servers)
+    first = int(WARM_UP * len(submit_s))
     wait_s = result.wait_s[first:]
     scalars: dict[str, Scalar] = {
         "mean_wait_s": float(wait_s.mean()),
@@ -212,7 +205,7 @@ def run_queue(config: dict[str, Any]) -> Outcome:
 
 def run_order(config: dict[str, Any]) -> Outcome:
     """M/G/1 in another order, on one GPU of a rental pool; mean response time, by class too."""
-    submit_s, service_s = _sample({**config, "gaps": "exponential", "service": ORDER_LAW}, 1)
+    submit_s, service_s = sample({**config, "gaps": "exponential", "service": ORDER_LAW}, 1)
     count = len(submit_s)
     rng = Streams(config["seed"]).generator("classes")
     urgent = rng.random(count) < URGENT_SHARE
@@ -246,7 +239,7 @@ def run_order(config: dict[str, Any]) -> Outcome:
 
 def run_unlimited(config: dict[str, Any]) -> Outcome:
     """M/G/inf on the rental pool: the part of time with 0, 1, .. 15 jobs (``at_<n>``)."""
-    submit_s, service_s = _sample({**config, "gaps": "exponential"}, 1)
+    submit_s, service_s = sample({**config, "gaps": "exponential"}, 1)
     workload = Workload(
         job_id=_names(len(submit_s)),
         submit_s=submit_s,
@@ -269,25 +262,15 @@ def run_filling(config: dict[str, Any]) -> Outcome:
         streams = Streams(config["seed"]).replication(run)
         submit_s = np.cumsum(streams.generator("arrivals").exponential(SERVICE_S, enough))
         submit_s /= config["load"]
-        workload = Workload(
-            job_id=_names(enough),
-            submit_s=submit_s,
-            performance=FixedDuration(
-                streams.generator("service").exponential(SERVICE_S, enough),
-                np.ones(enough, dtype=np.int64),
-            ),
-            num_gpus=np.ones(enough, dtype=np.int64),
-        )
-        cluster = Cluster.of_nodes(NodeType("server", "server", 1), 1)
-        result = simulate(workload, cluster, fifo_strict(), record_schedule=False)
-        number = _number_at(result, np.array(FILLING_S))
+        service_s = streams.generator("service").exponential(SERVICE_S, enough)
+        number = _number_at(_first_come(submit_s, service_s, 1), np.array(FILLING_S))
         paths.append(pd.DataFrame({"run": run, "time_s": FILLING_S, "number": number}))
     return Outcome({}, {"paths": pd.concat(paths, ignore_index=True)})
 
 
 def run_loss(config: dict[str, Any]) -> Outcome:
     """M/M/c/c on the rental pool: ``lost``, the part of the jobs that find all servers busy."""
-    submit_s, service_s = _sample(
+    submit_s, service_s = sample(
         {**config, "gaps": "exponential", "service": "exponential"}, config["servers"]
     )
     workload = Workload(
@@ -310,16 +293,8 @@ def run_waits(config: dict[str, Any]) -> Outcome:
     """
     import pandas as pd
 
-    submit_s, service_s = _sample({**config, "gaps": "exponential"}, 1)
-    ones = np.ones(len(submit_s), dtype=np.int64)
-    workload = Workload(
-        job_id=_names(len(submit_s)),
-        submit_s=submit_s,
-        performance=FixedDuration(service_s, ones),
-        num_gpus=ones,
-    )
-    cluster = Cluster.of_nodes(NodeType("server", "server", 1), 1)
-    wait_s = simulate(workload, cluster, fifo_strict(), record_schedule=False).wait_s
+    submit_s, service_s = sample({**config, "gaps": "exponential"}, 1)
+    wait_s = _first_come(submit_s, service_s, 1).wait_s
     found = np.quantile(wait_s[int(WARM_UP * len(wait_s)) :], QUANTILES)
     scalars: dict[str, Scalar] = {
         f"quantile_{q:g}_s": float(t) for q, t in zip(QUANTILES, found, strict=True)
@@ -377,12 +352,32 @@ def _linear(gpus: float) -> float:
     return float(Power(1.0)(gpus))
 
 
-def _sample(config: dict[str, Any], servers: int) -> tuple[FloatArray, FloatArray]:
-    """Arrival and service times, s."""
+def sample(config: dict[str, Any], servers: int) -> tuple[FloatArray, FloatArray]:
+    """Arrival and service times, s.
+
+    Every setting has streams of its own, so that the points of a figure err independently; orders of
+    service are compared on the same jobs.
+    """
+    setting = f"{config['gaps']} {config['service']} {servers} {config['load']:g}"
     streams = Streams(config["seed"])
-    gaps = LAWS[config["gaps"]].sample(streams.generator("arrivals"), config["jobs"])
-    service_s = LAWS[config["service"]].sample(streams.generator("service"), config["jobs"])
+    gaps = LAWS[config["gaps"]].sample(streams.generator(f"arrivals {setting}"), config["jobs"])
+    service_s = LAWS[config["service"]].sample(
+        streams.generator(f"service {setting}"), config["jobs"]
+    )
     return np.cumsum(gaps) / (config["load"] * servers), service_s
+
+
+def _first_come(submit_s: FloatArray, service_s: FloatArray, servers: int) -> Result:
+    """Jobs of one GPU on one node of ``servers`` GPUs, in order of arrival."""
+    ones = np.ones(len(submit_s), dtype=np.int64)
+    workload = Workload(
+        job_id=_names(len(submit_s)),
+        submit_s=submit_s,
+        performance=FixedDuration(service_s, ones),
+        num_gpus=ones,
+    )
+    cluster = Cluster.of_nodes(NodeType("servers", "server", servers), 1)
+    return simulate(workload, cluster, fifo_strict(), record_schedule=False)
 
 
 def _names(count: int) -> list[str]:

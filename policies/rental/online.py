@@ -54,9 +54,21 @@ def fixed_width(widths_gpus: FloatArray) -> OwnWidth:
     Parameters
     ----------
     widths_gpus : ``(n,)`` by the type's index, which is its curve's.
+
+    Raises
+    ------
+    InputError
+        A width below one GPU.
     """
-    widths = np.array(widths_gpus, dtype=np.float64).tolist()
+    widths = _checked(widths_gpus).tolist()
     return OwnWidth(lambda workload, job: widths[_curves(workload).curve_of[job]], "fixed-width")
+
+
+def _checked(widths_gpus: FloatArray) -> FloatArray:
+    widths = np.array(widths_gpus, dtype=np.float64)
+    if not (np.isfinite(widths) & (widths >= 1)).all():
+        raise InputError(f"widths are {widths.tolist()}, expected finite numbers of GPUs from 1 on")
+    return widths
 
 
 def mixed_width(choices: list[tuple[int, int, float]]) -> OwnWidth:
@@ -169,6 +181,11 @@ class Autoscaler:
     widths_gpus : ``(n,)`` width by type.
     boot_s : from the order of a GPU to its first use.
     keep_s : how long spare GPUs are kept.
+
+    Raises
+    ------
+    InputError
+        A width below one GPU.
     """
 
     widths_gpus: FloatArray
@@ -178,6 +195,9 @@ class Autoscaler:
     _ready: float = field(default=0.0, init=False)
     _booting: list[tuple[float, float]] = field(default_factory=list, init=False)
     _spare_since_s: float = field(default=math.inf, init=False)
+
+    def __post_init__(self) -> None:
+        self.widths_gpus = _checked(self.widths_gpus)
 
     def decide(self, view: View) -> Decision:
         """Take over what has booted, order or give back, start what fits."""

@@ -17,17 +17,15 @@ from experiments.queueing.runs import (
 from experiments.runner import run_tasks
 from experiments.store import Results, Store
 from simulator.queueing import erlang_b, fcfs_wait_s
-from simulator.statistics import Streams, student
+from simulator.statistics import student
 
 
 def test_the_engine_and_the_recursion_wait_alike() -> None:
     """The same arrivals and services through strict FIFO and through Kiefer and Wolfowitz."""
     config = {"servers": 3, "load": 0.8, "gaps": "exponential", "service": "bimodal"}
-    found = run_queue(config | {"jobs": 400, "seed": 4}).scalars
-    streams = Streams(4)
-    arrival = np.cumsum(runs.LAWS["exponential"].sample(streams.generator("arrivals"), 400)) / 2.4
-    service = runs.LAWS["bimodal"].sample(streams.generator("service"), 400)
-    wait = fcfs_wait_s(arrival, service, 3)[100:]
+    config |= {"jobs": 400, "seed": 4}
+    found = run_queue(config).scalars
+    wait = fcfs_wait_s(*runs.sample(config, 3), 3)[100:]
     assert found["mean_wait_s"] == pytest.approx(wait.mean(), rel=1e-9)
     assert found["waits"] == pytest.approx((wait > 0).mean())
     assert found["exceeds_200"] == pytest.approx((wait > 200).mean())

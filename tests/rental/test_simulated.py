@@ -1,6 +1,7 @@
 """Rental in the simulator: formulas inside intervals, Theorem 1 path by path, rivals by hand."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from experiments.rental.runs import (
 )
 from policies.rental import Autoscaler, Equi, HeSrpt, JobType, Srpt, fixed_width, optimal_widths
 from simulator import Cluster, Decision, DecisionPoints, Placement, View, Workload, simulate
+from simulator.catalog import FloatArray
 from simulator.errors import InputError
 from simulator.laws import Deterministic
 from simulator.performance import FixedDuration, SpeedupCurve
@@ -86,6 +88,15 @@ def test_no_random_policy_lies_below_the_frontier(seed: int) -> None:
     workload = figure_1_jobs(150, Streams(seed), SIZES["exponential"], "poisson")
     result = simulate(workload, Cluster.rental_pool(), RandomWidths(), seed=seed)
     assert float(result.jct_s.mean()) / HOUR > least_response_time_h(result)
+
+
+@pytest.mark.parametrize("make", [fixed_width, lambda widths: Autoscaler(widths, 180.0, 360.0)])
+@pytest.mark.parametrize("width", [0.5, np.nan, np.inf])
+def test_widths_below_one_gpu_are_refused(
+    make: Callable[[FloatArray], object], width: float
+) -> None:
+    with pytest.raises(InputError, match="expected finite numbers of GPUs from 1 on"):
+        make(np.array([2.0, width]))
 
 
 def test_fixed_widths_by_hand() -> None:
