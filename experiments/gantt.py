@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
 LATE = "#C00000"
+MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
+"""Beside the palette of all figures, light enough for names on them."""
 WIDTH_INCHES = 13.0
 NODE_LABELS = 40
 """More nodes than this have every so many of them named."""
@@ -200,7 +202,8 @@ def _draw_bars(ax: Axes, bars: list[_Bar], scale: float, late: set[str], figure:
     from experiments.plots import PALETTE
 
     jobs = dict.fromkeys(bar.job for bar in bars)
-    color = {job: PALETTE[k % (len(PALETTE) - 1)] for k, job in enumerate(jobs)}
+    colours = (*PALETTE[:-1], *MORE_COLOURS)
+    color = {job: colours[k % len(colours)] for k, job in enumerate(jobs)}
     last = {bar.job: bar.end_s for bar in sorted(bars, key=lambda b: b.end_s)}
     boxes = [
         Rectangle((b.start_s / scale, b.row), (b.end_s - b.start_s) / scale, b.height) for b in bars

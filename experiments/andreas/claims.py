@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.andreas.figures import LABELS, PREDICTED_EUR, savings
-from experiments.andreas.runs import FAMILY
+from experiments.andreas.runs import FAMILY, FIRST_PRINCIPLES
 from experiments.experiment import Claim, Verdict
 from simulator.statistics import Estimate, student
 
@@ -44,11 +44,7 @@ def _savings(results: Results) -> list[Claim]:
         if ours.lower <= value <= ours.upper:
             verdict = "reproduced"
         loads = ", ".join(f"{a} {e.mean:.0f} %" for a, e in by_load.items() if e.n)
-        why = (
-            f"the saving follows the load ({loads}): it is tardiness that differs, whose weight is "
-            "not printed; weights and rates here are those of the authors' generator. One late job "
-            "costs more than the energy of all jobs"
-        )
+        why = f"the saving follows the load ({loads}). {_parts(results, scenario)}"
         made.append(
             _claim(
                 f"Section V-B, scenario {scenario}",
@@ -61,6 +57,23 @@ def _savings(results: Results) -> list[Claim]:
             )
         )
     return made
+
+
+def _parts(results: Results, scenario: int) -> str:
+    """What the saving at mixed load consists of."""
+    runs = results.where("run_scenario", scenario=scenario, arrivals="mixed").scalars()
+    base = runs[runs["method"].isin(FIRST_PRINCIPLES)]
+    ours = runs[runs["method"] == "randomised-greedy"]
+    late, fewer = base["late_jobs"].mean(), ours["late_jobs"].mean()
+    energy = 100 * (1 - ours["energy_cost"].sum() / (base["energy_cost"].sum() / 3))
+    if late == fewer == 0:
+        return f"No job is late under any method here, so it is energy alone ({energy:.0f} %)"
+    share = 100 * base["tardiness_cost"].sum() / base["total_cost"].sum()
+    return (
+        f"First-principle methods leave {late:.1f} jobs late, whose tardiness is {share:.0f} % of "
+        f"their cost, the randomised greedy {fewer:.1f}; of energy alone it saves {energy:.0f} %. "
+        "The paper prints neither rates nor weights: both are those of the authors' generator"
+    )
 
 
 def _mean(table: object) -> Estimate:

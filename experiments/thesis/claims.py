@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 PAPER = "thesis"
 OTHER_JOBS = (
     "the thesis's traces, weights and due dates are not public: jobs here are those of the "
-    "hierarchical paper's setup with the released weights, where EDF is late only at short gaps"
-)
-PROXY = (
-    "a better value of the papers' objective is not a lower cost here: it charges a node its cheapest "
-    "job alone, so plans that let a cheap job lead look cheap and are not. Where nothing is late, the "
-    "pure greedy's cheapest configurations are hard to beat; " + OTHER_JOBS
+    "hierarchical paper's setup with the released weights"
 )
 
 
@@ -58,6 +53,35 @@ def _by_trace(results: Results, study: str, over: str, method: str) -> Estimate 
     return student(table.groupby("trace")["gain"].mean().to_numpy())
 
 
+def _over_edf(results: Results) -> str:
+    """Where EDF is late here, and so can be beaten by as much as the thesis says."""
+    runs = results.where("run_cost", study="gap", method="edf").scalars()
+    table = gains(results, "gap", "edf", ("randomised-greedy",))
+    parts = []
+    for gap_s, part in runs.groupby("mean_gap_s"):
+        gain = table.loc[table["mean_gap_s"] == gap_s, "gain"].mean()
+        late = part["late_jobs"].mean()
+        parts.append(f"{gain:.0f} % at {gap_s:,.0f} s, where EDF has {late:.1f} jobs late")
+    return f"RG gains {'; '.join(parts)}. Once few are late there is little to gain; {OTHER_JOBS}"
+
+
+def _over_greedy(results: Results, study: str) -> str:
+    """Why RG is dearer here: what other candidates and another objective cost on the same jobs."""
+    gain = {
+        method: _by_trace(results, study, "greedy", method)
+        for method in ("randomised-greedy", "randomised-few", "randomised-own")
+    }
+    every, few, own = (f"{e.mean:.0f} %" if e else "not run" for e in gain.values())
+    late = results.where("run_cost", study=study, method="greedy").scalars()["late_jobs"].mean()
+    return (
+        f"it is the dearer configurations that RG may draw: its gain is {every} from all of them, "
+        f"{few} from the best 5 %. They improve the plan of one decision, whose objective sees the "
+        f"current queue alone, but not the run, in which the greedy has {late:.1f} jobs late and "
+        f"nothing but the price of nodes to lose; counting every job at its own finish gives {own}. "
+        f"Besides, {OTHER_JOBS}"
+    )
+
+
 def _gains(results: Results) -> list[Claim]:
     made = []
     for place, study, over, method, text, value in (
@@ -69,7 +93,7 @@ def _gains(results: Results) -> list[Claim]:
     ):  # fmt: skip
         ours = _by_trace(results, study, over, method)
         if ours is not None:
-            why = PROXY if over == "greedy" else OTHER_JOBS
+            why = _over_greedy(results, study) if over == "greedy" else _over_edf(results)
             made.append(_claim(place, text, value, ours, "%", 3.0, why))
     return made
 
@@ -77,7 +101,13 @@ def _gains(results: Results) -> list[Claim]:
 def _hierarchical(results: Results) -> list[Claim]:
     made = []
     ours = _by_trace(results, "size", "randomised-greedy", "hierarchical-randomised")
-    if ours is not None:
+    plain = _by_trace(results, "size", "greedy", "hierarchical-greedy")
+    if ours is not None and plain is not None:
+        why = (
+            f"splitting the nodes costs little here (hierarchical greedy over the central one: "
+            f"{plain.mean:.1f} %), and a plan for five nodes makes less of what is wrong with RG's "
+            f"objective than one for all nodes; {OTHER_JOBS}"
+        )
         made.append(
             _claim(
                 "Figure 4.6",
@@ -86,8 +116,7 @@ def _hierarchical(results: Results) -> list[Claim]:
                 ours,
                 "%",
                 5.0,
-                "under the papers' objective smaller plans mislead less, which makes up for the nodes "
-                f"that controllers cannot share. {OTHER_JOBS}",
+                why,
             )
         )
     wide = costs(results, "gap")
@@ -138,6 +167,7 @@ def _times(results: Results) -> list[Claim]:
         )
     ratio = table["local-search cpu_s"] / table["randomised-greedy cpu_s"]
     more = student(100 * (ratio - 1).to_numpy())
+    extra = float((table["local-search cpu_s"] - table["randomised-greedy cpu_s"]).mean())
     made.append(
         _claim(
             "Section 4.4",
@@ -146,7 +176,8 @@ def _times(results: Results) -> list[Claim]:
             more,
             "%",
             5.0,
-            "the randomised greedy became faster, the search did not become so by as much",
+            f"RG takes {table['randomised-greedy cpu_s'].mean():.4f} s here instead of 3.04 s, so the "
+            f"search, {extra:.4f} s, weighs more",
         )
     )
     return made
