@@ -43,7 +43,7 @@ def code_version(function: str, sources: tuple[str, ...]) -> str:
     lines |= {f"{m}: {_module_code(m)}" for m in _with_imports(declared | imported)}
     lines |= {_libraries(), _data()}
     if any(source.partition(".")[0] == "policies" for source in sources):
-        lines |= {f"{m}: {_module_code(m)}" for m in _plugins()}
+        lines |= _plugins()
     digest = hashlib.sha256()
     for line in sorted(lines):
         digest.update(line.encode())
@@ -94,10 +94,22 @@ def _data() -> str:
 
 
 def _plugins() -> set[str]:
-    """The modules of policies that other packages register."""
-    found = importlib.metadata.entry_points(group="schedlab.policies")
-    packages = {entry.module.partition(".")[0] for entry in found} - {"policies"}
-    return {module for package in packages for module in _modules(package)}
+    """A line for each module of the policies that other packages register.
+
+    One that cannot be read stands in the way of nobody who does not ask for it: a mark of its
+    version takes the place of its code.
+    """
+    lines = set()
+    for entry in importlib.metadata.entry_points(group="schedlab.policies"):
+        package = entry.module.partition(".")[0]
+        if package == "policies":
+            continue
+        try:
+            lines |= {f"{m}: {_module_code(m)}" for m in _modules(package)}
+        except (InputError, SyntaxError, ValueError, OSError, ImportError):
+            version = entry.dist.version if entry.dist is not None else ""
+            lines.add(f"{entry.value}: cannot be read, version {version}")
+    return lines
 
 
 def _modules(name: str) -> list[str]:

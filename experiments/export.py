@@ -158,6 +158,7 @@ def _all_of(store: Store, table: str, timings: bool) -> pa.Table:
 
 
 def _parts(store: Store, table: str) -> Iterator[pa.Table]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows = store.rows()
@@ -168,11 +169,21 @@ def _parts(store: Store, table: str) -> Iterator[pa.Table]:
         path = table_path(store.folder, key, table)
         if status != "done" or not path.exists():
             continue
-        part = pq.read_table(path).replace_schema_metadata(None)
+        try:
+            part = pq.read_table(path).replace_schema_metadata(None)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(
+                f"{path}: table {table!r} of the run {_named(rows.labels[index])} cannot be read "
+                f"({str(error).partition(chr(10))[0]}); delete the file and start the same sweep again"
+            ) from None
         for position, name in enumerate(n for n in names if n not in part.column_names):
             value = columns[name].slice(index, 1)
             part = part.add_column(position, name, _repeated(value, part.num_rows))
         yield part
+
+
+def _named(labels: dict[str, Scalar]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in labels.items())
 
 
 def _repeated(value: pa.Array, times: int) -> Any:

@@ -35,6 +35,7 @@ APPLICATION_ID = 0x5C4ED1AB
 SCHEMA_VERSION = 1
 READ_ONLY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+PARQUET = b"PAR1"
 
 SCHEMA = """
 CREATE TABLE runs (           -- what was computed, by whichever version of the code
@@ -244,8 +245,8 @@ class Store:
     def recover(self) -> None:
         """Make the tables agree with the ledger again, after whatever stopped an earlier sweep.
 
-        Removes files that no finished run owns, and the rows of runs whose files are missing or
-        cut short.
+        Removes files that no finished run owns, and the rows of runs whose files are missing, cut
+        short, or without the first and last bytes of a Parquet file, as a power cut may leave them.
         """
         owned = {
             table_path(self.folder, key, name).name: (key, size)
@@ -257,7 +258,7 @@ class Store:
         for entry in _files(self.folder / "tables"):
             if entry.name not in owned:
                 os.unlink(entry.path)
-            elif entry.stat().st_size == owned[entry.name][1]:
+            elif entry.stat().st_size == owned[entry.name][1] and _is_parquet(entry.path):
                 del owned[entry.name]
         broken = {(key,) for key, _ in owned.values()}
         if broken:
@@ -273,12 +274,12 @@ class Store:
                 raise
             raise self.full() from None
 
-    def full(self) -> StoreFull:
-        """The error that says that the disk is full."""
+    def full(self, error: sqlite3.OperationalError | None = None) -> StoreFull:
+        """The error that says that the disk is full, or what else SQLite makes of it."""
         kept = self._db.execute("SELECT count(*) FROM runs WHERE status = 'done'").fetchone()[0]
         return StoreFull(
             errno.ENOSPC,
-            f"the disk is full; {kept} finished runs are kept, "
+            f"{_told(error)}; {kept} finished runs are kept, "
             "make room and start the same command again",
             str(self.folder),
         )
@@ -293,7 +294,7 @@ class Store:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             if isinstance(error, sqlite3.OperationalError) and _is_full(error):
-                raise self.full() from None
+                raise self.full(error) from None
             raise
 
     # -- reading ------------------------------------------------------------------------------
@@ -481,7 +482,7 @@ def write_table(folder: Path, key: str, name: str, content: bytes) -> int:
     try:
         with temporary.open("wb") as file:
             # Not flushed to the disk, like the ledger's last rows: the kernel outlives a killed
-            # process, and ``recover`` finds what a power cut shortened.
+            # process, and ``recover`` finds what a power cut shortened or left as zeros.
             file.write(content)
         temporary.replace(path)
     except BaseException:
@@ -489,6 +490,14 @@ def write_table(folder: Path, key: str, name: str, content: bytes) -> int:
             temporary.unlink(missing_ok=True)
         raise
     return len(content)
+
+
+def _is_parquet(path: str) -> bool:
+    """Whether a file begins and ends as Parquet files do; a block that was lost reads as zeros."""
+    with open(path, "rb", buffering=0) as file:
+        head = file.read(len(PARQUET))
+        file.seek(-min(len(PARQUET), len(head)), os.SEEK_END)
+        return head == file.read(len(PARQUET)) == PARQUET
 
 
 def _lock(file: IO[str]) -> bool:
@@ -517,6 +526,12 @@ def _is_full(error: sqlite3.OperationalError) -> bool:
     return code == sqlite3.SQLITE_FULL or code & 0xFF == sqlite3.SQLITE_IOERR
 
 
+def _told(error: sqlite3.OperationalError | None) -> str:
+    if error is None or error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+        return "the disk is full"
+    return f"the disk is full or cannot be read or written (SQLite: {error})"
+
+
 def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
     path = folder / LEDGER
     if not create and not path.is_file():
@@ -531,7 +546,7 @@ def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
     except sqlite3.Error as error:
         if isinstance(error, sqlite3.OperationalError) and _is_full(error):
             raise StoreFull(
-                errno.ENOSPC, "the disk is full; make room and start again", str(folder)
+                errno.ENOSPC, f"{_told(error)}; make room and start again", str(folder)
             ) from None
         raise InputError(f"{path}: not a ledger of schedlab ({error})") from None
     return db

@@ -200,7 +200,7 @@ def run_literal(config: dict[str, Any]) -> Outcome:
                 "rows": answer.rows,
                 "status": answer.status,
                 "gap": answer.gap,
-                "solve_cpu_s": answer.build_s + answer.solve_s,
+                "solve_cpu_s": answer.build_cpu_s + answer.solve_cpu_s,
             }
         )
     table = pd.DataFrame(rows)

@@ -43,8 +43,8 @@ class Answer:
     bound : proven lower bound on it; ``-inf`` where the solver gave none.
     gap : between the two, relative to the objective without its constant part.
     fallback : ``"greedy"`` where that answer is used, for want of a better one in time; else "".
-    solver, status, columns, rows, nonzeros, solve_s, nodes : as in `Solution`.
-    build_s : CPU seconds to build the model, and to read its solution.
+    solver, status, columns, rows, nonzeros, solve_cpu_s, nodes : as in `Solution`.
+    build_cpu_s : CPU seconds to build the model, and to read its solution.
     """
 
     assignments: tuple[Assignment, ...]
@@ -57,8 +57,8 @@ class Answer:
     columns: int
     rows: int
     nonzeros: int
-    build_s: float
-    solve_s: float
+    build_cpu_s: float
+    solve_cpu_s: float
     nodes: int
 
     def info(self) -> dict[str, float | int | str | bool]:
@@ -102,7 +102,7 @@ def decide(
     # A start on fewer nodes than the model wants is no solution of it.
     usable = first is not None and len({a.node for a in first}) == instance.nodes_in_use
     encoded = form.encode(first) if first is not None and usable else None
-    build_s = time.process_time() - begin
+    build_cpu_s = time.process_time() - begin
     solution = solve(form.model, solver, options, encoded)
     begin = time.process_time()
     decoded = None if solution.x is None else form.decode(solution.x)
@@ -121,8 +121,8 @@ def decide(
         columns=solution.columns,
         rows=solution.rows,
         nonzeros=solution.nonzeros,
-        build_s=build_s + time.process_time() - begin,
-        solve_s=solution.solve_s,
+        build_cpu_s=build_cpu_s + time.process_time() - begin,
+        solve_cpu_s=solution.solve_cpu_s,
         nodes=solution.nodes,
     )
 
@@ -170,7 +170,7 @@ def solve_instance(
     Returns
     -------
     formulation; objective (with its constant part), bound and gap (null where unknown), status,
-    fallback; columns, rows, nonzeros, nodes; build_s, solve_s; solver; placements, a list of
+    fallback; columns, rows, nonzeros, nodes; build_cpu_s, solve_cpu_s; solver; placements, a list of
     job_id, node, vm_type, gpus, by node.
 
     Raises

@@ -67,7 +67,7 @@ def solve(model: Model, options: SolverOptions, start: FloatArray | None = None)
                 found.status,
                 found.x,
                 found.bound + options.shift(model),
-                solve_s=time.process_time() - begin,
+                solve_cpu_s=time.process_time() - begin,
                 nodes=found.nodes,
             )
         start = found.x if found.x is not None else start
@@ -77,7 +77,13 @@ def solve(model: Model, options: SolverOptions, start: FloatArray | None = None)
         options = replace(options, time_limit_s=max(0.0, left))
     status, x, bound, more = _mip(model, options, start)
     return make_solution(
-        model, "highs", status, x, bound, solve_s=time.process_time() - begin, nodes=nodes + more
+        model,
+        "highs",
+        status,
+        x,
+        bound,
+        solve_cpu_s=time.process_time() - begin,
+        nodes=nodes + more,
     )
 
 

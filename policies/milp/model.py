@@ -95,7 +95,7 @@ class Solution:
     bound : proven lower bound on the objective, constant part included; ``-inf`` where unknown.
     gap : `relative_gap` of the two; infinite where there is no solution.
     columns, rows, nonzeros : size of the model.
-    solve_s : CPU seconds.
+    solve_cpu_s : CPU seconds.
     nodes : of the branch-and-bound tree.
     """
 
@@ -108,7 +108,7 @@ class Solution:
     columns: int
     rows: int
     nonzeros: int
-    solve_s: float
+    solve_cpu_s: float
     nodes: int
 
 
@@ -180,7 +180,7 @@ def make_solution(
         columns=model.columns,
         rows=model.rows,
         nonzeros=model.nonzeros,
-        solve_s=float(facts["solve_s"]),
+        solve_cpu_s=float(facts["solve_cpu_s"]),
         nodes=int(facts["nodes"]),
     )
 

@@ -121,7 +121,7 @@ def test_sizes_and_solver_are_recorded(solver):
     answer = solve(model, solver)
     assert answer.solver == solver
     assert (answer.columns, answer.rows, answer.nonzeros) == (30, 3, 90)
-    assert answer.solve_s > 0
+    assert answer.solve_cpu_s > 0
 
 
 def test_rows_between_two_bounds(solver):

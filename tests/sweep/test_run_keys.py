@@ -167,3 +167,21 @@ def test_scalars_of_numpy_are_plain_and_lists_are_refused():
     with pytest.raises(TypeError, match="'x'"):
         plain_scalar(np.arange(2), "x")
     assert Outcome({"a": 1}).tables == {}
+
+
+def test_a_broken_plug_in_blocks_nobody_and_counts_by_its_version(tmp_path, monkeypatch):
+    """Neither one whose package is gone nor one that is no Python."""
+    (tmp_path / "unparsable").mkdir()
+    (tmp_path / "unparsable" / "__init__.py").write_text("def (")
+    (tmp_path / "whole.py").write_text("limit = 3")
+    info = tmp_path / "plugs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[schedlab.policies]\ngone = no_such_package:F\nodd = unparsable:F\ngood = whole:F\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    lines = codeversion._plugins()
+    assert {"no_such_package:F: cannot be read, version 1.0"} < lines
+    assert {"unparsable:F: cannot be read, version 1.0"} < lines
+    assert any(line.startswith("whole: ") and "cannot" not in line for line in lines)

@@ -63,9 +63,9 @@ def test_a_batch_is_kept_as_a_whole_or_not_at_all(store):
 
 
 def test_recover_removes_what_no_finished_run_owns(store):
-    whole, cut, missing, failed, unknown = tasks(5)
-    for task in (whole, cut, failed, unknown):
-        write_table(store.folder, task.key, "values", b"twelve bytes")
+    whole, cut, missing, failed, unknown, zeros, tail, head = tasks(8)
+    for task in (whole, cut, failed, unknown, zeros, tail, head):
+        write_table(store.folder, task.key, "values", b"PAR1datsPAR1")
     sizes = {"values": 12}
     store.record(
         [
@@ -73,8 +73,13 @@ def test_recover_removes_what_no_finished_run_owns(store):
             Report(cut.key, "done", tables=sizes),
             Report(missing.key, "done", tables=sizes),
             Report(failed.key, "failed", error="E"),
+            *(Report(task.key, "done", tables=sizes) for task in (zeros, tail, head)),
         ]
     )
+    # Blocks that a power cut kept from the disk read as zeros in a file of full length.
+    table_path(store.folder, zeros.key, "values").write_bytes(bytes(12))
+    table_path(store.folder, tail.key, "values").write_bytes(b"PAR1".ljust(12, b"\0"))
+    table_path(store.folder, head.key, "values").write_bytes(b"PAR1".rjust(12, b"\0"))
     path = table_path(store.folder, cut.key, "values")
     path.write_bytes(b"twelve")
     path.with_name(f".{path.name}.1.2.tmp").write_bytes(b"tw")
@@ -82,8 +87,39 @@ def test_recover_removes_what_no_finished_run_owns(store):
     assert store.states() == {whole.key: "done", failed.key: "failed"}
     left = [p for p in (store.folder / "tables").rglob("*") if p.is_file()]
     assert sorted(p.name for p in left) == sorted(
-        table_path(store.folder, task.key, "values").name for task in (whole, cut)
+        table_path(store.folder, task.key, "values").name
+        for task in (whole, cut, zeros, tail, head)
     )
+
+
+def test_a_table_that_cannot_be_read_is_named_in_one_line(store):
+    (task,) = tasks(1)
+    store.plan([task])
+    write_table(store.folder, task.key, "values", b"PAR1".ljust(40, b"\0") + b"PAR1")
+    store.record([Report(task.key, "done", tables={"values": 44})])
+    with pytest.raises(
+        InputError, match="table 'values' of the run seed=0 cannot be read"
+    ) as error:
+        write_export(store, format="csv", out=None, table="values", timings=False)
+    assert str(table_path(store.folder, task.key, "values")) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (sqlite3.SQLITE_FULL, "the disk is full; 0 finished runs are kept"),
+        (sqlite3.SQLITE_IOERR_READ, "full or cannot be read or written \\(SQLite: disk I/O error"),
+    ],
+)
+def test_what_sqlite_says_of_the_disk_is_told(store, code, told):
+    def fail() -> None:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = code
+        raise error
+
+    with pytest.raises(StoreFull, match=told), store._transaction():
+        fail()
 
 
 def test_table_is_whole_or_not_there(store, monkeypatch):

@@ -379,3 +379,15 @@ def test_the_documented_file_is_a_sweep(tmp_path):
     _, tasks = read_sweep(write(tmp_path, page.split("```toml\n")[1].split("```")[0]))
     assert len({task.key for task in tasks}) == 2 * 2 * 2 * 2 * 10
     assert "= 160." in page
+
+
+def test_decisions_of_a_solver_are_exported_without_what_it_took(tmp_path):
+    """The table is the same bytes wherever it was computed."""
+    text = BASE.replace('"fifo", "edf"', '{ name = "milp", options = { solver = "highs" } }')
+    tables = []
+    for name in ("a", "b"):
+        assert sweep(write(tmp_path, text), tmp_path / name, workers=1, progress=False) == 0
+        assert export(tmp_path / name, table="decisions") == 0
+        tables.append((tmp_path / name / "decisions.csv").read_bytes())
+    assert b",objective," in tables[0]
+    assert tables[0] == tables[1]
