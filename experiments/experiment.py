@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
 
-    from experiments.store import Results
+    from experiments.results import Results
     from experiments.task import Task
 
 Scale = Literal["quick", "paper"]
@@ -296,7 +296,8 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
     import matplotlib as mpl
 
     from experiments.report import Page, write_page
-    from experiments.store import Results, Store
+    from experiments.results import Results
+    from experiments.store import Store
 
     mpl.use("Agg")
     experiment, name = paper.load(), paper.name

@@ -14,13 +14,14 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from simulator.statistics import student
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
 """Okabe and Ito's colours, told apart under all common colour deficiencies."""
@@ -115,3 +116,24 @@ def paper_line(ax: Axes, value: float, label: str) -> None:
 def paper_band(ax: Axes, low: float, high: float, label: str) -> None:
     """A horizontal band where the paper claims to be."""
     ax.axhspan(low, high, color=PAPER, alpha=0.12, label=label)
+
+
+def log_ticks(ax: Axes) -> None:
+    """A logarithmic axis of values with 1, 2, 5, 10, .. written out."""
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    if low >= 1e-3 and high / low < 1e3:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def beside(x: Series, index: int, of: int) -> Series:
+    """Places a little apart, so that equal lines and their intervals are all seen."""
+    apart = 0.012 * float(x.max() - x.min())
+    return x.astype(float).add(apart * (index - (of - 1) / 2))
+
+
+def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
+    """The legend of one panel under the whole figure, where it covers nothing."""
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)

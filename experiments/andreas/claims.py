@@ -13,7 +13,7 @@ from experiments.experiment import Claim, Verdict
 from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
-    from experiments.store import Results
+    from experiments.results import Results
 
 PAPER = "andreas"
 

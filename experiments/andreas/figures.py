@@ -10,13 +10,21 @@ import pandas as pd
 
 from experiments.andreas.runs import FAMILY, FIRST_PRINCIPLES
 from experiments.experiment import Figure, save_figure
-from experiments.plots import MARKERS, PALETTE, PAPER, canvas, draw_line, intervals, paper_line
+from experiments.plots import (
+    MARKERS,
+    PALETTE,
+    PAPER,
+    beside,
+    canvas,
+    draw_line,
+    intervals,
+    legend_below,
+    log_ticks,
+    paper_line,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Drawing
-
-    from experiments.store import Results
+    from experiments.results import Results
 
 LABELS = {
     "fifo-shared": "FIFO",
@@ -50,30 +58,6 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
         _power(results, out_dir, command),
     ]
     return [figure for figure in drawn if figure is not None]
-
-
-def log_ticks(ax: Axes) -> None:
-    """A logarithmic axis of values with 1, 2, 5, 10, .. written out."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    ax.set_yscale("log")
-    low, high = ax.get_ylim()
-    if low >= 1e-3 and high / low < 1e3:
-        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
-
-
-def beside(x: pd.Series, index: int, of: int) -> pd.Series:
-    """Places a little apart, so that equal lines and their intervals are all seen."""
-    apart = 0.012 * float(x.max() - x.min())
-    return x.astype(float).add(apart * (index - (of - 1) / 2))
-
-
-def legend_below(figure: Drawing, ax: Axes, columns: int) -> None:
-    """The legend of one panel under the whole figure, where it covers nothing."""
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=9)
 
 
 def savings(results: Results) -> pd.DataFrame:

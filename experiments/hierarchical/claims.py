@@ -14,7 +14,7 @@ from simulator.queueing import mg1_mean_response_s, size_servers
 from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
-    from experiments.store import Results
+    from experiments.results import Results
 
 PAPER = "hierarchical"
 

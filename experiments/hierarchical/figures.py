@@ -17,6 +17,7 @@ from experiments.plots import (
     canvas,
     draw_line,
     intervals,
+    legend_below,
     paper_band,
     paper_line,
 )
@@ -25,7 +26,7 @@ from simulator.queueing import mg1_mean_response_s, size_servers
 from simulator.statistics import student
 
 if TYPE_CHECKING:
-    from experiments.store import Results
+    from experiments.results import Results
 
 LABELS = {
     "fifo": "FIFO",
@@ -141,7 +142,7 @@ def _figure_3(results: Results, out_dir: Path, command: str) -> Figure | None:
         ylabel="total cost / cost of the best heuristic",
         ylim=(0, min(3.0, 1.1 * runs["relative"].max())),
     )
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    legend_below(figure, ax, 2)
     return save_figure(
         out_dir,
         "figure_3",
@@ -168,7 +169,7 @@ def _savings(results: Results, out_dir: Path, command: str) -> Figure | None:
     paper_band(ax, 45, 80, "paper, conclusions: 45-80 %")
     paper_band(ax, 50, 70, "paper, abstract: 50-70 %")
     ax.set(xlabel="nodes N", ylabel="saving of the hierarchical method, %", ylim=(None, 102))
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=3)
+    legend_below(figure, ax, 3)
     return save_figure(
         out_dir,
         "savings",
@@ -212,7 +213,7 @@ def _variants(results: Results, out_dir: Path, command: str) -> Figure | None:
         range(len(names)), [n.replace(" (", "\n(").replace(" as ", "\nas ") for n in names]
     )
     ax.set(ylabel="saving of the hierarchical method, %")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
+    legend_below(figure, ax, 4)
     return save_figure(
         out_dir,
         "variants",

@@ -47,7 +47,7 @@ from simulator.queueing import (
 from simulator.statistics import student
 
 if TYPE_CHECKING:
-    from experiments.store import Results
+    from experiments.results import Results
 
 PAPER = "queueing"
 Theory = Callable[[dict[Hashable, float]], float]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.experiment import Figure, save_figure
-from experiments.plots import MARKERS, PALETTE, PAPER, canvas, intervals
+from experiments.plots import MARKERS, PALETTE, PAPER, canvas, intervals, legend_below
 from experiments.queueing.runs import (
     FILLING_S,
     GAPS,
@@ -50,7 +50,7 @@ from simulator.statistics import Estimate, batch_means, mser5, student
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.store import Results
+    from experiments.results import Results
 
 GRID = np.linspace(0.02, 0.96, 60)
 """Loads at which lines are drawn."""
@@ -450,7 +450,7 @@ def _tails(results: Results, out_dir: Path, command: str) -> Figure | None:
         parts.append(points.assign(service=name, panel="P(wait > t)", theory=theory))
     ax.set(xlabel="t / mean service", ylabel="P(wait > t)", yscale="log", ylim=(1e-3, 1))
     parts += _quantiles(right, results)
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    legend_below(figure, ax, 6)
     return save_figure(
         out_dir,
         "waiting_times",

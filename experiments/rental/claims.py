@@ -16,7 +16,7 @@ from simulator.statistics import Estimate, student
 if TYPE_CHECKING:
     import pandas as pd
 
-    from experiments.store import Results
+    from experiments.results import Results
 
 PAPER = "rental"
 ROUNDING = 1e-9

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 
 from experiments.experiment import Figure, save_figure
-from experiments.plots import MARKERS, PALETTE, PAPER, canvas, draw_line, intervals
+from experiments.plots import (
+    MARKERS,
+    PALETTE,
+    PAPER,
+    canvas,
+    draw_line,
+    intervals,
+    legend_below,
+)
 from experiments.rental.bridge import OWN, RENTAL, RULES
 from experiments.rental.runs import ARRIVALS, FIGURE_1, RIVALS, SIZES
 from policies.rental import optimal_widths, rental_table, whole_gpu_widths
@@ -18,7 +26,7 @@ from policies.rental import optimal_widths, rental_table, whole_gpu_widths
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.store import Results
+    from experiments.results import Results
 
 MEAN = "mean_response_time_h"
 SERIES = (
@@ -171,7 +179,7 @@ def _insensitivity(results: Results, out_dir: Path, command: str) -> Figure | No
         ax.axhline(formula, color=PAPER, linestyle="--", label="formula (Lemmas 2 and 3)")
         ax.set_xticks(np.arange(len(SIZES)), list(SIZES))
         ax.set(xlabel="law of the sizes", ylabel=what, xlim=(-0.5, len(SIZES) - 0.5))
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend_below(figure, axes[0], 4)
     return save_figure(
         out_dir,
         "insensitivity",
@@ -351,8 +359,7 @@ def _bridge(results: Results, out_dir: Path, command: str) -> Figure | None:
                 ax.set_xlabel(
                     "mean gap between submissions / the paper's 45,000 s / N (right: lighter load)"
                 )
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
+    legend_below(figure, axes[0], 4)
     return save_figure(
         out_dir,
         "bridge",

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from experiments.experiment import Claim, Verdict
-from experiments.store import Results
+from experiments.results import Results
 
 Table = Any
 """A pandas DataFrame."""

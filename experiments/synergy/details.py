@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Figure
-from experiments.store import Results
+from experiments.results import Results
 from experiments.synergy.panels import COLOURS, NAMES, Table, plain_ticks, save
 
 

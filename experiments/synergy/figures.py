@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Figure
-from experiments.store import Results
+from experiments.results import Results
 from experiments.synergy.details import (
     figure_2a,
     figure_3,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Figure, save_figure
-from experiments.store import Results
+from experiments.results import Results
 
 Table = Any
 """A pandas DataFrame; its stubs know too little of what a column holds to be of help here."""

@@ -12,7 +12,7 @@ from experiments.thesis.figures import TIMES_S, costs, decision_table, gains
 from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
-    from experiments.store import Results
+    from experiments.results import Results
 
 PAPER = "thesis"
 OTHER_JOBS = (

@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from experiments.andreas.figures import beside, legend_below, log_ticks
 from experiments.experiment import Figure, save_figure
-from experiments.plots import PALETTE, PAPER, canvas, draw_line, intervals, paper_line
+from experiments.plots import (
+    PALETTE,
+    PAPER,
+    beside,
+    canvas,
+    draw_line,
+    intervals,
+    legend_below,
+    log_ticks,
+    paper_line,
+)
 from experiments.thesis.runs import CENTRAL
 
 if TYPE_CHECKING:
-    from experiments.store import Results
+    from experiments.results import Results
 
 LABELS = {
     "fifo": "FIFO",

@@ -14,8 +14,9 @@ from experiments.queueing.runs import (
     run_unlimited,
     run_waits,
 )
+from experiments.results import Results
 from experiments.runner import run_tasks
-from experiments.store import Results, Store
+from experiments.store import Store
 from simulator.queueing import erlang_b, fcfs_wait_s
 from simulator.statistics import student
 

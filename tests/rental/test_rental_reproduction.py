@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from experiments.rental import bridge, claims, figures, runs, tasks
+from experiments.results import Results
 from experiments.runner import run_tasks
-from experiments.store import Results, Store
+from experiments.store import Store
 
 
 def test_tasks_that_share_a_run_have_labels_of_their_own() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.experiment import Claim, Figure, Scale, save_figure
-from experiments.store import Results
+from experiments.results import Results
 from experiments.task import Outcome, Task
 
 

@@ -15,8 +15,9 @@ import pytest
 
 from experiments import executors, progress, runner
 from experiments.progress import Meter, Pace, State
+from experiments.results import Results
 from experiments.runner import run_tasks
-from experiments.store import Results, Store
+from experiments.store import Store
 from experiments.sweep import export
 from experiments.task import Task
 from simulator.errors import InputError

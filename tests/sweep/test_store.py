@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 
 from experiments.export import run_columns, write_export
-from experiments.store import Report, Results, Store, StoreFull, table_path, write_table
+from experiments.results import Results
+from experiments.store import Report, Store, StoreFull, table_path, write_table
 from experiments.sweep import export, status
 from experiments.task import Task
 from simulator.errors import InputError
