@@ -3,8 +3,9 @@
     [project.entry-points."schedlab.policies"]
     shortest-first = "my_package:ShortestFirst"
 
-The object named is a class or function that returns a policy; its keyword parameters are the
-policy's options. Built-in policies are imported when they are first asked for.
+The object named is a class or function that returns a policy, or a function ``(view, ...)`` that is
+one; its keyword parameters are the policy's options, each with a default. Built-in policies are
+imported when they are first asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
@@ -80,8 +82,12 @@ def make_policy(name: str, **options: Option) -> Policy:
             expected = f"one of {', '.join(known)}" if known else "none: it has no options"
             raise InputError(f"policy {name!r}: unknown option {option!r}, expected {expected}")
         _check_type(name, option, value, known[option])
-    made = factory(**options)
-    return made if hasattr(made, "decide") else _FromFunction(name, cast(Any, made))
+    made = partial(factory, **options) if _decides(factory) else factory(**options)
+    if hasattr(made, "decide"):
+        return cast(Policy, made)
+    if not callable(made):
+        raise InputError(f"policy {name!r}: made a {type(made).__name__}, expected a policy")
+    return _FromFunction(name, made)
 
 
 def describe(name: str) -> PolicyInfo:
@@ -119,7 +125,26 @@ def _loaded(entry: EntryPoint) -> Callable[..., Any]:
         ) from error
     if not callable(factory):
         raise InputError(f"policy {entry.name!r}: {entry.value} is no class or function")
+    required = _required(factory)
+    if required and not _decides(factory):
+        raise InputError(
+            f"policy {entry.name!r}: {entry.value} has no default for {', '.join(required)}, "
+            "expected one for every parameter"
+        )
     return cast(Callable[..., Any], factory)
+
+
+def _decides(factory: Callable[..., Any]) -> bool:
+    """Whether this is a policy itself: a function of the view, and of options."""
+    return inspect.isfunction(factory) and len(_required(factory)) == 1
+
+
+def _required(factory: Callable[..., Any]) -> list[str]:
+    """Parameters that have to be given."""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(factory).parameters.values()
+    empty = inspect.Parameter.empty
+    return [p.name for p in parameters if p.default is empty and p.kind not in several]
 
 
 def _options(factory: Callable[..., Any]) -> dict[str, Option]:

@@ -254,6 +254,32 @@ def by_job(decision: Decision) -> dict[int, tuple[Placement, ...]]:
     return shares
 
 
+def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[Placement, ...]]:
+    """`by_job` of what a policy answered.
+
+    Raises
+    ------
+    InfeasibleDecision
+        No `Decision`, or one that is not made of `Placement` and a mapping; one line.
+    """
+    where = _Where(policy, view)
+    if not isinstance(decision, Decision):
+        raise where.error(f"answered with {type(decision).__name__}, expected a Decision")
+    if decision.info and not isinstance(decision.info, Mapping):
+        raise where.error(f"has {type(decision.info).__name__} as info, expected a mapping")
+    try:
+        return by_job(decision)
+    except (AttributeError, TypeError) as error:
+        found: Any = decision.placements
+        if not isinstance(found, Sequence) or isinstance(found, Placement):
+            what = f"has one {type(found).__name__} as placements, expected a sequence of them"
+        elif others := [type(p).__name__ for p in found if not isinstance(p, Placement)]:
+            what = f"has a {others[0]} among its placements, expected a Placement"
+        else:
+            what = f"has placements that cannot be read ({error})"
+        raise where.error(what) from error
+
+
 def check_decision(
     shares_of: Mapping[int, tuple[Placement, ...]],
     keep_running: bool,
@@ -335,6 +361,8 @@ def _add(
 ) -> None:
     """Add one share to what its node gives."""
     job, node, gpus, v, cpus, memory_gb = placement
+    if not (type(job) is type(node) is type(v) is int):
+        _check_indices(placement, where)
     if not 0 <= node < cluster.num_nodes:
         raise where.error(f"uses node {node}, which does not exist")
     fixed = cluster.node_type_of
@@ -344,7 +372,11 @@ def _add(
         v = fixed[node]
     elif not 0 <= v < len(cluster.node_types):
         raise where.error(f"configures node {node} as type {v}, which does not exist")
-    if not (0 < gpus < math.inf and 0 <= cpus < math.inf and 0 <= memory_gb < math.inf):
+    try:
+        possible = 0 < gpus < math.inf and 0 <= cpus < math.inf and 0 <= memory_gb < math.inf
+    except TypeError:
+        possible = False
+    if not possible:
         raise where.error(
             f"gives job {job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
         )
@@ -360,6 +392,14 @@ def _add(
     use[1] += gpus
     use[2] += cpus
     use[3] += memory_gb
+
+
+def _check_indices(placement: Placement, where: _Where) -> None:
+    """NumPy's whole numbers are as good as Python's; 0.0 is none."""
+    for name in ("job", "node", "node_type"):
+        value = getattr(placement, name)
+        if not isinstance(value, (int, np.integer)):
+            raise where.error(f"has a placement with {name} {value!r}, expected a whole number")
 
 
 def _is_unlimited(spec: NodeType) -> bool:

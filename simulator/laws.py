@@ -266,6 +266,7 @@ class Exponential(HyperExponential):
     """Memoryless, of the given mean."""
 
     def __init__(self, mean: float) -> None:
+        _positive("exponential law", mean=mean)
         super().__init__((1.0,), (float(mean),))
 
     def sample(self, rng: np.random.Generator, n: int) -> FloatArray:

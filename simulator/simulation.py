@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,9 @@ from simulator.processes.server import OptimizationServer, ServerSpec
 from simulator.processes.world import DecisionLog, DecisionPoints, World
 from simulator.statistics import Streams
 from simulator.workload import Workload
+
+LEAST_PERIOD_S = 1e-3
+"""Periods are at least this long; clocks below `simulator.workload.LATEST_S` resolve it."""
 
 
 def simulate(
@@ -43,7 +48,8 @@ def simulate(
     ----------
     workload, cluster : the jobs and the machines.
     policy : object with ``decide(view) -> Decision``, or such a function. Each controller gets a
-        copy of its own, so the object given is not changed.
+        deep copy of its own, so the object given is not changed; what a function refers to outside
+        itself is not copied.
     seed : of all random streams (policy, dispatcher, service times).
     decision_points : when controllers decide; every arrival and completion unless told otherwise.
     dispatcher : which queue an arriving job joins, a name of
@@ -63,6 +69,7 @@ def simulate(
         The policy oversubscribed a node, or left jobs waiting for ever.
     """
     points = decision_points or DecisionPoints()
+    _check_policy(policy)
     _check_arguments(points, reconfiguration_s)
     name = policy_name or _name_of(policy)
     streams = Streams(seed)
@@ -80,10 +87,24 @@ def simulate(
     return _result(world, name, seed, optimization_server)
 
 
+def _check_policy(policy: object) -> None:
+    if inspect.isclass(policy):
+        raise InputError(
+            f"policy is the class {policy.__name__}, expected an object of it: {policy.__name__}(...)"
+        )
+    if not callable(getattr(policy, "decide", policy)):
+        raise InputError(
+            f"policy is {policy!r}, expected an object with decide(view), or a function "
+            "(policies.make_policy turns a name into one)"
+        )
+
+
 def _check_arguments(points: DecisionPoints, reconfiguration_s: float) -> None:
     period = points.period_s
     if period is not None and not 0 < period < math.inf:
         raise InputError(f"period is {period} s, expected a positive number of seconds")
+    if period is not None and period < LEAST_PERIOD_S:
+        raise InputError(f"period is {period:g} s, expected at least {LEAST_PERIOD_S:g} s")
     if period is None and not points.on_arrival:
         raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
     if points.finish_at_tick and period is None:
@@ -99,10 +120,15 @@ def _name_of(policy: PolicyLike) -> str:
 
 def _decider(policy: PolicyLike) -> Callable[[View], Decision]:
     """The function that decides, with state of its own."""
-    if callable(policy):
-        return policy
-    own = copy.deepcopy(policy)
-    return own.decide
+    try:
+        own: Any = copy.deepcopy(policy)
+    except Exception as error:  # a policy may hold anything
+        raise InputError(
+            f"policy {_name_of(policy)}: cannot be copied for each controller "
+            f"({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        ) from error
+    decide: Callable[[View], Decision] = getattr(own, "decide", own)
+    return decide
 
 
 def _world(

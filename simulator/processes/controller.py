@@ -11,13 +11,16 @@ import numpy as np
 from simpy import Event
 
 from simulator.catalog import FloatArray
-from simulator.contract import Decision, Placement, View, by_job, check_decision, has_room
-from simulator.errors import InfeasibleDecision
+from simulator.contract import Decision, Placement, View, check_decision, has_room, placements_of
+from simulator.errors import InfeasibleDecision, InputError
 from simulator.processes.clock import Order
 from simulator.processes.world import ShareRecord, World
 
 IDLE_TICKS = 10_000
 """Periods without any progress after which a simulation is given up."""
+
+MAX_TICKS = 10_000_000
+"""Periodic decision points of a controller after which the period is held to be a mistake."""
 
 
 class Plan(NamedTuple):
@@ -84,6 +87,7 @@ class Controller:
         self._changed = False
         self._planned = 0
         self._applied = 0
+        self._ticks = 0
         self._idle_ticks = 0
         self._left_at_check = math.nan
 
@@ -126,6 +130,12 @@ class Controller:
             self._ticking = False
             return
         self._guard_against_idling()
+        self._ticks += 1
+        if self._ticks > MAX_TICKS:
+            raise InputError(
+                f"period is {period:g} s: more than {MAX_TICKS:,} periodic decisions by "
+                f"{self._clock.now:.6g} s, expected a longer one"
+            )
         self.request()
         next_tick = (round(self._clock._now / period) + 1) * period
         self._clock.call_at(next_tick, Order.TICK, self._tick)
@@ -210,18 +220,13 @@ class Controller:
         begin = time.process_time()
         decision = self._decide(view)
         cpu_s = time.process_time() - begin
-        if not isinstance(decision, Decision):
-            raise InfeasibleDecision(
-                f"policy {world.policy_name} at {self._clock.now:.6g} s: answered with "
-                f"{type(decision).__name__}, expected a Decision"
-            )
+        shares_of = placements_of(decision, view, world.policy_name)
         if decision.info:
             decisions.info[len(decisions)] = decision.info
         decisions.add(self._clock._now, self.index, len(self.active), cpu_s)
         keep_running = decision.keep_running
-        if keep_running and not decision.placements:
+        if keep_running and not shares_of:
             return Plan({}, True, self._planned, cpu_s)
-        shares_of = by_job(decision)
         if world.check:
             check_decision(shares_of, keep_running, view, world.policy_name, decision.fractional)
         return Plan(shares_of, keep_running, self._planned, cpu_s)

@@ -20,6 +20,7 @@ from simulator import (
     TimeTable,
     View,
     Workload,
+    contract,
     simulate,
 )
 from simulator.laws import Deterministic, Exponential
@@ -220,6 +221,24 @@ def test_of_several_starts_those_are_made_that_fit() -> None:
         server=ServerSpec(Deterministic(10.0), servers=3, coalesce=True),
     )
     assert result.first_start_s.tolist() == [10, 120, 15]
+
+
+@pytest.mark.parametrize(
+    ("share", "fits"),
+    [
+        (Placement(1, 0, 2, 0, 4, 32), True),
+        (Placement(1, 0, 3, 0, 4, 32), False),
+        (Placement(1, 0, 2, 0, 5, 32), False),
+        (Placement(1, 0, 2, 0, 4, 33), False),
+        (Placement(1, 0, 1, 1, 0, 0), False),  # another type than the VM is open as
+        (Placement(0, 0, 4, 1, 8, 64), True),  # job 0 leaves what it has
+        (Placement(1, 1, 4, 1, 8, 64), True),
+    ],
+)
+def test_room_beside_what_runs(share: Placement, fits: bool) -> None:
+    types = [NodeType(name, "A", 4, 1.0, cpus=8, memory_gb=64) for name in ("a", "b")]
+    runs = [{0: Placement(0, 0, 2, 0, 4, 32)}, {}]
+    assert contract.has_room(share.job, [share], runs, Cluster.of_vms(types, 2)) == fits
 
 
 def test_a_change_of_a_job_that_another_plan_has_changed_is_dropped() -> None:

@@ -1,0 +1,220 @@
+"""What a user's own policy, plug-in or setting may get wrong, each told in one line."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import numpy as np
+import pytest
+
+from policies import make_policy, registry
+from simulator import (
+    NO_CHANGE,
+    Cluster,
+    Decision,
+    DecisionPoints,
+    FixedDuration,
+    InfeasibleDecision,
+    InputError,
+    NodeType,
+    Placement,
+    View,
+    Workload,
+    simulate,
+)
+from simulator.laws import Exponential, parse_law
+from simulator.processes import controller
+
+ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
+VM = Cluster.of_vms([NodeType("vm", "GPU", 1)], 1)
+
+
+def jobs(count: int = 1) -> Workload:
+    """Jobs of one GPU and a second, all at 0 s."""
+    ones = np.ones(count, dtype=np.int64)
+    names = [f"j{j}" for j in range(count)]
+    return Workload(names, np.zeros(count), FixedDuration(np.ones(count), ones), num_gpus=ones)
+
+
+# -- decisions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cluster", [ONE, VM], ids=["node", "vm"])
+@pytest.mark.parametrize("keep_running", [False, True])
+@pytest.mark.parametrize(
+    ("placements", "complaint"),
+    [
+        ([(0, 0, 1)], "has a tuple among its placements, expected a Placement"),
+        (Placement(0, 0, 1), "has one Placement as placements, expected a sequence"),
+        (5, "has one int as placements, expected a sequence"),
+        ([None], "has a NoneType among its placements"),
+        ([Placement([0], 0, 1)], r"has placements that cannot be read \(unhashable"),  # type: ignore[arg-type]
+        ([Placement(0.0, 0, 1)], "has a placement with job 0.0, expected a whole number"),  # type: ignore[arg-type]
+        ([Placement(0, 0.0, 1)], "has a placement with node 0.0, expected a whole number"),  # type: ignore[arg-type]
+        ([Placement(0, "0", 1)], "has a placement with node '0', expected a whole number"),  # type: ignore[arg-type]
+        ([Placement(0, 0, 1, 0.0)], "has a placement with node_type 0.0"),  # type: ignore[arg-type]
+        ([Placement(0, 0, "1", 0)], "gives job 0 1 GPUs"),  # type: ignore[arg-type]
+        ([Placement(0, 0, 1, 0, None)], "gives job 0 1 GPUs, None CPUs"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_a_decision_that_is_none(
+    cluster: Cluster, keep_running: bool, placements: Any, complaint: str
+) -> None:
+    def wrong(view: View) -> Decision:
+        return Decision(placements, keep_running)
+
+    with pytest.raises(InfeasibleDecision, match="^policy wrong at 0 s: " + complaint) as told:
+        simulate(jobs(), cluster, wrong)
+    assert "\n" not in str(told.value)
+
+
+def test_facts_that_are_none() -> None:
+    with pytest.raises(InfeasibleDecision, match="has str as info, expected a mapping"):
+        simulate(jobs(), ONE, lambda view: Decision([Placement(0, 0, 1)], info="gap"))  # type: ignore[arg-type]
+
+
+def test_numpy_s_whole_numbers_will_do() -> None:
+    def policy(view: View) -> Decision:
+        return Decision([Placement(view.jobs[0], view.nodes[0], np.int64(1))])  # type: ignore[arg-type]
+
+    assert simulate(jobs(), ONE, policy).completion_s.tolist() == [1]
+
+
+# -- policies --------------------------------------------------------------------------------
+
+
+class Counter:
+    """Runs one job, and counts how often it was asked; an object that can also be called."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, view: View) -> Decision:
+        self.asked += 1
+        return Decision([Placement(int(view.jobs[0]), int(view.nodes[0]), 1)])
+
+
+class Decides(Counter):
+    decide = Counter.__call__
+
+    def __call__(self, view: View) -> Decision:
+        raise AssertionError("decide is what a policy is asked by")
+
+
+@pytest.mark.parametrize("kind", [Counter, Decides])
+def test_an_object_given_is_not_changed(kind: type[Counter]) -> None:
+    given = kind()
+    simulate(jobs(2), Cluster.of_nodes(NodeType("one", "GPU", 1), 2, 2), given)
+    assert given.asked == 0
+
+
+def test_nor_is_the_object_of_a_method_given() -> None:
+    given = Counter()
+    simulate(jobs(2), Cluster.of_nodes(NodeType("one", "GPU", 1), 2, 2), given.__call__)
+    assert given.asked == 0
+
+
+class Locked:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def decide(self, view: View) -> Decision:
+        return NO_CHANGE
+
+
+@pytest.mark.parametrize(
+    ("policy", "complaint"),
+    [
+        (Counter, r"policy is the class Counter, expected an object of it: Counter\(...\)"),
+        ("fifo", "policy is 'fifo', expected an object with decide"),
+        (None, "policy is None, expected an object with decide"),
+        (Locked(), "policy Locked: cannot be copied for each controller .TypeError"),
+    ],
+)
+def test_what_is_no_policy(policy: Any, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        simulate(jobs(), ONE, policy)
+
+
+# -- plug-ins --------------------------------------------------------------------------------
+
+
+def plain(view: View, gpus: int = 1) -> Decision:
+    """The first job on the first node."""
+    return Decision([Placement(int(view.jobs[0]), int(view.nodes[0]), gpus)])
+
+
+class Demanding:
+    """A policy that cannot be made without being told something."""
+
+    def __init__(self, quota: int, ageing: float = 0.0) -> None:
+        self.quota = quota
+
+
+def nothing() -> None:
+    """Makes no policy."""
+
+
+@pytest.fixture
+def plugged(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Register an object of this file as the policy ``mine``."""
+
+    def plug(attribute: str) -> None:
+        entry = EntryPoint("mine", f"here:{attribute}", registry.ENTRY_POINTS)
+        monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[attribute])
+        monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+
+    return plug
+
+
+def test_a_plain_function_is_a_policy(plugged: Callable[[str], None]) -> None:
+    plugged("plain")
+    info = registry.describe("mine")
+    assert (info.summary, info.options) == ("The first job on the first node.", {"gpus": 1})
+    result = simulate(jobs(2), ONE, make_policy("mine"))
+    assert (result.policy, result.completion_s.tolist()) == ("mine", [1, 2])
+    with pytest.raises(InfeasibleDecision, match="2 GPUs used of 1"):
+        simulate(jobs(), ONE, make_policy("mine", gpus=2))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "complaint"),
+    [
+        ("Demanding", "policy 'mine': here:Demanding has no default for quota, expected one"),
+        ("nothing", "policy 'mine': made a NoneType, expected a policy"),
+    ],
+)
+def test_plug_ins_that_make_no_policy(
+    plugged: Callable[[str], None], attribute: str, complaint: str
+) -> None:
+    plugged(attribute)
+    with pytest.raises(InputError, match=complaint):
+        make_policy("mine")
+
+
+# -- settings --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("period_s", [1e-9, 9.9e-4])
+def test_periods_far_too_short_are_refused(period_s: float) -> None:
+    with pytest.raises(InputError, match=r"period is \S+ s, expected at least 0.001 s"):
+        simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=period_s))
+
+
+def test_periods_too_short_for_the_run_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller, "MAX_TICKS", 50)
+    simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=0.02))
+    with pytest.raises(InputError, match=r"period is 0.01 s: more than 50 periodic .* by 0.5 s"):
+        simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=0.01))
+
+
+@pytest.mark.parametrize("mean", [-4.0, 0.0, math.nan, math.inf])
+def test_an_exponential_law_is_called_by_its_name(mean: float) -> None:
+    with pytest.raises(InputError, match=r"^exponential law: mean is"):
+        Exponential(mean)
+    with pytest.raises(InputError, match=r"exponential law: mean is -4\.0"):
+        parse_law("exponential:-4")
