@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 from simulator.errors import InfeasibleDecision, InputError
 
@@ -50,7 +52,12 @@ Out = Annotated[Path, typer.Option(help="Folder for the results; made where it d
 def main() -> None:
     """Entry point: what a user did wrong is one line on stderr and exit code 2."""
     try:
-        app()
+        sys.exit(app(prog_name="schedlab", standalone_mode=False))
+    except TyperException as error:
+        told = _usage(error)
+        if told:
+            print(told, file=sys.stderr)
+        sys.exit(error.exit_code)
     except (InputError, InfeasibleDecision) as error:
         print(f"schedlab: {error}", file=sys.stderr)
         sys.exit(2)
@@ -60,6 +67,18 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+
+
+def _usage(error: TyperException) -> str:
+    """What is wrong with options or arguments, one line; empty where help was asked for."""
+    context: Any = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "schedlab"
+    message = " ".join(error.format_message().split())
+    if type(error).__name__ == "NoArgsIsHelpError":  # The help is printed already.
+        return ""
+    message = re.sub(r"^Invalid value for '([^']*)': (Value error, )?", r"\1: ", message)
+    message = message.replace(": Input should be ", ": expected ").rstrip(".")
+    return f"{command}: {message} (see {command} --help)"
 
 
 @app.command()
@@ -131,100 +150,30 @@ def run(
     Leaves summary.json, jobs.csv, decisions.csv and schedule.csv in the folder --out.
     """
     from experiments import output
-    from experiments.config import checked as check_config
-    from experiments.scenario import Scenario, read_scenario
+    from experiments.config import of_file
+    from experiments.options import parse_options, parse_window, read_run
     from experiments.scenario import run as simulate_scenario
 
-    if sum(x is not None for x in (scenario, jobs, instance)) != 1:
-        raise InputError("run: expected one of a scenario file, --jobs and --instance")
-    nodes_of_jobs = {
-        "num_nodes": nodes, "gpus_per_node": gpus_per_node, "cpus_per_node": cpus_per_node,
-        "memory_gb_per_node": memory_gb_per_node,
-    }  # fmt: skip
-    if scenario is not None:
-        config = read_scenario(scenario).model_dump(exclude_unset=True)
-    else:
-        config = _from_options(jobs, instance, nodes_of_jobs)
-    if jobs is None and any(value is not None for value in nodes_of_jobs.values()):
-        raise InputError("run: --nodes and --..-per-node go with --jobs; others bring their nodes")
-    changes: dict[str, Any] = {
-        "policy": policy, "seed": seed, "dispatcher": dispatcher, "window": _window(window),
-    }  # fmt: skip
-    config |= {k: v for k, v in changes.items() if v is not None}
-    _set_decisions(config, period_s, round_s, released)
-    if controllers is not None:
-        of_instance = config["workload"]["kind"] == "instance"
-        config.setdefault("cluster", {"kind": "instance" if of_instance else "vms"})
-        config["cluster"]["num_controllers"] = controllers
-    if "policy" not in config:
-        raise InputError("run: --policy is missing, see `schedlab policies`")
-    options = config.setdefault("policy_options", {})
-    options |= dict(_parse_option(text) for text in option or [])
+    options = parse_options(option or [])
     if iterations is not None:
         options["iterations"] = iterations
     if released:
         options["released"] = True
-    checked = check_config(Scenario, config, str(scenario or "command line"))
-    output.check_writable(out)
-    result = simulate_scenario(checked)
-    for note in result.workload.notes:
-        print(f"schedlab: note: {note}", file=sys.stderr)
-    output.write_result(result, out, checked.window)
+    checked, source = read_run(
+        scenario, jobs, instance,
+        {"num_nodes": nodes, "gpus_per_node": gpus_per_node, "cpus_per_node": cpus_per_node,
+         "memory_gb_per_node": memory_gb_per_node},
+        {"policy": policy, "seed": seed, "dispatcher": dispatcher, "window": parse_window(window)},
+        {"period_s": period_s, "round_s": round_s, "finish_at_round": released or None},
+        options, controllers,
+    )  # fmt: skip
+    with output.new_folder(out):
+        with of_file(source):
+            result = simulate_scenario(checked)
+        for note in result.workload.notes:
+            print(f"schedlab: note: {note}", file=sys.stderr)
+        output.write_result(result, out, checked.window)
     print(output.one_paragraph(result, out, checked.window))
-
-
-def _from_options(
-    jobs: Path | None, instance: Path | None, nodes: dict[str, float | None]
-) -> dict[str, Any]:
-    """A scenario as the options say it."""
-    if instance is not None:
-        return {
-            "workload": {"kind": "instance", "path": str(instance)},
-            "cluster": {"kind": "instance"},
-        }
-    if nodes["num_nodes"] is None:
-        raise InputError("run: --jobs needs --nodes, the number of nodes")
-    return {
-        "workload": {"kind": "csv", "path": str(jobs)},
-        "cluster": {"kind": "nodes", **{k: v for k, v in nodes.items() if v is not None}},
-    }
-
-
-def _set_decisions(
-    config: dict[str, Any], period_s: float | None, round_s: float | None, released: bool
-) -> None:
-    decisions = config.setdefault("decisions", {})
-    for name, value in (("period_s", period_s), ("round_s", round_s)):
-        if value is not None:
-            if period_s is None or round_s is None:  # one of them takes the place of the file's
-                decisions.pop("period_s", None)
-                decisions.pop("round_s", None)
-            decisions[name] = value
-    if released:
-        decisions["finish_at_round"] = True
-
-
-def _window(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    first, colon, last = text.partition(":")
-    if not (colon and first.isdigit() and last.isdigit()):
-        raise InputError(f"--window {text!r}: expected FIRST:LAST, e.g. 4000:5000")
-    return [int(first), int(last)]
-
-
-def _parse_option(text: str) -> tuple[str, float | int | str | bool]:
-    """``name=value`` with the value as TOML would read it, text where it cannot."""
-    import tomllib
-
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise InputError(f"--option {text!r}: expected name=value")
-    try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return name, value
-    return name, parsed if isinstance(parsed, float | int | str | bool) else value
 
 
 @app.command()
@@ -297,7 +246,10 @@ def rental(
 def compare(
     scenario: Annotated[Path, typer.Argument(help="Scenario file (TOML).")],
     policy: Annotated[
-        list[str] | None, typer.Option(help="Again for each; the first is compared with.")
+        list[str] | None,
+        typer.Option(
+            help="NAME or NAME:OPTION=VALUE,..; again for each; the first is compared with."
+        ),
     ] = None,
     metric: Annotated[
         str, typer.Option(help="Of summary.json, comma-separated; precision counts for the first.")
@@ -377,7 +329,9 @@ Dask = Annotated[
 @app.command()
 def sweep(
     file: Annotated[Path, typer.Argument(help="Sweep file (TOML), see examples/sweep_small.toml.")],
-    out: Out = Path("out"),
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; out/<the file's name> by default.")
+    ] = None,
     workers: Workers = None,
     dask: Dask = None,
     resume: Annotated[
@@ -387,7 +341,8 @@ def sweep(
     """Many runs: a grid over any parameter, policies and seeds. Killed, it goes on where it was."""
     from experiments import sweep as sweeps
 
-    raise typer.Exit(sweeps.sweep(file, out, workers=workers, dask=dask, resume=resume))
+    folder = out or Path("out") / file.stem
+    raise typer.Exit(sweeps.sweep(file, folder, workers=workers, dask=dask, resume=resume))
 
 
 @app.command()

@@ -9,8 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from experiments.config import KeyedError, of_file
 from simulator.errors import InputError
 from simulator.statistics import Estimate, paired_difference, replications_needed, student
 
@@ -26,7 +27,7 @@ MOST = 1000
 """Where a comparison stops, precise or not, unless told otherwise."""
 
 Measure = Callable[[str, int], dict[str, float]]
-"""The metrics of one policy under one seed."""
+"""The metrics of one policy, as it was named, under one seed."""
 
 
 def compare(
@@ -43,7 +44,8 @@ def compare(
     Parameters
     ----------
     path : scenario file; its own policy and seed are replaced.
-    policies : names; the first is what the others are compared with.
+    policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``; the first is what the others are
+        compared with. The scenario's own options hold for its own policy where none are said.
     metrics : scalars of ``summary.json``.
     precision : replicate until every policy's interval of the first metric has at most this
         relative half width; None: ``replications`` alone decide.
@@ -59,6 +61,7 @@ def compare(
 
     scenario = read_scenario(path)
     names = list(policies) or [scenario.policy]
+    scenarios = {name: _under(scenario, name) for name in names}
     if len(set(names)) < len(names):
         raise InputError(f"--policy: got {', '.join(names)}, expected different ones")
     if len(set(metrics)) < len(metrics):
@@ -68,7 +71,8 @@ def compare(
     start = scenario.seed if seed is None else seed
 
     def measure(policy: str, replication: int) -> dict[str, float]:
-        return _metrics(scenario, policy, start + replication, metrics)
+        with of_file(str(path)):
+            return _metrics(scenarios[policy], start + replication, metrics)
 
     if precision is None:
         runs = _replicate(measure, names, {name: [] for name in names}, replications or FIRST)
@@ -77,14 +81,27 @@ def compare(
     return _table(runs, names, metrics)
 
 
-def _metrics(
-    scenario: Scenario, policy: str, seed: int, metrics: Sequence[str]
-) -> dict[str, float]:
+def _under(scenario: Scenario, policy: str) -> Scenario:
+    """The scenario under a policy as the command line names it, which has to be there."""
+    from experiments.options import parse_options
+    from experiments.scenario import make_policy
+
+    name, colon, said = policy.partition(":")
+    options: dict[str, Any] = scenario.policy_options if name == scenario.policy else {}
+    if colon:
+        options = dict(parse_options(said.split(","), f"--policy {policy}:"))
+    changed = scenario.model_copy(update={"policy": name, "policy_options": options})
+    try:
+        make_policy(changed)
+    except KeyedError as error:
+        raise InputError(f"--policy {policy}: {error.text}") from None
+    return changed
+
+
+def _metrics(scenario: Scenario, seed: int, metrics: Sequence[str]) -> dict[str, float]:
     from experiments.scenario import run, summarise
 
-    options = scenario.policy_options if policy == scenario.policy else {}
-    changed = {"policy": policy, "policy_options": options, "seed": seed}
-    summary = summarise(run(scenario.model_copy(update=changed)), scenario.window)
+    summary = summarise(run(scenario.model_copy(update={"seed": seed})), scenario.window)
     numbers = {
         k: float(v)
         for k, v in summary.items()

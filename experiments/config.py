@@ -148,7 +148,11 @@ def explained(
         if kind == "union_tag_not_found":
             return path, "missing, expected the name of a kind"
         return path, f"got {_shown(problem['ctx']['tag'])}, {expected}"
-    return path, f"got {_shown(problem['input'])}, expected {_described(schema)}"
+    expected = _described(schema)
+    if kind == "finite_number":
+        alone = sum(branch.get("type") != "null" for branch in schema.get("anyOf", ())) <= 1
+        expected = expected.replace("number", "finite number") if alone else "a finite number"
+    return path, f"got {_shown(problem['input'])}, expected {expected}"
 
 
 def _walk(

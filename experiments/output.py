@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.scenario import summarise
+from experiments.store import LEDGER
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator import Result
 
 
-def check_writable(folder: Path) -> None:
-    """Make the folder; `InputError` in one line where it cannot be written, before any work."""
+@contextlib.contextmanager
+def new_folder(folder: Path) -> Iterator[None]:
+    """Make the folder for what the block writes, and take it away again where the block fails.
+
+    Raises
+    ------
+    InputError
+        It cannot be written, or holds a sweep; before any work.
+    """
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
+    except FileExistsError:
+        raise InputError(f"--out {folder}: is a file, expected a folder") from None
     except OSError as error:
         raise InputError(f"--out {folder}: cannot be written ({error.strerror})") from None
+    if (folder / LEDGER).exists():
+        raise InputError(f"--out {folder}: holds a sweep ({LEDGER}), expected another folder")
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # Something is in it.
+            for path in made:
+                path.rmdir()
+        raise
 
 
 def write_result(result: Result, folder: Path, window: Sequence[int] | None = None) -> None:

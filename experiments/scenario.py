@@ -182,11 +182,13 @@ def file_keys(config: dict[str, Any]) -> FileKeys:
     """Where a scenario, or a part of one, names input files."""
     yield from path_keys(config)
     cluster = config.get("cluster")
-    if isinstance(cluster, dict) and isinstance(cluster.get("catalog"), str):
-        from simulator.workloads.catalogs import catalog_names
+    if isinstance(cluster, dict) and _is_file(cluster.get("catalog")):
+        yield cluster, "catalog"
 
-        if cluster["catalog"] not in catalog_names():
-            yield cluster, "catalog"
+
+def _is_file(catalog: Any) -> bool:
+    """Whether a catalogue is a file, not one of the names that `read_catalog` knows."""
+    return isinstance(catalog, str) and ("/" in catalog or "." in catalog)
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -418,10 +420,14 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
 
 
 def _catalog(name: str | None) -> Any:
-    from simulator.workloads.catalogs import read_catalog
+    from simulator.workloads.catalogs import catalog_names, read_catalog
 
+    name = name or "hierarchical"
+    if not _is_file(name) and name not in catalog_names():
+        known = ", ".join(catalog_names())
+        raise KeyedError("cluster.catalog", f"got {name!r}, expected {known} or a CSV file")
     with at_key("cluster.catalog"):
-        return read_catalog(name or "hierarchical")
+        return read_catalog(name)
 
 
 def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario) -> Cluster:

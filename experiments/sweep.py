@@ -299,9 +299,11 @@ def sweep(
     changed, is refused unless ``resume`` says that what still fits is to be kept.
     """
     from experiments.runner import exit_code
-    from experiments.store import Store
+    from experiments.store import LEDGER, Store
 
     spec, tasks = read_sweep(file)
+    if (out / "summary.json").exists() and not (out / LEDGER).exists():
+        raise InputError(f"{out}: holds a run (summary.json), expected another folder")
 
     def work() -> int:
         with Store(out, create=True) as store:

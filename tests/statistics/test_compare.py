@@ -88,6 +88,9 @@ def test_the_command(tmp_path: Path) -> None:
         ({"metrics": ["makespan_s", "makespan_s"]}, "different"),
         ({"replications": 1}, "at least 2"),
         ({"policies": ["no-such"]}, "no-such"),
+        ({"policies": ["edf", "edf:x=1"]}, "--policy edf:x=1: policy 'edf': unknown option 'x'"),
+        ({"policies": ["edf:"]}, "--policy edf:: '': expected name=value"),
+        ({"policies": ["edf:x"]}, "--policy edf:x: 'x': expected name=value"),
     ],
 )
 def test_bad_input_is_one_clear_line(tmp_path: Path, options: dict, told: str) -> None:  # type: ignore[type-arg]
@@ -95,6 +98,21 @@ def test_bad_input_is_one_clear_line(tmp_path: Path, options: dict, told: str) -
     with pytest.raises(InputError, match=told) as caught:
         compare(scenario(tmp_path), **arguments)
     assert "\n" not in str(caught.value)
+
+
+def test_a_policy_is_compared_with_itself_under_other_options(tmp_path: Path) -> None:
+    """With the local search that no options name, and with none of it, on the same jobs."""
+    path = tmp_path / "scenario.toml"
+    path.write_text(
+        'policy = "local-search"\n[policy_options]\niterations = 3\n'
+        '[workload]\nkind = "hierarchical"\nnum_nodes = 2\njobs_per_node = 8\nmean_gap_s = 9000\n'
+    )
+    names = ["local-search", "local-search:iterations=1,rho=1", "local-search:iterations=3"]
+    table = compare(path, names, ["total_cost"], replications=2)
+    mean = table[table["minus"] == ""].set_index("policy")["mean"]
+    assert list(mean.index) == names
+    assert mean.iloc[0] == mean.iloc[2]
+    assert mean.iloc[0] != mean.iloc[1]
 
 
 def test_same_seed_same_table(tmp_path: Path) -> None:

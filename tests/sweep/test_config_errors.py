@@ -69,7 +69,11 @@ GOOD: dict[str, Any] = {
         ("workload.num_jobs", 1001, "got 1001, expected an integer >= 1 and <= 1000"),
         ("workload.rate", 1.0, "workload.rate: unknown key, expected one of kind, num_jobs"),
         ("workload", {"kind": "poisson", "rate": 0}, "rate: got 0, expected a number > 0"),
-        ("workload", {"kind": "poisson", "rate": float("nan")}, "got NaN, expected a number > 0"),
+        (
+            "workload",
+            {"kind": "poisson", "rate": float("nan")},
+            "got NaN, expected a finite number > 0",
+        ),
         ("workload", 3, "workload: got 3, expected a table"),
         ("spare", {"kind": "poisson", "rate": 0}, "spare.rate: got 0, expected a number > 0"),
         ("policies", [3], "policies[0]: got 3, expected text or a table"),

@@ -232,7 +232,10 @@ cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
             f'{BASE}cluster.kind = "vms"\n[grid]\ncluster.num_controllers = [1, 2]',
             "swept parameter cluster.num_controllers: 2 controllers for 5 nodes",
         ),
-        (f'{BASE}cluster = {{ kind = "vms", catalog = "aws" }}', "scenario.cluster.catalog: catal"),
+        (
+            f'{BASE}cluster = {{ kind = "vms", catalog = "aws" }}',
+            "scenario.cluster.catalog: got 'aw",
+        ),
         (f'{BASE}cluster = {{ kind = "pool" }}', "scenario.cluster.kind: got 'pool', expected"),
         (BASE.replace('"edf"', '"edv"'), "sweep.toml: policies[1]: unknown policy 'edv'; did you"),
         (
