@@ -126,7 +126,8 @@ class Result:
 
         ``gpu_utilisation`` is GPU-seconds in use over GPU-seconds of open nodes (all nodes, where
         their types are fixed); None on a rental pool. ``mean_decision_cpu_s`` is measured, so it
-        alone differs from run to run.
+        differs from run to run; nothing else here does, unless the optimization server takes as
+        long as was measured, or a solver stops at a limit of time.
         """
         cpu_s = self.decisions.cpu_s
         open_gpu_s = self.meters.open_gpu_seconds
@@ -177,7 +178,7 @@ class Result:
     def decisions_table(self) -> pd.DataFrame:
         """One row a decision: time, controller, active jobs, CPU seconds, and its facts.
 
-        A fact that is named like one of these columns has ``_told`` after its name.
+        CPU seconds are measured and differ from run to run, also those among the facts. A fact that is named like one of these columns has ``_told`` after its name.
         """
         import pandas as pd
 

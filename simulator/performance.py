@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.errors import InputError
@@ -25,7 +26,10 @@ from simulator.errors import InputError
 
 @runtime_checkable
 class Performance(Protocol):
-    """What the engine and the policies ask of a performance model."""
+    """What the engine and the policies ask of a performance model.
+
+    One that has a length says for how many jobs it knows times; `Workload` checks that.
+    """
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds that the whole job takes on this configuration; infinite: it cannot run."""
@@ -62,6 +66,10 @@ class FixedDuration:
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
         _check_demand(self.num_gpus)
+        _freeze(self, duration_s=np.float64, num_gpus=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.duration_s)
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own."""
@@ -69,12 +77,7 @@ class FixedDuration:
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Finite only at the job's own number of GPUs, on types that have as many."""
-        table = _no_configuration(jobs, cluster)
-        for v, node_type in enumerate(cluster.node_types):
-            fits = np.flatnonzero(self.num_gpus[jobs] <= node_type.gpus)
-            fits = fits[self.num_gpus[jobs[fits]] <= cluster.max_gpus_per_node]
-            table[fits, v, self.num_gpus[jobs[fits]]] = self.duration_s[jobs[fits]]
-        return table
+        return _table_of_demand(self.duration_s, self.num_gpus, jobs, cluster)
 
     def work_gpu_s(self, cluster: Cluster) -> FloatArray:
         """GPUs times duration."""
@@ -112,6 +115,9 @@ class TimeTable:
             )
         times_s.flags.writeable = False
         object.__setattr__(self, "times_s", times_s)
+
+    def __len__(self) -> int:
+        return len(self.times_s)
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds on ``gpus`` (whole) GPUs of one node."""
@@ -153,6 +159,11 @@ class SpeedupCurve:
 
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
+        _freeze(self, duration_s=np.float64, curve_of=np.int64)
+        _check_index("curve_of", self.curve_of, len(self.curves))
+
+    def __len__(self) -> int:
+        return len(self.duration_s)
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds on ``gpus`` GPUs (any real number >= 0)."""
@@ -285,6 +296,11 @@ class Sensitivity:
         _check_demand(self.num_gpus)
         if not 1 <= self.network_penalty < math.inf:
             raise InputError(f"network penalty is {self.network_penalty}, expected a number >= 1")
+        _freeze(self, duration_s=np.float64, num_gpus=np.int64, matrix_of=np.int64)
+        _check_index("matrix_of", self.matrix_of, len(self.matrices))
+
+    def __len__(self) -> int:
+        return len(self.duration_s)
 
     def matrix(self, job: int, node_type: int = 0) -> SensitivityMatrix:
         """The matrix of a job on a node type."""
@@ -303,7 +319,7 @@ class Sensitivity:
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Times at the GPU-proportional share."""
-        return FixedDuration(self.duration_s, self.num_gpus).table_s(jobs, cluster)
+        return _table_of_demand(self.duration_s, self.num_gpus, jobs, cluster)
 
     def work_gpu_s(self, cluster: Cluster) -> FloatArray:
         """Duration times GPUs, at the GPU-proportional share."""
@@ -326,6 +342,37 @@ def _check_demand(num_gpus: IntArray) -> None:
     if not good.all():
         job = int(np.argmin(good))
         raise InputError(f"num_gpus of job {job} is {values[job]:g}, expected a whole number >= 1")
+
+
+def _freeze(model: object, **dtypes: npt.DTypeLike) -> None:
+    """Give a model copies of its columns that nobody can change; ``(J, ..)`` all of them."""
+    rows = None
+    for name, dtype in dtypes.items():
+        column = np.array(getattr(model, name), dtype=dtype)
+        rows = len(column) if rows is None else rows
+        if len(column) != rows:
+            raise InputError(f"{name} has {len(column)} rows, expected {rows}, one a job")
+        column.flags.writeable = False
+        object.__setattr__(model, name, column)
+
+
+def _check_index(name: str, index: IntArray, count: int) -> None:
+    """`InputError` unless all are indices below ``count``."""
+    good = (index >= 0) & (index < count)
+    if not good.all():
+        raise InputError(f"{name} has a {index[~good][0]}, expected 0 to {count - 1}")
+
+
+def _table_of_demand(
+    duration_s: FloatArray, num_gpus: IntArray, jobs: IntArray, cluster: Cluster
+) -> FloatArray:
+    """`Performance.table_s` of jobs that run on one number of GPUs only."""
+    table = _no_configuration(jobs, cluster)
+    for v, node_type in enumerate(cluster.node_types):
+        fits = np.flatnonzero(num_gpus[jobs] <= node_type.gpus)
+        fits = fits[num_gpus[jobs[fits]] <= cluster.max_gpus_per_node]
+        table[fits, v, num_gpus[jobs[fits]]] = duration_s[jobs[fits]]
+    return table
 
 
 def _no_configuration(jobs: IntArray, cluster: Cluster) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,9 @@ from simulator.performance import Performance
 
 ELASTIC = 0
 """`Workload.num_gpus` of a job whose number of GPUs the policy chooses."""
+
+LATEST_S = 1e12
+"""Submissions are before this (over 30,000 years), where a clock still resolves a millisecond."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,13 @@ class Workload:
             seen: set[str] = set()
             twice = next(i for i in self.job_id if i in seen or seen.add(i))  # type: ignore[func-returns-value]
             raise InputError(f"workload: job {twice!r} occurs twice, expected unique job ids")
+        if isinstance(self.performance, Sized) and len(self.performance) < count:
+            raise InputError(
+                f"workload: the performance model has times of {len(self.performance)} jobs, "
+                f"expected {count}"
+            )
         self._require("submit_s", np.isfinite(self.submit_s) & (self.submit_s >= 0), "a time >= 0")
+        self._require("submit_s", self.submit_s < LATEST_S, f"seconds below {LATEST_S:g}")
         later = np.diff(self.submit_s, prepend=self.submit_s[0]) >= 0
         self._require("submit_s", later, "ascending submission times")
         self._require("num_gpus", self.num_gpus >= 0, "a whole number >= 0")

@@ -7,16 +7,20 @@ Formulations: `FORMULATIONS`. Back ends: HiGHS and Gurobi behind `solve`.
 from policies.milp.decision import FORMULATIONS, Answer, decide, solve_instance
 from policies.milp.instance import Assignment, Instance, check_assignments, cost
 from policies.milp.model import Model, Solution, SolverOptions
-from policies.milp.policy import MilpPolicy, milp_centralised_2019, milp_literal
+from policies.milp.policy import MilpCentralised2019, MilpLiteral, MilpPolicy
 from policies.milp.solvers import solve
 
 milp = MilpPolicy
+milp_literal = MilpLiteral
+milp_centralised_2019 = MilpCentralised2019
 
 __all__ = [
     "FORMULATIONS",
     "Answer",
     "Assignment",
     "Instance",
+    "MilpCentralised2019",
+    "MilpLiteral",
     "MilpPolicy",
     "Model",
     "Solution",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 import numpy as np
@@ -65,42 +65,25 @@ class MilpPolicy:
 
     def decide(self, view: View) -> Decision:
         """Plan all nodes of this controller anew."""
-        if view.num_active == 0:
-            return Decision()
         instance = instance_of(view, self.rho, self.mu, self.horizon_s)
         solver = cast(SolverName, self.solver)
         answer = decide(instance, self.formulation, solver, self._options, self.start)
         return Decision(placements_of(answer.assignments, view), info=_info(answer))
 
 
-def milp_literal(
-    solver: str = "auto",
-    mip_gap: float = 1e-6,
-    time_limit_s: float = 60.0,
-    rho: float = 100.0,
-    mu: float = 1.0,
-    horizon_s: float = 3600.0,
-    start: bool = True,
-    gap_of_total: bool = False,
-) -> MilpPolicy:
+@dataclass
+class MilpLiteral(MilpPolicy):
     """(P2) of the hierarchical paper as printed: the same optimum as `milp`, slowly."""
-    limits = (mip_gap, time_limit_s)
-    return MilpPolicy("literal", solver, *limits, rho, mu, horizon_s, start, gap_of_total)
+
+    formulation: str = field(default="literal", init=False)
+    start: bool = True
 
 
-def milp_centralised_2019(
-    solver: str = "auto",
-    mip_gap: float = 1e-6,
-    time_limit_s: float = 60.0,
-    rho: float = 100.0,
-    mu: float = 1.0,
-    horizon_s: float = 3600.0,
-    start: bool = False,
-    gap_of_total: bool = False,
-) -> MilpPolicy:
+@dataclass
+class MilpCentralised2019(MilpPolicy):
     """The authors' objective of 2019: GPUs priced linearly, all running jobs counted."""
-    limits = (mip_gap, time_limit_s)
-    return MilpPolicy("centralised-2019", solver, *limits, rho, mu, horizon_s, start, gap_of_total)
+
+    formulation: str = field(default="centralised-2019", init=False)
 
 
 def instance_of(view: View, rho: float, mu: float, horizon_s: float) -> Instance:

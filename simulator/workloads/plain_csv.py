@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator.catalog import SECONDS_PER_HOUR
 from simulator.performance import FixedDuration
-from simulator.workload import Workload
+from simulator.workload import LATEST_S, Workload
 from simulator.workloads.tables import Table
 
 REQUIRED = ("job_id", "submit_time_s", "duration_s", "num_gpus")
@@ -39,8 +39,8 @@ def read_csv_jobs(path: str | Path) -> Workload:
 def workload_of(table: Table, notes: tuple[str, ...] = ()) -> Workload:
     """The workload of a table with the columns of this format."""
     names = table.texts("job_id", unique=True)
-    submit_s = table.numbers("submit_time_s", at_least=0)
-    duration_s = table.numbers("duration_s", more_than=0)
+    submit_s = table.numbers("submit_time_s", at_least=0, below=LATEST_S)
+    duration_s = table.numbers("duration_s", more_than=0, below=LATEST_S)
     gpus = table.whole_numbers("num_gpus", at_least=1)
     due_s = table.numbers("due_s", at_least=0, empty=np.inf)
     if "due_s" in table:

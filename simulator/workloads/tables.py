@@ -116,6 +116,7 @@ class Table:
         *,
         at_least: float = -math.inf,
         more_than: float = -math.inf,
+        below: float = math.inf,
         empty: float | None = None,
     ) -> FloatArray:
         """A column of finite numbers.
@@ -123,7 +124,7 @@ class Table:
         Parameters
         ----------
         name : the column; where the file lacks it, every value is ``empty``.
-        at_least, more_than : bounds.
+        at_least, more_than, below : bounds.
         empty : what an empty field means; None: a number is expected.
         """
         if name not in self and empty is not None:
@@ -131,6 +132,9 @@ class Table:
         values, blank = self._parse(name)
         expected = _expected("a number", at_least, more_than)
         good = np.isfinite(values) & (values >= at_least) & (values > more_than)
+        if math.isfinite(below):
+            expected += f" and below {below:g}"
+            good &= values < below
         if empty is not None:
             good |= blank
         self._require(name, good, expected)

@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,19 @@ from simulator import (
     InfeasibleDecision,
     InputError,
     NodeType,
+    Performance,
     Placement,
+    Sensitivity,
+    SensitivityMatrix,
+    SpeedupCurve,
+    TimeTable,
     View,
     Workload,
     simulate,
 )
 from simulator.laws import Exponential, parse_law
 from simulator.processes import controller
+from simulator.workloads.plain_csv import read_csv_jobs
 
 ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
 VM = Cluster.of_vms([NodeType("vm", "GPU", 1)], 1)
@@ -218,3 +225,74 @@ def test_an_exponential_law_is_called_by_its_name(mean: float) -> None:
         Exponential(mean)
     with pytest.raises(InputError, match=r"exponential law: mean is -4\.0"):
         parse_law("exponential:-4")
+
+
+# -- workloads -------------------------------------------------------------------------------
+
+ONES = np.ones(1)
+FIRST = np.zeros(1, dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FixedDuration(ONES, FIRST + 1),
+        TimeTable(np.ones((1, 1, 2))),
+        SpeedupCurve(ONES, FIRST, [math.sqrt]),
+        Sensitivity(ONES, FIRST + 1, FIRST, [SensitivityMatrix(ONES, ONES, np.ones((1, 1)))]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_performance_model_of_fewer_jobs(model: Performance) -> None:
+    with pytest.raises(InputError, match="the performance model has times of 1 jobs, expected 2"):
+        Workload(["a", "b"], [0, 0], model, num_gpus=[1, 1])
+
+
+def test_a_model_of_one_s_own_needs_no_length() -> None:
+    class Own:
+        def time_s(self, *configuration: float) -> float:
+            return 5.0
+
+    workload = Workload(["a", "b"], [0, 0], Own(), num_gpus=[1, 1])  # type: ignore[arg-type]
+    assert simulate(workload, ONE, plain).completion_s.tolist() == [5, 10]
+
+
+def test_models_keep_what_they_were_given() -> None:
+    duration_s, demand, index = np.array([1.0]), np.array([1]), np.array([0])
+    matrix = SensitivityMatrix(ONES, ONES, np.ones((1, 1)))
+    models = (
+        FixedDuration(duration_s, demand),
+        SpeedupCurve(duration_s, index, [math.sqrt]),
+        Sensitivity(duration_s, demand, index, [matrix]),
+    )
+    duration_s[0] = demand[0] = index[0] = 99
+    for model in models:
+        assert model.time_s(0, 0, 1, 1, 1) == 1
+        with pytest.raises(ValueError, match="read-only"):
+            model.duration_s[0] = 99
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: FixedDuration(ONES, np.ones(2)), "num_gpus has 2 rows, expected 1"),
+        (lambda: SpeedupCurve(ONES, FIRST + 1, [math.sqrt]), "curve_of has a 1, expected 0 to 0"),
+        (lambda: Sensitivity(ONES, FIRST + 1, FIRST - 1, []), "matrix_of has a -1"),
+    ],
+)
+def test_models_whose_columns_do_not_fit(make: Callable[[], object], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("column", "row"), [("submit_time_s", "1e308,1,1"), ("duration_s", "0,1e308,1")]
+)
+def test_times_that_no_clock_can_hold(tmp_path: Path, column: str, row: str) -> None:
+    path = tmp_path / "huge.csv"
+    path.write_text(f"job_id,submit_time_s,duration_s,num_gpus\na,0,1,1\nb,{row}\n")
+    complaint = rf"huge.csv, line 3: {column} is '1e308', expected a number >=? 0 and below 1e\+12"
+    with pytest.raises(InputError, match=complaint):
+        read_csv_jobs(path)
+    with pytest.raises(InputError, match=r"job 'a': submit_s is 1e\+300, expected seconds below"):
+        Workload(["a"], [1e300], FixedDuration(ONES, FIRST + 1), num_gpus=[1])

@@ -227,3 +227,11 @@ def test_the_authors_instances(folder, gurobi):
         assert answers[1].solver == ("gurobi" if answers[1].columns <= 2000 else "highs")
         first, second = (a.objective - x.constant for a in answers)
         assert first == pytest.approx(second, rel=2e-6)
+
+
+@pytest.mark.parametrize("name", ["milp-literal", "milp-centralised-2019"])
+def test_every_form_has_the_options_of_the_first(name):
+    options = {**describe("milp").options, "start": name == "milp-literal"}
+    del options["formulation"]
+    assert describe(name).options == options
+    assert name.removeprefix("milp-") == make_policy(name).formulation
