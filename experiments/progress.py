@@ -22,8 +22,8 @@ REDRAW_EVERY_S = 0.2
 class Pace:
     """Estimates the time left from the runs that have ended.
 
-    The tasks' ``cost_s`` say how runs of one function compare; how long one unit of cost really
-    takes is learnt per function.
+    The tasks' ``cost_s`` say how runs of one function compare, not how those of different ones do;
+    how long one unit of cost really takes is learnt per function.
     """
 
     def __init__(self, tasks: Iterable[Task], slots: int) -> None:
@@ -41,16 +41,31 @@ class Pace:
         self._spent_s[task.function] += wall_s
 
     def left_s(self) -> float | None:
-        """Seconds until all is done, as far as one can tell; None before the first run ended."""
-        cost, spent_s = sum(self._cost.values()), sum(self._spent_s.values())
-        if cost <= 0:
-            return None
+        """Seconds until all is done; None before a run of each function that is left has ended."""
         work_s = 0.0
         for function, left in self._left.items():
-            known = self._cost[function] > 0
-            scale = self._spent_s[function] / self._cost[function] if known else spent_s / cost
-            work_s += max(0.0, left) * scale
+            if left > 0:
+                if self._cost[function] <= 0:
+                    return None
+                work_s += left * self._spent_s[function] / self._cost[function]
         return work_s / self._slots
+
+
+def in_good_order(tasks: Iterable[Task]) -> list[Task]:
+    """Those with the highest ``cost_s`` first, so that none is long alone at the end.
+
+    Of several functions, one run of each comes before: the middle one by cost, from which the
+    time left can be told early.
+    """
+    ordered = sorted(tasks, key=lambda task: -task.cost_s)
+    by_function: defaultdict[str, list[Task]] = defaultdict(list)
+    for task in ordered:
+        by_function[task.function].append(task)
+    if len(by_function) < 2:
+        return ordered
+    samples = [alike[len(alike) // 2] for alike in by_function.values()]
+    first = {id(task) for task in samples}
+    return samples + [task for task in ordered if id(task) not in first]
 
 
 @dataclass(frozen=True)

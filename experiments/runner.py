@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from experiments.executors import Pool, WorkerDied, open_pool
-from experiments.progress import Meter, Pace, State
+from experiments.progress import Meter, Pace, State, in_good_order
 from experiments.store import NO_SPACE, Report, Store, StoreFull
 from experiments.task import Task
 from experiments.worker import Order, RunTimeout, Site, execute, told_briefly
@@ -89,7 +89,7 @@ def run_tasks(
     retry_failed: bool = False,
     notes: Mapping[str, Any] | None = None,
 ) -> RunSummary:
-    """Run what the store does not have yet; those with the highest ``cost_s`` first.
+    """Run what the store does not have yet, long ones early (``progress.in_good_order``).
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class _Campaign:
         self.done = {key for key in self.tasks if states.get(key) == "done"}
         self.failed = {key for key in self.tasks if states.get(key) == "failed"}
         left = [task for key, task in self.tasks.items() if key not in states]
-        self.pending = deque(sorted(left, key=lambda task: -task.cost_s))
+        self.pending = deque(in_good_order(left))
         self.ended = 0
         self.cpu_s = 0.0
         self._recent_s = 0.0

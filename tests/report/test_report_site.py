@@ -183,6 +183,20 @@ def test_pages_in_a_browser(site, browser, name, width):
     assert browser.run("document.title").startswith("schedlab")
 
 
+def test_no_column_of_the_claims_is_cut_off(site, browser):
+    """Whatever a paper's value is, a number or a sentence."""
+    browser.open((site / "claims.html").as_uri(), 1200)
+    words = "two to three times that of the best of the first-principle methods, by eye"
+    browser.run(f"document.querySelector('.claims tbody tr').cells[3].textContent = '{words}'")
+    for cell in (1, 2, 7):
+        browser.run(
+            f"document.querySelector('.claims tbody tr').cells[{cell}].textContent = '{words}'"
+        )
+    assert browser.run("document.querySelector('.scroll').scrollWidth") <= browser.run(
+        "document.querySelector('.scroll').clientWidth"
+    )
+
+
 def column(browser: Browser, table: str, index: int) -> list[str]:
     return browser.run(
         f"[...document.querySelectorAll('{table} tbody tr')]"

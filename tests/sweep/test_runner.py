@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from experiments import executors, progress, runner
-from experiments.progress import Meter, Pace, State
+from experiments.progress import Meter, Pace, State, in_good_order
 from experiments.results import Results
 from experiments.runner import run_tasks
 from experiments.store import Store
@@ -224,9 +224,31 @@ def test_pace_learns_what_a_unit_of_cost_takes():
     pace = Pace(tasks, slots=2)
     assert pace.left_s() is None
     pace.ended(tasks[0], 6.0)
-    assert pace.left_s() == pytest.approx((4.0 + 4.0) * 3.0 / 2)
+    assert pace.left_s() is None  # What the others cost says nothing of those of m:b.
     pace.ended(tasks[3], 1.0)
     assert pace.left_s() == pytest.approx((4.0 * 3.0 + 3.0 * 1.0) / 2)
+    for task in tasks[4:]:
+        pace.ended(task, 1.0)
+    assert pace.left_s() == pytest.approx(4.0 * 3.0 / 2)
+
+
+def test_the_time_left_is_known_once_a_run_of_each_function_has_ended():
+    """Two papers whose estimates are a hundred times apart, the cheaper-looking one last."""
+    seconds = {"m:a": 0.1, "m:b": 10.0}
+    tasks = [Task("m:a", {"x": i}, cost_s=20.0 + i) for i in range(30)]
+    tasks += [Task("m:b", {"x": i}, cost_s=1.0 + i / 10) for i in range(31)]
+    order = in_good_order(tasks)
+    assert sorted(map(id, order)) == sorted(map(id, tasks))
+    assert [task.config["x"] for task in order[:2]] == [14, 15]
+    assert [task.cost_s for task in order[2:]] == sorted(
+        (task.cost_s for task in order[2:]), reverse=True
+    )
+    pace = Pace(tasks, slots=1)
+    left = sum(task.cost_s * seconds[task.function] for task in tasks)
+    for task in order:
+        pace.ended(task, task.cost_s * seconds[task.function])
+        left -= task.cost_s * seconds[task.function]
+        assert task is order[0] or pace.left_s() == pytest.approx(left, abs=1e-6)
 
 
 def test_without_a_terminal_a_line_first_each_minute_and_last(monkeypatch):
