@@ -1,6 +1,7 @@
 """Gantt chart of a run: who held which GPUs of which node, and when.
 
-One row a node, as high as its GPUs; a job keeps its colour and, where a bar is wide enough, its
+Time counts from the first submission. One row a node, as high as the most of its GPUs that were in
+use at once; nodes without any job are left out. A job keeps its colour and, where a bar is wide enough, its
 name; late jobs end in a red edge. Below it, how many jobs run and how many wait. With hundreds of
 nodes the rows get thin but stay apart; on a rental pool, where there are no nodes to draw, there is
 one row a job.
@@ -17,9 +18,17 @@ from simulator.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
+
+    from simulator.catalog import FloatArray
 
 COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
+METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+"""Kinds of picture, and what is left out of each so that the same run gives the same picture."""
 LATE = "#C00000"
 MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
 """Beside the palette of all figures, light enough for names on them."""
@@ -29,21 +38,24 @@ NODE_LABELS = 40
 
 
 def gantt(folder: Path, out: Path | None = None) -> Path:
-    """Draw the run in a folder that ``schedlab run`` wrote; returns the PNG's path.
+    """Draw the run in a folder that ``schedlab run`` wrote; returns the picture's path.
 
     Raises
     ------
     InputError
-        No schedule there, or columns missing; one line.
+        No schedule there, columns missing, values that are no numbers, or a picture that cannot be
+        written; one line.
     """
     import matplotlib.pyplot as plt
 
-    schedule = _read(folder / "schedule.csv", COLUMNS)
-    jobs = _read(folder / "jobs.csv", ("job_id", "arrival_s", "completion_s", "tardiness_s"))
+    schedule = _read(folder / "schedule.csv", COLUMNS, ("gpus", "start_s", "end_s"))
+    times = ("arrival_s", "completion_s", "tardiness_s")
+    jobs = _read(folder / "jobs.csv", ("job_id", *times), times)
     path = out or folder / "gantt.png"
+    _check_format(path)
     drawing = draw(schedule, jobs, title=str(folder.name))
     try:
-        drawing.savefig(path, dpi=130, metadata={"Software": None})
+        drawing.savefig(path, dpi=130, metadata=METADATA[path.suffix.lower()])
     except OSError as error:
         raise InputError(f"--out {path}: cannot be written ({error.strerror})") from None
     finally:
@@ -51,7 +63,16 @@ def gantt(folder: Path, out: Path | None = None) -> Path:
     return path
 
 
-def _read(path: Path, columns: tuple[str, ...]) -> DataFrame:
+def _check_format(path: Path) -> None:
+    if path.suffix.lower() not in METADATA:
+        raise InputError(
+            f"--out {path}: ends in {path.suffix!r}, expected one of {', '.join(METADATA)}"
+        )
+
+
+def _read(path: Path, columns: tuple[str, ...], numbers: tuple[str, ...]) -> DataFrame:
+    """A table with these columns, some of them finite numbers."""
+    import numpy as np
     import pandas as pd
 
     try:
@@ -65,6 +86,15 @@ def _read(path: Path, columns: tuple[str, ...]) -> DataFrame:
         raise InputError(f"{path}: no column {missing[0]!r}, expected {', '.join(columns)}")
     if table.empty:
         raise InputError(f"{path}: no rows, expected at least one")
+    for name in numbers:
+        values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
+        good = np.isfinite(values)
+        if not good.all():
+            row = int(np.argmin(good))
+            raise InputError(
+                f"{path}, line {row + 2}: {name} is {table[name].iloc[row]}, expected a number"
+            )
+        table[name] = values
     return table
 
 
@@ -80,7 +110,10 @@ def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") ->
 
     from experiments.plots import STYLE
 
-    schedule = _merged(schedule)
+    first_s = _first_s(schedule, jobs)
+    schedule = _merged(_since(first_s, schedule, ("start_s", "end_s")))
+    if jobs is not None:
+        jobs = _since(first_s, jobs, ("arrival_s", "completion_s"))
     scale, unit = _time_unit(float(schedule["end_s"].max()))
     whole = bool((schedule["gpus"] % 1 == 0).all())
     bars = _bars_by_node(schedule) if whole else _bars_by_job(schedule)
@@ -104,8 +137,18 @@ def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") ->
         top.set_title(title)
         if jobs is not None:
             _draw_queue(axes[1, 0], schedule, jobs, scale)
-        axes[-1, 0].set_xlabel(f"time, {unit}")
+        axes[-1, 0].set_xlabel(f"time since the first submission, {unit}")
     return figure
+
+
+def _first_s(schedule: DataFrame, jobs: DataFrame | None) -> float:
+    """Where the time axis begins: the first submission, or the first start where none is known."""
+    return float(schedule["start_s"].min() if jobs is None else jobs["arrival_s"].min())
+
+
+def _since(first_s: float, table: DataFrame, times: tuple[str, ...]) -> DataFrame:
+    """The table with times counted from ``first_s``."""
+    return table.assign(**{name: table[name] - first_s for name in times})
 
 
 @dataclass(frozen=True)
@@ -223,7 +266,7 @@ def _draw_bars(ax: Axes, bars: list[_Bar], scale: float, late: set[str], figure:
             x = bar.end_s / scale
             ax.plot([x, x], [bar.row, bar.row + bar.height], color=LATE, linewidth=1.6)
     end = max(b.end_s for b in bars) / scale
-    ax.set_xlim(min(b.start_s for b in bars) / scale, end)
+    ax.set_xlim(0, end)
     ax.set_ylim(max(b.row + b.height for b in bars), 0)
     _label_bars(ax, bars, scale, end, figure)
 
@@ -262,29 +305,52 @@ def _name_rows(ax: Axes, bars: list[_Bar], by_node: bool) -> None:
 
 def _draw_queue(ax: Axes, schedule: DataFrame, jobs: DataFrame, scale: float) -> None:
     """Jobs in the system, split into those that run and those that wait."""
-    import numpy as np
-
     from experiments.plots import PALETTE
 
-    times = np.concatenate(
-        [jobs["arrival_s"], jobs["completion_s"], schedule["start_s"], schedule["end_s"]]
-    )
-    system = np.concatenate([np.ones(len(jobs)), -np.ones(len(jobs)), np.zeros(2 * len(schedule))])
-    nothing = np.zeros(2 * len(jobs))
-    running = np.concatenate([nothing, np.ones(len(schedule)), -np.ones(len(schedule))])
-    at, first = np.unique(times, return_inverse=True)
-    in_system = np.cumsum(np.bincount(first, system))
-    shares = np.minimum(np.cumsum(np.bincount(first, running)), in_system)
-    ax.fill_between(at / scale, shares, step="post", color=PALETTE[0], alpha=0.7, label="running")
+    at, in_system, running = _queue(schedule, jobs)
+    ax.fill_between(at / scale, running, step="post", color=PALETTE[0], alpha=0.7, label="running")
     ax.fill_between(
-        at / scale, shares, in_system, step="post", color=PALETTE[1], alpha=0.7, label="waiting"
+        at / scale, running, in_system, step="post", color=PALETTE[1], alpha=0.7, label="waiting"
     )
     ax.set_ylim(0, None)
     ax.set_ylabel("jobs")
     ax.legend(loc="upper right", fontsize=8, ncols=2)
 
 
+def _queue(schedule: DataFrame, jobs: DataFrame) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Instants, s; how many jobs are in the system from each on; and how many of these run.
+
+    A job runs once, on however many nodes.
+    """
+    import numpy as np
+
+    shares = _changes(schedule["job_id"], schedule["start_s"], schedule["end_s"])
+    held = shares.groupby("job_id")["by"].cumsum()
+    shares["by"] = (held > 0).astype(int) - (held - shares["by"] > 0).astype(int)
+    system = _changes(jobs["job_id"], jobs["arrival_s"], jobs["completion_s"])
+    at, index = np.unique(np.concatenate([system["at"], shares["at"]]), return_inverse=True)
+    count, ones = len(at), len(system)
+    in_system = np.cumsum(np.bincount(index[:ones], system["by"], count))
+    running = np.cumsum(np.bincount(index[ones:], shares["by"], count))
+    return at, in_system.astype(np.float64), np.minimum(running, in_system).astype(np.float64)
+
+
+def _changes(job_id: Series[str], start_s: Series[float], end_s: Series[float]) -> DataFrame:
+    """One row a start (+1) or an end (-1), in order of time, starts before ends."""
+    import pandas as pd
+
+    starts = pd.DataFrame({"job_id": job_id, "at": start_s, "by": 1})
+    ends = pd.DataFrame({"job_id": job_id, "at": end_s, "by": -1})
+    both = pd.concat([starts, ends], ignore_index=True)
+    return both.sort_values("at", kind="stable", ignore_index=True)
+
+
 def _time_unit(end_s: float) -> tuple[float, str]:
     """Seconds of the unit in which the axis is easy to read, and its name."""
-    units: Any = ((3 * 86400.0, 86400.0, "days"), (3 * 3600.0, 3600.0, "h"), (0.0, 60.0, "min"))
+    units: Any = (
+        (3 * 86400.0, 86400.0, "days"),
+        (3 * 3600.0, 3600.0, "h"),
+        (180.0, 60.0, "min"),
+        (0.0, 1.0, "s"),
+    )
     return next((scale, name) for least, scale, name in units if end_s >= least)

@@ -68,3 +68,72 @@ def test_a_folder_without_a_run_says_so(tmp_path):
     (tmp_path / "schedule.csv").write_text("job_id,node\na,1\n")
     with pytest.raises(InputError, match="no column 'node_type'"):
         g.gantt(tmp_path)
+
+
+def jobs_table(*rows):
+    return pd.DataFrame(rows, columns=["job_id", "arrival_s", "completion_s", "tardiness_s"])
+
+
+def test_a_job_over_several_nodes_is_counted_once():
+    """Two jobs of 8 GPUs on 2 x 4, one after the other; the second goes on with fewer shares."""
+    schedule = shares(
+        ("a", 0, "t", 4, 0.0, 10.0), ("a", 1, "t", 4, 0.0, 10.0),
+        ("b", 0, "t", 4, 10.0, 20.0), ("b", 1, "t", 4, 10.0, 20.0),
+        ("b", 0, "t", 2, 20.0, 30.0),
+    )  # fmt: skip
+    at, in_system, running = g._queue(schedule, jobs_table(("a", 0, 10, 0), ("b", 0, 30, 0)))
+    assert at.tolist() == [0, 10, 20, 30]
+    assert in_system.tolist() == [2, 1, 1, 0]
+    assert running.tolist() == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("first_s", [0.0, 1_700_000_000.0])
+def test_time_counts_from_the_first_submission(first_s):
+    """The same picture on the clock of 1970: an hour's axis in minutes, names on the bars."""
+    schedule = shares(
+        ("ant", 0, "t", 1, first_s + 60, first_s + 3600),
+        ("bee", 0, "t", 1, first_s + 60, first_s + 1800),
+    )
+    jobs = jobs_table(("ant", first_s, first_s + 3600, 0), ("bee", first_s + 60, first_s + 1800, 9))
+    top, queue = g.draw(schedule, jobs).axes
+    assert queue.get_xlabel() == "time since the first submission, min"
+    assert top.get_xlim() == pytest.approx((0, 60))
+    assert [text.get_text() for text in top.texts] == ["ant", "bee"]
+
+
+def test_nodes_without_a_job_are_left_out_and_rows_are_as_high_as_what_was_used():
+    schedule = shares(("a", 0, "t", 1, 0.0, 1.0), ("b", 7, "t", 2, 0.0, 1.0))
+    bars = g._bars_by_node(g._merged(schedule))
+    assert [(b.group, b.height) for b in bars] == [("0", 1), ("7", 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "complaint"),
+    [
+        ("schedule.csv", "a,0,t,1,abc,5", r"schedule.csv, line 2: start_s is abc, expected a num"),
+        ("schedule.csv", "a,0,t,1,0,", r"schedule.csv, line 2: end_s is nan, expected a number"),
+        ("schedule.csv", "a,0,t,x,0,5", r"schedule.csv, line 2: gpus is x, expected a number"),
+        ("jobs.csv", "a,0,inf,0", r"jobs.csv, line 2: completion_s is inf, expected a number"),
+    ],
+)
+def test_values_that_are_no_numbers(tmp_path, name, line, complaint):
+    lines = {
+        "schedule.csv": ["job_id,node,node_type,gpus,start_s,end_s", "a,0,t,1,0,5"],
+        "jobs.csv": ["job_id,arrival_s,completion_s,tardiness_s", "a,0,5,0"],
+    }
+    lines[name][1] = line
+    for file, text in lines.items():
+        (tmp_path / file).write_text("\n".join(text) + "\n")
+    with pytest.raises(InputError, match=complaint):
+        g.gantt(tmp_path)
+
+
+def test_a_picture_of_an_unknown_kind(tmp_path):
+    shares(("a", 0, "t", 1, 0.0, 5.0)).to_csv(tmp_path / "schedule.csv", index=False)
+    jobs_table(("a", 0, 5, 0)).to_csv(tmp_path / "jobs.csv", index=False)
+    for wrong in ("a.xyz", "a"):
+        with pytest.raises(InputError, match=r"--out .*: ends in '.*', expected one of .*\.png"):
+            g.gantt(tmp_path, tmp_path / wrong)
+    assert g.gantt(tmp_path, tmp_path / "a.svg").exists()
+    with pytest.raises(InputError, match="cannot be written"):
+        g.gantt(tmp_path, tmp_path / "nowhere" / "a.png")
