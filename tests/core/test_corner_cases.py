@@ -14,7 +14,6 @@ from simulator import (
     Cluster,
     Decision,
     DecisionPoints,
-    FixedDuration,
     InfeasibleDecision,
     InputError,
     NodeType,
@@ -28,17 +27,9 @@ from simulator import (
 )
 from simulator.laws import Deterministic, Exponential
 from simulator.processes.controller import IDLE_TICKS
+from tests.core.jobs import fixed
 
 ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
-
-
-def fixed(submit_s: list[float], duration_s: list[float], gpus: list[int]) -> Workload:
-    return Workload(
-        [f"j{i}" for i in range(len(submit_s))],
-        submit_s,
-        FixedDuration(np.array(duration_s, dtype=float), np.array(gpus)),
-        num_gpus=gpus,
-    )
 
 
 def elastic(count: int, duration_s: float) -> Workload:

@@ -27,18 +27,10 @@ from simulator import (
 from simulator.laws import Deterministic, Exponential
 from simulator.queueing import mg1_mean_response_s
 from simulator.statistics import student
+from tests.core.jobs import fixed
 
 ONE_GPU = NodeType("one", "GPU", 1, price_per_hour=2.0)
 FOUR_GPUS = NodeType("four", "GPU", 4)
-
-
-def fixed(submit_s: list[float], duration_s: list[float], gpus: list[int]) -> Workload:
-    return Workload(
-        [f"j{i}" for i in range(len(submit_s))],
-        submit_s,
-        FixedDuration(np.array(duration_s), np.array(gpus)),
-        num_gpus=gpus,
-    )
 
 
 def latest_first(view: View) -> Decision:

@@ -1,0 +1,13 @@
+"""One version: that of the package is the one recorded with every result."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from simulator.accounting import VERSION
+
+
+def test_the_recorded_version_is_the_package_s() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["version"] == VERSION
