@@ -496,12 +496,18 @@ def _equal_servers(machines: Nodes) -> Cluster:
 def decision_points(decisions: Decisions) -> DecisionPoints:
     """When controllers decide; raises KeyedError for keys that exclude each other."""
     from simulator import DecisionPoints
+    from simulator.simulation import LEAST_PERIOD_S
 
     period_s, round_s = decisions.period_s, decisions.round_s
     if decisions.finish_at_round and period_s is None and round_s is None:
         raise KeyedError("decisions.finish_at_round", "given without round_s, expected both")
     if period_s is not None and round_s is not None:
         raise KeyedError("decisions", "both round_s and period_s given, expected one of them")
+    for key, value in (("period_s", period_s), ("round_s", round_s)):
+        if value is not None and value < LEAST_PERIOD_S:
+            raise KeyedError(
+                f"decisions.{key}", f"got {value:g}, expected at least {LEAST_PERIOD_S:g} s"
+            )
     with at_key("decisions"):
         if round_s is not None:
             return DecisionPoints.rounds(round_s, decisions.finish_at_round)

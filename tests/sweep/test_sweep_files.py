@@ -223,6 +223,10 @@ cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
             f"{BASE}decisions.round_s = 3\n[grid]\ndecisions.period_s = [3]",
             "both round_s and period_s given, expected one of them (at decisions.period_s = 3)",
         ),
+        (
+            f"{BASE}decisions.period_s = 1e-9",
+            "decisions.period_s: got 1e-09, expected at least 0.001",
+        ),
         (f"{BASE}decisions.finish_at_round = true", "decisions.finish_at_round: given without"),
         (
             f'{BASE}cluster = {{ kind = "vms", num_controllers = 3 }}',
