@@ -321,7 +321,7 @@ def _figure_12(results: Results, out_dir: Path) -> Figure:
         rows = intervals(tuned[tuned["ratio"] == ratio], ["load"], "mean_jct_h")
         lines.append((f"Synergy-Tune, {ratio} CPUs per GPU", i + 1, rows))
     lines_over_load(axes[0], lines)
-    gain = intervals(gains(table[table["load"] == 9], ["ratio"]), ["ratio"], "gain")
+    gain = intervals(gains(table[table["load"] == 9], ["ratio"]), ["ratio"], "gain", geometric=True)
     draw_line(axes[1], gain["ratio"], gain, "ours, 9 jobs/h", 2)
     axes[1].plot((3, 4, 5, 6), (3.4, 3, 2.2, 1.8), "s--", color="#404040", label="paper, 9 jobs/h")
     axes[1].set(xlabel="CPUs per GPU", ylabel="average JCT, proportional / tune", ylim=(0, None))

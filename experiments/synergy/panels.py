@@ -101,7 +101,7 @@ def load_panel(ax: Any, table: Table, title: str) -> None:
         name = NAMES[m]
         if m != "proportional" and m in set(top["mechanism"]):
             of_seed = gains(top, ["load"], over="proportional", base=m)
-            r = intervals(of_seed, ["load"], "gain").iloc[0]
+            r = intervals(of_seed, ["load"], "gain", geometric=True).iloc[0]
             name += f": {r['mean']:.2f} ({r['low']:.2f} to {r['high']:.2f})"
         lines.append((name, COLOURS[m], rows))
     lines_over_load(ax, lines)
