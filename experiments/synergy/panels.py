@@ -12,7 +12,6 @@ from experiments.results import Results
 Table = Any
 """A pandas DataFrame; its stubs know too little of what a column holds to be of help here."""
 
-COMMAND = "schedlab reproduce synergy"
 NAMES = {
     "proportional": "GPU-proportional",
     "greedy": "Synergy-Greedy",
@@ -81,7 +80,7 @@ def save(
         caption,
         drawing,
         data,
-        command=COMMAND,
+        command=f"schedlab reproduce synergy --scale {results.scale or 'quick'}",
         seeds=(part or results).seeds if seeds is None else seeds,
     )
 
