@@ -101,5 +101,7 @@ def _with_few_jobs(scenario: Scenario) -> Scenario:
         most = [max(jobs.num_gpus)]
         few = PoissonJobs(kind=jobs.kind, num_jobs=1, arrival_rate_per_h=1.0, num_gpus=most)
     elif isinstance(jobs, SynergyJobs):
-        few = jobs.model_copy(update={"num_jobs": 1, "jobs_per_hour": None})
+        # Of jobs on several GPUs so many that the largest demands are among them.
+        count = min(jobs.num_jobs, 500) if jobs.multi_gpu else 1
+        few = jobs.model_copy(update={"num_jobs": count, "jobs_per_hour": None})
     return scenario.model_copy(update={"workload": few, "seed": 0})

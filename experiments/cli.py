@@ -61,9 +61,6 @@ def main() -> None:
     except (InputError, InfeasibleDecision) as error:
         print(f"schedlab: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("schedlab: interrupted; what had finished is kept", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)

@@ -96,8 +96,8 @@ def _data() -> str:
 def _plugins() -> set[str]:
     """A line for each module of the policies that other packages register.
 
-    One that cannot be read stands in the way of nobody who does not ask for it: a mark of its
-    version takes the place of its code.
+    One that is no Python source, or cannot be found, stands in the way of nobody who does not ask
+    for it: the bytes of its files, or a mark, and its version take the place of its code.
     """
     lines = set()
     for entry in importlib.metadata.entry_points(group="schedlab.policies"):
@@ -108,8 +108,26 @@ def _plugins() -> set[str]:
             lines |= {f"{m}: {_module_code(m)}" for m in _modules(package)}
         except (InputError, SyntaxError, ValueError, OSError, ImportError):
             version = entry.dist.version if entry.dist is not None else ""
-            lines.add(f"{entry.value}: cannot be read, version {version}")
+            lines.add(f"{entry.value}: {_bytes_of(package)}, version {version}")
     return lines
+
+
+def _bytes_of(package: str) -> str:
+    """A hash of all files of a package, whatever they are; a mark where there are none."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None:
+        return "cannot be read"
+    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    found = [path for folder in folders for path in folder.rglob("*") if path.suffix != ".pyc"]
+    paths = found if folders else [Path(spec.origin or "")]
+    digest = hashlib.sha256()
+    for path in sorted(path for path in paths if path.is_file()):
+        digest.update(f"{path.name}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _modules(name: str) -> list[str]:

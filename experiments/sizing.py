@@ -88,16 +88,16 @@ def _by_simulation(
     def keeps(servers: int) -> bool:
         if servers <= rate * law.mean:
             return False
-        found = tried.setdefault(servers, simulated_response_s(servers, rate, law, seed, precision))
+        if servers not in tried:
+            tried[servers] = simulated_response_s(servers, rate, law, seed, precision)
+        found = tried[servers]
         return found is not None and found.mean <= target_s
 
     servers = sizing.servers
-    if not keeps(servers):
-        while tried[servers] is not None and not keeps(servers):
-            servers += 1
-    else:
-        while keeps(servers - 1):
-            servers -= 1
+    while not keeps(servers) and tried[servers] is not None:
+        servers += 1
+    while tried[servers] is not None and keeps(servers - 1):
+        servers -= 1
     lines = [f"simulation: {_count(servers)}"] if tried[servers] is not None else []
     for count, found in sorted(tried.items()):
         said = f"simulation with {_count(count)}: "

@@ -11,6 +11,7 @@ it never touches the clock or the nodes, and takes random numbers from ``view.rn
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -352,6 +353,9 @@ _Use = list[float]
 """What a decision takes of one node: its type, GPUs, CPUs, GB of memory."""
 
 
+_PLAIN = frozenset((int, float))
+
+
 def _add(
     uses: dict[int, _Use],
     placement: Placement,
@@ -372,11 +376,9 @@ def _add(
         v = fixed[node]
     elif not 0 <= v < len(cluster.node_types):
         raise where.error(f"configures node {node} as type {v}, which does not exist")
-    try:
-        possible = 0 < gpus < math.inf and 0 <= cpus < math.inf and 0 <= memory_gb < math.inf
-    except TypeError:
-        possible = False
-    if not possible:
+    if not {type(gpus), type(cpus), type(memory_gb)} <= _PLAIN:
+        _check_amounts(placement, where)
+    if not (0 < gpus < math.inf and 0 <= cpus < math.inf and 0 <= memory_gb < math.inf):
         raise where.error(
             f"gives job {job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
         )
@@ -398,8 +400,16 @@ def _check_indices(placement: Placement, where: _Where) -> None:
     """NumPy's whole numbers are as good as Python's; 0.0 is none."""
     for name in ("job", "node", "node_type"):
         value = getattr(placement, name)
-        if not isinstance(value, (int, np.integer)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise where.error(f"has a placement with {name} {value!r}, expected a whole number")
+
+
+def _check_amounts(placement: Placement, where: _Where) -> None:
+    """Any real number will do; a text or an array will not."""
+    for name in ("gpus", "cpus", "memory_gb"):
+        value = getattr(placement, name)
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise where.error(f"has a placement with {name} {value!r}, expected a number")
 
 
 def _is_unlimited(spec: NodeType) -> bool:

@@ -49,6 +49,8 @@ class Synergy:
             ordering.settles == "order"
             or (ordering.settles == "set" and mechanism.depends_on_set_alone)
         )
+        # Whether that takes equal servers: on others, who comes first has the faster ones.
+        self._needs_equal = ordering.settles == "set"
 
     def decide(self, view: View) -> Decision:
         """What runs in the round that begins."""
@@ -56,6 +58,8 @@ class Synergy:
             return NO_CHANGE
         if self._state is None:
             self._state = _begin(view, self._mechanism.heterogeneous)
+            several = len(self._state.room.groups) > 1
+            self._settles = self._settles and not (several and self._needs_equal)
         book, room, seating = self._state
         book.update(view)
         if self._ordering.needs_dominant:
@@ -67,7 +71,8 @@ class Synergy:
         kinds = room.kinds.kinds
         for job, shares in seating.placed.items():
             kind = kinds[room.kinds.kind_of[job]]
-            book.speedup[job] = kind.best_rate if shares[0].cpus > kind.fair.cpus else 1.0
+            per_gpu = shares[0].cpus / shares[0].gpus
+            book.speedup[job] = kind.best_rate if per_gpu > kind.fair.cpus + 1e-9 else 1.0
         placements = list(chain.from_iterable(seating.placed.values()))
         return Decision(placements, info=packed.info, fractional=packed.fractional)
 

@@ -64,8 +64,11 @@ def jobs(count: int = 1) -> Workload:
         ([Placement(0, 0.0, 1)], "has a placement with node 0.0, expected a whole number"),  # type: ignore[arg-type]
         ([Placement(0, "0", 1)], "has a placement with node '0', expected a whole number"),  # type: ignore[arg-type]
         ([Placement(0, 0, 1, 0.0)], "has a placement with node_type 0.0"),  # type: ignore[arg-type]
-        ([Placement(0, 0, "1", 0)], "gives job 0 1 GPUs"),  # type: ignore[arg-type]
-        ([Placement(0, 0, 1, 0, None)], "gives job 0 1 GPUs, None CPUs"),  # type: ignore[arg-type]
+        ([Placement(0, 0, "1", 0)], "has a placement with gpus '1', expected a number"),  # type: ignore[arg-type]
+        ([Placement(0, 0, True, 0)], "has a placement with gpus True, expected a number"),
+        ([Placement(0, 0, np.array([1, 1]), 0)], r"has a placement with gpus array\(.*, expected a number"),  # type: ignore[arg-type]
+        ([Placement(0, 0, 1, 0, None)], "has a placement with cpus None, expected a number"),  # type: ignore[arg-type]
+        ([Placement(True, 0, 1, 0)], "places job True, which is not active here"),
     ],
 )  # fmt: skip
 def test_a_decision_that_is_none(

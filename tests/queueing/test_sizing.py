@@ -35,6 +35,12 @@ def test_simulation_finds_its_own_number(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
 
 
+def test_simulation_may_want_one_more_than_the_formula() -> None:
+    lines = size_server(4, 1 / 4500, "exponential:40", 41.48, seed=2).splitlines()
+    assert "theory (M/M/c, exactly): 1 server" in lines[1]
+    assert "simulation: 2 servers" in lines
+
+
 def test_simulated_means_are_those_of_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizing, "REPLICATIONS", 4)
     found = simulated_response_s(3, 0.05, Exponential(40), seed=2)

@@ -358,6 +358,31 @@ def test_jobs_take_the_faster_type_first(run, mixed):
     assert set(seen) == {0}
 
 
+@pytest.mark.parametrize("mechanism", ["proportional", "tune"])
+def test_who_comes_first_may_change_on_servers_of_two_types(run, mechanism):
+    """B, behind A at first, has less left after four rounds and takes the fast server."""
+
+    def flat(rate):
+        return SensitivityMatrix(
+            np.array([1.0, 3.0, 6.0]), np.array([20.0, 62.5]), np.full((3, 2), rate)
+        )
+
+    types = [NodeType(name, name, 8, cpus=24, memory_gb=500) for name in ("fast", "slow")]
+    work = Sensitivity(
+        np.array([10_000.0, 11_000.0]),
+        np.array([8, 8]),
+        np.array([[0, 1], [2, 3]]),
+        [flat(1.0), flat(0.9), flat(3.0), flat(2.0)],
+    )
+    jobs = Workload(["A", "B"], np.zeros(2), work, num_gpus=np.array([8, 8]))
+    servers = Cluster(tuple(types), 2, (0, 1))
+    result = run(jobs, servers, synergy("srtf", mechanism))
+    watchful = run(jobs, servers, synergy("srtf", mechanism, starvation_s=1e300))
+    assert result.completion_s.tolist() == watchful.completion_s.tolist()
+    # At 1200 s B has 8,600 s of work left and A 8,800.
+    assert result.completion_s.tolist() == pytest.approx([10_300, 1200 + 8600 / 3])
+
+
 def test_static_demands_are_for_equal_servers(run, mixed):
     with pytest.raises(InputError, match="several types"):
         run(*mixed, synergy("drf", "static"))
