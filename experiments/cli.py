@@ -217,7 +217,9 @@ def solve(
 @app.command()
 def gantt(
     folder: Annotated[Path, typer.Argument(help="Folder that `schedlab run --out` wrote.")],
-    out: Annotated[Path | None, typer.Option(help="PNG, SVG or PDF to write; FOLDER/gantt.png.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="PNG, SVG or PDF to write; FOLDER/gantt.png.")
+    ] = None,
 ) -> None:
     """A Gantt chart of a run: what ran where and when, and how many jobs waited."""
     from experiments.gantt import gantt as draw
