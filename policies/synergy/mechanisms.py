@@ -171,7 +171,7 @@ class Mechanism(Protocol):
 
     @property
     def depends_on_set_alone(self) -> bool:
-        """Whether the same jobs in another order come out the same."""
+        """Whether the same jobs in another order come out the same on equal servers."""
         ...
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
