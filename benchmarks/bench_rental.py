@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from experiments.rental.runs import FIGURE_1, SIZES, figure_1_jobs, make_policy
+from experiments.papers.rental.runs import FIGURE_1, SIZES, figure_1_jobs, make_policy
 from policies.rental import JobType, optimal_widths, whole_gpu_widths
 from simulator import Cluster, DecisionPoints, simulate
 from simulator.laws import LogNormal

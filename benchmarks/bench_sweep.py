@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from experiments.codeversion import code_version
-from experiments.runner import run_tasks
-from experiments.store import Report, Store
-from experiments.task import DEFAULT_SOURCES, Task
-from experiments.worker import Order, Site, execute
+from experiments.campaign.codeversion import code_version
+from experiments.campaign.runner import run_tasks
+from experiments.campaign.store import Report, Store
+from experiments.campaign.task import DEFAULT_SOURCES, Task
+from experiments.campaign.worker import Order, Site, execute
 
 RUNS = "benchmarks.sweep_runs"
 
@@ -94,7 +94,7 @@ def ledger(runs: int = 100_000) -> None:
                 for i, t in enumerate(todo)
             )
         for command in ("status", "export"):
-            code = f"from pathlib import Path; from experiments.sweep import {command} as command;"
+            code = f"from pathlib import Path; from experiments.campaign.sweep import {command} as command;"
             seconds = cpu_s_of(code + f"command(Path({folder!r}))")
             print(f"{command} of {runs:,} runs: {seconds:.2f} CPU s, Python's start included")
         print(f"runs.csv: {(Path(folder) / 'runs.csv').stat().st_size / 1e6:.0f} MB")
@@ -114,7 +114,7 @@ def main() -> None:
     speedup(100, 0.2)
     ledger()
     cpu = time.process_time()
-    code_version("experiments.scenario:run_scenario", DEFAULT_SOURCES)
+    code_version("experiments.scenario.run:run_scenario", DEFAULT_SOURCES)
     print(f"code version: {time.process_time() - cpu:.2f} CPU s, once a process")
     print(f"start of the command: {cpu_s_of('import experiments.cli'):.2f} CPU s")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import scenario
+from experiments.scenario import schema as scenario
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.andreas.figures import power_over_time
-from experiments.andreas.runs import run_armida, run_gaps, run_scenario, tasks
+from experiments.papers.andreas.figures import power_over_time
+from experiments.papers.andreas.runs import run_armida, run_gaps, run_scenario, tasks
 from policies.greedy import GreedyPolicy
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.workloads.andreas import AndreasScenario, armida, generate

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import gantt as g
-from experiments.output import write_result
+from experiments.pictures import gantt as g
+from experiments.scenario.output import write_result
 from policies.registry import make_policy
 from simulator import Cluster, InputError, SpeedupCurve, Workload, simulate
 from simulator.workloads.andreas import AndreasScenario, generate

@@ -5,8 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.queueing import claims, figures, runs, tasks
-from experiments.queueing.runs import (
+from experiments.campaign.results import Results
+from experiments.campaign.runner import run_tasks
+from experiments.campaign.store import Store
+from experiments.papers.queueing import claims, figures, runs, tasks
+from experiments.papers.queueing.runs import (
     run_filling,
     run_loss,
     run_order,
@@ -14,9 +17,6 @@ from experiments.queueing.runs import (
     run_unlimited,
     run_waits,
 )
-from experiments.results import Results
-from experiments.runner import run_tasks
-from experiments.store import Store
 from simulator.queueing import erlang_b, fcfs_wait_s
 from simulator.statistics import student
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.rental.bridge import run_bridge
+from experiments.papers.rental.bridge import run_bridge
 from policies.rental.configurations import OwnConfiguration, cheapest, costs_by_the_gpu
 from simulator import Cluster, NodeType, Workload, simulate
 from simulator.performance import TimeTable

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.rental import bridge, claims, figures, runs, tasks
-from experiments.results import Results
-from experiments.runner import run_tasks
-from experiments.store import Store
+from experiments.campaign.results import Results
+from experiments.campaign.runner import run_tasks
+from experiments.campaign.store import Store
+from experiments.papers.rental import bridge, claims, figures, runs, tasks
 
 
 def test_tasks_that_share_a_run_have_labels_of_their_own() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from experiments.rental.runs import (
+from experiments.papers.rental.runs import (
     ARRIVALS,
     FIGURE_1,
     RIVALS,

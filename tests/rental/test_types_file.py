@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.rental.types_file import read_types, rental_csv
+from experiments.papers.rental.types_file import read_types, rental_csv
 from simulator.errors import InputError
 from simulator.speedup import Amdahl, Power
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.experiment import Claim, Figure, Scale, save_figure
-from experiments.results import Results
-from experiments.task import Outcome, Task
+from experiments.campaign.results import Results
+from experiments.campaign.task import Outcome, Task
+from experiments.report.contents import Claim, Figure, Scale, save_figure
 
 
 def run(config: dict[str, Any]) -> Outcome:

@@ -11,9 +11,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from browser import CHROMIUM, Browser
 
-from experiments.experiment import PAPERS, Claim, Paper, available, reproduce
+from experiments.campaign.store import Store
+from experiments.papers.registry import PAPERS, available
+from experiments.papers.reproduce import reproduce
 from experiments.report import number, read_pages, seeds_told
-from experiments.store import Store
+from experiments.report.contents import Claim, Paper
 from simulator.errors import InputError
 
 FAKE = Paper("fake", "A <em>fake</em> paper", "N. & N.", "About <nothing>.", "fake_paper")

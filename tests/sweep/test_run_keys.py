@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from experiments import codeversion
-from experiments.task import Outcome, Task, canonical_json, flatten, plain_scalar, resolve
+from experiments.campaign import codeversion
+from experiments.campaign.task import Outcome, Task, canonical_json, flatten, plain_scalar, resolve
 from simulator.errors import InputError
 
 MODULE = '''

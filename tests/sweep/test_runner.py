@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments import executors, progress, runner
-from experiments.progress import Meter, Pace, State, in_good_order
-from experiments.results import Results
-from experiments.runner import run_tasks
-from experiments.store import Store
-from experiments.sweep import export
-from experiments.task import Task
+from experiments.campaign import executors, progress, runner
+from experiments.campaign.progress import Meter, Pace, State, in_good_order
+from experiments.campaign.results import Results
+from experiments.campaign.runner import run_tasks
+from experiments.campaign.store import Store
+from experiments.campaign.sweep import export
+from experiments.campaign.task import Task
 from simulator.errors import InputError
 
 

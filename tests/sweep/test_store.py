@@ -13,11 +13,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.export import run_columns, write_export
-from experiments.results import Results
-from experiments.store import Report, Store, StoreFull, table_path, write_table
-from experiments.sweep import export, status
-from experiments.task import Task
+from experiments.campaign.export import run_columns, write_export
+from experiments.campaign.results import Results
+from experiments.campaign.store import Report, Store, StoreFull, table_path, write_table
+from experiments.campaign.sweep import export, status
+from experiments.campaign.task import Task
 from simulator.errors import InputError
 
 
@@ -288,7 +288,7 @@ def large_ledger(folder, runs: int) -> None:
         )
 
 
-COMMAND = "import sys; from pathlib import Path; from experiments import sweep; "
+COMMAND = "import sys; from pathlib import Path; from experiments.campaign import sweep; "
 
 
 def cpu_s_of(code: str, *arguments: str) -> float:

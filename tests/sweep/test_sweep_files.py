@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments import codeversion
-from experiments.runner import run_tasks
-from experiments.store import Store
-from experiments.sweep import export, read_sweep, retry, status, sweep
+from experiments.campaign import codeversion
+from experiments.campaign.runner import run_tasks
+from experiments.campaign.store import Store
+from experiments.campaign.sweep import export, read_sweep, retry, status, sweep
 from simulator.errors import InputError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep_small.toml"
@@ -282,7 +282,7 @@ def test_what_cannot_run_is_told_before_the_first_run(tmp_path, text, told):
 
 def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
     """So that a sweep of very many runs starts at once."""
-    from experiments import checks
+    from experiments.scenario import checks
 
     asked = []
     monkeypatch.setattr(checks, "fitted", lambda *_: asked.append("machines"))

@@ -1,6 +1,6 @@
 """The thesis's runs."""
 
-from experiments.thesis.runs import run_cost, run_decision, tasks
+from experiments.papers.thesis.runs import run_cost, run_decision, tasks
 
 
 def test_a_run_is_a_function_of_trace_and_seed():

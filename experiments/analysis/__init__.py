@@ -1,0 +1,1 @@
+"""Questions about one scenario or result: comparing, bounds, gaps, sizing, one decision."""

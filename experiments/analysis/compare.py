@@ -1,0 +1,172 @@
+"""`schedlab compare`: policies on the same random numbers, replicated until the intervals are narrow.
+
+Replication i of every policy has seed + i, so all of them meet the same jobs; differences are
+taken pair by pair, which takes most of the noise away.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.config import KeyedError, of_file
+from simulator.errors import InputError
+from simulator.statistics import Estimate, paired_difference, replications_needed, student
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from experiments.scenario.schema import Scenario
+
+FIRST = 10
+"""Replications before the width of the intervals is looked at."""
+
+MOST = 1000
+"""Where a comparison stops, precise or not, unless told otherwise."""
+
+Measure = Callable[[str, int], dict[str, float]]
+"""The metrics of one policy, as it was named, under one seed."""
+
+
+def compare(
+    path: Path,
+    policies: Sequence[str],
+    metrics: Sequence[str],
+    *,
+    precision: float | None = None,
+    replications: int | None = None,
+    seed: int | None = None,
+) -> pd.DataFrame:
+    """A scenario under several policies, a table of estimates.
+
+    Parameters
+    ----------
+    path : scenario file; its own policy and seed are replaced.
+    policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``; the first is what the others are
+        compared with. The scenario's own options hold for its own policy where none are said.
+    metrics : scalars of ``summary.json``.
+    precision : replicate until every policy's interval of the first metric has at most this
+        relative half width; None: ``replications`` alone decide.
+    replications : exactly so many, or with ``precision`` at most; 10, or with ``precision`` 1000,
+        where None.
+
+    Returns
+    -------
+    Columns ``metric``, ``policy``, ``minus`` (empty, or the policy that is subtracted), ``mean``,
+    ``lower``, ``upper`` (95 %), ``replications``.
+    """
+    from experiments.scenario.schema import read_scenario
+
+    scenario = read_scenario(path)
+    names = list(policies) or [scenario.policy]
+    scenarios = {name: _under(scenario, name) for name in names}
+    if len(set(names)) < len(names):
+        raise InputError(f"--policy: got {', '.join(names)}, expected different ones")
+    if len(set(metrics)) < len(metrics):
+        raise InputError(f"--metric: got {','.join(metrics)}, expected different ones")
+    if replications is not None and replications < 2:
+        raise InputError(f"--replications: got {replications}, expected at least 2")
+    start = scenario.seed if seed is None else seed
+
+    def measure(policy: str, replication: int) -> dict[str, float]:
+        with of_file(str(path)):
+            return _metrics(scenarios[policy], start + replication, metrics)
+
+    if precision is None:
+        runs = _replicate(measure, names, {name: [] for name in names}, replications or FIRST)
+    else:
+        runs = _until_precise(measure, names, metrics[0], precision, replications or MOST)
+    return _table(runs, names, metrics)
+
+
+def _under(scenario: Scenario, policy: str) -> Scenario:
+    """The scenario under a policy as the command line names it, which has to be there."""
+    from experiments.scenario.build import make_policy
+    from experiments.scenario.options import parse_options
+
+    name, colon, said = policy.partition(":")
+    options: dict[str, Any] = scenario.policy_options if name == scenario.policy else {}
+    if colon:
+        options = dict(parse_options(said.split(","), f"--policy {policy}:"))
+    changed = scenario.model_copy(update={"policy": name, "policy_options": options})
+    try:
+        make_policy(changed)
+    except KeyedError as error:
+        raise InputError(f"--policy {policy}: {error.text}") from None
+    return changed
+
+
+def _metrics(scenario: Scenario, seed: int, metrics: Sequence[str]) -> dict[str, float]:
+    from experiments.scenario.run import run, summarise
+
+    summary = summarise(run(scenario.model_copy(update={"seed": seed})), scenario.window)
+    numbers = {
+        k: float(v)
+        for k, v in summary.items()
+        if isinstance(v, int | float) and k not in ("seed", "mean_decision_cpu_s")
+    }
+    for metric in metrics:
+        if metric not in numbers:
+            known = ", ".join(numbers)
+            raise InputError(f"--metric: got {metric!r}, expected one of {known}")
+    return numbers
+
+
+Runs = dict[str, list[dict[str, float]]]
+
+
+def _replicate(measure: Measure, names: Sequence[str], runs: Runs, wanted: int) -> Runs:
+    """Add replications, the same seeds for all policies."""
+    for replication in range(len(runs[names[0]]), wanted):
+        for name in names:
+            runs[name].append(measure(name, replication))
+    return runs
+
+
+def _until_precise(
+    measure: Measure, names: Sequence[str], metric: str, precision: float, most: int
+) -> Runs:
+    runs = _replicate(measure, names, {name: [] for name in names}, min(FIRST, most))
+    while True:
+        done = len(runs[names[0]])
+        wanted = max(
+            replications_needed([run[metric] for run in runs[name]], precision) for name in names
+        )
+        if wanted <= done:
+            return runs
+        if done >= most:
+            warnings.warn(
+                f"stopped at {done} replications before {metric} was known to {precision:.2%}",
+                stacklevel=3,
+            )
+            return runs
+        _replicate(measure, names, runs, min(wanted, most))
+
+
+def _table(runs: Runs, names: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+
+    def add(metric: str, policy: str, minus: str, estimate: Estimate) -> None:
+        rows.append(
+            {
+                "metric": metric,
+                "policy": policy,
+                "minus": minus,
+                "mean": estimate.mean,
+                "lower": estimate.lower,
+                "upper": estimate.upper,
+                "replications": estimate.n,
+            }
+        )
+
+    for metric in metrics:
+        values = {name: [run[metric] for run in runs[name]] for name in names}
+        for name in names:
+            add(metric, name, "", student(values[name]))
+        for name in names[1:]:
+            add(metric, name, names[0], paired_difference(values[name], values[names[0]]))
+    return pd.DataFrame(rows)

@@ -1,0 +1,49 @@
+"""`schedlab compare`: policies on the same random numbers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def compare(
+    scenario: Annotated[Path, typer.Argument(help="Scenario file (TOML).")],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME or NAME:OPTION=VALUE,..; again for each; the first is compared with."
+        ),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(help="Of summary.json, comma-separated; precision counts for the first.")
+    ] = "mean_jct_s",
+    precision: Annotated[
+        str | None, typer.Option(help="Replicate until the interval's relative half width: 1%.")
+    ] = None,
+    replications: Annotated[
+        int | None, typer.Option(help="So many; with --precision at most so many.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the first replication.")] = None,
+) -> None:
+    """Policies on the same random numbers: means and paired differences with 95 % intervals, CSV."""
+    import warnings
+
+    from experiments.analysis.compare import compare as compare_policies
+    from simulator.statistics import parse_precision
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = compare_policies(
+            scenario,
+            policy or [],
+            [name.strip() for name in metric.split(",")],
+            precision=None if precision is None else parse_precision(precision),
+            replications=replications,
+            seed=seed,
+        )
+    for warning in caught:
+        print(f"schedlab: note: {warning.message}", file=sys.stderr)
+    print(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"), end="")

@@ -1,0 +1,14 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Out = Annotated[Path, typer.Option(help="Folder for the results; made where it does not exist.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; all cores by default.")]
+Dask = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, or local; needs the extra 'dask'.")
+]

@@ -1,0 +1,22 @@
+"""`schedlab rental`: optimal fixed widths under a budget."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def rental(
+    types: Annotated[Path, typer.Argument(help="Types of jobs (TOML): rate, mean size, speed-up.")],
+    budgets: Annotated[str, typer.Option(help="Time-average GPUs, comma-separated: 0.8,1,2,5.")],
+) -> None:
+    """The optimal fixed widths and mean response times at each budget, as CSV on stdout."""
+    from experiments.papers.rental.types_file import rental_csv
+
+    text, notes = rental_csv(types, budgets)
+    for note in notes:
+        print(f"schedlab: note: {note}", file=sys.stderr)
+    print(text, end="")

@@ -1,0 +1,78 @@
+"""`schedlab run`: one scenario."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands.options import Out
+
+
+def run(
+    scenario: Annotated[Path | None, typer.Argument(help="Scenario file (TOML).")] = None,
+    out: Out = Path("out"),
+    jobs: Annotated[Path | None, typer.Option(help="Jobs of fixed demand, CSV.")] = None,
+    instance: Annotated[
+        Path | None, typer.Option(help="Folder in one of the authors' public formats.")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(help="See `schedlab policies`.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", help="Policy option, name=value.")
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=0, help="Iterations of the randomised policies.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="With --jobs: number of nodes.")] = None,
+    gpus_per_node: Annotated[
+        int | None, typer.Option(min=1, help="With --jobs: GPUs of each node; 8 unless told.")
+    ] = None,
+    cpus_per_node: Annotated[
+        float | None, typer.Option(help="With --jobs: CPUs of each; no limit unless told.")
+    ] = None,
+    memory_gb_per_node: Annotated[
+        float | None, typer.Option(help="With --jobs: GB of each; no limit unless told.")
+    ] = None,
+    controllers: Annotated[int | None, typer.Option(min=1, help="Local controllers K.")] = None,
+    dispatcher: Annotated[str | None, typer.Option(help="How jobs are split over them.")] = None,
+    period_s: Annotated[float | None, typer.Option(help="Decide every H seconds as well.")] = None,
+    round_s: Annotated[float | None, typer.Option(help="Decide in rounds only.")] = None,
+    released: Annotated[
+        bool, typer.Option("--released", help="Synergy as its released simulator behaves.")
+    ] = False,
+    window: Annotated[
+        str | None, typer.Option(help="FIRST:LAST, the jobs that averages are taken over.")
+    ] = None,
+) -> None:
+    """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.
+
+    Leaves summary.json, jobs.csv, decisions.csv and schedule.csv in the folder --out.
+    """
+    from experiments.config import of_file
+    from experiments.scenario import output
+    from experiments.scenario.options import parse_options, parse_window, read_run
+    from experiments.scenario.run import run as simulate_scenario
+
+    options = parse_options(option or [])
+    if iterations is not None:
+        options["iterations"] = iterations
+    if released:
+        options["released"] = True
+    checked, source = read_run(
+        scenario, jobs, instance,
+        {"num_nodes": nodes, "gpus_per_node": gpus_per_node, "cpus_per_node": cpus_per_node,
+         "memory_gb_per_node": memory_gb_per_node},
+        {"policy": policy, "seed": seed, "dispatcher": dispatcher, "window": parse_window(window)},
+        {"period_s": period_s, "round_s": round_s, "finish_at_round": released or None},
+        options, controllers,
+    )  # fmt: skip
+    with output.new_folder(out):
+        with of_file(source):
+            result = simulate_scenario(checked)
+        for note in result.workload.notes:
+            print(f"schedlab: note: {note}", file=sys.stderr)
+        output.write_result(result, out, checked.window)
+    print(output.one_paragraph(result, out, checked.window))

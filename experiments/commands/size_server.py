@@ -1,0 +1,44 @@
+"""`schedlab size-server`: how many optimization servers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+
+def size_server(
+    controllers: Annotated[int, typer.Option(min=1, help="Local controllers K.")],
+    arrival_rate: Annotated[
+        str, typer.Option(help="Requests per second of one controller: 1/4500 (paper), 2.22e-4.")
+    ],
+    service: Annotated[
+        str,
+        typer.Option(
+            help="Law of a decision's time, s: exponential:40, lognormal:40,cv=2, deterministic:40."
+        ),
+    ],
+    target_delay: Annotated[
+        float, typer.Option(help="Mean time from request to decision to stay below, s.")
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulation beside the formula.")] = 0,
+    precision: Annotated[
+        str | None, typer.Option(help="Replicate until the interval's relative half width: 1%.")
+    ] = None,
+) -> None:
+    """How many optimization servers K controllers need: by theory and by simulation."""
+    import warnings
+
+    from experiments.analysis.sizing import parse_rate
+    from experiments.analysis.sizing import size_server as size
+    from simulator.statistics import parse_precision
+
+    rate = parse_rate(arrival_rate)
+    narrow = None if precision is None else parse_precision(precision)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answer = size(controllers, rate, service, target_delay, seed, narrow)
+    for warning in caught:
+        print(f"schedlab: note: {warning.message}", file=sys.stderr)
+    print(answer)

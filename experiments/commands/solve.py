@@ -1,0 +1,64 @@
+"""`schedlab solve`: one decision of the hierarchical paper's MILP."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Formulation(StrEnum):
+    """Of the hierarchical paper's decision."""
+
+    patterns = "patterns"
+    literal = "literal"
+
+
+class Solver(StrEnum):
+    """Of MILPs."""
+
+    auto = "auto"
+    highs = "highs"
+    gurobi = "gurobi"
+
+
+def solve(
+    instance: Annotated[Path, typer.Option(help="Folder in one of the authors' public formats.")],
+    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes N.")],
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only the first J jobs; now is the last one's submission."),
+    ] = None,
+    formulation: Annotated[Formulation, typer.Option(help="Exact and fast, or as printed.")] = (
+        Formulation.patterns
+    ),
+    solver: Annotated[Solver, typer.Option(help="auto: Gurobi with a full licence.")] = Solver.auto,
+    rho: Annotated[float, typer.Option(min=0, help="Penalty of postponed jobs.")] = 100.0,
+    mu: Annotated[float, typer.Option(min=0, help="Penalty of idle GPUs.")] = 1.0,
+    horizon_s: Annotated[float, typer.Option(min=0, help="H, s.")] = 3600.0,
+    mip_gap: Annotated[float, typer.Option(min=0)] = 1e-6,
+    time_limit_s: Annotated[float | None, typer.Option(min=0)] = None,
+) -> None:
+    """One decision of the hierarchical paper's MILP, as JSON on stdout.
+
+    All J jobs wait, unstarted. Times in s, prices per hour, tardiness weights per s.
+    """
+    import json
+
+    from experiments.analysis.solve import solve as solve_folder
+
+    answer = solve_folder(
+        instance,
+        num_nodes=nodes,
+        num_jobs=jobs,
+        formulation=formulation.value,
+        solver=solver.value,
+        rho=rho,
+        mu=mu,
+        horizon_s=horizon_s,
+        mip_gap=mip_gap,
+        time_limit_s=time_limit_s,
+    )
+    print(json.dumps(answer, indent=2))

@@ -1,0 +1,337 @@
+"""The figures of the hierarchical paper, its own values drawn beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from experiments.papers.hierarchical.runs import HEURISTICS, LITERAL_LIMIT_S, METHODS, VARIANTS
+from experiments.pictures.plots import (
+    MARKERS,
+    PALETTE,
+    PAPER,
+    canvas,
+    draw_line,
+    intervals,
+    legend_below,
+    paper_band,
+    paper_line,
+)
+from experiments.report.contents import Figure, save_figure
+from simulator.laws import Deterministic, Exponential, LogNormal
+from simulator.queueing import mg1_mean_response_s, size_servers
+from simulator.statistics import student
+
+if TYPE_CHECKING:
+    from experiments.campaign.results import Results
+
+LABELS = {
+    "fifo": "FIFO",
+    "edf": "EDF",
+    "ps": "PS",
+    "hierarchical": "hierarchical (K = N/5)",
+    "central": "central, the paper's objective (exact)",
+    "central-2019": "central, the 2019 model",
+}
+PAPER_RATE_PER_S = 2 / 450
+"""Requests per second at 100 nodes, Section V-B."""
+
+
+def figures(results: Results, out_dir: Path) -> list[Figure]:
+    """Draw all figures whose runs are there."""
+    command = f"schedlab reproduce hierarchical --scale {results.scale or 'quick'}"
+    drawn = []
+    for draw in (_figure_2, _figure_3, _savings, _variants, _server, _servers_needed):
+        figure = draw(results, out_dir, command)
+        if figure is not None:
+            drawn.append(figure)
+    return drawn
+
+
+def relative_costs(results: Results) -> pd.DataFrame:
+    """Cost of each method over the best heuristic on the same jobs; one row a run."""
+    runs = results.where("run_cost", study="size").scalars()
+    if runs.empty:
+        return runs
+    best = (
+        runs[runs["method"].isin(HEURISTICS)]
+        .groupby(["num_nodes", "seed"])["total_cost"]
+        .min()
+        .rename("best_heuristic")
+    )
+    runs = runs.join(best, on=["num_nodes", "seed"])
+    runs["relative"] = runs["total_cost"] / runs["best_heuristic"]
+    return runs
+
+
+def savings(results: Results, method: str = "hierarchical") -> pd.DataFrame:
+    """Saving of a method over each heuristic on the same jobs, %; one row a run and heuristic."""
+    runs = results.where("run_cost", study="size").scalars()
+    if runs.empty:
+        return runs
+    wide = runs.pivot(index=["num_nodes", "seed"], columns="method", values="total_cost")
+    table = pd.DataFrame({h: 100 * (1 - wide[method] / wide[h]) for h in HEURISTICS})
+    return table.reset_index().melt(["num_nodes", "seed"], var_name="method", value_name="saving")
+
+
+def _figure_2(results: Results, out_dir: Path, command: str) -> Figure | None:
+    runs = results.where("run_cost", study="size").scalars()
+    literal = results.where("run_literal").scalars()
+    if runs.empty or literal.empty or "columns" not in runs:
+        return None
+    parts = [
+        (
+            "literal model a controller (P2)",
+            literal[literal["model"] == "hierarchical"],
+            "solve_cpu_s",
+        ),
+        ("literal 2019 central model", literal[literal["model"] == "central-2019"], "solve_cpu_s"),
+        ("exact patterns a controller", runs[runs["method"] == "hierarchical"], "decision_cpu_s"),
+        ("exact patterns, central", runs[runs["method"] == "central"], "decision_cpu_s"),
+    ]
+    figure, (left, right) = canvas(1, 2, width=5.6, height=4.2)
+    rows = []
+    for index, (label, part, cpu) in enumerate(parts):
+        for ax, value, what in ((left, cpu, "CPU seconds"), (right, "columns", "columns")):
+            line = intervals(part, ["num_nodes"], value, geometric=True)
+            draw_line(ax, line["num_nodes"], line, label, index)
+            rows.append(line.assign(model=label, quantity=what))
+    limit_s = LITERAL_LIMIT_S["paper" if results.scale == "paper" else "quick"]
+    left.axhline(limit_s, color="#999999", linestyle=":", label=f"time limit here, {limit_s:g} s")
+    paper_line(left, 40, "paper: 40 s a controller")
+    right.plot(
+        [5, 100], [5000, 5000], color=PAPER, linestyle="--", label="paper: 5,000 a controller"
+    )
+    right.plot(
+        [40], [300_000], "*", color=PAPER, markersize=11, label="paper: > 300,000, out of memory"
+    )
+    for ax, what in ((left, "CPU time a decision, s"), (right, "variables of the model")):
+        ax.set(xlabel="nodes N", ylabel=what, yscale="log")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=8)
+    return save_figure(
+        out_dir,
+        "figure_2",
+        "Time and size of one decision",
+        "The models as the paper wrote them (5 % gap, HiGHS, stopped at the time limit), and the "
+        "exact pattern form of the same objective solved to 1e-6. Means over decisions, geometric over "
+        "seeds.",
+        figure,
+        pd.concat(rows, ignore_index=True),
+        command=command,
+        seeds=results.where("run_cost").seeds,
+    )
+
+
+def _figure_3(results: Results, out_dir: Path, command: str) -> Figure | None:
+    runs = relative_costs(results)
+    if runs.empty:
+        return None
+    figure, (ax,) = canvas(width=7.2, height=4.2)
+    rows = []
+    for index, method in enumerate((*METHODS, *HEURISTICS)):
+        line = intervals(runs[runs["method"] == method], ["num_nodes"], "relative")
+        dashes = {"linestyle": ":"} if method in HEURISTICS else {}
+        draw_line(ax, line["num_nodes"], line, LABELS[method], index, **dashes)
+        rows.append(line.assign(method=method))
+    paper_band(ax, 0.3, 0.5, "paper: 50-70 % below the heuristics")
+    ax.set(
+        xlabel="nodes N (J = 10 N jobs)",
+        ylabel="total cost / cost of the best heuristic",
+        ylim=(0, min(3.0, 1.1 * runs["relative"].max())),
+    )
+    legend_below(figure, ax, 2)
+    return save_figure(
+        out_dir,
+        "figure_3",
+        "Cost against the best heuristic",
+        "Leasing and tardiness cost of whole runs over that of the best of FIFO, EDF and PS on the "
+        "same jobs; mean and 95 % interval over seeds. The paper draws the first and third line.",
+        figure,
+        pd.concat(rows, ignore_index=True),
+        command=command,
+        seeds=results.where("run_cost").seeds,
+    )
+
+
+def _savings(results: Results, out_dir: Path, command: str) -> Figure | None:
+    table = savings(results)
+    if table.empty:
+        return None
+    figure, (ax,) = canvas(width=7.2, height=4.0)
+    rows = []
+    for index, method in enumerate(HEURISTICS):
+        line = intervals(table[table["method"] == method], ["num_nodes"], "saving")
+        draw_line(ax, line["num_nodes"], line, f"over {LABELS[method]}", index)
+        rows.append(line.assign(method=method))
+    paper_band(ax, 45, 80, "paper, conclusions: 45-80 %")
+    paper_band(ax, 50, 70, "paper, abstract: 50-70 %")
+    ax.set(xlabel="nodes N", ylabel="saving of the hierarchical method, %", ylim=(None, 102))
+    legend_below(figure, ax, 3)
+    return save_figure(
+        out_dir,
+        "savings",
+        "Saving over the first-principle methods",
+        "1 - cost of the hierarchical method / cost of the heuristic, job by job the same workload; "
+        "mean and 95 % interval over seeds.",
+        figure,
+        pd.concat(rows, ignore_index=True),
+        command=command,
+        seeds=results.where("run_cost").seeds,
+    )
+
+
+def variant_savings(results: Results) -> pd.DataFrame:
+    """Saving over each heuristic under each reading of the paper, %; one row a run."""
+    runs = results.where("run_cost").scalars()
+    runs = runs[runs["study"].isin(list(VARIANTS))] if not runs.empty else runs
+    if runs.empty:
+        return runs
+    wide = runs.pivot(index=["study", "num_nodes", "seed"], columns="method", values="total_cost")
+    table = pd.DataFrame({h: 100 * (1 - wide["hierarchical"] / wide[h]) for h in HEURISTICS})
+    return table.reset_index().melt(
+        ["study", "num_nodes", "seed"], var_name="method", value_name="saving"
+    )
+
+
+def _variants(results: Results, out_dir: Path, command: str) -> Figure | None:
+    table = variant_savings(results)
+    if table.empty:
+        return None
+    figure, (ax,) = canvas(width=7.6, height=4.0)
+    line = intervals(table, ["study", "method"], "saving")
+    names = list(VARIANTS)
+    for index, method in enumerate(HEURISTICS):
+        part = line[line["method"] == method].set_index("study").loc[names]
+        x = np.arange(len(names)) + (index - 1) * 0.18
+        draw_line(ax, x, part, f"over {LABELS[method]}", index, linestyle="none")
+    paper_band(ax, 50, 70, "paper, abstract: 50-70 %")
+    num_nodes = int(table["num_nodes"].iloc[0])
+    ax.set_xticks(
+        range(len(names)), [n.replace(" (", "\n(").replace(" as ", "\nas ") for n in names]
+    )
+    ax.set(ylabel="saving of the hierarchical method, %")
+    legend_below(figure, ax, 4)
+    return save_figure(
+        out_dir,
+        "variants",
+        f"What the readings of the setup change ({num_nodes} nodes)",
+        "The printed setup and the released data differ in the law of the arrival gaps, the size of "
+        "the tardiness weights and the periodic decisions; each difference alone, and all together.",
+        figure,
+        line,
+        command=command,
+        seeds=results.where("run_cost").seeds,
+    )
+
+
+def _server(results: Results, out_dir: Path, command: str) -> Figure | None:
+    alone = results.where("run_queue").scalars()
+    system = results.where("run_server").scalars()
+    if alone.empty or system.empty:
+        return None
+    rows: list[dict[str, object]] = []
+    for service, law in (
+        ("exponential:40", Exponential(40.0)),
+        ("deterministic:40", Deterministic(40.0)),
+    ):
+        theory = mg1_mean_response_s(PAPER_RATE_PER_S, law)
+        name = service.partition(":")[0]
+        rows.append({"service": name, "source": "Pollaczek-Khinchine", "mean": theory})
+        of_law = alone[alone["service"] == service]
+        rows.append(_estimate_row(name, "simulated queue", of_law, "mean_response_s"))
+        of_law = system[system["service"] == service]
+        rows.append(_estimate_row(name, "in the whole system", of_law, "middle_mean_response_s"))
+    measured = system[system["service"] == "measured"]
+    rows.append(
+        _estimate_row("measured", "in the whole system", measured, "middle_mean_response_s")
+    )
+    table = pd.DataFrame(rows)
+    figure, (ax,) = canvas(width=7.2, height=3.8)
+    services = ["exponential", "deterministic", "measured"]
+    for index, source in enumerate(table["source"].unique()):
+        part = table[table["source"] == source]
+        x = np.array([services.index(s) for s in part["service"]]) + (index - 1) * 0.15
+        draw_line(ax, x, part, source, index, linestyle="none")
+        for xi, mean in zip(x, part["mean"], strict=True):
+            ax.annotate(
+                f"{mean:.3g}",
+                (xi, mean),
+                (0, 7),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
+    paper_line(ax, 48.65, "paper: 48.65 s")
+    ax.set_xticks(range(3), ["exponential, 40 s", "deterministic, 40 s", "our solver, measured"])
+    ax.set(ylabel="mean response time, s", yscale="log", xlim=(-0.5, 2.5))
+    ax.set_ylim(None, 3 * float(table[["mean", "high"]].max().max()))
+    ax.legend(loc="lower left")
+    return save_figure(
+        out_dir,
+        "server",
+        "One optimization server",
+        "Mean time from a controller's request to its decision: the formula, the queue simulated by "
+        "itself at two requests every 450 s, and the server inside the whole system while jobs both "
+        "come and finish. There all controllers ask at once every hour, so requests come in batches "
+        "and wait longer than Poisson requests of the same rate.",
+        figure,
+        table,
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def _estimate_row(service: str, source: str, runs: pd.DataFrame, value: str) -> dict[str, object]:
+    """Mean and interval over the replications of one kind of run."""
+    ours = student(runs[value].to_numpy())
+    return {
+        "service": service,
+        "source": source,
+        "mean": ours.mean,
+        "low": ours.lower,
+        "high": ours.upper,
+    }
+
+
+def _servers_needed(results: Results, out_dir: Path, command: str) -> Figure | None:
+    sizes = np.array([100, 200, 300, 500, 750, 1000, 1500, 2000])
+    laws = {
+        "exponential, 40 s (the paper's)": Exponential(40.0),
+        "deterministic, 40 s": Deterministic(40.0),
+        "lognormal, 40 s, CV 2": LogNormal(40.0, 2.0),
+    }
+    figure, (ax,) = canvas(width=7.0, height=3.8)
+    rows = []
+    for index, (name, law) in enumerate(laws.items()):
+        servers = [size_servers(int(n // 5), 2 / 45_000 * 5, law, 50.0).servers for n in sizes]
+        ax.step(
+            sizes,
+            servers,
+            where="mid",
+            linestyle=("--", "-", ":")[index],
+            linewidth=2.2,
+            label=name,
+            color=PALETTE[index],
+            marker=MARKERS[index],
+        )
+        rows += [
+            {"service": name, "num_nodes": int(n), "servers": s}
+            for n, s in zip(sizes, servers, strict=True)
+        ]
+    ax.plot([100], [1], "*", color=PAPER, markersize=12, label="paper: 1 server at 100 nodes")
+    ax.set(xlabel="nodes N (K = N/5 controllers)", ylabel="optimization servers needed")
+    ax.legend()
+    return save_figure(
+        out_dir,
+        "servers_needed",
+        "How many optimization servers K controllers need",
+        "Least number with a mean response time of at most 50 s, when every submission and every "
+        "completion asks for a decision (2 N / 45,000 s). Exponential: exact (M/M/c); the others "
+        "approximate (Allen-Cunneen).",
+        figure,
+        pd.DataFrame(rows),
+        command=command,
+    )

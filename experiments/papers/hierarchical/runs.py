@@ -1,0 +1,311 @@
+"""The runs behind the figures: costs of whole simulations, single decisions, and the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.campaign.task import Outcome, Task
+from experiments.report.contents import Scale
+
+HERE = "experiments.papers.hierarchical.runs"
+SOURCES = ("simulator", "policies.first_principles", "policies.selection", "policies.milp")
+"""What decides these results: other policies may change without a new campaign."""
+
+HEURISTICS = ("fifo", "edf", "ps")
+METHODS = ("hierarchical", "central", "central-2019")
+NODES_PER_CONTROLLER = 5
+
+SIZES: dict[Scale, tuple[int, ...]] = {
+    "quick": (5, 10, 20),
+    "paper": (5, 10, 20, 40, 70, 100),
+}
+SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
+CENTRAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
+    "central": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
+    "central-2019": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
+}
+"""The paper's central method ends at 40 nodes."""
+LITERAL_SIZES: dict[Scale, tuple[int, ...]] = {
+    "quick": (5, 10),
+    "paper": (5, 10, 20, 40),
+}
+LITERAL_LIMIT_S: dict[Scale, float] = {"quick": 2.0, "paper": 20.0}
+SAMPLES: dict[Scale, int] = {"quick": 1, "paper": 2}
+
+PAPER_SETTING: dict[str, Any] = {
+    "arrivals": "exponential",
+    "weights": "printed",
+    "period_s": 3600.0,
+}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as printed": {},
+    "arrivals as released": {"arrivals": "poisson-distributed"},
+    "weights as released": {"weights": "released"},
+    "events only (no H)": {"period_s": None},
+    "all as released": {
+        "arrivals": "poisson-distributed",
+        "weights": "released",
+        "period_s": None,
+    },
+}
+
+
+def tasks(scale: Scale) -> list[Task]:
+    """Every run of this paper."""
+    return [
+        *_cost_tasks(scale),
+        *_variant_tasks(scale),
+        *_literal_tasks(scale),
+        *_server_tasks(scale),
+    ]
+
+
+def _cost_tasks(scale: Scale) -> list[Task]:
+    return [
+        _cost_task("size", num_nodes, method, seed, PAPER_SETTING)
+        for num_nodes in SIZES[scale]
+        for method in (*HEURISTICS, *METHODS)
+        for seed in SEEDS[scale]
+        if method not in CENTRAL_SIZES or num_nodes in CENTRAL_SIZES[method][scale]
+    ]
+
+
+def _variant_tasks(scale: Scale) -> list[Task]:
+    num_nodes = 5 if scale == "quick" else 20
+    return [
+        _cost_task(name, num_nodes, method, seed, {**PAPER_SETTING, **changes})
+        for name, changes in VARIANTS.items()
+        for method in (*HEURISTICS, "hierarchical")
+        for seed in SEEDS[scale]
+    ]
+
+
+def _cost_task(study: str, num_nodes: int, method: str, seed: int, setting: dict[str, Any]) -> Task:
+    cost_s = {"hierarchical": 0.1, "central": 0.3, "central-2019": 0.35}.get(method, 0.001)
+    return Task(
+        f"{HERE}:run_cost",
+        {"num_nodes": num_nodes, "method": method, "seed": seed, **setting},
+        labels={"study": study, "num_nodes": num_nodes, "method": method, "seed": seed},
+        cost_s=cost_s * num_nodes**1.5,
+        sources=SOURCES,
+    )
+
+
+def _literal_tasks(scale: Scale) -> list[Task]:
+    limit_s = LITERAL_LIMIT_S[scale]
+    return [
+        Task(
+            f"{HERE}:run_literal",
+            {
+                "num_nodes": num_nodes,
+                "model": model,
+                "seed": seed,
+                "samples": SAMPLES[scale],
+                "time_limit_s": limit_s,
+                **PAPER_SETTING,
+            },
+            labels={"num_nodes": num_nodes, "model": model, "seed": seed},
+            cost_s=SAMPLES[scale] * limit_s + 1,
+            sources=SOURCES,
+        )
+        for num_nodes in LITERAL_SIZES[scale]
+        for model in ("hierarchical", "central-2019")
+        for seed in SEEDS[scale][:2]
+    ]
+
+
+def _server_tasks(scale: Scale) -> list[Task]:
+    num_nodes = 10 if scale == "quick" else 100
+    in_system = [
+        Task(
+            f"{HERE}:run_server",
+            {"num_nodes": num_nodes, "service": service, "seed": seed, **PAPER_SETTING},
+            labels={"num_nodes": num_nodes, "service": service, "seed": seed},
+            cost_s=0.02 * num_nodes**1.5,
+            sources=SOURCES,
+        )
+        for service in ("exponential:40", "deterministic:40", "measured")
+        for seed in SEEDS[scale][: 2 if scale == "quick" else 3]
+    ]
+    alone = [
+        Task(
+            f"{HERE}:run_queue",
+            {"service": service, "requests": 15_000 if scale == "quick" else 200_000, "seed": seed},
+            labels={"service": service, "seed": seed},
+            sources=("simulator",),
+        )
+        for service in ("exponential:40", "deterministic:40")
+        for seed in range(1, 11)
+    ]
+    return in_system + alone
+
+
+# -- task functions --------------------------------------------------------------------------
+
+
+def run_cost(config: dict[str, Any]) -> Outcome:
+    """Total cost of one method on one random scenario (Figure 3)."""
+    result = _simulate(config, config["method"])
+    summary = result.summary()
+    decisions = result.decisions_table()
+    scalars = {
+        k: summary[k]
+        for k in (
+            "leasing_cost",
+            "tardiness_cost",
+            "total_cost",
+            "makespan_s",
+            "mean_jct_s",
+            "late_jobs",
+            "decisions",
+            "gpu_utilisation",
+            "preemptions",
+        )
+    }
+    scalars["decision_cpu_s"] = summary["mean_decision_cpu_s"]
+    if "columns" in decisions:
+        solved = decisions[decisions["columns"].notna()]
+        scalars |= {
+            "columns": float(solved["columns"].mean()),
+            "active": float(solved["active"].mean()),
+            "max_decision_cpu_s": float(solved["cpu_s"].max()),
+            "not_optimal": int((solved["status"] != "optimal").sum()),
+            "fallbacks": int(solved["fallback"].astype(bool).sum()),
+            "largest_gap": float(solved["gap"].max()),
+        }
+    return Outcome(scalars)
+
+
+def run_literal(config: dict[str, Any]) -> Outcome:
+    """Decisions of a run, solved again with the models as the papers built them (Figure 2)."""
+    import numpy as np
+    import pandas as pd
+
+    from policies.milp.decision import decide
+    from policies.milp.model import SolverOptions
+
+    central = config["model"] != "hierarchical"
+    busy = [i for i in _instances(config, central) if i.times_s.shape[0] > i.num_nodes]
+    picked = np.linspace(0, len(busy) - 1, config["samples"] + 2).round().astype(int)[1:-1]
+    formulation = "centralised-2019-literal" if central else "literal"
+    limit_s = config["time_limit_s"]
+    options = SolverOptions(mip_gap=0.05, gap_of_total=True, time_limit_s=limit_s)
+    rows = []
+    for index in picked.tolist():
+        answer = decide(busy[index], formulation, "highs", options)
+        rows.append(
+            {
+                "jobs": busy[index].times_s.shape[0],
+                "columns": answer.columns,
+                "rows": answer.rows,
+                "status": answer.status,
+                "gap": answer.gap,
+                "solve_cpu_s": answer.build_cpu_s + answer.solve_cpu_s,
+            }
+        )
+    table = pd.DataFrame(rows)
+    return Outcome(
+        {
+            "jobs": float(table["jobs"].mean()),
+            "columns": float(table["columns"].mean()),
+            "solve_cpu_s": float(table["solve_cpu_s"].mean()),
+            "solved_share": float((table["status"] == "optimal").mean()),
+        },
+        {"decisions": table},
+    )
+
+
+def _instances(config: dict[str, Any], central: bool) -> list[Any]:
+    """The decisions that a run under the exact policy meets."""
+    from policies.milp import MilpPolicy
+    from policies.milp.policy import instance_of
+
+    exact = MilpPolicy()
+    seen = []
+
+    def decide(view: Any) -> Any:
+        seen.append(instance_of(view, exact.rho, exact.mu, exact.horizon_s))
+        return exact.decide(view)
+
+    _simulate(config, "central" if central else "hierarchical", decide)
+    return seen
+
+
+def run_server(config: dict[str, Any]) -> Outcome:
+    """The optimization server inside the whole system, its requests those of the controllers."""
+    import numpy as np
+
+    from simulator import ServerSpec
+    from simulator.laws import parse_law
+
+    service = config["service"]
+    spec = ServerSpec("measured" if service == "measured" else parse_law(service))
+    result = _simulate(config, "hierarchical", server=spec)
+    times = np.array(result.decisions.time_s)
+    middle = (times > result.completion_s.min()) & (times < result.workload.submit_s[-1])
+    response_s = result.server_response_s[: len(times)]
+    return Outcome(
+        {
+            "mean_response_s": float(response_s.mean()),
+            "middle_mean_response_s": float(response_s[middle].mean()),
+            "requests": len(response_s),
+            "middle_requests": int(middle.sum()),
+            "middle_rate_per_s": float(middle.sum() / np.ptp(times[middle])),
+            "total_cost": result.total_cost,
+        }
+    )
+
+
+def run_queue(config: dict[str, Any]) -> Outcome:
+    """The paper's queue alone: Poisson requests, two every 450 s, one server."""
+    import numpy as np
+
+    from policies import make_policy
+    from simulator import Cluster, NodeType, simulate
+    from simulator.laws import parse_law
+    from simulator.statistics import Streams
+    from simulator.workloads.poisson import poisson_jobs
+
+    workload = poisson_jobs(
+        config["requests"],
+        Streams(config["seed"]),
+        arrival_rate_per_h=3600 * 2 / 450,
+        duration_s=parse_law(config["service"]),
+    )
+    server = Cluster.of_nodes(NodeType("optimization server", "CPU", 1), 1)
+    result = simulate(workload, server, make_policy("fifo-strict"), record_schedule=False)
+    warm = config["requests"] // 20
+    return Outcome({"mean_response_s": float(np.mean(result.jct_s[warm:]))})
+
+
+def _simulate(config: dict[str, Any], method: str, policy: Any = None, **options: Any) -> Any:
+    """One simulation of the paper's random scenario under a method."""
+    from policies import make_policy
+    from simulator import Cluster, DecisionPoints, simulate
+    from simulator.workloads.catalogs import read_catalog
+    from simulator.workloads.hierarchical import HierarchicalScenario, generate
+
+    catalog = read_catalog("hierarchical")
+    num_nodes = config["num_nodes"]
+    workload = generate(
+        HierarchicalScenario(
+            num_nodes=num_nodes,
+            arrivals=config["arrivals"],
+            weights=config["weights"],
+            catalog=catalog,
+            seed=config["seed"],
+        )
+    )
+    controllers = num_nodes // NODES_PER_CONTROLLER if method == "hierarchical" else 1
+    periodic = method not in HEURISTICS
+    name = {"hierarchical": "milp", "central": "milp", "central-2019": "milp-centralised-2019"}
+    return simulate(
+        workload,
+        Cluster.of_vms(catalog, num_nodes, controllers),
+        policy or make_policy(name.get(method, method)),
+        seed=config["seed"],
+        decision_points=DecisionPoints(period_s=config["period_s"] if periodic else None),
+        record_schedule=False,
+        policy_name=method,
+        **options,
+    )

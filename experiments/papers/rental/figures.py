@@ -1,0 +1,377 @@
+"""The rental paper's figure, simulated points on it, and the experiments around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from experiments.papers.rental.bridge import OWN, RENTAL, RULES
+from experiments.papers.rental.runs import ARRIVALS, FIGURE_1, RIVALS, SIZES
+from experiments.pictures.plots import (
+    MARKERS,
+    PALETTE,
+    PAPER,
+    canvas,
+    draw_line,
+    intervals,
+    legend_below,
+)
+from experiments.report.contents import Figure, save_figure
+from policies.rental import optimal_widths, rental_table, whole_gpu_widths
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from experiments.campaign.results import Results
+
+MEAN = "mean_response_time_h"
+SERIES = (
+    (MEAN, "all jobs", PALETTE[0]),
+    ("mean_response_time_amdahl_h", "type 1, Amdahl 0.8", PALETTE[1]),
+    ("mean_response_time_root_h", "type 2, square root", PALETTE[2]),
+)
+ARRIVAL_LABELS = {"poisson": "Poisson", "deterministic": "deterministic", "mmpp": "bursty (MMPP)"}
+DUE_LABELS = {
+    "min-max": "due after U[min t, max t]",
+    "min-2max": "due after U[min t, 2 max t] (the paper's)",
+    "min-3min": "due after U[min t, 3 min t]",
+}
+RIVAL_LABELS = {
+    "whole-gpus": "whole GPUs",
+    "equal-widths": "one width for all",
+    "small-wider": "small jobs wider (as the next)",
+    "large-wider": "large jobs wider",
+    "redrawn": "widths redrawn at every event",
+    "equi": "b GPUs always, EQUI",
+    "srpt": "b GPUs always, SRPT",
+    "hesrpt": "b GPUs always, heSRPT",
+    "autoscaler": "autoscaler, 3 min boot",
+}
+
+
+def figures(results: Results, out_dir: Path) -> list[Figure]:
+    """Draw all figures whose runs are there."""
+    command = f"schedlab reproduce rental --scale {results.scale or 'quick'}"
+    drawn = []
+    for draw in (_figure_1, _insensitivity, _theorem_1, _whole_gpus, _bridge):
+        figure = draw(results, out_dir, command)
+        if figure is not None:
+            drawn.append(figure)
+    return drawn
+
+
+def study(results: Results, name: str) -> pd.DataFrame:
+    """The runs of one study on the pool, one row a run."""
+    return results.where("run_pool", study=name).scalars()
+
+
+def _figure_1(results: Results, out_dir: Path, command: str) -> Figure | None:
+    runs = study(results, "frontier")
+    if runs.empty:
+        return None
+    figure, (left, middle, right) = canvas(1, 3, width=4.6, height=3.8)
+    budgets = np.concatenate([np.linspace(0.8, 2, 60), np.linspace(2, 30, 120)[1:]])
+    table = rental_table(FIGURE_1, budgets.tolist())
+    rows = [*_speedups(left), *_widths(middle, table), *_frontier(right, table, runs)]
+    return save_figure(
+        out_dir,
+        "figure_1",
+        "Speed-ups, optimal widths and Pareto frontier",
+        "As the paper's Figure 1: two types, both 0.4 jobs an hour of one GPU-hour. Lines: the convex "
+        "optimization, which is the paper's own curve (closed form k1 = (b - 0.32) / 0.28, k2 = k1² / 4, "
+        "E[T] = 0.1 + 0.392 / (b - 0.32) for b >= 0.88); points: simulated, with 95 % intervals over "
+        "seeds (Poisson arrivals, exponential sizes). (b) has a logarithmic axis here: at b = 30 the "
+        "square root takes 2809 GPUs a job, Amdahl's law 106.",
+        figure,
+        pd.DataFrame(rows),
+        command=command,
+        seeds=results.where("run_pool", study="frontier").seeds,
+    )
+
+
+def _row(panel: str, series: str, x: float, value: float, **interval: float) -> dict[str, object]:
+    blank = {"low": np.nan, "high": np.nan}
+    return {"panel": panel, "series": series, "x": x, "value": value, **blank, **interval}
+
+
+def _speedups(ax: Axes) -> list[dict[str, object]]:
+    k = np.linspace(1, 30, 59)
+    rows = []
+    for job_type, (_, label, color) in zip(FIGURE_1, SERIES[1:], strict=True):
+        s = job_type.speedup(k)
+        ax.plot(k, s, color=color, label=label)
+        rows += [_row("a", label, x, y) for x, y in zip(k, s, strict=True)]
+    ax.set(xlabel="GPUs k", ylabel="speed-up s(k)", title="(a) speed-up functions")
+    ax.legend()
+    return rows
+
+
+def _widths(ax: Axes, table: pd.DataFrame) -> list[dict[str, object]]:
+    rows = []
+    for job_type, (_, label, color) in zip(FIGURE_1, SERIES[1:], strict=True):
+        widths = table[f"width_{job_type.name}_gpus"]
+        ax.plot(table["budget_gpus"], widths, color=color, label=label)
+        rows += [_row("b", label, x, y) for x, y in zip(table["budget_gpus"], widths, strict=True)]
+    ax.set(
+        xlabel="budget limit b, GPUs",
+        ylabel="optimal width, GPUs",
+        title="(b) optimal widths",
+        yscale="log",
+    )
+    ax.legend()
+    return rows
+
+
+def _frontier(ax: Axes, table: pd.DataFrame, runs: pd.DataFrame) -> list[dict[str, object]]:
+    rows = []
+    for index, (column, label, color) in enumerate(SERIES):
+        ax.plot(table["budget_gpus"], table[column], color=color, label=label)
+        rows += [
+            _row("c", label, x, y) for x, y in zip(table["budget_gpus"], table[column], strict=True)
+        ]
+        points = intervals(runs, ["budget_gpus"], column)
+        error = [points["mean"] - points["low"], points["high"] - points["mean"]]
+        ax.errorbar(
+            points["budget_gpus"],
+            points["mean"],
+            yerr=np.nan_to_num(np.array(error)),
+            fmt=MARKERS[index],
+            color=color,
+            capsize=3,
+            label=f"{label}, simulated",
+        )
+        values = points[["budget_gpus", "mean", "low", "high"]].to_numpy(dtype=float)
+        rows += [
+            _row("c", f"{label}, simulated", b, mean, low=low, high=high)
+            for b, mean, low, high in values
+        ]
+    ax.set(
+        xlabel="budget limit b, GPUs",
+        ylabel="mean response time, h",
+        ylim=(0, 1.05),
+        title="(c) Pareto frontier",
+    )
+    ax.legend()
+    return rows
+
+
+def _insensitivity(results: Results, out_dir: Path, command: str) -> Figure | None:
+    runs = study(results, "insensitivity")
+    if runs.empty:
+        return None
+    figure, axes = canvas(1, 2, width=5.2, height=3.8)
+    plan = optimal_widths(FIGURE_1, 5.0)
+    parts = []
+    for ax, column, formula, what in (
+        (axes[0], MEAN, plan.mean_response_time_h, "mean response time, h"),
+        (axes[1], "paid_gpus", plan.budget_gpus, "GPUs rented, time average"),
+    ):
+        for i, arrivals in enumerate(ARRIVALS):
+            points = intervals(runs[runs["arrivals"] == arrivals], ["size"], column)
+            points = points.set_index("size").reindex(list(SIZES)).reset_index()
+            x = np.arange(len(points)) + 0.15 * (i - 1)
+            draw_line(ax, x, points, f"{ARRIVAL_LABELS[arrivals]} arrivals", i, linestyle="none")
+            parts.append(points.assign(arrivals=arrivals, quantity=what, formula=formula))
+        ax.axhline(formula, color=PAPER, linestyle="--", label="formula (Lemmas 2 and 3)")
+        ax.set_xticks(np.arange(len(SIZES)), list(SIZES))
+        ax.set(xlabel="law of the sizes", ylabel=what, xlim=(-0.5, len(SIZES) - 0.5))
+    legend_below(figure, axes[0], 4)
+    return save_figure(
+        out_dir,
+        "insensitivity",
+        "Neither arrivals nor sizes matter but by their means",
+        "The optimal widths at b = 5 under three arrival processes and four laws of sizes, with 95 % "
+        "intervals over seeds. Heavier tails widen the intervals, they do not move the means. Jobs never "
+        "wait, so the same jobs have the same response times whenever they come: on the left the three "
+        "arrival processes agree to rounding. MMPP: a Poisson process that switches to three times its mean "
+        "rate for a quarter of the time.",
+        figure,
+        pd.concat(parts),
+        command=command,
+        seeds=results.where("run_pool", study="insensitivity").seeds,
+    )
+
+
+def _theorem_1(results: Results, out_dir: Path, command: str) -> Figure | None:
+    runs = study(results, "rivals")
+    if runs.empty:
+        return None
+    figure, (ax,) = canvas(width=7.2, height=4.8)
+    budgets = np.geomspace(0.8, 12, 120)
+    frontier = rental_table(FIGURE_1, budgets.tolist())
+    ax.plot(budgets, frontier[MEAN], color=PAPER, linewidth=2.4, label="frontier: optimal widths")
+    parts = []
+    for i, rival in enumerate(r for r in RIVALS if r != "whole-gpus"):
+        mine = runs[runs["policy"] == rival]
+        if mine.empty:
+            continue
+        points = intervals(mine, ["budget_gpus"], MEAN)
+        paid = intervals(mine, ["budget_gpus"], "paid_gpus")
+        points["paid_gpus"] = paid["mean"]
+        points["paid_low"], points["paid_high"] = paid["low"], paid["high"]
+        points["frontier"] = [
+            optimal_widths(FIGURE_1, max(0.8, b)).mean_response_time_h for b in points["paid_gpus"]
+        ]
+        across = np.array([paid["mean"] - paid["low"], paid["high"] - paid["mean"]])
+        draw_line(
+            ax,
+            points["paid_gpus"],
+            points,
+            RIVAL_LABELS[rival],
+            i,
+            linewidth=1.0,
+            xerr=np.nan_to_num(across),
+        )
+        parts.append(points.assign(policy=rival))
+    ax.set(
+        xlabel="GPUs paid for, time average",
+        ylabel="mean response time, h",
+        xscale="log",
+        yscale="log",
+    )
+    ax.set_xticks([1, 2, 3, 5, 10], ["1", "2", "3", "5", "10"])
+    _plain_ticks(ax, (0.15, 0.2, 0.3, 0.5, 1, 1.5))
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+    return save_figure(
+        out_dir,
+        "theorem_1",
+        "Nothing lies below the frontier",
+        "Rivals at the same budgets, Figure 1's types, with 95 % intervals over seeds. Run by run, none "
+        "is below the least mean response time that its very jobs can have with the GPU-hours used (an "
+        "average may seem to be, where jobs happen to be small). The autoscaler plans for fewer GPUs than it "
+        "may pay for: the rest goes to GPUs that boot or idle.",
+        figure,
+        pd.concat(parts),
+        command=command,
+        seeds=results.where("run_pool", study="rivals").seeds,
+    )
+
+
+def _plain_ticks(ax: Axes, values: Sequence[float]) -> None:
+    """Ticks of a logarithmic y axis as plain numbers."""
+    ax.set_yticks(values, [f"{v:g}" for v in values])
+    ax.tick_params(axis="y", which="minor", labelleft=False)
+
+
+def whole_gpu_loss() -> pd.DataFrame:
+    """Loss of whole GPUs over real-valued widths, %, by budget."""
+    budgets = np.geomspace(0.8, 30, 300)
+    real = np.array([optimal_widths(FIGURE_1, b).mean_response_time_h for b in budgets])
+    whole = np.array([whole_gpu_widths(FIGURE_1, b).mean_response_time_h for b in budgets])
+    return pd.DataFrame({"budget_gpus": budgets, "loss_percent": 100 * (whole / real - 1)})
+
+
+def _whole_gpus(results: Results, out_dir: Path, command: str) -> Figure | None:
+    if study(results, "frontier").empty:
+        return None
+    table = whole_gpu_loss()
+    figure, (ax,) = canvas(width=5.6, height=3.6)
+    ax.plot(table["budget_gpus"], table["loss_percent"], color=PALETTE[0])
+    ax.set(
+        xlabel="budget limit b, GPUs",
+        ylabel="mean response time above real widths, %",
+        xscale="log",
+    )
+    ax.set_xticks([1, 2, 5, 10, 30], ["1", "2", "5", "10", "30"])
+    return save_figure(
+        out_dir,
+        "whole_gpus",
+        "What whole GPUs cost",
+        "Best mixture of two neighbouring whole widths against the best real-valued widths, Figure 1's "
+        "types; exact, no simulation. Nothing is lost where the best widths are whole numbers, and hardly "
+        "anything where they are large.",
+        figure,
+        table,
+        command=command,
+    )
+
+
+def bridge_ratios(results: Results) -> pd.DataFrame:
+    """Each method over the hierarchical policy on the same jobs; one row a run and method."""
+    parts = []
+    for task in results.where("run_bridge").tasks:
+        table = results.outcome(task).tables["methods"].set_index("method")
+        own = table.loc["hierarchical"]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "total_cost": table["total_cost"] / own["total_cost"],
+                    "leasing_cost": table["leasing_cost"] / own["leasing_cost"],
+                    MEAN: table[MEAN] / own[MEAN],
+                    "late_jobs": table["late_jobs"],
+                    "within_budget": table["within_budget"],
+                }
+            )
+            .reset_index()
+            .assign(**{k: task.config[k] for k in ("gap", "due", "seed")})
+        )
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFrame]:
+    """One panel; its points."""
+    points_of = []
+    styles = dict(zip((*OWN[1:], *RULES), ("-", "-", "-", "--", ":"), strict=True))
+    methods = [*OWN[1:], *(f"{way}, {rule}" for rule in RULES for way in RENTAL)]
+    colors = ("#404040", "#808080", "#B0B0B0", *PALETTE[:6])
+    for i, (method, color) in enumerate(zip(methods, colors, strict=True)):
+        points = intervals(ratios[ratios["method"] == method], ["gap"], what, geometric=True)
+        error = [points["mean"] - points["low"], points["high"] - points["mean"]]
+        ax.errorbar(
+            points["gap"] * (1 + 0.02 * (i - 4)),
+            points["mean"],
+            yerr=np.nan_to_num(np.array(error)),
+            label=method.upper() if method in OWN else method,
+            color=color,
+            marker=MARKERS[i % len(MARKERS)],
+            linestyle=styles[method.rpartition(", ")[2]],
+            linewidth=1.2,
+            elinewidth=0.8,
+        )
+        points_of.append(points.assign(method=method, quantity=what))
+    ax.axhline(1, color=PAPER, linewidth=2, label="hierarchical MILP")
+    name = "total cost" if what == "total_cost" else "mean response time"
+    ax.set(ylabel=f"{name} / hierarchical MILP's", xscale="log", yscale="log")
+    gaps = sorted(ratios["gap"].unique())
+    ax.set_xticks(gaps, [f"{g:g}" for g in gaps])
+    ax.minorticks_off()
+    _plain_ticks(ax, (0.2, 0.3, 0.5, 1, 2, 3, 5))
+    return points_of
+
+
+def _bridge(results: Results, out_dir: Path, command: str) -> Figure | None:
+    ratios = bridge_ratios(results)
+    if ratios.empty:
+        return None
+    dues = sorted(ratios["due"].unique())
+    figure, axes = canvas(len(dues), 2, width=5.6, height=3.6, sharex=True)
+    parts = []
+    for row, due in enumerate(dues):
+        for ax, what in zip(axes[2 * row : 2 * row + 2], ("total_cost", MEAN), strict=True):
+            part = ratios[ratios["due"] == due]
+            parts += [points.assign(due=due) for points in _bridge_panel(ax, part, what)]
+            ax.set_title(DUE_LABELS[due], fontsize=10)
+            if row == len(dues) - 1:
+                ax.set_xlabel(
+                    "mean gap between submissions / the paper's 45,000 s / N (right: lighter load)"
+                )
+    legend_below(figure, axes[0], 4)
+    return save_figure(
+        out_dir,
+        "bridge",
+        "Fixed widths on the hierarchical paper's jobs and prices",
+        "Everything over the hierarchical MILP policy (line at 1) on the same jobs; below the line is "
+        "better. Grey: the hierarchical paper's other methods. Colours: each job from start to end on a "
+        "configuration of its own, GPUs paid by the piece, whole VMs without limit, or the same N VMs; chosen "
+        "for mean response time within the MILP's leasing cost (where that can be kept), or for the job's own "
+        "leasing and tardiness cost. Geometric "
+        "means, 95 % intervals over seeds.",
+        figure,
+        pd.concat(parts),
+        command=command,
+        seeds=results.where("run_bridge").seeds,
+    )

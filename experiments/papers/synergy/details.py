@@ -1,0 +1,358 @@
+"""The figures of single jobs, of one round and of the cluster over time; and Table 5."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.campaign.results import Results
+from experiments.papers.synergy.panels import COLOURS, NAMES, Table, plain_ticks, save
+from experiments.report.contents import Figure
+
+
+def figure_2a(results: Results, out_dir: Path) -> Figure:
+    """Time of an iteration over CPUs."""
+    import pandas as pd
+
+    from experiments.pictures.plots import MARKERS, PALETTE, canvas
+    from simulator.workloads.synergy import networks, sensitivity_matrices
+
+    drawing, axes = canvas(1, 2)
+    rows: list[dict[str, Any]] = []
+    drawn = [0, 0]
+    for name, matrix in sensitivity_matrices().items():
+        network = networks()[name]
+        seconds = network.iteration_time_s / matrix.relative[:, -1]
+        panel = int(network.task == "language")
+        style = drawn[panel]
+        drawn[panel] += 1
+        axes[panel].plot(
+            matrix.cpus,
+            seconds / seconds[0],
+            # Lines that lie on each other stay visible, the later ones smaller.
+            markersize=9 - style if panel == 0 else 12 - 4 * style,
+            marker=MARKERS[style],
+            color=PALETTE[style],
+            label=network.title,
+        )
+        rows.extend(
+            {"model": name, "cpus": c, "iteration_time_s": s}
+            for c, s in zip(matrix.cpus.tolist(), seconds.tolist(), strict=True)
+        )
+    for ax, title in zip(axes, ("image and speech", "language: no gain"), strict=True):
+        ax.set(xlabel="CPUs per GPU", ylabel="time of an iteration, relative to 1 CPU")
+        ax.set(title=title, ylim=(0, 1.08))
+        ax.set_xticks((1, 3, 6, 9, 12, 24))
+        ax.legend()
+    return save(
+        results,
+        out_dir,
+        "figure_2a",
+        "Sensitivity to CPUs",
+        "Time of an iteration over CPUs per GPU with all memory, from the published profiles. "
+        "Language models need one CPU, ShuffleNet and AlexNet twelve. In the paper 12 CPUs make "
+        "AlexNet 3.1 times as fast as 3, and 9 CPUs ResNet18 2.3 times.",
+        drawing,
+        pd.DataFrame(rows),
+        seeds=(),
+    )
+
+
+def example() -> Table:
+    """Tables 1 to 3: four jobs of 4 GPUs on two servers, with rates from the matrices.
+
+    Columns: job, schedule, cpus, memory_gb (per job), relative time of an epoch.
+    """
+    import pandas as pd
+
+    from policies.synergy.demand import Capacity, Kind, sensitive
+    from policies.synergy.mechanisms import Tune
+    from policies.synergy.packing import Packing
+    from simulator.workloads.synergy import SERVER, networks, sensitivity_matrices
+
+    capacity = Capacity.of(SERVER)
+    names = ("resnet18", "m5", "transformer", "gnmt")
+    matrices = sensitivity_matrices()
+    kinds: list[Kind] = [sensitive(matrices[n], 4, capacity) for n in names]
+    packing = Packing(capacity, 2, kinds)
+    for kind in (1, 0, 2, 3):
+        spec = kinds[kind]
+        Tune().place(packing, kind, (spec.best, spec.fair) if spec.exceeds_fair else (spec.best,))
+    tuned = {s.kind: (4 * s.share.cpus, 4 * s.share.memory_gb) for s in packing.slots}
+    printed = {0: (23, 400), 1: (12, 450), 2: (1, 100), 3: (12, 50)}
+    rows = []
+    for schedule, given in (
+        ("GPU-proportional (Table 2)", dict.fromkeys(range(4), (12, 250))),
+        ("as printed (Table 3)", printed),
+        ("Synergy-Tune", tuned),
+    ):
+        for job, name in enumerate(names):
+            cpus, memory_gb = given[job]
+            rate = matrices[name](cpus / 4, memory_gb / 4)
+            rows.append(
+                {
+                    "job": f"J{job + 1} {networks()[name].title}",
+                    "schedule": schedule,
+                    "cpus": float(cpus),
+                    "memory_gb": float(memory_gb),
+                    "relative_time": 1 / rate,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def figure_3(results: Results, out_dir: Path) -> Figure:
+    """Epoch times of the example under its three schedules."""
+    from experiments.pictures.plots import PALETTE, canvas
+
+    table = example()
+    drawing, axes = canvas(1, 1, width=8)
+    jobs = list(dict.fromkeys(table["job"]))
+    for i, (schedule, part) in enumerate(table.groupby("schedule", sort=False)):
+        at = [j + 0.27 * (i - 1) for j in range(len(jobs))]
+        mean = part["relative_time"].mean()
+        drawn = axes[0].bar(
+            at, part["relative_time"], 0.25, label=f"{schedule}: mean {mean:.2f}", color=PALETTE[i]
+        )
+        given = [
+            f"{c:g} CPUs\n{m:.0f} GB" for c, m in zip(part["cpus"], part["memory_gb"], strict=True)
+        ]
+        axes[0].bar_label(drawn, given, fontsize=7, label_type="center", color="white")
+    axes[0].axhline(1 / 1.5, color="#404040", linestyle="--", label="paper: mean 1 / 1.5 = 0.67")
+    axes[0].set_xticks(range(len(jobs)), jobs)
+    axes[0].set(ylabel="time of an epoch, proportional = 1", ylim=(0, 1.45))
+    axes[0].legend(loc="upper center", ncols=2)
+    return save(
+        results,
+        out_dir,
+        "figure_3",
+        "The example of Tables 1 to 3",
+        "Four jobs of 4 GPUs on two servers, rates from the published profiles; in the bars what "
+        "each job is given. The paper measures 1.5 times on average with ResNet18 on OpenImages, "
+        "which gains from memory; the profiles, on ImageNet, do not show that gain, and M5 gains "
+        "nothing from memory at 3 CPUs per GPU. Synergy-Tune as written cannot give J1 the 23 CPUs "
+        "of Table 3: its demand is all 24 of a server, and the CPU that J3 needs puts it back to 12.",
+        drawing,
+        table,
+        seeds=(),
+    )
+
+
+def figure_5(results: Results, out_dir: Path) -> Figure:
+    """Profiles against runs of the simulated pipeline."""
+    from experiments.pictures.plots import PALETTE, canvas
+
+    part = results.where("run_profiling")
+    points: Table = part.table("points")
+    drawing, axes = canvas(1, 2)
+    alexnet = points[(points["model"] == "alexnet") & points["cpus"].isin([3, 6, 9, 12])]
+    for i, (cpus, rows) in enumerate(alexnet.groupby("cpus")):
+        axes[0].plot(rows["memory_gb"], rows["estimated"], color=PALETTE[i], label=f"{cpus} CPUs")
+        axes[0].plot(rows["memory_gb"], rows["trained"], "o", color=PALETTE[i])
+    axes[0].set(
+        xlabel="memory [GB]",
+        ylabel="throughput, relative to 3 CPUs and 500 GB",
+        title="AlexNet: worked out (lines), run (points)",
+        ylim=(0, 4.6),
+    )
+    axes[0].legend(loc="upper left", ncols=4)
+    resnet = points[(points["model"] == "resnet18") & (points["memory_gb"] == 500)]
+    first = float(resnet.loc[resnet["cpus"] == 1, "trained"].iloc[0])
+    at = resnet[resnet["measured"]]
+    axes[1].plot(resnet["cpus"], first / resnet["estimated"], color=PALETTE[0], label="profile")
+    axes[1].plot(
+        at["cpus"], first / at["estimated"], "o", color=PALETTE[0], markersize=10,
+        markerfacecolor="none", label=f"its {len(at)} measured points",
+    )  # fmt: skip
+    axes[1].plot(resnet["cpus"], first / resnet["trained"], "x", color=PALETTE[1], label="run")
+    axes[1].set(xlabel="CPUs", ylabel="run time, relative to 1 CPU", title="ResNet18, 500 GB")
+    axes[1].set_ylim(0, 1.08)
+    axes[1].legend()
+    return save(
+        part,
+        out_dir,
+        "figure_5",
+        "Optimistic profiling",
+        "Throughput found by profiling against runs of the simulated input pipeline of one GPU "
+        "(storage, preparation, GPU), fitted to the published profiles. In the paper: ResNet18 "
+        "against real runs, within 3 % over memory, 8 points over CPUs. AlexNet stands for it over "
+        "memory, because ResNet18's published profile does not depend on memory.",
+        drawing,
+        points[points["model"].isin(["alexnet", "resnet18"])],
+    )
+
+
+def figure_10(results: Results, out_dir: Path) -> Figure:
+    """Use of the cluster over time, means of half a day."""
+    from experiments.pictures.plots import PALETTE, canvas
+
+    part = results.where("run_cell", ordering="fifo", split="50-0-50", multi_gpu=True, seed=1)
+    timeline: Table = part.table("timeline")
+    loads = sorted(timeline["load"].unique())
+    drawing, axes = canvas(1, 2, width=6.5)
+    for ax, column, load, title in (
+        (axes[0], "gpus", 5.5, "GPUs given, 5.5 jobs/h"),
+        (axes[1], "cpus_used", loads[0], f"CPUs used, {loads[0]:g} jobs/h"),
+    ):
+        for mechanism in ("proportional", "greedy", "tune"):
+            rows = timeline[(timeline["mechanism"] == mechanism) & (timeline["load"] == load)]
+            days = 100 * rows.groupby(rows["hour"] // 12 * 12)[column].mean()
+            mean = 100 * rows[column].mean()
+            ax.plot(
+                days.index + 6,
+                days,
+                color=PALETTE[COLOURS[mechanism]],
+                label=f"{NAMES[mechanism]}, {mean:.0f} % on average",
+            )
+        ax.set(xlabel="hour", ylabel="% of the cluster", title=title, ylim=(0, 145))
+        ax.set_yticks(range(0, 101, 20))
+    for value, name in ((60, "proportional"), (90, "tune")):
+        colour = PALETTE[COLOURS[name]]
+        axes[1].axhline(value, color=colour, linestyle="--", linewidth=1, label=f"paper: {value} %")
+    for ax in axes:
+        ax.legend(loc="upper center", ncols=2, fontsize=8)
+    gpus = 8 * part.tasks[0].config["nodes"]
+    text = f"FIFO, split 50-0-50, jobs of up to 16 GPUs, {gpus} GPUs, seed 1, while jobs arrive"
+    drawing.suptitle(text, fontsize=9, color="#404040")
+    return save(
+        part,
+        out_dir,
+        "figure_10",
+        "Use of the cluster over time",
+        f"{text}; means of 12 hours. A CPU beyond what its job can use counts as not used. The "
+        "paper: greedy leaves GPUs idle throughout; 60 % of the CPUs with proportional shares, up "
+        "to 90 % tuned.",
+        drawing,
+        timeline[timeline["load"].isin([loads[0], 5.5])].drop(columns=["released", "ratio"]),
+    )
+
+
+PAPER_TABLE_5 = {
+    ("static", "makespan_h"): {"proportional": 15.67, "tune": 11.33, "opt": 11.01},
+    ("dynamic", "mean_jct_h"): {"proportional": 4.52, "tune": 3.19, "opt": 3.06},
+    ("dynamic", "p99_jct_h"): {"proportional": 16.85, "tune": 8.54, "opt": 8.21},
+}
+"""Hours, simulated in the paper."""
+
+RELEASED_TABLE_5 = {"proportional": 15.25, "tune": 11.00, "opt": 10.58}
+"""Makespan in hours of the released simulator on the static trace that it ships."""
+
+
+def table_5(results: Results) -> Table:
+    """One row a number of Table 5: trace, mechanism, metric, released, hours, paper_h."""
+    table: Table = results.where("run_deployment").scalars()
+    rows = []
+    for (trace, metric), paper in PAPER_TABLE_5.items():
+        part = table[table["trace"] == trace]
+        kept = part[["trace", "ordering", "mechanism", "released"]]
+        hours = part[metric]
+        rows.append(kept.assign(metric=metric, hours=hours, paper_h=part["mechanism"].map(paper)))
+    import pandas as pd
+
+    return pd.concat(rows, ignore_index=True)
+
+
+def figure_table_5(results: Results, out_dir: Path) -> Figure:
+    """Paper, released behaviour and ours side by side."""
+    import numpy as np
+
+    from experiments.pictures.plots import PALETTE, canvas
+
+    table = table_5(results)
+    drawing, axes = canvas(1, 3, width=4.8)
+    mechanisms = ["proportional", "tune", "opt"]
+    titles = ("FIFO: makespan", "SRTF: average JCT", "SRTF: 99th percentile of JCT")
+    for ax, ((trace, metric), paper), title in zip(
+        axes, PAPER_TABLE_5.items(), titles, strict=True
+    ):
+        part = table[(table["trace"] == trace) & (table["metric"] == metric)]
+        series = (
+            ("paper, simulated", [paper[m] for m in mechanisms], 6),
+            ("ours, released behaviour", _hours(part[part["released"]], mechanisms), 5),
+            ("ours, as in the paper", _hours(part[~part["released"]], mechanisms), 2),
+        )
+        for i, (label, values, colour) in enumerate(series):
+            at = np.arange(3) + 0.29 * (i - 1)
+            drawn = ax.bar(at, values, 0.27, label=label, color=PALETTE[colour])
+            ax.bar_label(drawn, fmt="%.2f", fontsize=7)
+        ax.set_xticks(range(3), ["proportional", "tune", "opt"])
+        ax.set(title=title, ylabel="[h]")
+        ax.set_ylim(0, 1.4 * ax.get_ylim()[1])
+        ax.legend(loc="upper right", fontsize=8)
+    return save(
+        results.where("run_deployment"),
+        out_dir,
+        "table_5",
+        "Table 5: the two deployment traces",
+        "100 jobs on 32 GPUs, all of them counted; the traces are fixed, so there is no interval. "
+        "The released simulator gives 15.25, 11.00 and 10.58 h on the static trace that it ships.",
+        drawing,
+        table,
+    )
+
+
+def _hours(table: Table, mechanisms: Sequence[str]) -> list[float]:
+    hours = table.set_index("mechanism")["hours"]
+    return [float(hours[m]) for m in mechanisms]
+
+
+OF_OPT = {
+    "tune, sorted as in Section 4.2": "tune",
+    "tune, sorted by GPUs (ours)": "tune_by_gpus",
+    "tune, as released": "tune_released",
+}
+"""Mechanisms of `experiments.papers.synergy.runs.run_round_times` beside opt."""
+
+
+def figure_round_times(results: Results, out_dir: Path) -> Figure:
+    """CPU time and throughput of one round over cluster size."""
+    from experiments.pictures.plots import PALETTE, PAPER, canvas, draw_line
+
+    table: Table = results.where("run_round_times").scalars().sort_values("nodes")
+    table["gpus"] = 8 * table["nodes"]
+    drawing, axes = canvas(1, 3, width=4.8)
+    for multi_gpu, style, jobs in (
+        (False, "-", "single-GPU jobs"),
+        (True, "--", "up to 16 GPUs a job"),
+    ):
+        part = table[table["multi_gpu"] == multi_gpu]
+        for mechanism in ("tune", "opt"):
+            axes[0].plot(
+                part["gpus"],
+                1000 * part[f"{mechanism}_round_cpu_s"],
+                style,
+                marker="o",
+                color=PALETTE[COLOURS[mechanism]],
+                label=f"{NAMES[mechanism]}, {jobs}",
+            )
+        ax = axes[2 if multi_gpu else 1]
+        for name, column in OF_OPT.items():
+            of_opt = part[[f"{column}_of_opt", f"{column}_of_opt_low", f"{column}_of_opt_high"]]
+            of_opt.columns = ["mean", "low", "high"]
+            draw_line(ax, part["gpus"], 100 * of_opt, name, list(OF_OPT).index(name) + 2)
+        ax.axhline(90, color=PAPER, linestyle="--", linewidth=1.2, label="paper: within 10 %")
+        ax.set(ylabel="throughput, % of opt's", title=jobs, ylim=(60, 101))
+        ax.legend(loc="lower right", fontsize=8)
+    axes[0].set(yscale="log", ylabel="CPU time of a round [ms]", title="time of a round")
+    axes[0].set_ylim(top=20 * axes[0].get_ylim()[1])
+    axes[0].legend(loc="upper left", fontsize=8)
+    for ax in axes:
+        ax.set(xscale="log", xlabel="GPUs of the cluster")
+        ax.set_xticks(sorted(set(table["gpus"])), [str(g) for g in sorted(set(table["gpus"]))])
+        ax.minorticks_off()
+    plain_ticks(axes[0].yaxis)
+    columns = [c for c in table if "_of_opt" in c and not c.startswith("opt")]
+    return save(
+        results.where("run_round_times"),
+        out_dir,
+        "figure_round_times",
+        "A round of tune and of opt over cluster size",
+        "One round of a full cluster from scratch, split 20-70-10; twenty queues each, with 95 % "
+        "intervals. The paper has tune within 10 % of opt at 128 GPUs, and opt 200 times "
+        "slower; stated in counts of alike jobs the ILP is small. Sorting jobs by CPU demand, as "
+        "Section 4.2 says, costs what the released simulator, which does not, keeps. Times are of "
+        "this machine, so the table has the throughputs alone.",
+        drawing,
+        table[["nodes", "multi_gpu", "seed", *columns]],
+    )

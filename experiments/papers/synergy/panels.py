@@ -1,0 +1,226 @@
+"""What the figures share: names, the runs behind a panel, and how lines and bars are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.campaign.results import Results
+from experiments.report.contents import Figure, save_figure
+
+Table = Any
+"""A pandas DataFrame; its stubs know too little of what a column holds to be of help here."""
+
+NAMES = {
+    "proportional": "GPU-proportional",
+    "greedy": "Synergy-Greedy",
+    "tune": "Synergy-Tune",
+    "opt": "Synergy-Opt",
+    "static": "static demands",
+    "tune-by-gpus": "tune, sorted by GPUs (ours)",
+}
+COLOURS = {name: i for i, name in enumerate(NAMES)}
+PAIR = ("proportional", "tune")
+
+
+def cells(results: Results, **labels: Any) -> Table:
+    """Scalars of the runs on derived traces with these labels, released behaviour aside."""
+    labels.setdefault("released", False)
+    return results.where("run_cell", **labels).scalars()
+
+
+def jobs_of(results: Results, **labels: Any) -> Table:
+    """The jobs in the window, of runs on derived traces with these labels."""
+    part = results.where("run_cell", released=False, **labels)
+    _, begin, end = part.tasks[0].config["jobs"]
+    table: Table = part.table("jobs")
+    return table[(table["job"] >= begin) & (table["job"] < end)]
+
+
+def windows_of(part: Results) -> str:
+    """Which jobs these runs average over, on how many GPUs, and how often: in words."""
+    loads: dict[tuple[int, int], set[float]] = {}
+    for task in part.tasks:
+        _, begin, end = task.config["jobs"]
+        loads.setdefault((begin, end), set()).add(task.config.get("load", 0.0))
+    texts = [
+        f"jobs {begin} to {end - 1}"
+        + (f" at {', '.join(f'{x:g}' for x in sorted(at))} jobs/h" if len(loads) > 1 else "")
+        for (begin, end), at in sorted(loads.items())
+    ]
+    gpus = 8 * part.tasks[0].config["nodes"]
+    return f"{'; '.join(texts)}; {gpus} GPUs; {len(part.seeds)} seeds, 95 % intervals"
+
+
+def save(
+    results: Results,
+    out_dir: Path,
+    name: str,
+    title: str,
+    caption: str,
+    drawing: Any,
+    data: Table,
+    *,
+    part: Results | None = None,
+    seeds: tuple[int, ...] | None = None,
+) -> Figure:
+    """Write a figure; the window of the runs ``part`` stands on it and in its caption."""
+    if part is not None:
+        text = windows_of(part)
+        drawing.suptitle(f"averages over {text}", fontsize=9, color="#404040")
+        caption = (
+            f"{caption} Averages over {text}: they are wide because traces differ from seed to seed; "
+            "all mechanisms meet the same traces."
+        )
+    return save_figure(
+        out_dir,
+        name,
+        title,
+        caption,
+        drawing,
+        data,
+        command=f"schedlab reproduce synergy --scale {results.scale or 'quick'}",
+        seeds=(part or results).seeds if seeds is None else seeds,
+    )
+
+
+def load_panel(ax: Any, table: Table, title: str) -> None:
+    """Average JCT over load, a line for each mechanism.
+
+    The legend has each mechanism's average at the highest load relative to GPU-proportional, trace by
+    trace, with its interval: traces differ more than mechanisms.
+    """
+    from experiments.pictures.plots import intervals
+
+    top = table[table["load"] == table["load"].max()]
+    lines = []
+    for m in (m for m in NAMES if m in set(table["mechanism"])):
+        rows = intervals(table[table["mechanism"] == m], ["load"], "mean_jct_h")
+        name = NAMES[m]
+        if m != "proportional" and m in set(top["mechanism"]):
+            of_seed = gains(top, ["load"], over="proportional", base=m)
+            r = intervals(of_seed, ["load"], "gain", geometric=True).iloc[0]
+            name += f": {r['mean']:.2f} ({r['low']:.2f} to {r['high']:.2f})"
+        lines.append((name, COLOURS[m], rows))
+    lines_over_load(ax, lines)
+    ax.legend(
+        loc="upper left",
+        fontsize=8,
+        title=f"at {table['load'].max():g} jobs/h, over proportional",
+        title_fontsize=8,
+        alignment="left",
+    )
+    ax.set(title=title)
+
+
+def lines_over_load(ax: Any, lines: Sequence[tuple[str, int, Table]]) -> None:
+    """Means with intervals over load, side by side; intervals may leave the panel, means do not.
+
+    Parameters
+    ----------
+    lines : name, colour and table (columns load, mean, low, high) of each.
+    """
+    from experiments.pictures.plots import draw_line
+
+    loads = sorted({x for *_, rows in lines for x in rows["load"]})
+    step = 0.012 * (loads[-1] - loads[0])
+    for i, (name, colour, rows) in enumerate(lines):
+        draw_line(ax, rows["load"] + step * (i - (len(lines) - 1) / 2), rows, name, colour)
+    ax.set(xlabel="jobs per hour (for 128 GPUs)", ylabel="average JCT [h]")
+    ax.set_xticks(loads, [f"{x:g}" for x in loads])
+    ax.set_ylim(0, 1.7 * max(float(rows["mean"].max()) for *_, rows in lines))
+    ax.margins(x=0.1)
+    ax.legend(loc="upper left")
+
+
+def cdf_panel(ax: Any, jobs: Table, title: str) -> None:
+    """CDF of JCT, a line for each mechanism, on the traces that all of them ran."""
+    import numpy as np
+
+    from experiments.pictures.plots import PALETTE
+
+    runs_of_seed = jobs.groupby("seed")["mechanism"].nunique()
+    jobs = jobs[jobs["seed"].isin(runs_of_seed.index[runs_of_seed == runs_of_seed.max()])]
+    for mechanism in (m for m in NAMES if m in set(jobs["mechanism"])):
+        hours = np.sort(jobs.loc[jobs["mechanism"] == mechanism, "jct_h"].to_numpy())
+        ax.step(
+            hours,
+            np.arange(1, len(hours) + 1) / len(hours),
+            where="post",
+            color=PALETTE[COLOURS[mechanism]],
+            label=NAMES[mechanism],
+        )
+    ax.set(xscale="log", xlabel="JCT [h]", ylabel="part of the jobs", title=title)
+    plain_ticks(ax.xaxis)
+    ax.legend()
+
+
+def plain_ticks(axis: Any) -> None:
+    """1, 2, 5, 10, .. on a logarithmic axis, and nothing in between."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def bars(
+    ax: Any,
+    at: Any,
+    rows: Table,
+    label: str,
+    colour: str,
+    *,
+    width: float = 0.36,
+    digits: str = "%.1f",
+) -> None:
+    """Bars of means (columns mean, low, high) with their intervals and values."""
+    import numpy as np
+
+    mean, low, high = (rows[c].to_numpy(dtype=float) for c in ("mean", "low", "high"))
+    error = np.nan_to_num(np.vstack([mean - low, high - mean])).clip(min=0)
+    # An interval below zero would leave a logarithmic axis.
+    error[0] = np.minimum(error[0], 0.99 * mean)
+    drawn = ax.bar(
+        at, mean, width, yerr=error, capsize=2.5, label=label, color=colour, ecolor="#555555"
+    )
+    ax.bar_label(drawn, fmt=digits, fontsize=8, label_type="center", color="white")
+
+
+def paper_marks(
+    ax: Any, at: Any, values: Sequence[float], label: str = "paper", width: float = 0.36
+) -> None:
+    """The paper's own values as short dark lines across the bars."""
+    import numpy as np
+
+    from experiments.pictures.plots import PAPER
+
+    at = np.asarray(at, dtype=float)
+    ax.hlines(
+        values, at - 0.55 * width, at + 0.55 * width, color="#000000", linewidth=2.2, label=label
+    )
+    for x, y in zip(at, values, strict=True):
+        ax.annotate(
+            f"{y:g}",
+            (x, y),
+            (0, 3),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+            color=PAPER,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.8},
+        )
+
+
+def grouped(table: Table, key: str, order: Sequence[Any], value: str) -> Table:
+    """Mean and interval of ``value`` for each of ``order``, in that order."""
+    from experiments.pictures.plots import intervals
+
+    return intervals(table, [key], value).set_index(key).loc[list(order)]
+
+
+def gains(table: Table, by: Sequence[str], over: str = "tune", base: str = "proportional") -> Table:
+    """Ratio of average JCT ``base`` to ``over``, run by run: columns ``by``, seed, gain."""
+    wide = table.pivot_table(index=[*by, "seed"], columns="mechanism", values="mean_jct_h")
+    return (wide[base] / wide[over]).dropna().rename("gain").reset_index()

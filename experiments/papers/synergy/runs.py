@@ -1,0 +1,442 @@
+"""The runs behind the figures.
+
+The paper has 16 servers and averages over jobs 4000 to 4999, 444 h into the trace at 9 jobs/h. Quick
+scale has 4 servers at a quarter of the arrivals, so that jobs 600 to 999 come at 267 to 444 h, when
+as much of a queue has built up; where no queue builds up, shorter traces do (jobs 150 to 349). Loads
+are always those of 16 servers. Every figure prints its windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from experiments.campaign.task import Outcome, Task
+from experiments.report.contents import Scale
+
+if TYPE_CHECKING:
+    from simulator import Cluster, Result, Workload
+
+HERE = "experiments.papers.synergy.runs"
+SOURCES = ("simulator", "policies.synergy", "policies.milp")
+ROUND_S = 300.0
+SHORT_H = 4.0
+"""Jobs below this many hours at the proportional share are short (Section 5.3.1)."""
+
+W1, W2, EVEN = (20, 70, 10), (50, 0, 50), (33, 33, 33)
+LENGTH: dict[Scale, tuple[int, int, int]] = {
+    "quick": (1000, 600, 1000),
+    "paper": (6500, 4000, 5000),
+}
+"""Jobs of a trace, and the window: first and one after the last."""
+
+SETTLED: dict[Scale, tuple[int, int, int]] = {
+    "quick": (450, 150, 350),
+    "paper": (6500, 4000, 5000),
+}
+"""The same where arrivals leave GPUs free, or where the paper does not print the load."""
+
+NODES: dict[Scale, int] = {"quick": 4, "paper": 16}
+PHILLY_NODES: dict[Scale, int] = {"quick": 16, "paper": 64}
+
+PHILLY_LENGTH: dict[Scale, tuple[int, int, int]] = {
+    "quick": (700, 300, 600),
+    "paper": (8000, 4000, 5000),
+}
+PHILLY_LOAD = 27.0
+"""Jobs an hour that ask for about 1.1 times the 512 GPUs."""
+
+LOADS: dict[str, dict[Scale, tuple[float, ...]]] = {
+    "fifo": {"quick": (5, 9), "paper": (5, 7, 8, 9)},
+    "las": {"quick": (4, 5.5), "paper": (3, 4, 5.5)},
+    "srtf": {"quick": (4, 5.5), "paper": (3, 4, 5.5)},
+    "split": {"quick": (3, 5.5), "paper": (3, 5.5)},
+    "ratio": {"quick": (5, 9), "paper": (5, 9)},
+}
+PAIR = ("proportional", "tune")
+SEEDS = (1, 2, 3)
+
+
+def tasks(scale: Scale) -> list[Task]:
+    """Every run of this paper, each once."""
+    found = [*_others(scale)]
+    for seed in SEEDS:
+        found += [*_single(scale, seed), *_multi(scale, seed), *_philly(scale, seed)]
+    return list({task.key: task for task in found}.values())
+
+
+def _single(scale: Scale, seed: int) -> Iterator[Task]:
+    """Jobs of one GPU: Figures 1, 9, 12 and 13, and FTF."""
+    for load in LOADS["fifo"][scale]:
+        for mechanism in PAIR:
+            yield cell(scale, "fifo", mechanism, load, seed, keep=load == 9)
+    for mechanism in ("greedy", "tune-by-gpus"):
+        yield cell(scale, "fifo", mechanism, 9, seed)
+    for mechanism in PAIR:
+        yield cell(scale, "fifo", mechanism, 9, seed, released=True)
+        yield cell(scale, "ftf", mechanism, 9, seed, settled=True)
+    yield cell(scale, "fifo", "opt", 9, seed, keep=True)
+    # 92 % of the GPUs with every demand met: opt keeps up with it, tune just fails to.
+    for mechanism in ("tune", "opt"):
+        yield cell(scale, "fifo", mechanism, 8, seed)
+    for ratio in (4, 5, 6):
+        for load in LOADS["ratio"][scale]:
+            for mechanism in PAIR:
+                yield cell(scale, "fifo", mechanism, load, seed, ratio=ratio)
+    for ordering in ("drf", "tetris"):
+        for split in (W1, W2):
+            for mechanism in ("static", "tune"):
+                yield cell(scale, ordering, mechanism, 9, seed, split, settled=True)
+
+
+def _multi(scale: Scale, seed: int) -> Iterator[Task]:
+    """Jobs of up to 16 GPUs: Figures 1, 7, 8, 10 and 11, and FTF."""
+    for load in LOADS["split"][scale]:
+        for split in (W1, EVEN, W2):
+            for mechanism in (*PAIR, "greedy"):
+                yield cell(scale, "fifo", mechanism, load, seed, split, multi_gpu=True)
+    for ordering in ("las", "srtf"):
+        for load in LOADS[ordering][scale]:
+            for mechanism in PAIR:
+                yield cell(scale, ordering, mechanism, load, seed, multi_gpu=True, keep=True)
+        if scale == "paper":
+            yield cell(scale, ordering, "opt", 5.5, seed, multi_gpu=True, keep=True)
+    for mechanism in PAIR:
+        yield cell(scale, "ftf", mechanism, 5.5, seed, multi_gpu=True)
+
+
+def _philly(scale: Scale, seed: int) -> Iterator[Task]:
+    for ordering in ("srtf", "las", "fifo"):
+        for mechanism in PAIR:
+            yield _task(
+                "run_philly",
+                {
+                    "ordering": ordering,
+                    "mechanism": mechanism,
+                    "jobs": list(PHILLY_LENGTH[scale]),
+                    "nodes": PHILLY_NODES[scale],
+                    "seed": seed,
+                },
+                cost_s=4,
+            )
+
+
+def _others(scale: Scale) -> Iterator[Task]:
+    for trace, ordering in (("static", "fifo"), ("dynamic", "srtf")):
+        for mechanism in (*PAIR, "opt", "tune-by-gpus"):
+            for released in (False, True):
+                if released and mechanism == "tune-by-gpus":
+                    continue
+                yield _task(
+                    "run_deployment",
+                    {
+                        "trace": trace,
+                        "ordering": ordering,
+                        "mechanism": mechanism,
+                        "released": released,
+                    },
+                )
+    for nodes in (4, 8, 16) if scale == "quick" else (4, 8, 16, 32, 64):
+        for multi_gpu in (False, True):
+            yield _task("run_round_times", {"nodes": nodes, "multi_gpu": multi_gpu, "seed": 1})
+    yield _task("run_profiling", {"seed": 1}, cost_s=4)
+
+
+def cell(
+    scale: Scale,
+    ordering: str,
+    mechanism: str,
+    load: float,
+    seed: int,
+    split: tuple[int, ...] = W1,
+    *,
+    multi_gpu: bool = False,
+    ratio: int = 3,
+    released: bool = False,
+    keep: bool = False,
+    settled: bool = False,
+) -> Task:
+    """One policy on one derived trace; use over time for the split of Figure 10."""
+    length = SETTLED if settled or load != 9 else LENGTH
+    timeline = multi_gpu and split == W2 and seed == 1
+    config = {
+        "ordering": ordering,
+        "mechanism": mechanism,
+        "load": float(load),
+        "seed": seed,
+        "split": "-".join(map(str, split)),
+        "multi_gpu": multi_gpu,
+        "ratio": ratio,
+        "released": released,
+        "timeline": timeline,
+        "jobs": list(length[scale]),
+        "nodes": NODES[scale],
+        "keep": keep,
+    }
+    return _task("run_cell", config, cost_s=8 if mechanism == "opt" else 1.5)
+
+
+def _task(function: str, config: dict[str, Any], cost_s: float = 1.0) -> Task:
+    labels = {
+        k: v for k, v in config.items() if not isinstance(v, list) and k not in ("keep", "timeline")
+    }
+    return Task(f"{HERE}:{function}", config, labels=labels, cost_s=cost_s, sources=SOURCES)
+
+
+# -- task functions --------------------------------------------------------------------------
+
+
+def run_cell(config: dict[str, Any]) -> Outcome:
+    """JCT in the window, and on request each job's, and use of the cluster over time."""
+    from simulator.statistics import Streams
+    from simulator.workloads.synergy import cluster, derived_trace
+
+    servers = cluster(config["nodes"], config["ratio"])
+    trace = derived_trace(
+        config["jobs"][0],
+        Streams(config["seed"]),
+        split=[int(x) for x in config["split"].split("-")],
+        jobs_per_hour=config["load"] * config["nodes"] / 16,
+        multi_gpu=config["multi_gpu"],
+    )
+    workload, result = _simulate(trace, servers, config, config["timeline"])
+    tables = {}
+    if config["keep"]:
+        tables["jobs"] = _jobs_table(workload, result, 0, len(workload))
+    if config["timeline"]:
+        tables["timeline"] = _timeline(workload, servers, result)
+    return Outcome(_scalars(workload, result, *config["jobs"][1:]), tables)
+
+
+def run_deployment(config: dict[str, Any]) -> Outcome:
+    """One of the two traces of Table 5 on four servers."""
+    from simulator.workloads.synergy import cluster, deployment_trace
+
+    workload, result = _simulate(deployment_trace(config["trace"]), cluster(4), config, False)
+    return Outcome(_scalars(workload, result, 0, len(workload)))
+
+
+def run_philly(config: dict[str, Any]) -> Outcome:
+    """A trace like Philly's."""
+    from simulator.statistics import Streams
+    from simulator.workloads.synergy import cluster, philly_like_trace
+
+    count, begin, end = config["jobs"]
+    nodes = config["nodes"]
+    trace = philly_like_trace(count, Streams(config["seed"]), PHILLY_LOAD * nodes / 64)
+    workload, result = _simulate(trace, cluster(nodes), config, False)
+    return Outcome(
+        _scalars(workload, result, begin, end),
+        {"jobs": _jobs_table(workload, result, begin, end)},
+    )
+
+
+def run_round_times(config: dict[str, Any]) -> Outcome:
+    """CPU seconds of one full round from scratch, and the throughput of each mechanism.
+
+    Mean over twenty queues in random order, and the 95 % interval of its part of opt's throughput.
+    """
+    import time
+
+    import numpy as np
+
+    from policies.synergy.demand import Capacity, Kinds
+    from policies.synergy.mechanisms import Group, Mechanism, Room, Tune
+    from policies.synergy.opt import Opt
+    from simulator.statistics import Streams, student
+    from simulator.workloads.synergy import cluster, derived_trace, with_sensitivity
+
+    servers = cluster(config["nodes"])
+    capacity = Capacity.of(servers.node_types[0])
+    mechanisms: dict[str, Mechanism] = {
+        "opt": Opt("highs"),
+        "tune": Tune(),
+        "tune_by_gpus": Tune(sort_by_gpus=True, regrant=True),
+        "tune_released": Tune(released=True),
+    }
+    repeats = 20
+    cpu_s = dict.fromkeys(mechanisms, 0.0)
+    throughput: dict[str, list[float]] = {name: [] for name in mechanisms}
+    for i in range(repeats):
+        streams = Streams(config["seed"]).replication(i)
+        trace = derived_trace(24 * config["nodes"], streams, multi_gpu=config["multi_gpu"])
+        queue = streams.generator("queue").permutation(len(trace))
+        kinds = Kinds.of(with_sensitivity(trace, servers), capacity)
+        for name, mechanism in mechanisms.items():
+            room = Room([Group(capacity, 0, config["nodes"], kinds.kinds)], kinds)
+            begin = time.process_time()
+            _, packed = mechanism.run(queue, room)
+            cpu_s[name] += (time.process_time() - begin) / repeats
+            throughput[name].append(
+                sum(_rate(kinds.kinds[slot.kind], slot.share) for slot in packed.slots)
+            )
+    scalars: dict[str, Any] = {}
+    for name in mechanisms:
+        part = student(np.array(throughput[name]) / np.array(throughput["opt"]))
+        scalars[f"{name}_round_cpu_s"] = cpu_s[name]
+        scalars[f"{name}_of_opt"] = float(part.mean)
+        scalars[f"{name}_of_opt_low"] = float(part.lower)
+        scalars[f"{name}_of_opt_high"] = float(part.upper)
+    return Outcome(scalars)
+
+
+def run_profiling(config: dict[str, Any]) -> Outcome:
+    """Pipelines fitted to the ten matrices, each profiled; and what that took."""
+    import numpy as np
+    import pandas as pd
+
+    from policies.synergy.profiling import fit, profile
+    from simulator.workloads.synergy import sensitivity_matrices
+
+    memory_gb = [50.0 * i for i in range(1, 11)]
+    rng = np.random.default_rng(config["seed"])
+    fits, points = [], []
+    for name, matrix in sensitivity_matrices().items():
+        found = fit(matrix)
+        pipeline = found.pipeline
+        made = profile(
+            lambda c, m, p=pipeline: p.train(c, m, rng),  # type: ignore[misc]
+            pipeline.cache,
+            24,
+            memory_gb,
+            (3, 500.0),
+        )
+        fits.append(
+            {
+                "model": name,
+                "gpu_rate": pipeline.gpu_rate,
+                "core_rate": pipeline.core_rate,
+                "scaling": pipeline.scaling,
+                "storage_rate": pipeline.cache.storage_rate,
+                "data_gb": pipeline.cache.data_gb,
+                "mean_error": found.mean_error,
+                "max_error": found.max_error,
+                "profile_minutes": made.minutes,
+                "exhaustive_minutes": made.exhaustive_minutes,
+            }
+        )
+        base = pipeline.rate(3, 500.0)
+        for cpus in range(1, 25):
+            for m in memory_gb:
+                trained = pipeline.train(cpus, m, rng, iterations=400) / base
+                points.append(
+                    {
+                        "model": name,
+                        "cpus": cpus,
+                        "memory_gb": m,
+                        "measured": cpus in made.measured_cpus,
+                        "estimated": made.matrix(cpus, m),
+                        "trained": trained,
+                    }
+                )
+    table = pd.DataFrame(fits)
+    return Outcome(
+        {"mean_error": float(table["mean_error"].mean())},
+        {"fits": table, "points": pd.DataFrame(points)},
+    )
+
+
+# -- what they share -------------------------------------------------------------------------
+
+
+def _simulate(
+    trace: Workload, servers: Cluster, config: dict[str, Any], record: bool
+) -> tuple[Workload, Result]:
+    from policies.synergy import synergy
+    from simulator import DecisionPoints, simulate
+    from simulator.workloads.synergy import with_sensitivity
+
+    released = config.get("released", False)
+    mechanism = config["mechanism"]
+    options: dict[str, Any] = {}
+    if mechanism == "tune-by-gpus":
+        mechanism, options = "tune", {"sort": "gpus", "regrant": True}
+    if mechanism == "opt":
+        options = {"solver": "highs"}
+    workload = with_sensitivity(
+        trace,
+        servers,
+        released=released and mechanism != "opt",
+        round_s=ROUND_S if released else None,
+    )
+    result = simulate(
+        workload,
+        servers,
+        synergy(config["ordering"], mechanism, released=released, **options),
+        decision_points=DecisionPoints.rounds(ROUND_S, finish_at_tick=released),
+        record_schedule=record,
+    )
+    return workload, result
+
+
+def _scalars(workload: Workload, result: Result, begin: int, end: int) -> dict[str, Any]:
+    """Hours in the window; short and long by duration at the proportional share."""
+    import numpy as np
+
+    hours = result.jct_s[begin:end] / 3600
+    duration_h = np.array(workload.performance.duration_s)[begin:end] / 3600  # type: ignore[attr-defined]
+    short = duration_h < SHORT_H
+
+    def of(values: Any, q: float | None = None) -> float | None:
+        if not len(values):
+            return None
+        return float(values.mean() if q is None else np.quantile(values, q))
+
+    return {
+        "mean_jct_h": of(hours),
+        "p95_jct_h": of(hours, 0.95),
+        "p99_jct_h": of(hours, 0.99),
+        "short_mean_h": of(hours[short]),
+        "short_p99_h": of(hours[short], 0.99),
+        "long_mean_h": of(hours[~short]),
+        "long_p95_h": of(hours[~short], 0.95),
+        "long_p99_h": of(hours[~short], 0.99),
+        "makespan_h": result.makespan_s / 3600,
+        "rounds": len(result.decisions),
+    }
+
+
+def _jobs_table(workload: Workload, result: Result, begin: int, end: int) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "job": np.arange(begin, end),
+            "gpus": workload.num_gpus[begin:end],
+            "duration_h": np.array(workload.performance.duration_s)[begin:end] / 3600,  # type: ignore[attr-defined]
+            "jct_h": result.jct_s[begin:end] / 3600,
+        }
+    )
+
+
+def _timeline(workload: Workload, servers: Cluster, result: Result, step_h: float = 2.0) -> Any:
+    """Parts of the GPUs and CPUs in use over time; CPUs beyond what a job can use are not in use."""
+    import numpy as np
+    import pandas as pd
+
+    from policies.synergy.demand import Capacity, Kinds
+
+    kinds = Kinds.of(workload, Capacity.of(servers.node_types[0]))
+    useful = np.array([k.best.cpus for k in kinds.kinds])[kinds.kind_of]
+    edges = np.arange(0, result.workload.submit_s[-1] / 3600, step_h)
+    gpus, given, used = (np.zeros(len(edges)) for _ in range(3))
+    for s in result.schedule or ():
+        first = int(np.searchsorted(edges, s.start_s / 3600))
+        last = int(np.searchsorted(edges, s.end_s / 3600))
+        gpus[first:last] += s.gpus
+        given[first:last] += s.cpus
+        used[first:last] += min(s.cpus, s.gpus * useful[s.job])
+    cpus = servers.num_nodes * servers.node_types[0].cpus
+    return pd.DataFrame(
+        {
+            "hour": edges,
+            "gpus": gpus / servers.total_gpus,
+            "cpus_given": given / cpus,
+            "cpus_used": used / cpus,
+        }
+    )
+
+
+def _rate(kind: Any, share: Any) -> float:
+    return next((float(o.rate) for o in kind.all_options if o.share == share), 1.0)

@@ -1,0 +1,356 @@
+"""Gantt chart of a run: who held which GPUs of which node, and when.
+
+Time counts from the first submission. One row a node, as high as the most of its GPUs that were in
+use at once; nodes without any job are left out. A job keeps its colour and, where a bar is wide enough, its
+name; late jobs end in a red edge. Below it, how many jobs run and how many wait. With hundreds of
+nodes the rows get thin but stay apart; on a rental pool, where there are no nodes to draw, there is
+one row a job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+    from pandas import DataFrame, Series
+
+    from simulator.catalog import FloatArray
+
+COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
+METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+"""Kinds of picture, and what is left out of each so that the same run gives the same picture."""
+LATE = "#C00000"
+MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
+"""Beside the palette of all figures, light enough for names on them."""
+WIDTH_INCHES = 13.0
+NODE_LABELS = 40
+"""More nodes than this have every so many of them named."""
+
+
+def gantt(folder: Path, out: Path | None = None) -> Path:
+    """Draw the run in a folder that ``schedlab run`` wrote; returns the picture's path.
+
+    Raises
+    ------
+    InputError
+        No schedule there, columns missing, values that are no numbers, or a picture that cannot be
+        written; one line.
+    """
+    import matplotlib.pyplot as plt
+
+    schedule = _read(folder / "schedule.csv", COLUMNS, ("gpus", "start_s", "end_s"))
+    times = ("arrival_s", "completion_s", "tardiness_s")
+    jobs = _read(folder / "jobs.csv", ("job_id", *times), times)
+    path = out or folder / "gantt.png"
+    _check_format(path)
+    drawing = draw(schedule, jobs, title=str(folder.name))
+    try:
+        drawing.savefig(path, dpi=130, metadata=METADATA[path.suffix.lower()])
+    except OSError as error:
+        raise InputError(f"--out {path}: cannot be written ({error.strerror})") from None
+    finally:
+        plt.close(drawing)
+    return path
+
+
+def _check_format(path: Path) -> None:
+    if path.suffix.lower() not in METADATA:
+        raise InputError(
+            f"--out {path}: ends in {path.suffix!r}, expected one of {', '.join(METADATA)}"
+        )
+
+
+def _read(path: Path, columns: tuple[str, ...], numbers: tuple[str, ...]) -> DataFrame:
+    """A table with these columns, some of them finite numbers."""
+    import numpy as np
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, dtype={"job_id": str})
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError):
+        raise InputError(
+            f"{path}: cannot be read, expected a file that `schedlab run --out` wrote"
+        ) from None
+    missing = [c for c in columns if c not in table.columns]
+    if missing:
+        raise InputError(f"{path}: no column {missing[0]!r}, expected {', '.join(columns)}")
+    if table.empty:
+        raise InputError(f"{path}: no rows, expected at least one")
+    for name in numbers:
+        values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
+        good = np.isfinite(values)
+        if not good.all():
+            row = int(np.argmin(good))
+            raise InputError(
+                f"{path}, line {row + 2}: {name} is {table[name].iloc[row]}, expected a number"
+            )
+        table[name] = values
+    return table
+
+
+def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") -> Drawing:
+    """The chart of a schedule.
+
+    Parameters
+    ----------
+    schedule : one row a share and stretch of time: job_id, node, node_type, gpus, start_s, end_s.
+    jobs : one row a job: job_id, arrival_s, completion_s, tardiness_s; None: no queue below.
+    """
+    import matplotlib.pyplot as plt
+
+    from experiments.pictures.plots import STYLE
+
+    first_s = _first_s(schedule, jobs)
+    schedule = _merged(_since(first_s, schedule, ("start_s", "end_s")))
+    if jobs is not None:
+        jobs = _since(first_s, jobs, ("arrival_s", "completion_s"))
+    scale, unit = _time_unit(float(schedule["end_s"].max()))
+    whole = bool((schedule["gpus"] % 1 == 0).all())
+    bars = _bars_by_node(schedule) if whole else _bars_by_job(schedule)
+    rows = max(bar.row + bar.height for bar in bars)
+    height = min(24.0, max(2.2, 0.16 * rows + 1.2))
+    with plt.rc_context(STYLE):
+        ratios = [height, 1.6] if jobs is not None else [height]
+        figure, axes = plt.subplots(
+            len(ratios),
+            1,
+            figsize=(WIDTH_INCHES, sum(ratios)),
+            sharex=True,
+            squeeze=False,
+            height_ratios=ratios,
+            layout="constrained",
+        )
+        top = axes[0, 0]
+        late = set(jobs.loc[jobs["tardiness_s"] > 0, "job_id"]) if jobs is not None else set()
+        _draw_bars(top, bars, scale, late, figure)
+        _name_rows(top, bars, whole)
+        top.set_title(title)
+        if jobs is not None:
+            _draw_queue(axes[1, 0], schedule, jobs, scale)
+        axes[-1, 0].set_xlabel(f"time since the first submission, {unit}")
+    return figure
+
+
+def _first_s(schedule: DataFrame, jobs: DataFrame | None) -> float:
+    """Where the time axis begins: the first submission, or the first start where none is known."""
+    return float(schedule["start_s"].min() if jobs is None else jobs["arrival_s"].min())
+
+
+def _since(first_s: float, table: DataFrame, times: tuple[str, ...]) -> DataFrame:
+    """The table with times counted from ``first_s``."""
+    return table.assign(**{name: table[name] - first_s for name in times})
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """One rectangle: GPUs ``row`` to ``row + height`` counted from the top of the chart."""
+
+    job: str
+    row: float
+    height: float
+    start_s: float
+    end_s: float
+    group: str
+
+
+def _merged(schedule: DataFrame) -> DataFrame:
+    """Stretches that follow each other without a change become one."""
+    table = schedule.sort_values(["job_id", "node", "start_s"], kind="stable")
+    same = (
+        (table["job_id"] == table["job_id"].shift())
+        & (table["node"] == table["node"].shift())
+        & (table["gpus"] == table["gpus"].shift())
+        & (table["node_type"] == table["node_type"].shift())
+        & (table["start_s"] <= table["end_s"].shift() + 1e-9)
+    )
+    return (
+        table.groupby((~same).cumsum(), sort=False)
+        .agg({**dict.fromkeys(COLUMNS[:5], "first"), "end_s": "last"})
+        .sort_values(["start_s", "node"], kind="stable")
+        .reset_index(drop=True)
+    )
+
+
+class _Share(NamedTuple):
+    """A row of the schedule."""
+
+    job_id: str
+    gpus: float
+    start_s: float
+    end_s: float
+
+
+def _shares(schedule: DataFrame) -> list[_Share]:
+    columns = [schedule[name].tolist() for name in _Share._fields]
+    return [_Share(*row) for row in zip(*columns, strict=True)]
+
+
+def _bars_by_node(schedule: DataFrame) -> list[_Bar]:
+    """Give each share GPUs of its node: those that its job had, then the lowest free ones."""
+    bars: list[_Bar] = []
+    row = 0.0
+    for node, part in schedule.groupby("node", sort=True):
+        lanes: list[tuple[float, str]] = []
+        for share in _shares(part):
+            free = [k for k, (until, _) in enumerate(lanes) if until <= share.start_s + 1e-9]
+            free.sort(key=lambda k: (lanes[k][1] != share.job_id, k))
+            while len(free) < share.gpus:
+                lanes.append((0.0, ""))
+                free.append(len(lanes) - 1)
+            taken = sorted(free[: int(share.gpus)])
+            for k in taken:
+                lanes[k] = (share.end_s, share.job_id)
+            bars.extend(
+                _Bar(share.job_id, row + first, last - first, share.start_s, share.end_s, str(node))
+                for first, last in _runs(taken)
+            )
+        row += len(lanes) + 0.6
+    return bars
+
+
+def _runs(numbers: list[int]) -> list[tuple[int, int]]:
+    """Stretches of consecutive numbers, as half-open ranges."""
+    runs: list[tuple[int, int]] = []
+    for k in numbers:
+        if runs and runs[-1][1] == k:
+            runs[-1] = (runs[-1][0], k + 1)
+        else:
+            runs.append((k, k + 1))
+    return runs
+
+
+def _bars_by_job(schedule: DataFrame) -> list[_Bar]:
+    """One row a job, in order of first start: where GPUs are shares of a pool."""
+    place = {job: float(k) for k, job in enumerate(dict.fromkeys(schedule["job_id"]))}
+    return [
+        _Bar(s.job_id, place[s.job_id], 1.0, s.start_s, s.end_s, str(s.job_id))
+        for s in _shares(schedule)
+    ]
+
+
+def _draw_bars(ax: Axes, bars: list[_Bar], scale: float, late: set[str], figure: Drawing) -> None:
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    from experiments.pictures.plots import PALETTE
+
+    jobs = dict.fromkeys(bar.job for bar in bars)
+    colours = (*PALETTE[:-1], *MORE_COLOURS)
+    color = {job: colours[k % len(colours)] for k, job in enumerate(jobs)}
+    last = {bar.job: bar.end_s for bar in sorted(bars, key=lambda b: b.end_s)}
+    boxes = [
+        Rectangle((b.start_s / scale, b.row), (b.end_s - b.start_s) / scale, b.height) for b in bars
+    ]
+    thin = 0.3 if len(bars) > 500 else 0.6
+    ax.add_collection(
+        PatchCollection(
+            boxes,
+            facecolors=[color[b.job] for b in bars],
+            edgecolors="white",
+            linewidths=thin,
+            alpha=0.85,
+        )
+    )
+    for bar in bars:
+        if bar.job in late and bar.end_s == last[bar.job]:
+            x = bar.end_s / scale
+            ax.plot([x, x], [bar.row, bar.row + bar.height], color=LATE, linewidth=1.6)
+    end = max(b.end_s for b in bars) / scale
+    ax.set_xlim(0, end)
+    ax.set_ylim(max(b.row + b.height for b in bars), 0)
+    _label_bars(ax, bars, scale, end, figure)
+
+
+def _label_bars(ax: Axes, bars: list[_Bar], scale: float, end: float, figure: Drawing) -> None:
+    """Names where there is room for them: about 0.07 inches a letter."""
+    rows = ax.get_ylim()[0]
+    inches_per_row = 0.8 * figure.get_figheight() / rows
+    for bar in bars:
+        width = (bar.end_s - bar.start_s) / scale / end * (WIDTH_INCHES - 1.5)
+        if width > 0.075 * len(bar.job) + 0.05 and inches_per_row * bar.height > 0.11:
+            middle = (bar.start_s + bar.end_s) / 2 / scale
+            ax.text(
+                middle,
+                bar.row + bar.height / 2,
+                bar.job,
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                clip_on=True,
+            )
+
+
+def _name_rows(ax: Axes, bars: list[_Bar], by_node: bool) -> None:
+    groups: dict[str, tuple[float, float]] = {}
+    for bar in bars:
+        low, high = groups.get(bar.group, (bar.row, bar.row))
+        groups[bar.group] = (min(low, bar.row), max(high, bar.row + bar.height))
+    every = -(-len(groups) // NODE_LABELS)
+    shown = list(groups.items())[::every]
+    ax.set_yticks([(low + high) / 2 for _, (low, high) in shown], [name for name, _ in shown])
+    ax.tick_params(axis="y", labelsize=7, length=0)
+    ax.set_ylabel("node (one line a GPU)" if by_node else "job")
+    ax.grid(axis="y", visible=False)
+
+
+def _draw_queue(ax: Axes, schedule: DataFrame, jobs: DataFrame, scale: float) -> None:
+    """Jobs in the system, split into those that run and those that wait."""
+    from experiments.pictures.plots import PALETTE
+
+    at, in_system, running = _queue(schedule, jobs)
+    ax.fill_between(at / scale, running, step="post", color=PALETTE[0], alpha=0.7, label="running")
+    ax.fill_between(
+        at / scale, running, in_system, step="post", color=PALETTE[1], alpha=0.7, label="waiting"
+    )
+    ax.set_ylim(0, None)
+    ax.set_ylabel("jobs")
+    ax.legend(loc="upper right", fontsize=8, ncols=2)
+
+
+def _queue(schedule: DataFrame, jobs: DataFrame) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Instants, s; how many jobs are in the system from each on; and how many of these run.
+
+    A job runs once, on however many nodes.
+    """
+    import numpy as np
+
+    shares = _changes(schedule["job_id"], schedule["start_s"], schedule["end_s"])
+    held = shares.groupby("job_id")["by"].cumsum()
+    shares["by"] = (held > 0).astype(int) - (held - shares["by"] > 0).astype(int)
+    system = _changes(jobs["job_id"], jobs["arrival_s"], jobs["completion_s"])
+    at, index = np.unique(np.concatenate([system["at"], shares["at"]]), return_inverse=True)
+    count, ones = len(at), len(system)
+    in_system = np.cumsum(np.bincount(index[:ones], system["by"], count))
+    running = np.cumsum(np.bincount(index[ones:], shares["by"], count))
+    return at, in_system.astype(np.float64), np.minimum(running, in_system).astype(np.float64)
+
+
+def _changes(job_id: Series[str], start_s: Series[float], end_s: Series[float]) -> DataFrame:
+    """One row a start (+1) or an end (-1), in order of time, starts before ends."""
+    import pandas as pd
+
+    starts = pd.DataFrame({"job_id": job_id, "at": start_s, "by": 1})
+    ends = pd.DataFrame({"job_id": job_id, "at": end_s, "by": -1})
+    both = pd.concat([starts, ends], ignore_index=True)
+    return both.sort_values("at", kind="stable", ignore_index=True)
+
+
+def _time_unit(end_s: float) -> tuple[float, str]:
+    """Seconds of the unit in which the axis is easy to read, and its name."""
+    units: Any = (
+        (3 * 86400.0, 86400.0, "days"),
+        (3 * 3600.0, 3600.0, "h"),
+        (180.0, 60.0, "min"),
+        (0.0, 1.0, "s"),
+    )
+    return next((scale, name) for least, scale, name in units if end_s >= least)

@@ -1,0 +1,114 @@
+"""What a report is made of: papers, figures and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+    from pandas import DataFrame
+
+Scale = Literal["quick", "paper"]
+Verdict = Literal["reproduced", "partly", "not reproduced", "not comparable", "new"]
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure on disk: a PNG and the numbers behind it as CSV.
+
+    Attributes
+    ----------
+    name : file stem, unique in its paper ("figure_3").
+    caption : what is seen, and what the paper has in the same place.
+    command : the command that makes it again.
+    seeds : the seeds of the runs behind it.
+    """
+
+    name: str
+    title: str
+    caption: str
+    csv: Path
+    png: Path
+    command: str
+    seeds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper beside what came out here.
+
+    Attributes
+    ----------
+    paper : name of the experiment ("hierarchical").
+    place : where the paper says it ("Section V-B, Figure 3").
+    claim : the statement, in our words.
+    paper_value : the paper's number, or text where it is none.
+    ours : our number; None where nothing could be measured.
+    ci_low, ci_high : 95 % confidence interval of ours; None where it is exact.
+    unit : unit of all four ("s", "%", "EUR"); empty for a plain number.
+    verdict : "new" is a result that the paper does not have.
+    why : the reason, wanted for everything but "reproduced".
+    """
+
+    paper: str
+    place: str
+    claim: str
+    paper_value: float | str | None
+    ours: float | None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    unit: str = ""
+    verdict: Verdict = "reproduced"
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict {self.verdict!r} of {self.claim!r}: expected {VERDICTS}")
+        if self.verdict in ("partly", "not reproduced", "not comparable") and not self.why:
+            raise ValueError(f"claim {self.claim!r} is {self.verdict!r}: say why")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the report says of a paper, and the module that reproduces it.
+
+    Attributes
+    ----------
+    module : ``experiments.papers.<name>`` where empty.
+    """
+
+    name: str
+    title: str
+    authors: str
+    summary: str
+    module: str = ""
+
+
+def save_figure(
+    out_dir: Path,
+    name: str,
+    title: str,
+    caption: str,
+    drawing: Drawing,
+    data: DataFrame,
+    *,
+    command: str,
+    seeds: Sequence[int] = (),
+) -> Figure:
+    """Write ``out_dir``/``name``.png and .csv, the same bytes each time; closes the drawing.
+
+    Parameters
+    ----------
+    data : the plotted numbers, tidy, one row a point; written with nine significant digits.
+    """
+    import matplotlib.pyplot as plt
+
+    csv, png = out_dir / f"{name}.csv", out_dir / f"{name}.png"
+    data.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
+    drawing.savefig(png, dpi=130, bbox_inches="tight", metadata={"Software": None})
+    plt.close(drawing)
+    return Figure(name, title, caption, csv, png, command, tuple(int(seed) for seed in seeds))

@@ -1,0 +1,218 @@
+"""The static site of results: a page a paper, a page of claims, and everything in one file.
+
+    results/<scale>/index.html            the way in
+    results/<scale>/<paper>.html          figures, each with its command, data and seeds
+    results/<scale>/claims.html           every claim beside what came out
+    results/<scale>/report.html           all of it in one file, images included, to send around
+    results/<scale>/<paper>/page.json     what the pages are made from
+
+No page loads anything from elsewhere. Everything that comes from results is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import importlib.metadata
+import json
+import math
+import os
+import struct
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.report.contents import VERDICTS, Claim, Figure, Paper
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ROWS_SHOWN = 200
+PAGE = "page.json"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What there is to show of one paper.
+
+    Attributes
+    ----------
+    problems : what went wrong on the way, one line each; shown on the page.
+    runs : finished runs behind it.
+    """
+
+    paper: Paper
+    figures: Sequence[Figure]
+    claims: Sequence[Claim]
+    problems: Sequence[str] = ()
+    runs: int = 0
+
+
+def write_page(out: Path, page: Page) -> None:
+    """Keep a paper's page in its folder, so that the site can be written without drawing anew."""
+    folder = out / page.paper.name
+    content = {
+        "figures": [
+            asdict(figure) | {"csv": figure.csv.name, "png": figure.png.name}
+            for figure in page.figures
+        ],
+        "claims": [asdict(claim) for claim in page.claims],
+        "problems": list(page.problems),
+        "runs": page.runs,
+    }
+    _write(folder / PAGE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_pages(out: Path, papers: Iterable[Paper]) -> list[Page]:
+    """The pages kept under ``out``, in the order of ``papers``."""
+    pages = []
+    for paper in papers:
+        path = out / paper.name / PAGE
+        if path.exists():
+            content = json.loads(path.read_text(encoding="utf-8"))
+            figures = [_figure(entry, path.parent) for entry in content["figures"]]
+            claims = [Claim(**entry) for entry in content["claims"]]
+            pages.append(Page(paper, figures, claims, content["problems"], content["runs"]))
+    return pages
+
+
+def _figure(entry: dict[str, Any], folder: Path) -> Figure:
+    paths = {"csv": folder / entry["csv"], "png": folder / entry["png"]}
+    return Figure(**(entry | paths | {"seeds": tuple(entry["seeds"])}))
+
+
+def write_claims(out: Path, claims: Iterable[Claim]) -> None:
+    """Write claims.csv: the fields of ``Claim``, one row each."""
+    path = out / "claims.csv"
+    temporary = path.with_suffix(".csv.tmp")
+    with temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(field.name for field in fields(Claim))
+        for claim in claims:
+            writer.writerow(_plain(value) for value in asdict(claim).values())
+    temporary.replace(path)
+
+
+def _plain(value: object) -> object:
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
+    """Write all pages from what is kept under ``out``; returns what they show."""
+    pages = read_pages(out, papers)
+    environment = _environment()
+    claims = [claim for page in pages for claim in page.claims]
+    shared = {
+        "scale": scale,
+        "version": importlib.metadata.version("schedlab"),
+        "pages": pages,
+        "claims": claims,
+        "verdicts": VERDICTS,
+        "single": False,
+    }
+    write_claims(out, claims)
+    for name in ("style.css", "site.js"):
+        _write(out / name, _source(environment, name))
+    for name in ("index", "claims"):
+        _write(out / f"{name}.html", environment.get_template(f"{name}.html").render(shared))
+    for page in pages:
+        html = environment.get_template("paper.html").render(shared, page=page)
+        _write(out / f"{page.paper.name}.html", html)
+    single = environment.get_template("report.html").render(
+        shared,
+        single=True,
+        style=_source(environment, "style.css"),
+        script=_source(environment, "site.js"),
+    )
+    _write(out / "report.html", single)
+    return pages
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("experiments.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "interval": interval,
+        "seeds": seeds_told,
+        "data_uri": _data_uri,
+        "size": _size,
+        "table": _table,
+        "slug": lambda verdict: verdict.replace(" ", "-"),
+        "tally": lambda claims: Counter(claim.verdict for claim in claims),
+    }
+    return environment
+
+
+def _source(environment: Environment, name: str) -> str:
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
+
+
+def number(value: float | str | None) -> str:
+    """Four significant digits, all of those before the point; a dash for what is not there."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, str):
+        return value
+    if 1000 <= abs(value) < 1e12 or float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def interval(claim: Claim) -> str:
+    """The confidence interval in brackets; empty where there is none."""
+    if claim.ci_low is None or claim.ci_high is None:
+        return ""
+    return f"[{number(claim.ci_low)}, {number(claim.ci_high)}]"
+
+
+def seeds_told(seeds: Sequence[int]) -> str:
+    """Seeds in few words: (0, 1, 2, 7) -> "0–2, 7"."""
+    runs: list[list[int]] = []
+    for seed in sorted(set(seeds)):
+        if runs and seed == runs[-1][-1] + 1:
+            runs[-1].append(seed)
+        else:
+            runs.append([seed])
+    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]}–{r[-1]}" for r in runs)
+
+
+def _data_uri(path: Path) -> str:
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+def _size(path: Path) -> tuple[int, int]:
+    """Width and height of a PNG, so that a page does not move while it loads."""
+    width, height = struct.unpack(">II", path.read_bytes()[16:24])
+    return width, height
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """The first rows of a figure's data; cells shortened, as they are in the file for sorting."""
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = list(csv.reader(file)) or [[]]
+    cells = [[(cell, _shortened(cell)) for cell in row] for row in rows[:ROWS_SHOWN]]
+    return {"header": header, "rows": cells, "total": len(rows)}
+
+
+def _shortened(cell: str) -> str:
+    try:
+        return number(float(cell)) if cell else "–"
+    except ValueError:
+        return cell
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

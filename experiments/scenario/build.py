@@ -1,0 +1,82 @@
+"""What a scenario describes, as the arguments of `simulator.simulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.config import KeyedError, at_key
+from experiments.scenario.jobs import read_jobs
+from experiments.scenario.machines import fitted
+from experiments.scenario.schema import Decisions, Scenario, Server
+
+if TYPE_CHECKING:
+    from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
+
+
+def build(scenario: Scenario) -> tuple[Workload, Cluster]:
+    """The workload and the cluster of a scenario."""
+    workload, own_cluster = read_jobs(scenario)
+    return fitted(workload, own_cluster, scenario)
+
+
+def make_policy(scenario: Scenario) -> Policy:
+    """The policy with its options; raises KeyedError for one that is not there."""
+    import policies
+
+    with at_key("policy"):
+        policies.describe(scenario.policy)
+    with at_key("policy_options" if scenario.policy_options else "policy"):
+        return policies.make_policy(scenario.policy, **scenario.policy_options)
+
+
+def decision_points(decisions: Decisions) -> DecisionPoints:
+    """When controllers decide; raises KeyedError for keys that exclude each other."""
+    from simulator import DecisionPoints
+    from simulator.simulation import LEAST_PERIOD_S
+
+    period_s, round_s = decisions.period_s, decisions.round_s
+    if decisions.finish_at_round and period_s is None and round_s is None:
+        raise KeyedError("decisions.finish_at_round", "given without round_s, expected both")
+    if period_s is not None and round_s is not None:
+        raise KeyedError("decisions", "both round_s and period_s given, expected one of them")
+    for key, value in (("period_s", period_s), ("round_s", round_s)):
+        if value is not None and value < LEAST_PERIOD_S:
+            raise KeyedError(
+                f"decisions.{key}", f"got {value:g}, expected at least {LEAST_PERIOD_S:g} s"
+            )
+    with at_key("decisions"):
+        if round_s is not None:
+            return DecisionPoints.rounds(round_s, decisions.finish_at_round)
+        return DecisionPoints(period_s=period_s, finish_at_tick=decisions.finish_at_round)
+
+
+def make_server(server: Server | None) -> ServerSpec | None:
+    """The optimization server; raises KeyedError for a law that is none."""
+    from simulator import ServerSpec
+    from simulator.laws import parse_law
+
+    if server is None:
+        return None
+    if server.service == "measured":
+        return ServerSpec("measured", server.servers, server.coalesce)
+    with at_key("server.service"):
+        return ServerSpec(parse_law(server.service), server.servers, server.coalesce)
+
+
+def check_dispatcher(name: str) -> None:
+    """Raise KeyedError where there is no such dispatcher."""
+    from simulator.processes.dispatcher import DISPATCHERS
+
+    if name not in DISPATCHERS:
+        known = ", ".join(DISPATCHERS)
+        raise KeyedError("dispatcher", f"unknown dispatcher {name!r}, expected one of {known}")
+
+
+def check_window(window: Sequence[int] | None, num_jobs: int) -> None:
+    """Raise KeyedError for a window that is empty or reaches past the jobs."""
+    if window is not None and not 0 <= window[0] < window[1] <= num_jobs:
+        raise KeyedError(
+            "window",
+            f"got {window[0]}:{window[1]}, expected 0 <= first < last <= {num_jobs} jobs",
+        )

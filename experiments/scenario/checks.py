@@ -1,0 +1,103 @@
+"""What can be known of a scenario without running it, checked before the first run of a sweep.
+
+A sweep may have a hundred thousand combinations of few distinct parts; each part is looked at
+once. Jobs that are drawn are checked by their parameters, files of jobs are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pydantic import BaseModel
+
+from experiments.scenario.build import (
+    check_dispatcher,
+    check_window,
+    decision_points,
+    make_policy,
+    make_server,
+)
+from experiments.scenario.jobs import Built, read_jobs
+from experiments.scenario.machines import fitted
+from experiments.scenario.schema import HierarchicalJobs, PoissonJobs, Scenario, SynergyJobs
+
+
+class ScenarioChecks:
+    """Raises `InputError` for a scenario that cannot be run; remembers what it has seen."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._read: dict[str, Built] = {}
+
+    def __call__(self, scenario: Scenario) -> None:
+        """Check the parts that no earlier scenario had."""
+        self._once(
+            f"policy {scenario.policy} {scenario.policy_options}", lambda: make_policy(scenario)
+        )
+        self._once(
+            f"dispatcher {scenario.dispatcher}", lambda: check_dispatcher(scenario.dispatcher)
+        )
+        self._once(f"server {_said(scenario.server)}", lambda: make_server(scenario.server))
+        decisions = scenario.decisions
+        self._once(f"decisions {_said(decisions)}", lambda: decision_points(decisions))
+        jobs = scenario.workload
+        if isinstance(jobs, PoissonJobs):
+            one = jobs.model_copy(update={"num_jobs": 1, "arrival_rate_per_h": 1.0})
+            self._once(
+                f"law {jobs.duration_s}",
+                lambda: read_jobs(scenario.model_copy(update={"workload": one})),
+            )
+        self._check_machines(scenario)
+
+    def _once(self, part: str, check: Callable[[], object]) -> None:
+        if part not in self._seen:
+            check()
+            self._seen.add(part)
+
+    def _check_machines(self, scenario: Scenario) -> None:
+        """Machines that go with the jobs, jobs that fit on them, a window within the jobs."""
+        small = _with_few_jobs(scenario)
+        jobs, cluster = _said(small.workload), _said(scenario.cluster)
+        brings_machines = small.workload.kind in ("hierarchical", "instance")
+        read = f"{jobs} {cluster}" if brings_machines else jobs
+        released = scenario.policy_options.get("released")
+        mechanism = (scenario.policy.endswith("+opt"), scenario.decisions.round_s)
+        self._once(
+            f"machines {jobs} {cluster} {mechanism if released else None}",
+            lambda: self._fit(small, read),
+        )
+        if scenario.window is not None:
+            check_window(scenario.window, _num_drawn(scenario) or len(self._read[read][0]))
+
+    def _fit(self, small: Scenario, read: str) -> None:
+        if read not in self._read:
+            self._read[read] = read_jobs(small)
+        fitted(*self._read[read], small)
+
+
+def _said(part: BaseModel | None) -> str:
+    return part.model_dump_json() if part is not None else ""
+
+
+def _num_drawn(scenario: Scenario) -> int | None:
+    """How many jobs are drawn; None where a file decides."""
+    jobs = scenario.workload
+    if isinstance(jobs, HierarchicalJobs):
+        return jobs.num_nodes * jobs.jobs_per_node
+    return jobs.num_jobs if isinstance(jobs, PoissonJobs | SynergyJobs) else None
+
+
+def _with_few_jobs(scenario: Scenario) -> Scenario:
+    """The scenario with so few jobs that drawing them costs nothing; a file's jobs are all there."""
+    jobs = scenario.workload
+    few: BaseModel = jobs
+    if isinstance(jobs, HierarchicalJobs):
+        few = HierarchicalJobs(kind=jobs.kind, num_nodes=jobs.num_nodes, jobs_per_node=1)
+    elif isinstance(jobs, PoissonJobs):
+        most = [max(jobs.num_gpus)]
+        few = PoissonJobs(kind=jobs.kind, num_jobs=1, arrival_rate_per_h=1.0, num_gpus=most)
+    elif isinstance(jobs, SynergyJobs):
+        # Of jobs on several GPUs so many that the largest demands are among them.
+        count = min(jobs.num_jobs, 500) if jobs.multi_gpu else 1
+        few = jobs.model_copy(update={"num_jobs": count, "jobs_per_hour": None})
+    return scenario.model_copy(update={"workload": few, "seed": 0})

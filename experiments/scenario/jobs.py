@@ -1,0 +1,139 @@
+"""The workload of a scenario, and the machines that it brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.config import KeyedError, at_key
+from experiments.scenario.schema import (
+    CsvJobs,
+    HierarchicalJobs,
+    InstanceJobs,
+    InstanceNodes,
+    PoissonJobs,
+    Scenario,
+    SynergyJobs,
+    TraceJobs,
+    Vms,
+    is_file,
+)
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from simulator import Cluster, Workload
+
+Built = tuple["Workload", "Cluster | None"]
+
+
+def read_jobs(scenario: Scenario) -> Built:
+    """The workload as its table says, and the machines that it brings."""
+    jobs = scenario.workload
+    try:
+        return _BUILDERS[jobs.kind](jobs, scenario)
+    except KeyedError:
+        raise
+    except InputError as error:
+        if str(error).startswith(getattr(jobs, "path", "\0")):
+            raise  # It names the file and the line in it.
+        raise KeyedError("workload", str(error)) from None
+
+
+def _hierarchical(jobs: HierarchicalJobs, scenario: Scenario) -> Built:
+    from simulator import Cluster
+    from simulator.workloads import hierarchical
+
+    cluster = scenario.cluster
+    catalog = _catalog(cluster.catalog if isinstance(cluster, Vms) else None)
+    workload = hierarchical.generate(
+        hierarchical.HierarchicalScenario(
+            catalog=catalog, seed=scenario.seed, **jobs.model_dump(exclude={"kind"})
+        )
+    )
+    return workload, Cluster.of_vms(catalog, jobs.num_nodes)
+
+
+def _csv(jobs: CsvJobs, scenario: Scenario) -> Built:
+    from simulator.workloads.plain_csv import read_csv_jobs
+
+    return read_csv_jobs(jobs.path), None
+
+
+def _instance(jobs: InstanceJobs, scenario: Scenario) -> Built:
+    from simulator.workloads.authors import read_instance
+
+    cluster = scenario.cluster
+    controllers = cluster.num_controllers if isinstance(cluster, InstanceNodes | Vms) else 1
+    instance = read_instance(jobs.path, num_controllers=controllers)
+    return instance.workload, instance.cluster
+
+
+def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
+    from simulator.laws import parse_law
+    from simulator.statistics import Streams
+    from simulator.workloads.poisson import poisson_jobs
+
+    with at_key("workload.duration_s"):
+        duration_s = parse_law(jobs.duration_s)
+    workload = poisson_jobs(
+        jobs.num_jobs,
+        Streams(scenario.seed),
+        arrival_rate_per_h=jobs.arrival_rate_per_h,
+        duration_s=duration_s,
+        num_gpus=jobs.num_gpus,
+    )
+    return workload, None
+
+
+def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
+    from simulator.statistics import Streams
+    from simulator.workloads.synergy import derived_trace
+
+    workload = derived_trace(
+        jobs.num_jobs,
+        Streams(scenario.seed),
+        split=jobs.split,
+        jobs_per_hour=jobs.jobs_per_hour,
+        multi_gpu=jobs.multi_gpu,
+    )
+    return workload, None
+
+
+def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
+    from simulator.workloads.traces import READERS
+
+    workload = READERS[jobs.kind](Path(jobs.path))
+    if jobs.max_jobs is not None:
+        workload = workload.head(jobs.max_jobs)
+    if jobs.split is not None:
+        from dataclasses import replace
+
+        from simulator.workloads.synergy import models_of_split
+
+        workload = replace(workload, model=models_of_split(len(workload), jobs.split))
+    return workload, None
+
+
+_BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
+    "hierarchical": _hierarchical,
+    "csv": _csv,
+    "instance": _instance,
+    "poisson": _poisson,
+    "synergy": _synergy,
+    "philly": _trace,
+    "philly-table": _trace,
+    "gavel": _trace,
+    "alibaba": _trace,
+}
+
+
+def _catalog(name: str | None) -> Any:
+    from simulator.workloads.catalogs import catalog_names, read_catalog
+
+    name = name or "hierarchical"
+    if not is_file(name) and name not in catalog_names():
+        known = ", ".join(catalog_names())
+        raise KeyedError("cluster.catalog", f"got {name!r}, expected {known} or a CSV file")
+    with at_key("cluster.catalog"):
+        return read_catalog(name)

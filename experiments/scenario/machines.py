@@ -1,0 +1,114 @@
+"""The machines of a scenario, and its workload as it runs on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.config import KeyedError, at_key
+from experiments.scenario.schema import Machines, Nodes, Pool, Scenario, Vms
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from simulator import Cluster, Workload
+
+
+def fitted(
+    workload: Workload, own_cluster: Cluster | None, scenario: Scenario
+) -> tuple[Workload, Cluster]:
+    """The workload as it runs on the machines asked for, and these."""
+    from simulator.workloads.fits import check_fits
+
+    with at_key("cluster"):
+        cluster = _cluster(scenario.cluster, own_cluster, scenario)
+    try:
+        if any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
+            workload = _with_sensitivity(workload, cluster, scenario)
+        check_fits(workload, cluster)
+    except InputError as error:
+        path = getattr(scenario.workload, "path", "")
+        raise KeyedError("workload", f"{path}: {error}" if path else str(error)) from None
+    return workload, cluster
+
+
+def _with_sensitivity(workload: Workload, cluster: Cluster, scenario: Scenario) -> Workload:
+    """With what CPUs and memory do to each model, where the nodes have a number of them."""
+    from simulator.workloads.synergy import with_sensitivity
+
+    if not all(t.cpus < float("inf") for t in cluster.node_types):
+        return workload
+    released = scenario.policy_options.get("released", False) is True
+    return with_sensitivity(
+        workload,
+        cluster,
+        released=released and not scenario.policy.endswith("+opt"),
+        round_s=scenario.decisions.round_s if released else None,
+    )
+
+
+def _is_fixed_demand(workload: Workload) -> bool:
+    from simulator import FixedDuration
+
+    return isinstance(workload.performance, FixedDuration)
+
+
+def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario) -> Cluster:
+    """The machines asked for; those of the workload where nothing is said."""
+    import dataclasses
+
+    from simulator import Cluster
+
+    if isinstance(machines, Nodes | Pool):
+        if own is not None:
+            raise KeyedError(
+                "cluster.kind",
+                f"got {machines.kind!r}, expected none or "
+                f"{'instance' if scenario.workload.kind == 'instance' else 'vms'!r}: workload "
+                f"{scenario.workload.kind!r} brings its machines",
+            )
+        if isinstance(machines, Nodes):
+            return _equal_servers(machines)
+        return Cluster.rental_pool(machines.price_per_gpu_hour)
+    kind = scenario.workload.kind
+    if own is None:
+        raise KeyedError(
+            "cluster.kind" if machines else "cluster",
+            f"{f'got {machines.kind!r}' if machines else 'missing'}, expected 'nodes' or 'pool': "
+            f"workload {kind!r} brings no machines",
+        )
+    if machines is None:
+        return own
+    if isinstance(machines, Vms) and kind == "instance":
+        if own.node_type_of is not None:
+            raise KeyedError("cluster.kind", "got 'vms', expected 'instance': its nodes are fixed")
+        if machines.catalog is not None:
+            raise KeyedError("cluster.catalog", "given with an instance, which brings its own")
+    num_nodes = machines.num_nodes if isinstance(machines, Vms) else None
+    num_nodes = num_nodes or own.num_nodes
+    _check_controllers(num_nodes, machines.num_controllers)
+    return dataclasses.replace(own, num_nodes=num_nodes, num_controllers=machines.num_controllers)
+
+
+def _check_controllers(num_nodes: int, num_controllers: int) -> None:
+    if num_nodes % num_controllers:
+        raise KeyedError(
+            "cluster.num_controllers",
+            f"{num_controllers} controllers for {num_nodes} nodes, expected a number that divides "
+            "the nodes",
+        )
+
+
+def _equal_servers(machines: Nodes) -> Cluster:
+    import math
+
+    from simulator import Cluster, NodeType
+
+    _check_controllers(machines.num_nodes, machines.num_controllers)
+    node_type = NodeType(
+        f"{machines.gpus_per_node}-GPU",
+        "GPU",
+        machines.gpus_per_node,
+        machines.price_per_hour,
+        cpus=machines.cpus_per_node or math.inf,
+        memory_gb=machines.memory_gb_per_node or math.inf,
+    )
+    return Cluster.of_nodes(node_type, machines.num_nodes, machines.num_controllers)

@@ -1,0 +1,99 @@
+"""One simulation as data: run a scenario, and say in scalars what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.campaign.task import Outcome
+from experiments.config import configured_by
+from experiments.scenario.build import (
+    build,
+    check_dispatcher,
+    check_window,
+    decision_points,
+    make_policy,
+    make_server,
+)
+from experiments.scenario.schema import Scenario, file_keys
+
+if TYPE_CHECKING:
+    from simulator import Result
+
+
+def run(scenario: Scenario) -> Result:
+    """Build what the scenario describes and simulate it.
+
+    Raises
+    ------
+    KeyedError
+        The parts do not fit together, or one of them is not there.
+    InputError
+        An input file has something wrong in it.
+    """
+    from simulator import simulate
+
+    policy = make_policy(scenario)
+    points, server = decision_points(scenario.decisions), make_server(scenario.server)
+    check_dispatcher(scenario.dispatcher)
+    workload, cluster = build(scenario)
+    check_window(scenario.window, len(workload))
+    return simulate(
+        workload,
+        cluster,
+        policy,
+        seed=scenario.seed,
+        decision_points=points,
+        dispatcher=scenario.dispatcher,
+        server=server,
+        reconfiguration_s=scenario.reconfiguration_s,
+        policy_name=scenario.policy,
+    )
+
+
+def _checks() -> Callable[[Scenario], None]:
+    from experiments.scenario.checks import ScenarioChecks
+
+    return ScenarioChecks()
+
+
+@configured_by(Scenario, _checks, file_keys)
+def run_scenario(config: dict[str, Any]) -> Outcome:
+    """Task function of sweeps: a scenario as JSON can say it -> its summary and tables."""
+    from experiments.campaign.task import Outcome
+
+    scenario = Scenario.model_validate(config)
+    result = run(scenario)
+    summary = summarise(result, scenario.window)
+    makers = {
+        "jobs": result.jobs_table,
+        "decisions": result.decisions_table,
+        "schedule": result.schedule_table,
+    }
+    return Outcome(
+        {k: v for k, v in summary.items() if k not in ("policy", "seed", "version")},
+        {name: makers[name]() for name in scenario.tables},
+    )
+
+
+def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, Any]:
+    """The scalars of ``summary.json``.
+
+    ``window`` ``(first, last)`` restricts waits and completion times to jobs first..last - 1 in
+    order of submission, so that the ramps up and down do not count.
+    """
+    import numpy as np
+
+    summary = result.summary()
+    check_window(window, len(result.workload))
+    first, last = window or (0, len(result.workload))
+    jct_s = result.jct_s[first:last]
+    summary |= {
+        "mean_wait_s": float(result.wait_s[first:last].mean()),
+        "mean_jct_s": float(jct_s.mean()),
+        "p99_jct_s": float(np.quantile(jct_s, 0.99)),
+        "p50_jct_s": float(np.quantile(jct_s, 0.5)),
+        "p95_jct_s": float(np.quantile(jct_s, 0.95)),
+        "rounds": summary["decisions"],
+    }
+    return summary

@@ -1,0 +1,190 @@
+"""A scenario file (TOML) or command-line options -> the arguments of `simulator.simulate`.
+
+    policy = "milp"
+    seed = 1
+
+    [workload]
+    kind = "hierarchical"        # or csv, instance, poisson, synergy, philly, gavel, alibaba
+    num_nodes = 10
+
+    [cluster]
+    kind = "vms"                 # or nodes, pool; left out: what the workload brings
+    num_controllers = 2
+
+    [decisions]
+    period_s = 3600
+
+Every table and key is checked before anything runs; docs/scenarios.md lists them all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from experiments.config import Config, FileKeys, checked, path_keys, read_toml
+
+PositiveInt = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+
+
+class HierarchicalJobs(Config):
+    """The random scenario of the hierarchical paper, Section V-A."""
+
+    kind: Literal["hierarchical"]
+    num_nodes: PositiveInt = 10
+    jobs_per_node: PositiveInt = 10
+    mean_gap_s: Positive = 45_000.0
+    arrivals: Literal["exponential", "poisson-distributed", "mixed"] = "exponential"
+    due: Literal["min-2max", "min-3min", "min-max"] = "min-2max"
+    weights: Literal["printed", "released"] = "printed"
+
+
+class CsvJobs(Config):
+    """Jobs of fixed demand from a plain CSV file."""
+
+    kind: Literal["csv"]
+    path: str
+
+
+class InstanceJobs(Config):
+    """A folder in one of the authors' public formats: jobs, catalogue and nodes."""
+
+    kind: Literal["instance"]
+    path: str
+
+
+class PoissonJobs(Config):
+    """Poisson arrivals of jobs of fixed demand: the queue of the textbooks."""
+
+    kind: Literal["poisson"]
+    num_jobs: PositiveInt = 1000
+    arrival_rate_per_h: Positive
+    duration_s: str = "exponential:3600"
+    num_gpus: list[PositiveInt] = Field(default=[1], min_length=1)
+
+
+class SynergyJobs(Config):
+    """The derived trace of the Synergy paper, Section 5.1."""
+
+    kind: Literal["synergy"]
+    num_jobs: PositiveInt = 1000
+    jobs_per_hour: Positive | None = None
+    split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
+    multi_gpu: bool = False
+
+
+class TraceJobs(Config):
+    """A public trace, read by name of its format; ``split`` gives its jobs models (Synergy)."""
+
+    kind: Literal["philly", "philly-table", "gavel", "alibaba"]
+    path: str
+    max_jobs: PositiveInt | None = None
+    split: list[NonNegative] | None = Field(default=None, min_length=3, max_length=3)
+
+
+Jobs = Annotated[
+    HierarchicalJobs | CsvJobs | InstanceJobs | PoissonJobs | SynergyJobs | TraceJobs,
+    Field(discriminator="kind"),
+]
+
+
+class Vms(Config):
+    """VMs, configured at every decision from a catalogue."""
+
+    kind: Literal["vms"]
+    num_nodes: PositiveInt | None = None
+    num_controllers: PositiveInt = 1
+    catalog: str | None = None
+
+
+class Nodes(Config):
+    """Equal servers."""
+
+    kind: Literal["nodes"]
+    num_nodes: PositiveInt
+    gpus_per_node: PositiveInt = 8
+    cpus_per_node: Positive | None = None
+    memory_gb_per_node: Positive | None = None
+    price_per_hour: NonNegative = 0.0
+    num_controllers: PositiveInt = 1
+
+
+class Pool(Config):
+    """An unlimited pool of rented GPUs."""
+
+    kind: Literal["pool"]
+    price_per_gpu_hour: NonNegative = 0.0
+
+
+class InstanceNodes(Config):
+    """The nodes that the instance brings."""
+
+    kind: Literal["instance"]
+    num_controllers: PositiveInt = 1
+
+
+Machines = Annotated[Vms | Nodes | Pool | InstanceNodes, Field(discriminator="kind")]
+
+
+class Decisions(Config):
+    """When controllers decide: at events, and every ``period_s``; or in rounds only."""
+
+    period_s: Positive | None = None
+    round_s: Positive | None = None
+    finish_at_round: bool = False
+
+
+class Server(Config):
+    """The optimization server; ``service`` is a law (s), e.g. ``"exponential:40"``, or measured."""
+
+    service: str
+    servers: PositiveInt = 1
+    coalesce: bool = False
+
+
+class Scenario(Config):
+    """One simulation, as data."""
+
+    workload: Jobs
+    cluster: Machines | None = None
+    policy: str
+    policy_options: dict[str, float | int | str | bool] = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0)] = 0
+    decisions: Decisions = Decisions()
+    dispatcher: str = "round-robin"
+    server: Server | None = None
+    reconfiguration_s: NonNegative = 0.0
+    window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
+    tables: list[Literal["jobs", "decisions", "schedule"]] = ["jobs", "decisions"]  # noqa: RUF012
+    """What a sweep keeps of each run beside its summary."""
+
+
+def file_keys(config: dict[str, Any]) -> FileKeys:
+    """Where a scenario, or a part of one, names input files."""
+    yield from path_keys(config)
+    cluster = config.get("cluster")
+    if isinstance(cluster, dict) and is_file(cluster.get("catalog")):
+        yield cluster, "catalog"
+
+
+def is_file(catalog: Any) -> bool:
+    """Whether a catalogue is a file, not one of the names that `read_catalog` knows."""
+    return isinstance(catalog, str) and ("/" in catalog or "." in catalog)
+
+
+def read_scenario(path: Path) -> Scenario:
+    """Read and check a scenario file; relative paths in it are relative to the file.
+
+    Raises
+    ------
+    InputError
+        One line: file, key, value, what was expected.
+    """
+    raw = read_toml(path)
+    for table, key in file_keys(raw):
+        table[key] = str(path.parent / table[key])
+    return checked(Scenario, raw, str(path))

@@ -1,0 +1,85 @@
+"""The heuristics against the exact optimum of the same objective."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from experiments.analysis.gap import assignments_of, gaps, milp_instance, with_open_nodes
+from policies.greedy import (
+    GreedyPolicy,
+    LocalSearchPolicy,
+    PathRelinkingPolicy,
+    RandomisedGreedyPolicy,
+)
+from policies.milp.decision import decide
+from policies.milp.instance import check_assignments, cost
+from tests.greedy.instances import random_instance
+
+METHODS = [
+    (GreedyPolicy, {}),
+    (RandomisedGreedyPolicy, {"iterations": 50, "candidate_share": 1.0}),
+    (LocalSearchPolicy, {"iterations": 50, "candidate_share": 1.0}),
+    (PathRelinkingPolicy, {"iterations": 50, "candidate_share": 1.0}),
+]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_heuristic_is_below_the_exact_optimum(seed):
+    jobs, profile, m = random_instance(seed, 12, 4)
+    options = {"mu": [0.0, 0.002][seed % 2], "horizon_s": 20.0}
+    for kind, more in METHODS:
+        policy = kind(**options, **more)
+        solution, _ = policy.solve(jobs, profile, m, seed)
+        instance = milp_instance(jobs, profile, m, policy.settings)
+        assignments = assignments_of(solution, m)
+        check_assignments(instance, assignments)
+        value = cost(instance, assignments)
+        scale = 1e-9 * max(1.0, float(instance.postponed_cost.sum()))
+        assert solution.objective == pytest.approx(value, abs=scale)
+        if not assignments:
+            continue
+        # (P1n) apart: the optimum over plans that open as many nodes.
+        exact = decide(with_open_nodes(instance, len(solution.node_type)), solver="highs")
+        assert exact.status == "optimal"
+        assert value >= exact.objective - 1e-6 * max(1.0, exact.objective)
+
+
+def brute_force(instance):
+    """The optimum over all ways to give each job nothing, or GPUs on a fixed node."""
+    types = np.repeat(np.arange(len(instance.gpus)), instance.nodes_of_type)
+    choices = [None, *((n, g) for n, v in enumerate(types) for g in range(1, instance.gpus[v] + 1))]
+    best = np.inf
+    for plan in itertools.product(choices, repeat=instance.num_jobs):
+        used, leads, total = np.zeros(len(types), int), np.full(len(types), np.inf), 0.0
+        for j, choice in enumerate(plan):
+            if choice is None:
+                total += instance.postponed_cost[j]
+                continue
+            n, g = choice
+            used[n] += g
+            total += instance.tardiness_cost[j, types[n], g]
+            leads[n] = min(leads[n], instance.lease_cost[j, types[n], g])
+        is_open = used > 0
+        if (used <= instance.gpus[types]).all() and is_open.sum() == instance.nodes_in_use:
+            idle = (instance.gpus[types] - used)[is_open].sum()
+            best = min(best, total + leads[is_open].sum() + instance.mu * idle)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(1, 48, 2))
+def test_exact_optimum_is_brute_force_on_tiny_andreas_instances(seed):
+    jobs, profile, m = random_instance(seed, 3, 2)
+    settings = GreedyPolicy(mu=0.001, horizon_s=30.0).settings
+    instance = milp_instance(jobs, profile, m, settings)
+    expected = brute_force(instance)
+    answer = decide(instance, solver="highs")
+    assert answer.objective == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+def test_gaps_rank_the_methods():
+    methods = {kind.name: kind(**more) for kind, more in METHODS}
+    found = [gaps(*random_instance(s, 14, 3), methods, s) for s in range(20, 40)]
+    mean = {name: np.mean([g[name].gap for g in found]) for name in methods}
+    assert mean["greedy"] > mean["randomised-greedy"] >= mean["local-search"]
+    assert mean["randomised-greedy"] >= mean["path-relinking"]
