@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Scale = Literal["quick", "paper"]
-Verdict = Literal["reproduced", "partly", "not reproduced", "not comparable", "new"]
+Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not comparable", "new"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
@@ -50,7 +50,8 @@ class Claim:
     ours : our number; None where nothing could be measured.
     ci_low, ci_high : 95 % confidence interval of ours; None where it is exact.
     unit : unit of all four ("s", "%", "EUR"); empty for a plain number.
-    verdict : "new" is a result that the paper does not have.
+    verdict : by the one rule of `experiments.report.verdict`; "new" is a result that the paper
+        does not have.
     why : the reason, wanted for everything but "reproduced".
     """
 
@@ -68,7 +69,8 @@ class Claim:
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict {self.verdict!r} of {self.claim!r}: expected {VERDICTS}")
-        if self.verdict in ("partly", "not reproduced", "not comparable") and not self.why:
+        wants_why = ("partly", "not reproduced", "inconclusive", "not comparable")
+        if self.verdict in wants_why and not self.why:
             raise ValueError(f"claim {self.claim!r} is {self.verdict!r}: say why")
 
 

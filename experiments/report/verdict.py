@@ -1,0 +1,190 @@
+"""One rule for all verdicts: what a paper publishes against what came out here.
+
+A published number is an *effect* against a value of no effect (a saving of 62 % against 0, a
+ratio of 1.18 against 1), a plain *amount* (15.67 h), or a *bound* (below 0.1 s). The rule looks at
+the whole confidence interval of ours, never at its middle alone:
+
+- **reproduced**: all of it lies within the margin of the published value: 20 % of the effect, or
+  10 % of an amount. An example: 1.18 is an effect of 0.18, so 1.15 to 1.21 is reproduced and
+  1.09, half of the effect, is not. For a bound: all of it keeps the bound.
+- **partly**: all of it shows at least half of the effect in the paper's direction; an amount lies
+  within a factor of two, and so does what misses a bound.
+- **not reproduced**: all of it lies outside of that.
+- **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
+  because one observation says nothing of its error. More seeds would tell.
+- **not comparable**: a time that another machine or language took.
+- **new**: the paper has no such number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from experiments.report.contents import Claim, Verdict
+from simulator.statistics import Estimate
+
+EFFECT_MARGIN = 0.2
+"""How much of a published effect ours may miss and still count as reproduced."""
+AMOUNT_MARGIN = 0.1
+"""The same for an amount, relative to it."""
+PART_OF_EFFECT = 0.5
+"""The least share of an effect that counts as a part of it."""
+FACTOR = 2.0
+"""How far an amount, or what misses a bound, may be off and still count as a part."""
+WIDE = "the interval is too wide to tell"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper publishes of one quantity; made by `effect`, `amount`, `at_most` or `at_least`.
+
+    Attributes
+    ----------
+    low, high : the published value, twice, or the ends of a published range; one of them is
+        infinite for a bound.
+    none : the value of no effect; NaN for an amount or a bound.
+    margin : of the effect, or relative to the amount.
+    text : what the report prints; empty: the number.
+    """
+
+    low: float
+    high: float
+    none: float
+    margin: float
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high or math.isnan(self.margin) or self.margin < 0:
+            raise ValueError(f"published value {self}: expected low <= high and a margin >= 0")
+        if self.low <= self.none <= self.high:
+            raise ValueError(f"published value {self}: it includes no effect, {self.none:g}")
+
+    @property
+    def printed(self) -> float | str:
+        """What the report prints as the paper's value."""
+        return self.text or self.low
+
+
+def effect(
+    value: float, *, none: float, high: float | None = None, margin: float = EFFECT_MARGIN,
+    text: str = "",
+) -> Published:  # fmt: skip
+    """A published effect, or a range of them: ``effect(62, none=0)``, ``effect(1.5, none=1)``.
+
+    Raises ValueError where the range includes ``none``.
+    """
+    top = value if high is None else high
+    return Published(value, top, none, margin, text or _range(value, top))
+
+
+def amount(
+    value: float, *, high: float | None = None, margin: float = AMOUNT_MARGIN, text: str = ""
+) -> Published:
+    """A published amount, or a range of amounts: hours, seconds, GPUs, a count."""
+    top = value if high is None else high
+    return Published(value, top, math.nan, margin, text or _range(value, top))
+
+
+def at_most(value: float, *, text: str = "") -> Published:
+    """A published upper bound ("below 0.1 s", "within 10 %")."""
+    return Published(-math.inf, value, math.nan, 0.0, text or f"<= {value:g}")
+
+
+def at_least(value: float, *, text: str = "") -> Published:
+    """A published lower bound ("more than 300,000 variables")."""
+    return Published(value, math.inf, math.nan, 0.0, text or f">= {value:g}")
+
+
+def _range(low: float, high: float) -> str:
+    return "" if low == high else f"{low:g} to {high:g}"
+
+
+def verdict(published: Published, ours: Estimate | float) -> Verdict:
+    """The rule. A plain number is exact: it was worked out, or the run knows no chance."""
+    low, high = (ours.lower, ours.upper) if isinstance(ours, Estimate) else (ours, ours)
+    if math.isnan(low) or math.isnan(high) or not (math.isfinite(low) and math.isfinite(high)):
+        return "inconclusive"
+    whole, part = _whole(published), _part(published)
+    if whole[0] <= low and high <= whole[1]:
+        return "reproduced"
+    if part[0] <= low and high <= part[1]:
+        return "partly"
+    if high < part[0] or low > part[1]:
+        return "not reproduced"
+    return "inconclusive"
+
+
+def _whole(p: Published) -> tuple[float, float]:
+    """What counts as the published value: within the margin."""
+    slack = 1e-9 * max(abs(p.low) if math.isfinite(p.low) else 0.0, abs(p.high))
+    if math.isinf(p.low) or math.isinf(p.high):
+        return p.low, p.high
+    around = [p.margin * abs(v - (0.0 if math.isnan(p.none) else p.none)) for v in (p.low, p.high)]
+    return p.low - around[0] - slack, p.high + around[1] + slack
+
+
+def _part(p: Published) -> tuple[float, float]:
+    """What counts as a part of it; never narrower than `_whole`."""
+    if math.isnan(p.none):
+        ends = (_towards_zero(p.low), _away_from_zero(p.high))
+        whole = _whole(p)
+        return min(ends[0], whole[0]), max(ends[1], whole[1])
+    if p.low > p.none:
+        return p.none + PART_OF_EFFECT * (p.low - p.none), math.inf
+    return -math.inf, p.none + PART_OF_EFFECT * (p.high - p.none)
+
+
+def _towards_zero(value: float) -> float:
+    return value / FACTOR if value > 0 else value * FACTOR
+
+
+def _away_from_zero(value: float) -> float:
+    return value * FACTOR if value > 0 else value / FACTOR
+
+
+def judged(
+    paper: str,
+    place: str,
+    claim: str,
+    published: Published,
+    ours: Estimate | float,
+    *,
+    unit: str = "",
+    why: str = "",
+    times_of_another_machine: bool = False,
+) -> Claim:
+    """A row of the claims table with the verdict that the rule gives.
+
+    Parameters
+    ----------
+    why : the reason, wanted for everything but "reproduced"; left out of a row that is
+        reproduced. An inconclusive row says first that its interval is too wide.
+    times_of_another_machine : the row is shown, and judged "not comparable" whatever it says.
+    """
+    found: Verdict = (
+        "not comparable" if times_of_another_machine else verdict(published, ours)
+    )  # fmt: skip
+    row = measured(paper, place, claim, ours, unit=unit, paper_value=published.printed)
+    reason = "" if found == "reproduced" else why
+    if found == "inconclusive":
+        reason = f"{WIDE}; {why}" if why else WIDE
+    return replace(row, verdict=found, why=reason)
+
+
+def measured(
+    paper: str,
+    place: str,
+    claim: str,
+    ours: Estimate | float,
+    *,
+    unit: str = "",
+    paper_value: float | str | None = None,
+    why: str = "",
+) -> Claim:
+    """A row with a number of ours that no paper has: "new"."""
+    if isinstance(ours, Estimate):
+        finite = math.isfinite(ours.lower) and math.isfinite(ours.upper)
+        ends = (ours.lower, ours.upper) if finite else (None, None)
+        return Claim(paper, place, claim, paper_value, ours.mean, *ends, unit, "new", why)
+    return Claim(paper, place, claim, paper_value, ours, None, None, unit, "new", why)

@@ -1,0 +1,119 @@
+"""The one rule for verdicts."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.report.contents import VERDICTS, Claim
+from experiments.report.verdict import (
+    WIDE,
+    amount,
+    at_least,
+    at_most,
+    effect,
+    judged,
+    measured,
+    verdict,
+)
+from simulator.statistics import Estimate, student
+
+
+def interval(low, high):
+    return Estimate((low + high) / 2, low, high, 10)
+
+
+@pytest.mark.parametrize(
+    ("published", "low", "high", "expected"),
+    [
+        # A ratio: the margin is on the gain, 0.18, not on 1.18.
+        (effect(1.18, none=1), 1.15, 1.21, "reproduced"),
+        (effect(1.18, none=1), 1.09, 1.09, "partly"),
+        (effect(1.18, none=1), 1.12, 1.14, "partly"),
+        (effect(1.18, none=1), 1.02, 1.06, "not reproduced"),
+        (effect(1.18, none=1), 1.05, 1.12, "inconclusive"),
+        (effect(1.18, none=1), 0.90, 0.98, "not reproduced"),
+        (effect(1.18, none=1), 1.16, 1.60, "partly"),
+        # A saving in percent; the paper's value inside a wide interval is no reproduction.
+        (effect(62, none=0), 55, 70, "reproduced"),
+        (effect(62, none=0), 20, 95, "inconclusive"),
+        (effect(62, none=0), 40, 90, "partly"),
+        (effect(62, none=0), 5, 25, "not reproduced"),
+        (effect(-15, none=0), -17, -13, "reproduced"),
+        (effect(-15, none=0), -40, -12, "partly"),
+        (effect(-15, none=0), -5, 3, "not reproduced"),
+        # A range: its near end sets what half of the effect is.
+        (effect(50, high=70, none=0), 45, 80, "reproduced"),
+        (effect(50, high=70, none=0), 26, 30, "partly"),
+        (effect(50, high=70, none=0), 20, 24, "not reproduced"),
+        (effect(50, high=70, none=0), 20, 30, "inconclusive"),
+        # An amount.
+        (amount(15.67), 15.2, 16.1, "reproduced"),
+        (amount(15.67), 12.0, 14.0, "partly"),
+        (amount(15.67), 30.0, 33.0, "inconclusive"),
+        (amount(15.67), 5.0, 6.0, "not reproduced"),
+        (amount(15.67), 40.0, 41.0, "not reproduced"),
+        (amount(0.0), 0.0, 0.0, "reproduced"),
+        (amount(0.0), 2.0, 2.0, "not reproduced"),
+        (amount(48.65, margin=1e-4), 48.648, 48.649, "reproduced"),
+        # Bounds.
+        (at_most(0.1), 0.01, 0.09, "reproduced"),
+        (at_most(0.1), 0.09, 0.12, "partly"),
+        (at_most(0.1), 0.15, 0.25, "inconclusive"),
+        (at_most(0.1), 0.25, 0.30, "not reproduced"),
+        (at_least(6), 7, 9, "reproduced"),
+        (at_least(6), 4, 9, "partly"),
+        (at_least(6), 1, 2, "not reproduced"),
+        (at_least(6), 1, 9, "inconclusive"),
+    ],
+)
+def test_the_rule(published, low, high, expected):
+    assert verdict(published, interval(low, high)) == expected
+
+
+def test_one_observation_tells_nothing_and_an_exact_number_all():
+    assert verdict(effect(10, none=0), student([10.0])) == "inconclusive"
+    assert verdict(effect(10, none=0), 10.0) == "reproduced"
+    assert verdict(amount(10), math.nan) == "inconclusive"
+
+
+@given(
+    st.floats(0.1, 100), st.floats(-200, 200), st.floats(0, 100), st.floats(0, 50), st.booleans()
+)
+def test_a_wider_interval_never_flatters(value, middle, half, more, is_effect):
+    """Widening an interval can only keep a verdict, weaken it or make it inconclusive."""
+    published = effect(value, none=0) if is_effect else amount(value)
+    rank = {"reproduced": 2, "partly": 1, "inconclusive": 0, "not reproduced": 0}
+    narrow = verdict(published, interval(middle - half, middle + half))
+    wide = verdict(published, interval(middle - half - more, middle + half + more))
+    assert rank[wide] <= rank[narrow]
+    assert narrow != "inconclusive" or wide == "inconclusive"
+
+
+def test_rows_of_the_table():
+    row = judged("p", "Figure 1", "saving", effect(62, none=0), interval(20, 95), unit="%", why="x")
+    assert (row.verdict, row.paper_value, row.unit) == ("inconclusive", 62, "%")
+    assert row.why == f"{WIDE}; x"
+    assert (row.ci_low, row.ci_high) == (20, 95)
+    row = judged(
+        "p", "", "time", at_most(1), 0.5, unit="s", why="C++", times_of_another_machine=True
+    )
+    assert (row.verdict, row.paper_value, row.why) == ("not comparable", "<= 1", "C++")
+    row = judged("p", "", "saving", effect(62, none=0), 60.0, why="left out")
+    assert (row.verdict, row.why, row.ci_low) == ("reproduced", "", None)
+    row = judged("p", "", "saving", effect(50, high=70, none=0), student([1.0]), why="one seed")
+    assert (row.paper_value, row.ci_low, row.verdict) == ("50 to 70", None, "inconclusive")
+    assert measured("p", "", "more", student([1.0, 2.0])).verdict == "new"
+    with pytest.raises(ValueError, match="say why"):
+        judged("p", "", "saving", effect(62, none=0), 40.0)
+
+
+def test_what_cannot_be_published():
+    with pytest.raises(ValueError, match="includes no effect"):
+        effect(0.0, none=0)
+    with pytest.raises(ValueError, match="low <= high"):
+        amount(3, high=2)
+    assert "inconclusive" in VERDICTS
+    with pytest.raises(ValueError, match="expected"):
+        Claim("p", "", "c", None, None, verdict="nearly")
