@@ -183,8 +183,9 @@ def measured(
     why: str = "",
 ) -> Claim:
     """A row with a number of ours that no paper has: "new"."""
+    low = high = None
     if isinstance(ours, Estimate):
-        finite = math.isfinite(ours.lower) and math.isfinite(ours.upper)
-        ends = (ours.lower, ours.upper) if finite else (None, None)
-        return Claim(paper, place, claim, paper_value, ours.mean, *ends, unit, "new", why)
-    return Claim(paper, place, claim, paper_value, ours, None, None, unit, "new", why)
+        if math.isfinite(ours.lower) and math.isfinite(ours.upper):
+            low, high = ours.lower, ours.upper
+        ours = ours.mean
+    return Claim(paper, place, claim, paper_value, ours, low, high, unit, "new", why)
