@@ -178,6 +178,8 @@ class Result:
     def decisions_table(self) -> pd.DataFrame:
         """One row a decision: time, controller, active jobs, CPU seconds, and its facts.
 
+        Where a policy asked for a wake-up, ``again_s`` says after how many seconds.
+
         CPU seconds are measured and differ from run to run, also those among the facts. A fact that is named like one of these columns has ``_told`` after its name.
         """
         import pandas as pd
@@ -191,6 +193,8 @@ class Result:
                 "cpu_s": np.array(log.cpu_s),
             }
         )
+        if log.again_s:
+            table["again_s"] = pd.Series(log.again_s, dtype=np.float64)
         facts = pd.DataFrame.from_dict(dict(log.info), orient="index")
         return table.join(facts.rename(columns={name: f"{name}_told" for name in table}))
 

@@ -32,6 +32,9 @@ SLACK = 1e-9
 SLACK_OF_FRACTIONS = 1e-6
 """The same where shares are fractions of GPUs, which come from a linear program."""
 
+LEAST_AGAIN_S = 1e-3
+"""`Decision.again_s` is at least this; clocks below `simulator.workload.LATEST_S` resolve it."""
+
 LEAST_REMAINING = 1e-12
 """A job that ends at this instant but for rounding still shows this much work."""
 
@@ -67,12 +70,18 @@ class Decision:
         as it is. This is all that a policy without preemption needs, and it is cheap.
     info : facts about the decision for the record (solver, objective, bound, gap, ..), scalars.
     fractional : shares may be fractions of a GPU: a bound, which no cluster can carry out.
+    again_s : ask this controller again so many seconds after the decision comes into force, if no
+        newer decision is made before; None: no wake-up. At least `LEAST_AGAIN_S`.
+
+        A controller has one wake-up at the most: a newer decision cancels the one before it. A
+        cluster that decides in rounds only does not carry it out (`DecisionPoints.on_request`).
     """
 
     placements: Sequence[Placement] = ()
     keep_running: bool = False
     info: Mapping[str, float | int | str | bool] = field(default_factory=dict)
     fractional: bool = False
+    again_s: float | None = None
 
 
 NO_CHANGE = Decision(keep_running=True)
@@ -279,6 +288,25 @@ def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[
         else:
             what = f"has placements that cannot be read ({error})"
         raise where.error(what) from error
+
+
+def wake_up_of(decision: Decision, view: View, policy: str) -> float | None:
+    """`Decision.again_s`, checked.
+
+    Raises
+    ------
+    InfeasibleDecision
+        No finite number of seconds from `LEAST_AGAIN_S` on; one line.
+    """
+    again_s: Any = decision.again_s  # whatever the policy put there
+    if again_s is None:
+        return None
+    real = isinstance(again_s, numbers.Real) and not isinstance(again_s, bool)
+    if not (real and LEAST_AGAIN_S <= again_s < math.inf):
+        raise _Where(policy, view).error(
+            f"has again_s {again_s!r}, expected at least {LEAST_AGAIN_S:g} seconds, or None"
+        )
+    return float(again_s)
 
 
 def check_decision(

@@ -11,13 +11,21 @@ import numpy as np
 from simpy import Event
 
 from simulator.catalog import FloatArray
-from simulator.contract import Decision, Placement, View, check_decision, has_room, placements_of
+from simulator.contract import (
+    Decision,
+    Placement,
+    View,
+    check_decision,
+    has_room,
+    placements_of,
+    wake_up_of,
+)
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.processes.clock import Order
 from simulator.processes.world import ShareRecord, World
 
 IDLE_TICKS = 10_000
-"""Periods without any progress after which a simulation is given up."""
+"""Periods, or wake-ups, without any progress after which a simulation is given up."""
 
 MAX_TICKS = 10_000_000
 """Periodic decision points of a controller after which the period is held to be a mistake."""
@@ -33,6 +41,7 @@ class Plan(NamedTuple):
     cpu_s : what the decision took.
     after : the last plan that had been applied when this one was made.
     before : where the jobs that it names ran then; none: the job waited.
+    again_s : as in `Decision`.
     """
 
     shares_of: dict[int, tuple[Placement, ...]]
@@ -41,6 +50,7 @@ class Plan(NamedTuple):
     cpu_s: float
     after: int = 0
     before: Mapping[int, tuple[Placement, ...] | None] = {}
+    again_s: float | None = None
 
 
 class Controller:
@@ -57,8 +67,8 @@ class Controller:
     ----------
     active, waiting : jobs in the queue or running; those that wait, longest in the queue first.
     running : placements of the jobs that run.
-    queue_request : where requests go when decisions take time (the optimization server); None:
-        the policy is asked at once.
+    queue_request : where requests go when decisions take time (the optimization server), and
+        whether one is enough that waits there already; None: the policy is asked at once.
     """
 
     def __init__(
@@ -72,7 +82,7 @@ class Controller:
         self.active: dict[int, None] = {}
         self.waiting: dict[int, None] = {}
         self.running: dict[int, tuple[Placement, ...]] = {}
-        self.queue_request: Callable[[Controller], None] | None = None
+        self.queue_request: Callable[[Controller, bool], None] | None = None
         self.world = world
         self._clock = world.clock
         self._decide = decide
@@ -88,8 +98,10 @@ class Controller:
         self._planned = 0
         self._applied = 0
         self._ticks = 0
+        self._wake_s = self._timer_s = math.inf
         self._idle_ticks = 0
         self._left_at_check = math.nan
+        self._checked_s = math.nan
 
     # -- what happens to it ------------------------------------------------------------------
 
@@ -129,7 +141,7 @@ class Controller:
         if not self.active:
             self._ticking = False
             return
-        self._guard_against_idling()
+        self._guard_against_idling("periods")
         self._ticks += 1
         if self._ticks > MAX_TICKS:
             raise InputError(
@@ -140,7 +152,40 @@ class Controller:
         next_tick = (round(self._clock._now / period) + 1) * period
         self._clock.call_at(next_tick, Order.TICK, self._tick)
 
-    def _guard_against_idling(self) -> None:
+    def _arm_wake_up(self, again_s: float) -> None:
+        """Ask again after so long; the wake-up of the decision before is void since `_ask`.
+
+        There is one pending timer for the earliest of them all, as on a node: one that finds
+        nothing to do arms the next.
+        """
+        self._wake_s = self._clock._now + again_s
+        if self._wake_s < self._timer_s:
+            self._arm_timer()
+
+    def _arm_timer(self) -> None:
+        self._timer_s = self._wake_s
+        self._clock.call_at(self._wake_s, Order.TICK, self._wake_up)
+
+    def _wake_up(self, event: Event) -> None:
+        """The timer of the wake-ups: the one that counts may be later, or void."""
+        now = self._clock._now
+        if now < self._timer_s:
+            return
+        self._timer_s = math.inf
+        if now < self._wake_s < math.inf:
+            self._arm_timer()
+        elif now >= self._wake_s and self.active:
+            self._wake_s = math.inf
+            self._guard_against_idling("wake-ups")
+            self._ticks += 1
+            if self._ticks > MAX_TICKS:
+                raise InfeasibleDecision(
+                    f"policy {self.world.policy_name} at {now:.6g} s: asked to be asked again more "
+                    f"than {MAX_TICKS:,} times, expected a longer again_s"
+                )
+            self.request(once=True)
+
+    def _guard_against_idling(self, what: str) -> None:
         """A policy that runs no job, or moves each before its reconfiguration ends, ticks for ever.
 
         Every so many ticks without an arrival the work that is left must have become less, or a
@@ -154,22 +199,25 @@ class Controller:
             return
         world, now = self.world, self._clock._now
         left = math.fsum(world.log.remaining_at(job, now) for job in self.active)
-        assert world.points.period_s is not None
-        check_s = now - (IDLE_TICKS - 0.5) * world.points.period_s
-        alone = any(world.share_start_s[job] < check_s for job in self.running)
+        alone = any(world.share_start_s[job] <= self._checked_s for job in self.running)
         if left == self._left_at_check and not alone:
             raise InfeasibleDecision(
                 f"policy {world.policy_name} at {now:.6g} s: none of {len(self.active)} jobs got "
-                f"on with its work for {IDLE_TICKS} periods"
+                f"on with its work for {IDLE_TICKS} {what}"
             )
-        self._left_at_check = left
+        self._left_at_check, self._checked_s = left, now
 
     # -- decisions ---------------------------------------------------------------------------
 
-    def request(self) -> None:
-        """Ask for a decision: now, once for all that happens at this instant, or of the server."""
+    def request(self, once: bool = False) -> None:
+        """Ask for a decision: now, once for all that happens at this instant, or of the server.
+
+        Parameters
+        ----------
+        once : a request that waits at the server already is enough.
+        """
         if self.queue_request is not None:
-            self.queue_request(self)
+            self.queue_request(self, once)
         elif not self._asked:
             self._asked = True
             self._clock.call_at(self._clock._now, Order.DECISION, self._decide_now)
@@ -179,6 +227,8 @@ class Controller:
         plan = self._ask()
         if plan.shares_of or not plan.keep_running:
             self._apply(plan.shares_of, plan.keep_running)
+        if plan.again_s is not None:
+            self._arm_wake_up(plan.again_s)
 
     def plan(self) -> Plan:
         """Decide on the state of now, to be carried out later."""
@@ -194,6 +244,8 @@ class Controller:
         says all that runs; of changes those are made that are about a job still as it was, and
         that there is room for beside what runs now.
         """
+        if plan.again_s is not None and plan.number == self._planned:
+            self._arm_wake_up(plan.again_s)
         if plan.number < self._applied or (plan.keep_running and not plan.shares_of):
             return
         undisturbed = plan.after == self._applied
@@ -212,6 +264,7 @@ class Controller:
         world = self.world
         decisions = world.decisions
         self._planned += 1
+        self._wake_s = math.inf
         if not self.active:
             decisions.add(self._clock._now, self.index, 0, 0.0)
             return Plan({}, True, self._planned, 0.0)
@@ -223,13 +276,19 @@ class Controller:
         shares_of = placements_of(decision, view, world.policy_name)
         if decision.info:
             decisions.info[len(decisions)] = decision.info
+        again_s = wake_up_of(decision, view, world.policy_name)
+        if again_s is not None:
+            if world.points.on_request:
+                decisions.again_s[len(decisions)] = again_s
+            else:
+                again_s = None
         decisions.add(self._clock._now, self.index, len(self.active), cpu_s)
         keep_running = decision.keep_running
         if keep_running and not shares_of:
-            return Plan({}, True, self._planned, cpu_s)
+            return Plan({}, True, self._planned, cpu_s, again_s=again_s)
         if world.check:
             check_decision(shares_of, keep_running, view, world.policy_name, decision.fractional)
-        return Plan(shares_of, keep_running, self._planned, cpu_s)
+        return Plan(shares_of, keep_running, self._planned, cpu_s, again_s=again_s)
 
     def _view(self) -> View:
         world = self.world

@@ -56,9 +56,9 @@ class OptimizationServer:
         self._queue: deque[tuple[Controller, float]] = deque()
         self._busy = 0
 
-    def request(self, controller: Controller) -> None:
-        """Queue a request of this controller."""
-        if self._spec.coalesce and any(c is controller for c, _ in self._queue):
+    def request(self, controller: Controller, once: bool = False) -> None:
+        """Queue a request of this controller; ``once``: unless it waits here already."""
+        if (once or self._spec.coalesce) and any(c is controller for c, _ in self._queue):
             return
         self._queue.append((controller, self._clock.now))
         self._clock.call_at(self._clock.now, Order.DECISION, self._serve)

@@ -22,6 +22,7 @@ class DecisionPoints:
     ----------
     on_arrival, on_completion : at each of these events.
     period_s : and at every multiple of this, while there are jobs; None: not periodically.
+    on_request : and when a policy asked for it (`simulator.contract.Decision.again_s`).
     finish_at_tick : a job that ends between two ticks is over at the next (rounds as in the
         released Synergy simulator); needs ``period_s``.
     """
@@ -30,15 +31,20 @@ class DecisionPoints:
     on_completion: bool = True
     period_s: float | None = None
     finish_at_tick: bool = False
+    on_request: bool = True
 
     @classmethod
     def rounds(cls, round_s: float, finish_at_tick: bool = False) -> DecisionPoints:
-        """Only every ``round_s`` seconds."""
-        return cls(False, False, round_s, finish_at_tick)
+        """Only every ``round_s`` seconds, whatever a policy asks for."""
+        return cls(False, False, round_s, finish_at_tick, on_request=False)
 
 
 class DecisionLog:
-    """One row a decision, held as columns: time, controller, active jobs, CPU seconds, facts."""
+    """One row a decision, held as columns: time, controller, active jobs, CPU seconds, facts.
+
+    ``info`` and ``again_s`` (seconds until the wake-up that was asked for) hold only the rows that
+    have any.
+    """
 
     def __init__(self) -> None:
         self.time_s = array("d")
@@ -46,6 +52,7 @@ class DecisionLog:
         self.active = array("q")
         self.cpu_s = array("d")
         self.info: dict[int, Mapping[str, float | int | str | bool]] = {}
+        self.again_s: dict[int, float] = {}
 
     def __len__(self) -> int:
         return len(self.time_s)
