@@ -12,8 +12,10 @@ from policies.greedy import (
     PathRelinkingPolicy,
     RandomisedGreedyPolicy,
 )
+from policies.greedy.problem import Jobs, machines_of, profile_of
 from policies.milp.decision import decide
 from policies.milp.instance import check_assignments, cost
+from simulator.catalog import Cluster, NodeType
 from tests.greedy.instances import random_instance
 
 METHODS = [
@@ -83,3 +85,28 @@ def test_gaps_rank_the_methods():
     mean = {name: np.mean([g[name].gap for g in found]) for name in methods}
     assert mean["greedy"] > mean["randomised-greedy"] >= mean["local-search"]
     assert mean["randomised-greedy"] >= mean["path-relinking"]
+
+
+@pytest.mark.parametrize("later_s", [0.0, 1e4, 1e6])
+def test_lateness_that_no_decision_changes_leaves_the_gap_as_it_is(later_s):
+    """Every job is overdue already; more of it adds the same cost to every plan that runs all."""
+    cluster = Cluster.of_vms([NodeType("one", "A", 1, 1.0), NodeType("two", "A", 2, 10.0)], 2)
+    machines, price = machines_of(cluster, range(2))
+    times = np.full((2, 2, 3), np.inf)
+    times[:, :, 1] = 100.0
+    times[:, 1, 2] = 99.0
+    jobs = Jobs(
+        np.arange(2), np.ones(2), np.full(2, -10.0 - later_s), np.full(2, 1e-6),
+    )  # fmt: skip
+    found = gaps(jobs, profile_of(times, machines, price), machines, {"greedy": GreedyPolicy()}, 0)
+    gap = found["greedy"]
+    # Overdue jobs get the fastest by the greedy rule, 99 s of a whole node at 10 an hour each; the
+    # optimum runs each for 100 s at 1 an hour. Tardiness from now on is what a plan can change.
+    hour = 3600.0
+    greedy = 2 * (99 * 10 / hour + 1e-6 * (99 + 10 + later_s))
+    best = 2 * (100 * 1 / hour + 1e-6 * (100 + 10 + later_s))
+    assert gap.proxy == pytest.approx(greedy)
+    assert gap.optimum == pytest.approx(best)
+    assert gap.gap > 5
+    base = 2 * (100 / hour + 1e-6 * 110)
+    assert gap.gap == pytest.approx((greedy - best) / (base - 2e-6 * 10), rel=0.05)

@@ -62,3 +62,22 @@ def test_nothing_to_fit():
     zero = SensitivityMatrix(np.array([1.0]), np.array([20.0, 60]), np.array([[0.0, 0.0]]))
     with pytest.raises(InputError, match="no throughput"):
         fit(zero)
+
+
+def measured(threshold):
+    """CPUs measured of a job whose rate grows by 5 % from 12 to 24 CPUs and doubles below."""
+    rates = {24: 2.1, 12: 2.0, 6: 1.0, 3: 0.5, 1: 0.2}
+    found = profile(
+        lambda c, m: float(np.interp(c, sorted(rates), [rates[c] for c in sorted(rates)])),
+        Cache(100.0, 1.0, 1.0), 24, MEMORY_GB, (3, 500.0), threshold,
+    )  # fmt: skip
+    return found.measured_cpus
+
+
+def test_a_gain_below_the_threshold_sends_the_search_down():
+    """At 10 % the step from 12 to 24 CPUs is no gain, at 1 % it is."""
+    low = [c for c in measured(0.1) if c < 12]
+    high = [c for c in measured(0.01) if 12 < c < 24]
+    assert len(low) > len([c for c in measured(0.01) if c < 12])
+    assert high
+    assert not [c for c in measured(0.1) if 12 < c < 24]
