@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _HERE = Path(__file__).resolve().parent
 
@@ -50,6 +51,13 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(k): v for k, v in row.items()} for row in frame.to_dict("records")]
 
 
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """The rows of one table; an empty field is the empty text."""
+    return records(_read(name).fillna(""))
+
+
 @cache
 def _read(name: str) -> pd.DataFrame:
+    import pandas as pd  # here, so that the folder can be asked for without it
+
     return pd.read_csv(data_path(name))

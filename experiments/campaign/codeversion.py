@@ -22,6 +22,7 @@ import importlib.util
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from simulator.datafiles import data_folder
 from simulator.errors import InputError
 
 LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "numba", "highspy", "gurobipy")
@@ -82,8 +83,7 @@ def _libraries() -> str:
 
 @functools.cache
 def _data() -> str:
-    home = _origin("simulator").parent
-    folder = home / "data" if (home / "data").is_dir() else home.parent / "data"
+    folder = data_folder()
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         counts = path.suffix != ".md" and not path.name.startswith(DATA_LEFT_OUT)

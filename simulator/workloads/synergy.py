@@ -7,8 +7,7 @@ Tables: ``data/synergy_*.csv`` (sources there).
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,10 +16,12 @@ from typing import Literal
 import numpy as np
 
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray, NodeType
+from simulator.datafiles import data_path, rows_of
 from simulator.errors import InputError
 from simulator.performance import FixedDuration, Sensitivity, SensitivityMatrix
 from simulator.statistics import Streams
 from simulator.workload import ELASTIC, Workload
+from simulator.workloads.tables import Table
 
 TASKS = ("image", "language", "speech")
 """The order of the shares in a workload split such as (20, 70, 10)."""
@@ -69,14 +70,14 @@ def networks() -> Mapping[str, Network]:
             row["model"], row["title"], row["alias"], row["task"], row["dataset"],
             float(row["iteration_time_s"]),
         )
-        for _, row in _rows(_data("synergy_models.csv"))
+        for row in rows_of("synergy_models.csv")
     }  # fmt: skip
 
 
 @cache
 def sensitivity_matrices() -> Mapping[str, SensitivityMatrix]:
     """The published matrices, relative to 3 CPUs and 62.5 GB per GPU, by network."""
-    return read_sensitivity(_data("synergy_sensitivity.csv"))
+    return read_sensitivity(data_path("synergy_sensitivity.csv"))
 
 
 def read_sensitivity(path: str | Path) -> dict[str, SensitivityMatrix]:
@@ -89,15 +90,15 @@ def read_sensitivity(path: str | Path) -> dict[str, SensitivityMatrix]:
         that `SensitivityMatrix` refuses.
     """
     points: dict[str, dict[tuple[float, float], float]] = {}
-    for line, row in _rows(Path(path)):
-        cpus, memory_gb, value = (
-            _number(row, name, Path(path), line)
-            for name in ("cpus_per_gpu", "memory_gb_per_gpu", "relative_throughput")
-        )
-        of_model = points.setdefault(row["model"], {})
+    names = ("cpus_per_gpu", "memory_gb_per_gpu", "relative_throughput")
+    table = Table.read(path, ("model", *names))
+    columns = [table.numbers(name).tolist() for name in names]
+    rows = zip(table.lines.tolist(), table.texts("model"), *columns, strict=True)
+    for line, model, cpus, memory_gb, value in rows:
+        of_model = points.setdefault(model, {})
         if (cpus, memory_gb) in of_model:
             raise InputError(
-                f"{path}, line {line}: {row['model']} at {cpus:g} CPUs and {memory_gb:g} GB occurs "
+                f"{path}, line {line}: {model} at {cpus:g} CPUs and {memory_gb:g} GB occurs "
                 "twice, expected each point once"
             )
         of_model[cpus, memory_gb] = value
@@ -276,7 +277,7 @@ def _released_demands() -> Mapping[tuple[int, str], tuple[float, float, float]]:
             float(row["memory_gb_per_gpu"]),
             float(row["speedup"]),
         )
-        for _, row in _rows(_data("synergy_released_demand.csv"))
+        for row in rows_of("synergy_released_demand.csv")
     }
 
 
@@ -344,7 +345,7 @@ def philly_like_trace(
     (``data/synergy_philly_durations.csv``), linear in between.
     """
     quantiles: dict[int, tuple[int, list[tuple[float, float]]]] = {}
-    for _, row in _rows(_data("synergy_philly_durations.csv")):
+    for row in rows_of("synergy_philly_durations.csv"):
         points = quantiles.setdefault(int(row["num_gpus"]), (int(row["jobs"]), []))[1]
         points.append((float(row["quantile"]), float(row["duration_s"])))
     jobs = np.array([count for count, _ in quantiles.values()])
@@ -396,10 +397,10 @@ def deployment_trace(name: Literal["static", "dynamic"]) -> Workload:
     """
     if name not in ("static", "dynamic"):
         raise InputError(f"deployment trace: got {name!r}, expected 'static' or 'dynamic'")
-    rows = [row for _, row in _rows(_data(f"synergy_trace_{name}.csv"))]
+    rows = rows_of(f"synergy_trace_{name}.csv")
     gpus = np.array([int(row["num_gpus"]) for row in rows], dtype=np.int64)
     return Workload(
-        job_id=[row["job_id"] for row in rows],
+        job_id=[str(row["job_id"]) for row in rows],
         submit_s=np.array([float(row["submit_s"]) for row in rows]),
         performance=FixedDuration(np.array([float(row["duration_s"]) for row in rows]), gpus),
         num_gpus=gpus,
@@ -410,47 +411,10 @@ def deployment_trace(name: Literal["static", "dynamic"]) -> Workload:
 @cache
 def _gpu_law(name: str) -> tuple[IntArray, FloatArray]:
     """GPUs and their probabilities."""
-    rows = [row for _, row in _rows(_data("synergy_gpu_demand.csv"))]
+    rows = rows_of("synergy_gpu_demand.csv")
     of_law = [(int(row["num_gpus"]), float(row["jobs"])) for row in rows if row["law"] == name]
     if not of_law:
         known = ", ".join(dict.fromkeys(row["law"] for row in rows))
         raise InputError(f"law of GPU demand is {name!r}, expected one of {known}")
     jobs = np.array([count for _, count in of_law])
     return np.array([gpus for gpus, _ in of_law], dtype=np.int64), jobs / jobs.sum()
-
-
-# -- files -----------------------------------------------------------------------------------
-
-
-def _data(name: str) -> Path:
-    """A file of the package's data, installed or in the repository."""
-    home = Path(__file__).resolve().parents[1]
-    folder = home / "data" if (home / "data").is_dir() else home.parent / "data"
-    return folder / name
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of each row of a CSV file."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            for row in reader:
-                if None in row or None in row.values():
-                    raise InputError(
-                        f"{path}, line {reader.line_num}: expected {len(reader.fieldnames or ())} "
-                        "fields"
-                    )
-                yield reader.line_num, row
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-
-
-def _number(row: Mapping[str, str], name: str, path: Path, line: int) -> float:
-    if name not in row:
-        raise InputError(f"{path}: no column {name!r}, expected it beside {', '.join(row)}")
-    try:
-        return float(row[name])
-    except ValueError:
-        raise InputError(
-            f"{path}, line {line}: {name} is {row[name]!r}, expected a number"
-        ) from None

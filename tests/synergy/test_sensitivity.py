@@ -75,7 +75,7 @@ def test_released_speed_scales_with_the_cpus_of_a_server():
         ("a,1,10,x\n", "line 2: relative_throughput is 'x', expected a number"),
         ("a,1,10,1\na,2,20,1\n", "no value at 1 CPUs and 20 GB"),
         ("a,1,10,1\na,1,10,1\n", "line 3: a at 1 CPUs and 10 GB occurs twice"),
-        ("a,1,10\n", "line 2: expected 4 fields"),
+        ("a,1,10\n", "line 2: relative_throughput is empty, expected a number"),
     ],
 )
 def test_bad_matrices(tmp_path, rows, message):
