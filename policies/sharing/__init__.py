@@ -1,0 +1,1 @@
+"""Policies for shared GPUs: which node, and which part of which GPU."""
