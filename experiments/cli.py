@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 
 from experiments.commands import (
     compare,
+    fill,
     gantt,
     policies,
     rental,
@@ -40,6 +41,7 @@ for command in (
     rental.rental,
     compare.compare,
     size_server.size_server,
+    fill.fill,
     sweeps.sweep,
     sweeps.status,
     sweeps.export,

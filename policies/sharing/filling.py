@@ -140,5 +140,7 @@ def fill(
         node_of, used,
     )  # fmt: skip
     percent = 100.0 / (WHOLE_GPU * float(machines.num_gpus.sum()))
-    arrived = np.cumsum((demands.num_gpus * demands.gpu_milli)[jobs]) * percent
-    return Filling(arrived, used * percent, np.where(node_of < 0, -1, order[node_of]))
+    asked: FloatArray = (demands.num_gpus * demands.gpu_milli)[jobs].astype(np.float64)
+    arrived: FloatArray = np.cumsum(asked) * percent
+    allocated = np.asarray(used * percent, dtype=np.float64)
+    return Filling(arrived, allocated, np.where(node_of < 0, -1, order[node_of]))

@@ -37,7 +37,7 @@ def fits(state: Any, n: int, demand: Any, allowed: Any) -> bool:
         return True
     if not allowed[state.models[n]]:
         return False
-    for i in range(state.count[n]):
+    for i in range(state.gpus[n]):
         if state.gpu[n, i] >= demand[MILLI]:
             wanted -= 1
             if wanted == 0:
@@ -82,7 +82,7 @@ def gradient(state: Any, n: int, demand: Any, typical: Any, room: Any) -> tuple[
     ``room`` is scratch space for the GPUs of a node. Of equal GPUs the first is taken.
     """
     rows, allowed, share = typical
-    count, model = state.count[n], state.models[n]
+    count, model = state.gpus[n], state.models[n]
     for i in range(count):
         room[i] = state.gpu[n, i]
     before = fragmentation(state.cpu[n], room, count, model, rows, allowed, share)
@@ -130,7 +130,7 @@ def fgd_score(state: Any, n: int, demand: Any, typical: Any, room: Any, steps: i
 def idle_gpu(state: Any, n: int) -> int:
     """Thousandths of GPUs that are free on a node."""
     idle = 0
-    for i in range(state.count[n]):
+    for i in range(state.gpus[n]):
         idle += state.gpu[n, i]
     return idle
 
@@ -172,7 +172,7 @@ def packing_score(state: Any, n: int, demand: Any, room: Any) -> float:
     """GPUs in use come first, then free GPUs of nodes in use, then free nodes (MLaaS in the wild)."""
     if demand[GPUS] == 0:
         return 0.0
-    count, free = state.count[n], 0
+    count, free = state.gpus[n], 0
     for i in range(count):
         room[i] = state.gpu[n, i]
         if room[i] == WHOLE:
@@ -220,7 +220,7 @@ def best_node(rule: int, state: Any, job_class: int, classes: Any, known: Any, t
     """
     demand, allowed = classes.demand[job_class], classes.allowed[job_class]
     best, chosen, able = DOES_NOT_FIT, -1, 0
-    for n in range(len(state.count)):
+    for n in range(len(state.gpus)):
         if known.at[job_class, n] != state.changed[n]:
             known.at[job_class, n] = state.changed[n]
             known.score[job_class, n] = DOES_NOT_FIT
@@ -234,7 +234,7 @@ def best_node(rule: int, state: Any, job_class: int, classes: Any, known: Any, t
     if rule != RANDOM or able == 0:
         return chosen
     skip = min(int(lot * able), able - 1)
-    for n in range(len(state.count)):
+    for n in range(len(state.gpus)):
         if known.score[job_class, n] > DOES_NOT_FIT:
             if skip == 0:
                 return n
@@ -249,7 +249,7 @@ def pick_gpus(rule: int, state: Any, n: int, demand: Any, typical: Any, room: An
 
     Parts: where fragmentation falls most (FGD), any with room (random), else the fullest with room.
     """
-    wanted, milli, count = demand[GPUS], demand[MILLI], state.count[n]
+    wanted, milli, count = int(demand[GPUS]), demand[MILLI], state.gpus[n]
     if wanted == 1 and milli < WHOLE and rule in (FGD, RANDOM):
         if rule == FGD:
             picked[0] = gradient(state, n, demand, typical, room)[1]

@@ -46,7 +46,7 @@ class State(NamedTuple):
     ----------
     cpu, memory : ``(N,)`` thousandths of a CPU, MiB.
     gpu : ``(N, G)`` thousandths of each GPU; 0 where there is none.
-    count : ``(N,)`` GPUs of the node.
+    gpus : ``(N,)`` GPUs of the node.
     models : ``(N,)`` index of the GPU model.
     kinds : ``(N, G + 1)`` jobs on the node by kind: 0 a part of a GPU, k whole GPUs.
     changed : ``(N,)`` how often the node has changed.
@@ -55,7 +55,7 @@ class State(NamedTuple):
     cpu: IntArray
     memory: IntArray
     gpu: IntArray
-    count: IntArray
+    gpus: IntArray
     models: IntArray
     kinds: IntArray
     changed: IntArray
@@ -151,5 +151,5 @@ def empty_state(machines: Machines) -> State:
 
 def nothing_known(classes: Classes, state: State) -> Known:
     """No score worked out yet."""
-    shape = (len(classes.demand), len(state.count))
+    shape = (len(classes.demand), len(state.gpus))
     return Known(np.full(shape, -1.0), np.full(shape, -1, dtype=np.int64))

@@ -4,6 +4,9 @@
 ``name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,..``; ``openb_node_list_*`` one machine a
 row: ``sn,cpu_milli,memory_mib,gpu,model``. `simulator.workloads.alibaba` reads the same pods as jobs
 of whole GPUs.
+
+The files are not part of this project. `like_openb` draws pods from the marginal distributions of
+the default list, and `openb_machines` is its cluster, both from small tables in ``data/``.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator.catalog import IntArray
+from simulator.datafiles import read_table
 from simulator.sharing import WHOLE_GPU, Demands, Machines
 from simulator.workloads.tables import Table
 
@@ -62,3 +67,51 @@ def read_nodes(path: str | Path) -> Machines:
         gpus,
         list(table.frame["model"]),
     )
+
+
+GROUPS = {"cpu": 0, "share": 1, "1": 1, "2": 2, "4": 4, "8": 8}
+"""Groups of pods and their GPUs: none, a part of one, 1, 2, 4 and 8 whole ones."""
+
+
+def like_openb(count: int, rng: np.random.Generator) -> Demands:
+    """Pods drawn from the marginals of the default list.
+
+    A pod's group (no GPU, a part of one, 1, 2, 4 or 8) is drawn first, then CPUs, memory and the part
+    of the GPU, each by itself, from the pods of that group. What goes together inside a group in the
+    trace (a small part of a GPU with few CPUs) is therefore lost.
+    """
+    table = read_table("openb_demand.csv")
+    sizes = table[table["quantity"] == "jobs"]
+    share = sizes["count"].to_numpy(dtype=float)
+    group = rng.choice(sizes["group"].to_numpy(dtype=str), size=count, p=share / share.sum())
+    columns = {q: np.zeros(count, np.int64) for q in ("cpu_milli", "memory_mib", "gpu_milli")}
+    gpus = np.array([GROUPS[g] for g in group], dtype=np.int64)
+    columns["gpu_milli"][gpus > 0] = WHOLE_GPU
+    for (name, quantity), rows in table.groupby(["group", "quantity"], sort=False):
+        if quantity != "jobs":
+            members = np.flatnonzero(group == name)
+            often = rows["count"].to_numpy(dtype=float)
+            values = rows["value"].to_numpy(dtype=np.int64)
+            columns[str(quantity)][members] = rng.choice(
+                values, size=len(members), p=often / often.sum()
+            )
+    return Demands(
+        [f"pod-{i}" for i in range(count)],
+        columns["cpu_milli"],
+        columns["memory_mib"],
+        gpus,
+        columns["gpu_milli"],
+        [""] * count,
+    )
+
+
+def openb_machines() -> Machines:
+    """The trace's 1,213 machines with 6,212 GPUs of seven models."""
+    table = read_table("openb_machines.csv")
+    times = table["count"].to_numpy(dtype=np.int64)
+
+    def column(name: str) -> IntArray:
+        return np.repeat(table[name].to_numpy(dtype=np.int64), times)
+
+    models = np.repeat(table["model"].to_numpy(dtype=str), times)
+    return Machines(column("cpu_milli"), column("memory_mib"), column("gpus"), models.tolist())
