@@ -9,6 +9,7 @@ import pandas as pd
 
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
+from simulator.performance import FixedDuration
 from simulator.workload import ELASTIC, Workload
 
 RULES = ("cheapest by node price", "cheapest by GPU share", "fastest", "cheapest in time")
@@ -65,14 +66,9 @@ def _node_seconds(workload: Workload, cluster: Cluster) -> tuple[FloatArray, Flo
     packed, alone = np.empty(len(workload)), np.empty(len(workload))
     fixed = np.flatnonzero(workload.num_gpus != ELASTIC)
     most = max(t.gpus for t in cluster.node_types)
-    for j in fixed.tolist():
-        gpus = int(workload.num_gpus[j])
-        time = min(
-            workload.performance.time_s(j, v, gpus, t.cpus * gpus / t.gpus,
-                                        t.memory_gb * gpus / t.gpus)
-            for v, t in enumerate(cluster.node_types)
-        )  # fmt: skip
-        packed[j], alone[j] = time * gpus / most, time * np.ceil(gpus / most)
+    gpus = workload.num_gpus[fixed]
+    times_s = _fixed_times(workload, cluster, fixed)
+    packed[fixed], alone[fixed] = times_s * gpus / most, times_s * np.ceil(gpus / most)
     elastic = np.flatnonzero(workload.num_gpus == ELASTIC).astype(np.int64)
     if len(elastic):
         table = workload.performance.table_s(elastic, cluster)
@@ -80,6 +76,22 @@ def _node_seconds(workload: Workload, cluster: Cluster) -> tuple[FloatArray, Flo
         packed[elastic] = np.min(_times(table, share), axis=(1, 2))
         alone[elastic] = table.min(axis=(1, 2))
     return packed, alone
+
+
+def _fixed_times(workload: Workload, cluster: Cluster, jobs: IntArray) -> FloatArray:
+    """``(n,)`` least times of jobs of fixed demand, at the GPU-proportional share."""
+    performance = workload.performance
+    if isinstance(performance, FixedDuration):
+        return performance.duration_s[jobs]
+    return np.array(
+        [
+            min(
+                performance.time_s(j, v, g, t.cpus * g / t.gpus, t.memory_gb * g / t.gpus)
+                for v, t in enumerate(cluster.node_types)
+            )
+            for j, g in zip(jobs.tolist(), workload.num_gpus[jobs].tolist(), strict=True)
+        ]
+    )
 
 
 def _times(table: FloatArray, factor: FloatArray) -> FloatArray:

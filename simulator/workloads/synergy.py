@@ -317,7 +317,7 @@ def derived_trace(
     x = np.where(long, rng.uniform(3, 4, num_jobs), rng.uniform(1.5, 3, num_jobs))
     gpus = np.ones(num_jobs, dtype=np.int64)
     if multi_gpu:
-        sizes, probability = _gpu_law(gpu_law)
+        sizes, probability = gpu_demand_law(gpu_law)
         gpus = streams.generator("gpus").choice(sizes, size=num_jobs, p=probability)
     submit_s = np.zeros(num_jobs)
     if jobs_per_hour is not None:
@@ -380,11 +380,15 @@ def models_of_split(num_jobs: int, split: Sequence[float]) -> list[str]:
         )
     share /= share.sum()
     of_task = [[n.name for n in networks().values() if n.task == task] for task in TASKS]
-    given = np.zeros(len(TASKS), dtype=np.int64)
+    shares = share.tolist()
+    given = [0] * len(TASKS)
     models = []
-    for job in range(num_jobs):
-        task = int(np.argmax(np.round(share * (job + 1) - given, 9)))
-        models.append(of_task[task][given[task] % len(of_task[task])])
+    for job in range(1, num_jobs + 1):
+        # In whole billionths: equal deficits stay equal whatever rounding does.
+        lag = [round((s * job - g) * 1e9) for s, g in zip(shares, given, strict=True)]
+        task = lag.index(max(lag))
+        of = of_task[task]
+        models.append(of[given[task] % len(of)])
         given[task] += 1
     return models
 
@@ -409,7 +413,7 @@ def deployment_trace(name: Literal["static", "dynamic"]) -> Workload:
 
 
 @cache
-def _gpu_law(name: str) -> tuple[IntArray, FloatArray]:
+def gpu_demand_law(name: str) -> tuple[IntArray, FloatArray]:
     """GPUs and their probabilities."""
     rows = rows_of("synergy_gpu_demand.csv")
     of_law = [(int(row["num_gpus"]), float(row["jobs"])) for row in rows if row["law"] == name]

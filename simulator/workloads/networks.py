@@ -1,0 +1,217 @@
+"""How fast the ten networks of Synergy train on each GPU type, and on several GPUs of a node.
+
+A job keeps its batch on each GPU, so that one step takes
+
+    step_s(v, g) = iteration_s / speed(v) + 2 (g - 1)/g S/W        rate(v, g) = g / step_s(v, g)
+
+``iteration_s`` is the published time of an iteration on a V100, ``speed(v)`` the relative speed of
+GPU type ``v`` (V100: 1), ``S`` the gradient and ``W`` the bandwidth of its exchange within a node.
+It is the physical form of `throughput`, whose jobs divide one global batch instead.
+
+``data/gpu_speeds.csv`` holds the relative speeds, each with what it rests on.
+``python -m simulator.workloads.networks`` computes that table anew from the published points, and
+a test compares the two. ``data/network_gradients.csv`` holds the sizes of the gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from simulator.catalog import Cluster, FloatArray
+from simulator.datafiles import read_table, records
+from simulator.errors import InputError
+from simulator.workloads.synergy import networks
+from simulator.workloads.throughput import RESERVED_GB, STATE_COPIES
+
+REFERENCE = "V100"
+"""The GPU type whose relative speed is 1."""
+
+UNNAMED = "GPU"
+"""GPUs without a type: as fast as `REFERENCE`, with memory for every network."""
+
+DEFAULT_HOST = "in-house"
+"""Host whose bandwidth counts for GPU types without one of their own: PCIe, no NVLink."""
+
+MEASURED = {"alexnet": "alexnet", "resnet50": "resnet50", "deepspeech": "deepspeech"}
+"""Networks with published times of their own on the types of Table II."""
+
+OF_FAMILY = {"convolution": ("alexnet", "resnet50", "vgg16"), "recurrent": ("deepspeech",)}
+"""Applications that stand for a family where a network has no times of its own."""
+
+T4_PAIRS = {"convolution": ("EfficientNet", "ConvNet"), "recurrent": ("LSTM-big", "LSTM-small")}
+"""Networks of ANDREAS that were measured on one V100 and on one T4."""
+
+ANCHOR = "GTX 1080Ti"
+"""The type that joins the measured ones of Table II to the V100 by data sheet."""
+
+
+class Training(NamedTuple):
+    """What the step time of a network is made of.
+
+    Attributes
+    ----------
+    name : short name, as in `simulator.workloads.synergy.networks`.
+    iteration_s : one iteration on one V100, s.
+    gradient_gb : S, GB.
+    speed_of : relative speed by GPU type.
+    """
+
+    name: str
+    iteration_s: float
+    gradient_gb: float
+    speed_of: dict[str, float]
+
+
+@cache
+def trainings() -> dict[str, Training]:
+    """The ten networks by name."""
+    speeds = read_table("gpu_speeds.csv")
+    gradients = read_table("network_gradients.csv").set_index("network")["parameters_mb"]
+    found = {}
+    for name, network in networks().items():
+        own = speeds[speeds["network"] == name]
+        speed_of = dict(zip(own["gpu_type"], own["relative_speed"].astype(float), strict=True))
+        found[name] = Training(
+            name,
+            network.iteration_time_s,
+            float(gradients[name]) / 1000,
+            {UNNAMED: 1.0, **speed_of},
+        )
+    return found
+
+
+def gpu_types() -> list[str]:
+    """GPU types with relative speeds, and `UNNAMED`."""
+    return list(next(iter(trainings().values())).speed_of)
+
+
+def rate(name: str, gpu_type: str, gpus: int) -> float:
+    """Iterations of one GPU's batch that ``gpus`` GPUs do in a second; 0 where it does not fit.
+
+    Raises
+    ------
+    InputError
+        A GPU type without figures; one line.
+    """
+    training = trainings()[name]
+    if gpu_type not in training.speed_of:
+        raise InputError(
+            f"model {name!r}: no throughput on GPU type {gpu_type!r}, expected one of "
+            f"{', '.join(training.speed_of)}"
+        )
+    memory_gb, bandwidth = _hosts()[gpu_type]
+    if RESERVED_GB + STATE_COPIES * training.gradient_gb > memory_gb:
+        return 0.0
+    exchange_s = 2 * (gpus - 1) / gpus * training.gradient_gb / bandwidth
+    return gpus / (training.iteration_s / training.speed_of[gpu_type] + exchange_s)
+
+
+def relative_times(name: str, cluster: Cluster, gpu_type: str, gpus: int) -> FloatArray:
+    """``(V, G + 1)`` times over the time on ``gpus`` GPUs of ``gpu_type``, which is 1.
+
+    Infinite where the weights do not fit into the GPU's memory, and at ``g = 0``.
+
+    Raises
+    ------
+    InputError
+        A GPU type without figures, or a network that does not fit on ``gpu_type`` itself.
+    """
+    base = rate(name, gpu_type, gpus)
+    if base <= 0:
+        raise InputError(
+            f"model {name!r}: does not fit into the memory of a {gpu_type}, expected a GPU type "
+            "on which it runs"
+        )
+    table = np.full((len(cluster.node_types), cluster.max_gpus_per_node + 1), np.inf)
+    for v, node_type in enumerate(cluster.node_types):
+        most = int(min(node_type.gpus, cluster.max_gpus_per_node))
+        for g in range(1, most + 1):
+            here = rate(name, node_type.gpu_type, g)
+            table[v, g] = base / here if here > 0 else math.inf
+    return table
+
+
+def relative_speedup(name: str, gpu_type: str, widths: Sequence[int]) -> FloatArray:
+    """``(n,)`` speed on ``widths`` GPUs over that on one."""
+    one = rate(name, gpu_type, 1)
+    return np.array([rate(name, gpu_type, g) / one for g in widths])
+
+
+@cache
+def _hosts() -> dict[str, tuple[float, float]]:
+    """Memory of a GPU and bandwidth of the exchange, by type."""
+    fit = read_table("throughput_fit.csv")
+    bus = fit[fit["parameter"] == "all_reduce"].set_index("gpu_type")["value"].astype(float)
+    found = {UNNAMED: (math.inf, float(bus[DEFAULT_HOST]))}
+    for row in records(read_table("gpu_types.csv")):
+        host = row["host"] if isinstance(row["host"], str) else DEFAULT_HOST
+        found[row["gpu_type"]] = (float(row["memory_gb"]), float(bus[host]))
+    return found
+
+
+# -- the table of relative speeds ------------------------------------------------------------
+
+
+def speeds() -> pd.DataFrame:
+    """``data/gpu_speeds.csv`` from what was published: network, gpu_type, relative_speed, basis."""
+    families = {r["network"]: r["family"] for r in records(read_table("network_gradients.csv"))}
+    rows = []
+    for name in networks():
+        for row in records(read_table("gpu_types.csv")):
+            value, basis = _speed(name, families[name], row["gpu_type"])
+            rows.append((name, row["gpu_type"], float(f"{value:.4g}"), basis))
+    return pd.DataFrame(rows, columns=["network", "gpu_type", "relative_speed", "basis"])
+
+
+def _speed(name: str, family: str, gpu_type: str) -> tuple[float, str]:
+    """Relative speed of one network on one type, and what it rests on."""
+    times = {
+        (row["application"], row["gpu_type"]): float(row["value"])
+        for row in records(read_table("throughput_fit.csv"))
+        if row["parameter"] == "time_per_sample"
+    }
+    if gpu_type == REFERENCE:
+        return 1.0, "reference"
+    if gpu_type == "T4":
+        pairs = T4_PAIRS[family]
+        return _geometric_mean([_measured_on_t4(p) for p in pairs]), "andreas: " + " ".join(pairs)
+    if gpu_type == ANCHOR or gpu_type not in {t for _, t in times}:
+        return _by_data_sheet(family, gpu_type), "data sheet"
+    of = (MEASURED[name],) if name in MEASURED else OF_FAMILY[family]
+    ratio = _geometric_mean([times[a, ANCHOR] / times[a, gpu_type] for a in of])
+    anchor = _by_data_sheet(family, ANCHOR)
+    return anchor * ratio, f"data sheet to {ANCHOR}; from there throughput_fit: " + " ".join(of)
+
+
+def _by_data_sheet(family: str, gpu_type: str) -> float:
+    """FLOPS and bandwidth with the fitted exponent; bandwidth alone for the recurrent ones."""
+    fit = {r["parameter"]: float(r["value"]) for r in records(read_table("throughput_fit.csv"))}
+    exponent = fit["compute_exponent"] if family == "convolution" else 0.0
+    hardware = {row["gpu_type"]: row for row in records(read_table("gpu_types.csv"))}
+    here, there = hardware[gpu_type], hardware[REFERENCE]
+    flops = float(here["tflops"]) / float(there["tflops"])
+    bandwidth = float(here["bandwidth_gb_per_s"]) / float(there["bandwidth_gb_per_s"])
+    return float(flops**exponent * bandwidth ** (1 - exponent))
+
+
+def _measured_on_t4(application: str) -> float:
+    times = {
+        row["gpu_type"]: float(row["seconds_per_epoch"])
+        for row in records(read_table("andreas_epochs.csv"))
+        if row["application"] == application and row["gpus"] == 1
+    }
+    return times["V100"] / times["T4"]
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+if __name__ == "__main__":
+    print(speeds().to_csv(index=False, lineterminator="\n"), end="")
