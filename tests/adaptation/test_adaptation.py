@@ -118,8 +118,8 @@ def test_elastic_jobs_get_the_cheapest_demand_on_time():
         slack = jobs.due_s[j] - jobs.submit_s[j]
         assert after.performance.duration_s[j] == table[j, g]
         on_time = [n for n in range(1, 5) if table[j, n] <= slack]
-        key = (lambda n: n * table[j, n]) if on_time else (lambda n: table[j, n])
-        assert key(g) == min(map(key, on_time or range(1, 5)))
+        score = {n: table[j, n] * (n if on_time else 1) for n in on_time or range(1, 5)}
+        assert score[g] == min(score.values())
 
 
 def test_efficient_demand_takes_the_fewest_gpu_seconds():
@@ -361,7 +361,7 @@ def test_rules_that_do_not_go_with_jobs_or_machines_are_one_line(rules, cluster,
 
 def test_a_model_without_throughput_on_a_type_is_one_line():
     tpu = Cluster.of_nodes(NodeType("tpu", "TPU", 4), 2)
-    with pytest.raises(InputError, match="speedup: .*no throughput on GPU type 'TPU'"):
+    with pytest.raises(InputError, match=r"speedup: .*no throughput on GPU type 'TPU'"):
         added(replace(ELASTIC, gpu_type="V100"), tpu)
     tiny = Cluster.of_nodes(NodeType("tiny", "Quadro P600", 4), 2)
     with pytest.raises(InputError, match="speedup: model 'gnmt': fits on no GPU of Quadro P600"):
