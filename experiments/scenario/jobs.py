@@ -11,7 +11,6 @@ from experiments.scenario.schema import (
     CsvJobs,
     HierarchicalJobs,
     InstanceJobs,
-    InstanceNodes,
     PoissonJobs,
     Scenario,
     SynergyJobs,
@@ -63,9 +62,7 @@ def _csv(jobs: CsvJobs, scenario: Scenario) -> Built:
 def _instance(jobs: InstanceJobs, scenario: Scenario) -> Built:
     from simulator.workloads.authors import read_instance
 
-    cluster = scenario.cluster
-    controllers = cluster.num_controllers if isinstance(cluster, InstanceNodes | Vms) else 1
-    instance = read_instance(jobs.path, num_controllers=controllers)
+    instance = read_instance(jobs.path)
     return instance.workload, instance.cluster
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
-from experiments.scenario.schema import Machines, Nodes, Pool, Scenario, Vms
+from experiments.scenario.schema import Machines, Nodes, Partitioned, Pool, Scenario, Vms
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,17 +84,34 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
             raise KeyedError("cluster.catalog", "given with an instance, which brings its own")
     num_nodes = machines.num_nodes if isinstance(machines, Vms) else None
     num_nodes = num_nodes or own.num_nodes
-    _check_controllers(num_nodes, machines.num_controllers)
-    return dataclasses.replace(own, num_nodes=num_nodes, num_controllers=machines.num_controllers)
+    controllers = _num_controllers(machines, num_nodes)
+    return dataclasses.replace(own, num_nodes=num_nodes, num_controllers=controllers)
 
 
-def _check_controllers(num_nodes: int, num_controllers: int) -> None:
+def _num_controllers(machines: Partitioned, num_nodes: int) -> int:
+    """How many controllers share the nodes; raises KeyedError where they cannot share evenly."""
+    of_each = machines.nodes_per_controller
+    if of_each is None:
+        num_controllers = machines.num_controllers or 1
+    elif machines.num_controllers is not None:
+        raise KeyedError(
+            "cluster", "both num_controllers and nodes_per_controller given, expected one of them"
+        )
+    elif num_nodes % of_each:
+        raise KeyedError(
+            "cluster.nodes_per_controller",
+            f"{of_each} nodes for each controller of {num_nodes} nodes, expected a number that "
+            "divides the nodes",
+        )
+    else:
+        num_controllers = num_nodes // of_each
     if num_nodes % num_controllers:
         raise KeyedError(
             "cluster.num_controllers",
             f"{num_controllers} controllers for {num_nodes} nodes, expected a number that divides "
             "the nodes",
         )
+    return num_controllers
 
 
 def _equal_servers(machines: Nodes) -> Cluster:
@@ -102,7 +119,7 @@ def _equal_servers(machines: Nodes) -> Cluster:
 
     from simulator import Cluster, NodeType
 
-    _check_controllers(machines.num_nodes, machines.num_controllers)
+    num_controllers = _num_controllers(machines, machines.num_nodes)
     node_type = NodeType(
         f"{machines.gpus_per_node}-GPU",
         "GPU",
@@ -111,4 +128,4 @@ def _equal_servers(machines: Nodes) -> Cluster:
         cpus=machines.cpus_per_node or math.inf,
         memory_gb=machines.memory_gb_per_node or math.inf,
     )
-    return Cluster.of_nodes(node_type, machines.num_nodes, machines.num_controllers)
+    return Cluster.of_nodes(node_type, machines.num_nodes, num_controllers)

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from simulator import Result
 
 
-def run(scenario: Scenario) -> Result:
+def run(scenario: Scenario, record_schedule: bool = True) -> Result:
     """Build what the scenario describes and simulate it.
+
+    Parameters
+    ----------
+    record_schedule : keep what ran where and when.
 
     Raises
     ------
@@ -48,6 +52,7 @@ def run(scenario: Scenario) -> Result:
         server=server,
         reconfiguration_s=scenario.reconfiguration_s,
         policy_name=scenario.policy,
+        record_schedule=record_schedule,
     )
 
 
@@ -60,11 +65,11 @@ def _checks() -> Callable[[Scenario], None]:
 @configured_by(Scenario, _checks, file_keys)
 def run_scenario(config: dict[str, Any]) -> Outcome:
     """Task function of sweeps: a scenario as JSON can say it -> its summary and tables."""
-    from experiments.campaign.task import Outcome
-
     scenario = Scenario.model_validate(config)
-    result = run(scenario)
+    result = run(scenario, record_schedule="schedule" in scenario.tables)
     summary = summarise(result, scenario.window)
+    if scenario.decision_facts:
+        summary |= decision_facts(result)
     makers = {
         "jobs": result.jobs_table,
         "decisions": result.decisions_table,
@@ -74,6 +79,31 @@ def run_scenario(config: dict[str, Any]) -> Outcome:
         {k: v for k, v in summary.items() if k not in ("policy", "seed", "version")},
         {name: makers[name]() for name in scenario.tables},
     )
+
+
+def decision_facts(result: Result) -> dict[str, float | int]:
+    """Mean and maximum of each number that the policy reported of its decisions.
+
+    A policy that reports "columns" gives ``mean_columns`` and ``max_columns``. Where it reports a
+    solver's status, ``not_optimal`` counts the decisions that ended with another one than optimal.
+    """
+    import pandas as pd
+
+    table = result.decisions_table()
+    facts = table.drop(columns=["time_s", "controller"])
+    reported = [name for name in facts if name not in ("active", "cpu_s")]
+    if reported:  # Where there was nothing to decide, nothing is reported.
+        facts = facts.dropna(subset=reported, how="all")
+    found: dict[str, float | int] = {}
+    for name in facts:
+        column = facts[name].dropna()
+        if pd.api.types.is_bool_dtype(column.infer_objects()):
+            column = column.astype(float)
+        if name == "status":
+            found["not_optimal"] = int((column != "optimal").sum())
+        elif pd.api.types.is_numeric_dtype(column.infer_objects()) and len(column):
+            found |= {f"mean_{name}": float(column.mean()), f"max_{name}": float(column.max())}
+    return found
 
 
 def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, Any]:

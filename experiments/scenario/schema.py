@@ -92,16 +92,22 @@ Jobs = Annotated[
 ]
 
 
-class Vms(Config):
+class Partitioned(Config):
+    """Nodes that controllers share: so many controllers (1), or one for so many nodes."""
+
+    num_controllers: PositiveInt | None = None
+    nodes_per_controller: PositiveInt | None = None
+
+
+class Vms(Partitioned):
     """VMs, configured at every decision from a catalogue."""
 
     kind: Literal["vms"]
     num_nodes: PositiveInt | None = None
-    num_controllers: PositiveInt = 1
     catalog: str | None = None
 
 
-class Nodes(Config):
+class Nodes(Partitioned):
     """Equal servers."""
 
     kind: Literal["nodes"]
@@ -110,7 +116,6 @@ class Nodes(Config):
     cpus_per_node: Positive | None = None
     memory_gb_per_node: Positive | None = None
     price_per_hour: NonNegative = 0.0
-    num_controllers: PositiveInt = 1
 
 
 class Pool(Config):
@@ -120,11 +125,10 @@ class Pool(Config):
     price_per_gpu_hour: NonNegative = 0.0
 
 
-class InstanceNodes(Config):
+class InstanceNodes(Partitioned):
     """The nodes that the instance brings."""
 
     kind: Literal["instance"]
-    num_controllers: PositiveInt = 1
 
 
 Machines = Annotated[Vms | Nodes | Pool | InstanceNodes, Field(discriminator="kind")]
@@ -161,6 +165,8 @@ class Scenario(Config):
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
     tables: list[Literal["jobs", "decisions", "schedule"]] = ["jobs", "decisions"]  # noqa: RUF012
     """What a sweep keeps of each run beside its summary."""
+    decision_facts: bool = False
+    """Mean and maximum of each number in decisions.csv join a sweep's scalars."""
 
 
 def file_keys(config: dict[str, Any]) -> FileKeys:

@@ -53,7 +53,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
 
 def relative_costs(results: Results) -> pd.DataFrame:
     """Cost of each method over the best heuristic on the same jobs; one row a run."""
-    runs = results.where("run_cost", study="size").scalars()
+    runs = results.where("run_scenario", study="size").scalars()
     if runs.empty:
         return runs
     best = (
@@ -69,7 +69,7 @@ def relative_costs(results: Results) -> pd.DataFrame:
 
 def savings(results: Results, method: str = "hierarchical") -> pd.DataFrame:
     """Saving of a method over each heuristic on the same jobs, %; one row a run and heuristic."""
-    runs = results.where("run_cost", study="size").scalars()
+    runs = results.where("run_scenario", study="size").scalars()
     if runs.empty:
         return runs
     wide = runs.pivot(index=["num_nodes", "seed"], columns="method", values="total_cost")
@@ -78,9 +78,9 @@ def savings(results: Results, method: str = "hierarchical") -> pd.DataFrame:
 
 
 def _figure_2(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = results.where("run_cost", study="size").scalars()
+    runs = results.where("run_scenario", study="size").scalars()
     literal = results.where("run_literal").scalars()
-    if runs.empty or literal.empty or "columns" not in runs:
+    if runs.empty or literal.empty or "mean_columns" not in runs:
         return None
     parts = [
         (
@@ -89,13 +89,17 @@ def _figure_2(results: Results, out_dir: Path, command: str) -> Figure | None:
             "solve_cpu_s",
         ),
         ("literal 2019 central model", literal[literal["model"] == "central-2019"], "solve_cpu_s"),
-        ("exact patterns a controller", runs[runs["method"] == "hierarchical"], "decision_cpu_s"),
-        ("exact patterns, central", runs[runs["method"] == "central"], "decision_cpu_s"),
+        (
+            "exact patterns a controller",
+            runs[runs["method"] == "hierarchical"],
+            "mean_decision_cpu_s",
+        ),
+        ("exact patterns, central", runs[runs["method"] == "central"], "mean_decision_cpu_s"),
     ]
     figure, (left, right) = canvas(1, 2, width=5.6, height=4.2)
     rows = []
     for index, (label, part, cpu) in enumerate(parts):
-        for ax, value, what in ((left, cpu, "CPU seconds"), (right, "columns", "columns")):
+        for ax, value, what in ((left, cpu, "CPU seconds"), (right, "mean_columns", "columns")):
             line = intervals(part, ["num_nodes"], value, geometric=True)
             draw_line(ax, line["num_nodes"], line, label, index)
             rows.append(line.assign(model=label, quantity=what))
@@ -121,7 +125,7 @@ def _figure_2(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         pd.concat(rows, ignore_index=True),
         command=command,
-        seeds=results.where("run_cost").seeds,
+        seeds=results.where("run_scenario").seeds,
     )
 
 
@@ -152,7 +156,7 @@ def _figure_3(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         pd.concat(rows, ignore_index=True),
         command=command,
-        seeds=results.where("run_cost").seeds,
+        seeds=results.where("run_scenario").seeds,
     )
 
 
@@ -179,13 +183,13 @@ def _savings(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         pd.concat(rows, ignore_index=True),
         command=command,
-        seeds=results.where("run_cost").seeds,
+        seeds=results.where("run_scenario").seeds,
     )
 
 
 def variant_savings(results: Results) -> pd.DataFrame:
     """Saving over each heuristic under each reading of the paper, %; one row a run."""
-    runs = results.where("run_cost").scalars()
+    runs = results.where("run_scenario").scalars()
     runs = runs[runs["study"].isin(list(VARIANTS))] if not runs.empty else runs
     if runs.empty:
         return runs
@@ -223,7 +227,7 @@ def _variants(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         line,
         command=command,
-        seeds=results.where("run_cost").seeds,
+        seeds=results.where("run_scenario").seeds,
     )
 
 

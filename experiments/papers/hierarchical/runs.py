@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from experiments.campaign.task import Outcome, Task
+from experiments.campaign.task import Outcome, Scalar, Task
+from experiments.papers.studies import Labels, scenario_task, study
 from experiments.report.contents import Scale
+
+FIGURE_3 = Path(__file__).with_name("figure_3.toml")
 
 HERE = "experiments.papers.hierarchical.runs"
 SOURCES = ("simulator", "policies.first_principles", "policies.selection", "policies.milp")
@@ -61,34 +65,61 @@ def tasks(scale: Scale) -> list[Task]:
 
 
 def _cost_tasks(scale: Scale) -> list[Task]:
-    return [
-        _cost_task("size", num_nodes, method, seed, PAPER_SETTING)
-        for num_nodes in SIZES[scale]
-        for method in (*HEURISTICS, *METHODS)
-        for seed in SEEDS[scale]
-        if method not in CENTRAL_SIZES or num_nodes in CENTRAL_SIZES[method][scale]
-    ]
+    """Those of figure_3.toml that the scale asks for."""
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        one = "cluster.nodes_per_controller" not in swept
+        named = {"milp": "central" if one else "hierarchical"}
+        named["milp-centralised-2019"] = "central-2019"
+        policy = str(swept["policy"])
+        return {
+            "study": "size",
+            "num_nodes": swept["workload.num_nodes"],
+            "method": named.get(policy, policy),
+            "seed": swept["seed"],
+        }
+
+    def keep(columns: Labels) -> bool:
+        sizes = CENTRAL_SIZES.get(str(columns["method"]), SIZES)
+        return columns["num_nodes"] in sizes[scale] and columns["seed"] in SEEDS[scale]
+
+    return study(FIGURE_3, labels, keep=keep, cost_s=_cost_s, sources=SOURCES)
+
+
+def _cost_s(columns: Labels) -> float:
+    by_method = {"hierarchical": 0.1, "central": 0.3, "central-2019": 0.35}
+    num_nodes = float(columns["num_nodes"] or 0)
+    return float(by_method.get(str(columns["method"]), 0.001) * num_nodes**1.5)
 
 
 def _variant_tasks(scale: Scale) -> list[Task]:
     num_nodes = 5 if scale == "quick" else 20
     return [
-        _cost_task(name, num_nodes, method, seed, {**PAPER_SETTING, **changes})
+        _variant_task(name, num_nodes, method, seed, {**PAPER_SETTING, **changes})
         for name, changes in VARIANTS.items()
         for method in (*HEURISTICS, "hierarchical")
         for seed in SEEDS[scale]
     ]
 
 
-def _cost_task(study: str, num_nodes: int, method: str, seed: int, setting: dict[str, Any]) -> Task:
-    cost_s = {"hierarchical": 0.1, "central": 0.3, "central-2019": 0.35}.get(method, 0.001)
-    return Task(
-        f"{HERE}:run_cost",
-        {"num_nodes": num_nodes, "method": method, "seed": seed, **setting},
-        labels={"study": study, "num_nodes": num_nodes, "method": method, "seed": seed},
-        cost_s=cost_s * num_nodes**1.5,
-        sources=SOURCES,
-    )
+def _variant_task(
+    name: str, num_nodes: int, method: str, seed: int, setting: dict[str, Any]
+) -> Task:
+    labels: dict[str, Scalar] = {
+        "study": name, "num_nodes": num_nodes, "method": method, "seed": seed
+    }  # fmt: skip
+    jobs = {key: value for key, value in setting.items() if key != "period_s"}
+    scenario: dict[str, Any] = {
+        "workload": {"kind": "hierarchical", "num_nodes": num_nodes, **jobs},
+        "cluster": {"kind": "vms"},
+        "policy": "milp" if method == "hierarchical" else method,
+        "seed": seed,
+    }
+    if method == "hierarchical":
+        scenario["cluster"]["nodes_per_controller"] = NODES_PER_CONTROLLER
+        if setting["period_s"] is not None:
+            scenario["decisions"] = {"period_s": setting["period_s"]}
+    return scenario_task(scenario, labels, cost_s=_cost_s(labels), sources=SOURCES)
 
 
 def _literal_tasks(scale: Scale) -> list[Task]:
@@ -143,39 +174,6 @@ def _server_tasks(scale: Scale) -> list[Task]:
 # -- task functions --------------------------------------------------------------------------
 
 
-def run_cost(config: dict[str, Any]) -> Outcome:
-    """Total cost of one method on one random scenario (Figure 3)."""
-    result = _simulate(config, config["method"])
-    summary = result.summary()
-    decisions = result.decisions_table()
-    scalars = {
-        k: summary[k]
-        for k in (
-            "leasing_cost",
-            "tardiness_cost",
-            "total_cost",
-            "makespan_s",
-            "mean_jct_s",
-            "late_jobs",
-            "decisions",
-            "gpu_utilisation",
-            "preemptions",
-        )
-    }
-    scalars["decision_cpu_s"] = summary["mean_decision_cpu_s"]
-    if "columns" in decisions:
-        solved = decisions[decisions["columns"].notna()]
-        scalars |= {
-            "columns": float(solved["columns"].mean()),
-            "active": float(solved["active"].mean()),
-            "max_decision_cpu_s": float(solved["cpu_s"].max()),
-            "not_optimal": int((solved["status"] != "optimal").sum()),
-            "fallbacks": int(solved["fallback"].astype(bool).sum()),
-            "largest_gap": float(solved["gap"].max()),
-        }
-    return Outcome(scalars)
-
-
 def run_literal(config: dict[str, Any]) -> Outcome:
     """Decisions of a run, solved again with the models as the papers built them (Figure 2)."""
     import numpy as np
@@ -207,7 +205,7 @@ def run_literal(config: dict[str, Any]) -> Outcome:
     return Outcome(
         {
             "jobs": float(table["jobs"].mean()),
-            "columns": float(table["columns"].mean()),
+            "mean_columns": float(table["columns"].mean()),
             "solve_cpu_s": float(table["solve_cpu_s"].mean()),
             "solved_share": float((table["status"] == "optimal").mean()),
         },

@@ -1,0 +1,55 @@
+"""Studies that are plain simulations: a sweep file in a paper's package, as tasks.
+
+The file is data. Whoever wants to see or change what a figure rests on reads it, runs all of it by
+`schedlab sweep FILE`, or one setting of it by `schedlab run`. For example the runs of Figure 3 of
+the hierarchical paper are ``experiments/papers/hierarchical/figure_3.toml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.campaign.sweep import RUN_SCENARIO, read_sweep
+from experiments.campaign.task import DEFAULT_SOURCES, Scalar, Task
+
+Labels = Mapping[str, Scalar]
+
+
+def study(
+    file: Path,
+    labels: Callable[[Labels], dict[str, Scalar]],
+    *,
+    keep: Callable[[Labels], bool] = lambda _: True,
+    cost_s: Callable[[Labels], float] = lambda _: 1.0,
+    sources: tuple[str, ...] = DEFAULT_SOURCES,
+) -> list[Task]:
+    """The runs of a sweep file, named as figures and claims want them.
+
+    Parameters
+    ----------
+    labels : from the swept parameters (dotted names, policy, seed) to the columns of the study.
+    keep : of these columns: whether the run is wanted at this scale.
+    cost_s : of these columns: rough CPU seconds.
+    sources : see `Task`.
+    """
+    _, tasks = read_sweep(file)
+    named = [(task, labels(task.labels or {})) for task in tasks]
+    return [
+        Task(task.function, task.config, columns, cost_s(columns), sources, task.files)
+        for task, columns in named
+        if keep(columns)
+    ]
+
+
+def scenario_task(
+    scenario: Mapping[str, Any],
+    labels: Mapping[str, Scalar],
+    *,
+    cost_s: float = 1.0,
+    sources: tuple[str, ...] = DEFAULT_SOURCES,
+) -> Task:
+    """One simulation, its scenario as a file would say it, without tables of jobs and decisions."""
+    config = {"tables": [], "decision_facts": True, **scenario}
+    return Task(RUN_SCENARIO, config, dict(labels), cost_s, sources)

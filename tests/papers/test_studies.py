@@ -1,0 +1,44 @@
+"""A paper's plain simulations are data: a sweep file, the same runs by `schedlab sweep`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from experiments.campaign.sweep import read_sweep
+from experiments.campaign.task import resolve
+from experiments.papers import hierarchical
+from experiments.papers.hierarchical.runs import FIGURE_3
+
+
+def size_tasks(scale):
+    return [t for t in hierarchical.tasks(scale) if (t.labels or {}).get("study") == "size"]
+
+
+def test_every_run_of_the_file_is_one_of_the_paper_scale_or_central_at_a_large_size() -> None:
+    _, swept = read_sweep(FIGURE_3)
+    ours = {t.config_json for t in size_tasks("paper")}
+    left_out = [t for t in swept if t.config_json not in ours]
+    assert len(ours) + len(left_out) == len(swept)
+    for task in left_out:
+        assert task.config["workload"]["num_nodes"] > 40
+        assert "nodes_per_controller" not in task.config["cluster"]
+
+
+def test_scales_and_methods() -> None:
+    quick = Counter(t.labels["method"] for t in size_tasks("quick"))
+    assert quick == {
+        "fifo": 9, "edf": 9, "ps": 9, "hierarchical": 9, "central": 6, "central-2019": 6
+    }  # fmt: skip
+    assert {t.labels["num_nodes"] for t in size_tasks("paper")} == {5, 10, 20, 40, 70, 100}
+
+
+def test_with_five_nodes_hierarchical_is_central() -> None:
+    """One controller has all five, so the two methods are one run."""
+    small = {
+        t.labels["method"]: resolve(t.function)(dict(t.config)).scalars
+        for t in size_tasks("quick")
+        if t.labels["num_nodes"] == 5 and t.labels["seed"] == 1
+    }
+    assert small["hierarchical"]["total_cost"] == small["central"]["total_cost"]
+    assert small["hierarchical"]["total_cost"] < small["fifo"]["total_cost"]
+    assert small["hierarchical"]["mean_columns"] > 0
