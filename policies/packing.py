@@ -8,9 +8,7 @@ import numpy as np
 
 from simulator import Placement, View
 from simulator.catalog import FloatArray
-
-ROUNDING = 1 + 1e-12
-"""What is free, after many subtractions, may miss what it should be by so little."""
+from simulator.tolerances import SUMS
 
 
 class FreeCapacity:
@@ -97,7 +95,7 @@ class _Resource:
         stated = self._stated[job]
         per_gpu = self._per_gpu if math.isnan(stated) else np.full_like(self._free, stated / gpus)
         room = np.full_like(self._free, np.inf)
-        np.divide(self._free * ROUNDING, per_gpu, out=room, where=per_gpu > 0)
+        np.divide(self._free * (1 + SUMS), per_gpu, out=room, where=per_gpu > 0)
         return np.maximum(np.floor(room), 0.0)
 
     def take(self, job: int, i: int, share: int, gpus: int) -> float:

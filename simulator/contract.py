@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from simulator import tolerances
 from simulator.catalog import Cluster, FloatArray, IntArray, NodeType
 from simulator.errors import InfeasibleDecision
 from simulator.workload import Workload
@@ -26,17 +27,8 @@ from simulator.workload import Workload
 FIXED = -1
 """`Placement.node_type` on a node whose type is fixed."""
 
-SLACK = 1e-9
-"""How far real-valued shares may exceed a capacity, relative to it (rounding)."""
-
-SLACK_OF_FRACTIONS = 1e-6
-"""The same where shares are fractions of GPUs, which come from a linear program."""
-
 LEAST_AGAIN_S = 1e-3
 """`Decision.again_s` is at least this; clocks below `simulator.workload.LATEST_S` resolve it."""
-
-LEAST_REMAINING = 1e-12
-"""A job that ends at this instant but for rounding still shows this much work."""
 
 
 class Placement(NamedTuple):
@@ -136,6 +128,7 @@ class View:
     controller : index of the controller that asks.
     cluster, workload : the static data of the scenario.
     nodes : ``(N/K,)`` the nodes of this controller.
+    active : the active jobs as keys, in the order in which they came here.
     running : placements of the jobs that run now, by job.
     shares : for each node of the cluster, the placements on it now, by job.
     waiting : jobs that wait, the longest in the queue first (a preempted job queues again at its
@@ -177,20 +170,20 @@ class View:
         self.free_gpus_total = free_gpus_total
         self.changed = changed
         self.rng = rng
-        self._active = active
+        self.active = active
         self._log = log
 
     @cached_property
     def jobs(self) -> IntArray:
         """``(n,)`` active jobs, ascending (order of submission)."""
-        jobs = np.fromiter(self._active, dtype=np.int64, count=len(self._active))
+        jobs = np.fromiter(self.active, dtype=np.int64, count=len(self.active))
         jobs.sort()
         return jobs
 
     @property
     def num_active(self) -> int:
         """``n``, without building an array."""
-        return len(self._active)
+        return len(self.active)
 
     @cached_property
     def submit_s(self) -> FloatArray:
@@ -224,7 +217,7 @@ class View:
     def remaining(self) -> FloatArray:
         """``(n,)`` fractions of the work left, in (0, 1]."""
         left, now = self._log.remaining_at, self.now_s
-        return np.array([max(left(j, now), LEAST_REMAINING) for j in self.jobs.tolist()])
+        return np.array([max(left(j, now), tolerances.LEAST_WORK_LEFT) for j in self.jobs.tolist()])
 
     @cached_property
     def attained_gpu_s(self) -> FloatArray:
@@ -255,12 +248,25 @@ class Policy(Protocol):
 PolicyLike = Policy | Callable[[View], Decision]
 
 
-def by_job(decision: Decision) -> dict[int, tuple[Placement, ...]]:
-    """The placements of a decision, by job, in the order in which jobs are first named."""
+def by_job(decision: Decision, where: _Where) -> dict[int, tuple[Placement, ...]]:
+    """The placements of a decision, by job, in the order in which jobs are first named.
+
+    Numbers of NumPy become Python's own: sums of its 32-bit ones would lose digits.
+    """
     shares: dict[int, tuple[Placement, ...]] = {}
     for placement in decision.placements:
-        before = shares.get(placement.job)
-        shares[placement.job] = (placement,) if before is None else (*before, placement)
+        job = placement.job
+        _, node, gpus, v, cpus, memory_gb = placement
+        if not (
+            type(job) is type(node) is type(v) is int
+            and (type(gpus) is int or type(gpus) is float)
+            and type(cpus) in _PLAIN
+            and type(memory_gb) in _PLAIN
+        ):
+            placement = _in_plain_numbers(placement, where)
+            job = placement.job
+        before = shares.get(job)
+        shares[job] = (placement,) if before is None else (*before, placement)
     return shares
 
 
@@ -278,7 +284,7 @@ def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[
     if decision.info and not isinstance(decision.info, Mapping):
         raise where.error(f"has {type(decision.info).__name__} as info, expected a mapping")
     try:
-        return by_job(decision)
+        return by_job(decision, where)
     except (AttributeError, TypeError) as error:
         found: Any = decision.placements
         if not isinstance(found, Sequence) or isinstance(found, Placement):
@@ -329,7 +335,7 @@ def check_decision(
     """
     where = _Where(policy, view)
     uses: dict[int, _Use] = {}
-    active = view._active
+    active = view.active
     for job, shares in shares_of.items():
         if job not in active:
             raise where.error(f"places job {job}, which is not active here")
@@ -345,7 +351,7 @@ def check_decision(
                 if job not in shares_of:
                     _add(uses, placement, view.cluster, where, fractional)
     for node, use in uses.items():
-        _check_node(node, use, where, SLACK_OF_FRACTIONS if fractional else SLACK)
+        _check_node(node, use, where, tolerances.FRACTIONS if fractional else tolerances.CAPACITY)
 
 
 def has_room(
@@ -372,7 +378,7 @@ def has_room(
             return False
         for resource in ("gpus", "cpus", "memory_gb"):
             used = sum(getattr(p, resource) for p in (share, *others))
-            if used > getattr(spec, resource) * (1 + SLACK):
+            if used > getattr(spec, resource) * (1 + tolerances.CAPACITY):
                 return False
     return True
 
@@ -393,8 +399,6 @@ def _add(
 ) -> None:
     """Add one share to what its node gives."""
     job, node, gpus, v, cpus, memory_gb = placement
-    if not (type(job) is type(node) is type(v) is int):
-        _check_indices(placement, where)
     if not 0 <= node < cluster.num_nodes:
         raise where.error(f"uses node {node}, which does not exist")
     fixed = cluster.node_type_of
@@ -404,8 +408,6 @@ def _add(
         v = fixed[node]
     elif not 0 <= v < len(cluster.node_types):
         raise where.error(f"configures node {node} as type {v}, which does not exist")
-    if not {type(gpus), type(cpus), type(memory_gb)} <= _PLAIN:
-        _check_amounts(placement, where)
     if not (0 < gpus < math.inf and 0 <= cpus < math.inf and 0 <= memory_gb < math.inf):
         raise where.error(
             f"gives job {job} {gpus} GPUs, {cpus} CPUs and {memory_gb} GB on node {node}"
@@ -424,20 +426,18 @@ def _add(
     use[3] += memory_gb
 
 
-def _check_indices(placement: Placement, where: _Where) -> None:
-    """NumPy's whole numbers are as good as Python's; 0.0 is none."""
+def _in_plain_numbers(placement: Placement, where: _Where) -> Placement:
+    """The same in Python's own numbers; 0.0 is no index, and a text or an array no amount."""
     for name in ("job", "node", "node_type"):
         value = getattr(placement, name)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise where.error(f"has a placement with {name} {value!r}, expected a whole number")
-
-
-def _check_amounts(placement: Placement, where: _Where) -> None:
-    """Any real number will do; a text or an array will not."""
     for name in ("gpus", "cpus", "memory_gb"):
         value = getattr(placement, name)
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise where.error(f"has a placement with {name} {value!r}, expected a number")
+    job, node, gpus, v, cpus, memory_gb = placement
+    return Placement(int(job), int(node), float(gpus), int(v), float(cpus), float(memory_gb))
 
 
 def _is_unlimited(spec: NodeType) -> bool:

@@ -20,6 +20,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from simulator import tolerances
 from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.errors import InputError
 
@@ -30,6 +31,10 @@ class Performance(Protocol):
 
     One that has a length says for how many jobs it knows times; `Workload` checks that.
     """
+
+    @property
+    def network_penalty(self) -> float:
+        """How many times longer a job takes over several nodes than on one; 1: as long."""
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds that the whole job takes on this configuration; infinite: it cannot run."""
@@ -67,6 +72,11 @@ class FixedDuration:
         _check_durations(self.duration_s)
         _check_demand(self.num_gpus)
         _freeze(self, duration_s=np.float64, num_gpus=np.int64)
+
+    @property
+    def network_penalty(self) -> float:
+        """1: nothing is known of a network."""
+        return 1.0
 
     def __len__(self) -> int:
         return len(self.duration_s)
@@ -116,6 +126,11 @@ class TimeTable:
         times_s.flags.writeable = False
         object.__setattr__(self, "times_s", times_s)
 
+    @property
+    def network_penalty(self) -> float:
+        """1: nothing is known of a network."""
+        return 1.0
+
     def __len__(self) -> int:
         return len(self.times_s)
 
@@ -161,6 +176,11 @@ class SpeedupCurve:
         _check_durations(self.duration_s)
         _freeze(self, duration_s=np.float64, curve_of=np.int64)
         _check_index("curve_of", self.curve_of, len(self.curves))
+
+    @property
+    def network_penalty(self) -> float:
+        """1: nothing is known of a network."""
+        return 1.0
 
     def __len__(self) -> int:
         return len(self.duration_s)
@@ -312,7 +332,7 @@ class Sensitivity:
 
         ``gpus`` may be a sum of fractions that adds up to the demand.
         """
-        if abs(gpus - self.num_gpus[job]) > 1e-6:
+        if abs(gpus - self.num_gpus[job]) > tolerances.FRACTIONS:
             return math.inf
         rate = self.matrix(job, node_type)(cpus / gpus, memory_gb / gpus)
         return float(self.duration_s[job] / rate) if rate > 0 else math.inf

@@ -14,7 +14,7 @@ from simulator.accounting import NodeMeters, Result
 from simulator.catalog import Cluster
 from simulator.contract import Decision, JobLog, PolicyLike, View
 from simulator.errors import InfeasibleDecision, InputError
-from simulator.processes.arrivals import arrivals
+from simulator.processes.arrivals import schedule_arrivals
 from simulator.processes.clock import Clock
 from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, make_dispatcher
@@ -23,6 +23,7 @@ from simulator.processes.server import OptimizationServer, ServerSpec
 from simulator.processes.world import DecisionLog, DecisionPoints, World
 from simulator.statistics import Streams
 from simulator.workload import Workload
+from simulator.workloads.fits import check_fits
 
 LEAST_PERIOD_S = 1e-3
 """Periods are at least this long; clocks below `simulator.workload.LATEST_S` resolve it."""
@@ -64,13 +65,14 @@ def simulate(
     Raises
     ------
     InputError
-        The parameters do not fit together.
+        The parameters do not fit together, or a job cannot run on this cluster at all.
     InfeasibleDecision
         The policy oversubscribed a node, or left jobs waiting for ever.
     """
     points = decision_points or DecisionPoints()
     _check_policy(policy)
     _check_arguments(points, reconfiguration_s)
+    check_fits(workload, cluster)
     name = policy_name or _name_of(policy)
     streams = Streams(seed)
     world = _world(workload, cluster, points, reconfiguration_s, check, record_schedule, name)
@@ -175,13 +177,13 @@ def _run(world: World, dispatch: Dispatch) -> None:
         world.arriving -= 1
         dispatch(job).submit(job)
 
-    world.clock.process(arrivals(world.clock, world.workload, submit))
+    schedule_arrivals(world.clock, world.workload, submit)
     world.clock.run()
     left = [j for j, t in enumerate(world.completion_s) if t != t]
     if left:
         first, gpus = world.workload.job_id[left[0]], int(world.workload.num_gpus[left[0]])
         raise InfeasibleDecision(
-            f"policy {world.policy_name} at {world.clock.now:.6g} s: {len(left)} jobs wait for "
+            f"policy {world.policy_name} at {world.clock.now_s:.6g} s: {len(left)} jobs wait for "
             f"ever, the first is {first!r}{f', which needs {gpus} GPUs' if gpus else ''}"
         )
 

@@ -28,9 +28,7 @@ from simulator.catalog import FloatArray
 from simulator.errors import InputError
 from simulator.laws import Law
 from simulator.speedup import Speedup, WholeGpus
-
-ROUNDING = 1e-12
-"""Relative: a budget this close to the load counts as equal to it."""
+from simulator.tolerances import SUMS
 
 LOWEST_PRICE = 1e-250
 """Where the search for a price ends: whoever buys nothing more here never does."""
@@ -159,7 +157,7 @@ class OptimalWidths(FixedWidths):
         elasticity = min(1.0, k * slope / float(speedup(k)))
         paid = self.price * k * (1 - elasticity)
         # A speed-up that gains less than rounding counts as flat.
-        return (elasticity - paid) / max(elasticity + paid, ROUNDING)
+        return (elasticity - paid) / max(elasticity + paid, SUMS)
 
     def _widest_within_load(self) -> list[tuple[float, float]]:
         """The widths taken, and the widest that need no more GPU-time than width 1."""
@@ -196,7 +194,7 @@ def optimal_widths(types: Sequence[JobType], budget_gpus: float) -> OptimalWidth
     """
     types = _checked(types)
     load = float(_loads(types).sum())
-    if not load * (1 - ROUNDING) <= budget_gpus < math.inf:
+    if not load * (1 - SUMS) <= budget_gpus < math.inf:
         raise InputError(
             f"budget is {budget_gpus:g} GPUs, expected at least the load of {load:g} GPUs"
         )
@@ -215,7 +213,7 @@ def _price(types: tuple[JobType, ...], budget_gpus: float) -> float:
     def excess(log_price: float) -> float:
         return _spent(types, math.exp(log_price)) / budget_gpus - 1
 
-    if budget_gpus <= float(_loads(types).sum()) * (1 + ROUNDING):
+    if budget_gpus <= float(_loads(types).sum()) * (1 + SUMS):
         return math.inf
     high = 1.0
     while _spent(types, high) > budget_gpus:
@@ -341,7 +339,7 @@ def widths_by_size(
 
 def _widest(budget: Callable[[float], float], limit_gpus: float, least: float = 1.0) -> float:
     """Largest width whose budget, non-decreasing in it, is within the limit."""
-    if budget(least) > limit_gpus * (1 + ROUNDING):
+    if budget(least) > limit_gpus * (1 + SUMS):
         raise InputError(
             f"budget is {limit_gpus:g} GPUs, expected at least {budget(least):g} GPUs for this rule"
         )

@@ -14,7 +14,14 @@ import math
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from policies.synergy.mechanisms import Greedy, Mechanism, PlacementRule, Proportional, Tune
+from policies.synergy.mechanisms import (
+    PLACEMENT,
+    Greedy,
+    Mechanism,
+    PlacementRule,
+    Proportional,
+    Tune,
+)
 from policies.synergy.orderings import ORDERINGS, RELEASED
 from policies.synergy.policy import Synergy
 from policies.synergy.static import Static
@@ -39,7 +46,7 @@ def synergy(
     ordering: str,
     mechanism: str,
     *,
-    placement: str = "packed",
+    placement: str = PLACEMENT,
     starvation_s: float = math.inf,
     released: bool = False,
     sort: str = "demand",
@@ -114,7 +121,7 @@ def _plain(ordering: str, name: str) -> Callable[..., Synergy]:
     mechanism = name.partition("+")[2]
 
     def make(
-        placement: str = "packed", starvation_s: float = math.inf, released: bool = False
+        placement: str = PLACEMENT, starvation_s: float = math.inf, released: bool = False
     ) -> Synergy:
         return synergy(
             ordering,
@@ -129,7 +136,7 @@ def _plain(ordering: str, name: str) -> Callable[..., Synergy]:
 
 def _tune(ordering: str, name: str) -> Callable[..., Synergy]:
     def make(
-        placement: str = "packed",
+        placement: str = PLACEMENT,
         starvation_s: float = math.inf,
         released: bool = False,
         sort: str = "demand",

@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator import FixedDuration, InputError, Sensitivity, SensitivityMatrix, Workload
+from simulator import InputError, Sensitivity, SensitivityMatrix, Workload
 from simulator.catalog import FloatArray, IntArray, NodeType
-
-SAME = 1e-9
-"""Rates closer than this are equal, relative to them."""
+from simulator.tolerances import RATES
 
 
 class Share(NamedTuple):
@@ -127,14 +125,9 @@ class Kinds:
             matrix_of = performance.matrix_of
             column = matrix_of if matrix_of.ndim == 1 else matrix_of[:, node_type]
             columns = np.column_stack((column, gpus))
-        elif isinstance(performance, FixedDuration):
+        else:
             asked = np.nan_to_num(np.column_stack((workload.num_cpus, workload.memory_gb)), nan=-1)
             columns = np.column_stack((asked, gpus))
-        else:
-            raise InputError(
-                f"workload: performance is {type(performance).__name__}, expected jobs of a fixed "
-                "number of GPUs (FixedDuration or Sensitivity)"
-            )
         rows, kind_of = np.unique(columns, axis=0, return_inverse=True)
         if isinstance(performance, Sensitivity):
             kinds = [
@@ -142,7 +135,22 @@ class Kinds:
             ]
         else:
             kinds = [insensitive(int(g), c, m, capacity) for c, m, g in rows.tolist()]
-        return cls(kinds, kind_of.reshape(-1), performance.duration_s, gpus)
+        duration_s = _durations_s(workload, capacity, node_type)
+        return cls(kinds, kind_of.reshape(-1), duration_s, gpus)
+
+
+def _durations_s(workload: Workload, capacity: Capacity, node_type: int) -> FloatArray:
+    """``(J,)`` seconds of each job at the proportional share, as its model of performance says."""
+    performance, fair = workload.performance, capacity.fair
+    if isinstance(performance, Sensitivity):  # the reference, where its matrices are 1
+        return performance.duration_s
+    gpus = workload.num_gpus.tolist()
+    return np.array(
+        [
+            performance.time_s(job, node_type, g, fair.cpus * g, fair.memory_gb * g)
+            for job, g in enumerate(gpus)
+        ]
+    )
 
 
 def kinds_on_types(
@@ -164,7 +172,7 @@ def kinds_on_types(
         of_row = [k.kinds[i] for k, i in zip(each, row, strict=True)]
         least = min(kind.fair_rate for kind in of_row)
         for v, kind in enumerate(of_row):
-            offered = [o for o in kind.all_options if o.rate >= least * (1 - SAME)]
+            offered = [o for o in kind.all_options if o.rate >= least * (1 - RATES)]
             of_type[v].append(replace(kind, options=tuple(options_worth_having(offered))))
     kinds = Kinds(of_type[0], kind_of.reshape(-1), each[0].duration_s, each[0].gpus)
     return kinds, list(of_type)
@@ -187,7 +195,7 @@ def sensitive(matrix: SensitivityMatrix, gpus: int, capacity: Capacity) -> Kind:
     memory_gb = _candidates(matrix.memory_gb, fair.memory_gb, cap.memory_gb)
     options = [Option(Share(c, m), matrix(c, m)) for c in cpus for m in memory_gb]
     best = options_worth_having(options)[-1]
-    offered = options_worth_having([o for o in options if o.rate >= fair_rate * (1 - SAME)])
+    offered = options_worth_having([o for o in options if o.rate >= fair_rate * (1 - RATES)])
     return Kind(gpus, fair, best.share, best.rate, tuple(offered), fair_rate, tuple(options))
 
 
@@ -209,7 +217,7 @@ def options_worth_having(options: Sequence[Option]) -> list[Option]:
         if not any(
             k.share.cpus <= o.share.cpus
             and k.share.memory_gb <= o.share.memory_gb
-            and k.rate >= o.rate * (1 - SAME)
+            and k.rate >= o.rate * (1 - RATES)
             for k in kept
         ):
             kept.append(o)
@@ -219,5 +227,5 @@ def options_worth_having(options: Sequence[Option]) -> list[Option]:
 
 def _candidates(grid: FloatArray, fair: float, cap: float) -> list[float]:
     """Points of the grid that one server can give, its own and the proportional one among them."""
-    within = [x for x in grid.tolist() if x <= cap * (1 + SAME)]
+    within = [x for x in grid.tolist() if x <= cap * (1 + RATES)]
     return sorted({*within, fair, cap})

@@ -22,6 +22,9 @@ from simulator.catalog import IntArray
 Signature = tuple[tuple[int, Share, float], ...]
 PlacementRule = Literal["packed", "consolidated", "spread"]
 
+PLACEMENT: PlacementRule = "packed"
+"""How jobs of several GPUs are placed by default; see `Tune`."""
+
 MEMORY = 4096
 """Packings that a mechanism remembers, by what was to be packed."""
 
@@ -207,7 +210,7 @@ def runnable(order: IntArray, gpus: IntArray, free_gpus: int) -> IntArray:
 class Proportional:
     """GPU-proportional: CPUs and memory in proportion to the GPUs."""
 
-    placement: PlacementRule = "packed"
+    placement: PlacementRule = PLACEMENT
     released: bool = False
     name: str = "proportional"
     heterogeneous = True
@@ -260,7 +263,7 @@ class Tune:
         the paper's.
     """
 
-    placement: PlacementRule = "packed"
+    placement: PlacementRule = PLACEMENT
     released: bool = False
     sort_by_gpus: bool = False
     regrant: bool = False
@@ -326,7 +329,7 @@ class Tune:
 class Greedy:
     """Synergy-Greedy (Section 3.3): first fit of the whole demand, else the job is passed over."""
 
-    placement: PlacementRule = "packed"
+    placement: PlacementRule = PLACEMENT
     released: bool = False
     name: str = "greedy"
     heterogeneous = True

@@ -20,9 +20,7 @@ from policies.synergy.demand import Capacity, Share
 from policies.synergy.mechanisms import Group, Packed, Room, runnable, signatures_of
 from policies.synergy.packing import Packing, Slot
 from simulator.catalog import FloatArray, IntArray
-
-PART = 1e-7
-"""Parts of a job smaller than this are rounding."""
+from simulator.tolerances import PIECES
 
 
 class Lot(NamedTuple):
@@ -303,13 +301,13 @@ def _second_lp(lots: Sequence[Lot], group: Group, kept: FloatArray, solver: str)
 
 def _cut(lot: Lot, amount: FloatArray) -> list[Slot]:
     """Jobs of one lot from how much of it each server has: whole ones, and the rest end to end."""
-    whole = np.floor(amount + PART)
+    whole = np.floor(amount + PIECES)
     slots = [
         Slot(lot.kind, lot.share, ((i, float(lot.gpus)),))
         for i, n in enumerate(whole.astype(int).tolist())
         for _ in range(n)
     ]
-    rest = np.where(amount - whole > PART, amount - whole, 0.0)
+    rest = np.where(amount - whole > PIECES, amount - whole, 0.0)
     missing = lot.number - len(slots)
     if not missing:
         return slots
@@ -318,12 +316,12 @@ def _cut(lot: Lot, amount: FloatArray) -> list[Slot]:
     filled = 0.0
     for i in np.flatnonzero(rest).tolist():
         piece = float(rest[i])
-        while piece > PART:
+        while piece > PIECES:
             take = min(piece, 1 - filled)
             parts.append((i, take * lot.gpus))
             filled += take
             piece -= take
-            if filled > 1 - PART:
+            if filled > 1 - PIECES:
                 slots.append(Slot(lot.kind, lot.share, tuple(parts)))
                 parts, filled = [], 0.0
     if parts:

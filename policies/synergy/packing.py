@@ -10,9 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from policies.synergy.demand import Capacity, Kind, Share
-
-TIGHT = 1e-9
-"""Rounding that is forgiven when a share just fits, relative to the server."""
+from simulator.tolerances import CAPACITY
 
 
 class Slot:
@@ -54,7 +52,7 @@ class Packing:
         self.free_cpus = [capacity.cpus] * num_servers
         self.free_memory_gb = [capacity.memory_gb] * num_servers
         self.on_server: list[list[Slot]] = [[] for _ in range(num_servers)]
-        self._slack = (capacity.cpus * TIGHT, capacity.memory_gb * TIGHT)
+        self._slack = (capacity.cpus * CAPACITY, capacity.memory_gb * CAPACITY)
         # What is free on a server over all resources, each as a part of the server's.
         self._weight = (
             1 / capacity.gpus,

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-
-from simpy import Event
+from collections.abc import Callable
 
 from simulator.processes.clock import Clock, Order
 from simulator.workload import Workload
 
 
-def arrivals(
-    clock: Clock, workload: Workload, submit: Callable[[int], None]
-) -> Generator[Event, None, None]:
-    """SimPy process: hand each job over at its submission time."""
-    for job, submit_s in enumerate(workload.submit_s.tolist()):
-        if job == 0 or submit_s > clock.now:
-            yield clock.until(submit_s, Order.ARRIVAL)
-        submit(job)
+def schedule_arrivals(clock: Clock, workload: Workload, submit: Callable[[int], None]) -> None:
+    """Hand each job over at its submission time; one pending call, for the next of them."""
+    submit_s = workload.submit_s.data  # numbers of Python's own, without a list of them all
+    count = len(submit_s)
+    job = 0
+
+    def arrive() -> None:
+        nonlocal job
+        now_s = clock.now_s
+        while job < count and submit_s[job] <= now_s:
+            submit(job)
+            job += 1
+        if job < count:
+            clock.call_at(submit_s[job], Order.ARRIVAL, arrive)
+
+    clock.call_at(submit_s[0], Order.ARRIVAL, arrive)

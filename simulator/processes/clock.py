@@ -1,42 +1,74 @@
-"""The simulation clock: SimPy's environment, plus events at exact times in a fixed order.
+"""The simulation clock: SimPy's environment, plus calls at exact times in a fixed order.
 
 SimPy schedules by delay, so two things due at the same instant can miss each other by a rounding
-error. Here an event is put at an absolute time, and simultaneous events run in the order of
-`Order`: what finishes, then what arrives, then what is decided. A run is therefore a pure
-function of its scenario and seed.
+error. Here a call is put at an absolute time, and simultaneous calls run in the order of `Order`:
+what finishes, then what arrives, then ticks; what is decided comes last (`Clock.call_last`). A run
+is therefore a pure function of its scenario and seed.
+
+Calls and SimPy's own events share one queue. A call is a plain function in it, without an event
+object around it, which takes a third of the time; SimPy processes work as ever (`Clock.until`).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
-from heapq import heappush
+from heapq import heappop, heappush
+from typing import Any
 
 from simpy import Environment, Event
 
+Call = Callable[[], object]
+
 
 class Order(IntEnum):
-    """Priority of simultaneous events; SimPy's own urgent (0) and normal (1) come before."""
+    """Priority of simultaneous calls; SimPy's own urgent (0) and normal (1) events come before."""
 
     COMPLETION = 2
     ARRIVAL = 3
     SERVICE_END = 4
     TICK = 5
-    DECISION = 6
 
 
 class Clock(Environment):
-    """A SimPy environment with events at absolute times."""
+    """A SimPy environment with calls at absolute times.
+
+    Attributes
+    ----------
+    now_s : the time, s. `now` is the same, SimPy's way; this is a plain attribute, which costs less.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+        self.now_s = 0.0
+        self._last: deque[Call] = deque()
+
+    def call_at(self, time_s: float, order: Order, call: Call) -> None:
+        """Make a call at ``time_s``, or now if that is past."""
+        now_s = self.now_s
+        entry: Any = (time_s if time_s > now_s else now_s, order, next(self._eid), call)
+        heappush(self._queue, entry)
+
+    def call_last(self, call: Call) -> None:
+        """Make a call at this instant, when nothing else is left to happen at it."""
+        self._last.append(call)
 
     def until(self, time_s: float, order: Order) -> Event:
-        """An event that happens at ``time_s`` (not before now); processes can yield it."""
+        """An event that happens at ``time_s``, or now if that is past; processes can yield it."""
         event = Event(self)
-        event._ok = True
-        event._value = None
-        entry = (max(time_s, float(self._now)), order, next(self._eid), event)
-        heappush(self._queue, entry)  # type: ignore[misc]
+        self.call_at(time_s, order, event.succeed)
         return event
 
-    def call_at(self, time_s: float, order: Order, callback: Callable[[Event], None]) -> None:
-        """Call ``callback(event)`` at ``time_s``."""
-        self.until(time_s, order).callbacks = [callback]
+    def step(self) -> None:
+        """Make the next call, or process SimPy's next event; `EmptySchedule` where there is none."""
+        queue: Any = self._queue
+        if self._last and not (queue and queue[0][0] <= self.now_s):
+            self._last.popleft()()
+        elif queue and queue[0][1] >= Order.COMPLETION:
+            self.now_s, _, _, call = heappop(queue)
+            self._now = self.now_s
+            call()
+        else:
+            self.now_s = queue[0][0] if queue else self.now_s
+            super().step()

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from simpy import Event
 
+from simulator import tolerances
 from simulator.catalog import FloatArray
 from simulator.contract import (
     Decision,
@@ -88,6 +88,7 @@ class Controller:
         self._decide = decide
         self._rng = rng
         self._nodes = world.cluster.nodes_of(index)
+        self._nodes.flags.writeable = False
         self._free = np.array([node.free_gpus for node in world.nodes])
         self._free_view = self._free.view()
         self._free_view.flags.writeable = False
@@ -120,7 +121,7 @@ class Controller:
         self._release(job)
         world = self.world
         world.log.remaining[job] = 0.0
-        world.completion_s[job] = self._clock._now
+        world.completion_s[job] = self._clock.now_s
         del self.active[job]
         self._changed = True
         if world.points.on_completion and (self.active or world.arriving):
@@ -130,11 +131,11 @@ class Controller:
         period = self.world.points.period_s
         assert period is not None
         self._ticking = True
-        now = self._clock._now
+        now = self._clock.now_s
         tick = math.ceil(now / period) * period
         self._clock.call_at(tick if tick >= now else tick + period, Order.TICK, self._tick)
 
-    def _tick(self, event: Event) -> None:
+    def _tick(self) -> None:
         """A periodic decision point."""
         period = self.world.points.period_s
         assert period is not None
@@ -146,10 +147,10 @@ class Controller:
         if self._ticks > MAX_TICKS:
             raise InputError(
                 f"period is {period:g} s: more than {MAX_TICKS:,} periodic decisions by "
-                f"{self._clock.now:.6g} s, expected a longer one"
+                f"{self._clock.now_s:.6g} s, expected a longer one"
             )
         self.request()
-        next_tick = (round(self._clock._now / period) + 1) * period
+        next_tick = (round(self._clock.now_s / period) + 1) * period
         self._clock.call_at(next_tick, Order.TICK, self._tick)
 
     def _arm_wake_up(self, again_s: float) -> None:
@@ -158,7 +159,7 @@ class Controller:
         There is one pending timer for the earliest of them all, as on a node: one that finds
         nothing to do arms the next.
         """
-        self._wake_s = self._clock._now + again_s
+        self._wake_s = self._clock.now_s + again_s
         if self._wake_s < self._timer_s:
             self._arm_timer()
 
@@ -166,9 +167,9 @@ class Controller:
         self._timer_s = self._wake_s
         self._clock.call_at(self._wake_s, Order.TICK, self._wake_up)
 
-    def _wake_up(self, event: Event) -> None:
+    def _wake_up(self) -> None:
         """The timer of the wake-ups: the one that counts may be later, or void."""
-        now = self._clock._now
+        now = self._clock.now_s
         if now < self._timer_s:
             return
         self._timer_s = math.inf
@@ -197,7 +198,7 @@ class Controller:
         self._idle_ticks += 1
         if self._idle_ticks % IDLE_TICKS != 1:
             return
-        world, now = self.world, self._clock._now
+        world, now = self.world, self._clock.now_s
         left = math.fsum(world.log.remaining_at(job, now) for job in self.active)
         alone = any(world.share_start_s[job] <= self._checked_s for job in self.running)
         if left == self._left_at_check and not alone:
@@ -220,9 +221,9 @@ class Controller:
             self.queue_request(self, once)
         elif not self._asked:
             self._asked = True
-            self._clock.call_at(self._clock._now, Order.DECISION, self._decide_now)
+            self._clock.call_last(self._decide_now)
 
-    def _decide_now(self, event: Event) -> None:
+    def _decide_now(self) -> None:
         self._asked = False
         plan = self._ask()
         if plan.shares_of or not plan.keep_running:
@@ -266,7 +267,7 @@ class Controller:
         self._planned += 1
         self._wake_s = math.inf
         if not self.active:
-            decisions.add(self._clock._now, self.index, 0, 0.0)
+            decisions.add(self._clock.now_s, self.index, 0, 0.0)
             return Plan({}, True, self._planned, 0.0)
         view = self._view()
         self._changed = False
@@ -282,7 +283,7 @@ class Controller:
                 decisions.again_s[len(decisions)] = again_s
             else:
                 again_s = None
-        decisions.add(self._clock._now, self.index, len(self.active), cpu_s)
+        decisions.add(self._clock.now_s, self.index, len(self.active), cpu_s)
         keep_running = decision.keep_running
         if keep_running and not shares_of:
             return Plan({}, True, self._planned, cpu_s, again_s=again_s)
@@ -293,7 +294,7 @@ class Controller:
     def _view(self) -> View:
         world = self.world
         return View(
-            now_s=self._clock._now,
+            now_s=self._clock.now_s,
             controller=self.index,
             cluster=world.cluster,
             workload=world.workload,
@@ -331,7 +332,7 @@ class Controller:
         """Put a job on its nodes."""
         world = self.world
         log = world.log
-        now = self._clock._now
+        now = self._clock.now_s
         gpus = cpus = memory_gb = 0.0
         for placement in shares:
             node = world.nodes[placement.node]
@@ -368,9 +369,9 @@ class Controller:
         whole round because of the last bit of a sum.
         """
         if self.world.points.finish_at_tick:
-            return math.ceil(end_s / period_s - 1e-9) * period_s
+            return math.ceil(end_s / period_s - tolerances.ROUNDS) * period_s
         tick_s = round(end_s / period_s) * period_s
-        rounding_s = 1e-12 * time_s + 1e-15 * end_s
+        rounding_s = tolerances.SUMS * time_s + tolerances.CLOCK * end_s
         return tick_s if abs(end_s - tick_s) <= rounding_s else end_s
 
     def _time_s(
@@ -384,20 +385,20 @@ class Controller:
             time_s = world.workload.performance.time_s(job, v, gpus, cpus, memory_gb)
             if not 0 < time_s < math.inf:
                 raise InfeasibleDecision(
-                    f"policy {world.policy_name} at {self._clock.now:.6g} s: job "
+                    f"policy {world.policy_name} at {self._clock.now_s:.6g} s: job "
                     f"{world.workload.job_id[job]} cannot run on {gpus:g} GPUs of "
                     f"{world.cluster.node_types[v].name}"
                 )
             slowest = max(slowest, time_s)
         if len(shares) > 1:
-            slowest *= getattr(world.workload.performance, "network_penalty", 1.0)
+            slowest *= world.workload.performance.network_penalty
         return slowest
 
     def _release(self, job: int) -> None:
         """Take a job off its nodes, its progress kept."""
         world = self.world
         log = world.log
-        now = self._clock._now
+        now = self._clock.now_s
         log.remaining[job] = log.remaining_at(job, now)
         log.attained_gpu_s[job] = log.attained_at(job, now)
         log.held_since_s[job] = now
@@ -423,7 +424,7 @@ class Controller:
 
     def work_left_gpu_s(self, work_gpu_s: FloatArray) -> float:
         """Remaining work of the active jobs, given that of each whole job."""
-        left, now = self.world.log.remaining_at, self._clock._now
+        left, now = self.world.log.remaining_at, self._clock.now_s
         return sum(left(job, now) * float(work_gpu_s[job]) for job in self.active)
 
 

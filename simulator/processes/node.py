@@ -6,8 +6,6 @@ import heapq
 import math
 from collections.abc import Callable
 
-from simpy import Event
-
 from simulator.catalog import Cluster
 from simulator.contract import Placement
 from simulator.processes.clock import Clock, Order
@@ -99,8 +97,8 @@ class Node:
         self._timer_s = end_s
         self._clock.call_at(end_s, Order.COMPLETION, self._on_timer)
 
-    def _on_timer(self, event: Event) -> None:
-        now = self._clock._now
+    def _on_timer(self) -> None:
+        now = self._clock.now_s
         if now < self._timer_s:
             return
         self._timer_s = math.inf
@@ -121,7 +119,7 @@ class Node:
 
         The clock may run past the last completion (timers that were overtaken), hence the option.
         """
-        now = self._clock._now if until_s is None else until_s
+        now = self._clock.now_s if until_s is None else until_s
         elapsed = now - self._settled_s
         if elapsed <= 0:
             return

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from simpy import Event
 
 from simulator.errors import InputError
 from simulator.processes.clock import Clock, Order
-from simulator.processes.controller import Controller
+from simulator.processes.controller import Controller, Plan
 
 ServiceLaw = Callable[[np.random.Generator], float]
 """Draws one service time, s."""
@@ -60,15 +59,15 @@ class OptimizationServer:
         """Queue a request of this controller; ``once``: unless it waits here already."""
         if (once or self._spec.coalesce) and any(c is controller for c, _ in self._queue):
             return
-        self._queue.append((controller, self._clock.now))
-        self._clock.call_at(self._clock.now, Order.DECISION, self._serve)
+        self._queue.append((controller, self._clock.now_s))
+        self._clock.call_last(self._serve)
 
-    def _serve(self, event: Event) -> None:
+    def _serve(self) -> None:
         """Start what the free servers can take."""
         while self._queue and self._busy < self._spec.servers:
             controller, asked_s = self._queue.popleft()
             self._busy += 1
-            now = self._clock.now
+            now = self._clock.now_s
             plan = controller.plan()
             measured = self._spec.service == "measured"
             service_s = plan.cpu_s if measured else self._spec.service(self._rng)  # type: ignore[operator]
@@ -77,9 +76,9 @@ class OptimizationServer:
             self.wait_s.append(now - asked_s)
             self.response_s.append(now - asked_s + service_s)
 
-            def done(event: Event, controller: Controller = controller, plan=plan) -> None:  # type: ignore[no-untyped-def]
+            def done(controller: Controller = controller, plan: Plan = plan) -> None:
                 self._busy -= 1
                 controller.carry_out(plan)
-                self._serve(event)
+                self._serve()
 
             self._clock.call_at(now + service_s, Order.SERVICE_END, done)

@@ -10,9 +10,13 @@ import numpy.typing as npt
 from simulator.catalog import Cluster, FloatArray, NodeType
 from simulator.errors import InputError
 from simulator.performance import TimeTable
+from simulator.tolerances import SUMS
 from simulator.workload import ELASTIC, Workload
 
 BoolArray = npt.NDArray[np.bool_]
+
+BLOCK = 10_000
+"""Jobs whose tables of times are looked at together, so that a million of them need no more room."""
 
 
 def check_fits(workload: Workload, cluster: Cluster) -> None:
@@ -34,12 +38,13 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
         return
     if isinstance(workload.performance, TimeTable):
         _check_shape(workload.performance, cluster)
-    jobs = np.flatnonzero(~fixed).astype(np.int64)
-    table = workload.performance.table_s(jobs, cluster)
-    runs = np.isfinite(table).reshape(len(jobs), -1).any(axis=1)
-    if not runs.all():
-        job = workload.job_id[int(jobs[int(np.argmin(runs))])]
-        raise InputError(f"job {job!r}: no node type can run it, expected one finite time")
+    elastic = np.flatnonzero(~fixed).astype(np.int64)
+    for jobs in np.split(elastic, range(BLOCK, len(elastic), BLOCK)):
+        table = workload.performance.table_s(jobs, cluster)
+        runs = np.isfinite(table).reshape(len(jobs), -1).any(axis=1)
+        if not runs.all():
+            job = workload.job_id[int(jobs[int(np.argmin(runs))])]
+            raise InputError(f"job {job!r}: no node type can run it, expected one finite time")
 
 
 def _check_demand(workload: Workload, cluster: Cluster) -> None:
@@ -75,7 +80,7 @@ def _gpus_held(
         per_gpu = np.divide(demand, gpus, out=np.zeros_like(gpus), where=gpus > 0)
         room = np.full(len(gpus), np.inf)
         np.divide(getattr(spec, attribute), per_gpu, out=room, where=per_gpu > 0)
-        held = np.minimum(held, np.floor(room * (1 + 1e-12)))
+        held = np.minimum(held, np.floor(room * (1 + SUMS)))
     return held
 
 
@@ -84,8 +89,12 @@ def _least_of_a_controller(of_type: FloatArray, cluster: Cluster) -> FloatArray:
     if cluster.node_type_of is None:
         return np.asarray(cluster.num_nodes // cluster.num_controllers * of_type.max(axis=0))
     types = np.array(cluster.node_type_of).reshape(-1, cluster.num_controllers)
-    controllers = np.unique(np.sort(types, axis=0), axis=1)
-    return np.asarray(np.min([of_type[v].sum(axis=0) for v in controllers.T], axis=0))
+    numbers = np.stack([(types == v).sum(axis=0) for v in range(len(of_type))])
+    sums = [
+        sum(count * of_type[v] for v, count in enumerate(of_controller) if count)
+        for of_controller in np.unique(numbers, axis=1).T.tolist()
+    ]
+    return np.asarray(np.min(sums, axis=0))
 
 
 def _require(bad: BoolArray, workload: Workload, problem: str, value: FloatArray) -> None:

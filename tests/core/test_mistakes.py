@@ -59,7 +59,7 @@ def jobs(count: int = 1) -> Workload:
         (Placement(0, 0, 1), "has one Placement as placements, expected a sequence"),
         (5, "has one int as placements, expected a sequence"),
         ([None], "has a NoneType among its placements"),
-        ([Placement([0], 0, 1)], r"has placements that cannot be read \(unhashable"),  # type: ignore[arg-type]
+        ([Placement([0], 0, 1)], r"has a placement with job \[0\], expected a whole number"),  # type: ignore[arg-type]
         ([Placement(0.0, 0, 1)], "has a placement with job 0.0, expected a whole number"),  # type: ignore[arg-type]
         ([Placement(0, 0.0, 1)], "has a placement with node 0.0, expected a whole number"),  # type: ignore[arg-type]
         ([Placement(0, "0", 1)], "has a placement with node '0', expected a whole number"),  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ def jobs(count: int = 1) -> Workload:
         ([Placement(0, 0, True, 0)], "has a placement with gpus True, expected a number"),
         ([Placement(0, 0, np.array([1, 1]), 0)], r"has a placement with gpus array\(.*, expected a number"),  # type: ignore[arg-type]
         ([Placement(0, 0, 1, 0, None)], "has a placement with cpus None, expected a number"),  # type: ignore[arg-type]
-        ([Placement(True, 0, 1, 0)], "places job True, which is not active here"),
+        ([Placement(True, 0, 1, 0)], "has a placement with job True, expected a whole number"),
     ],
 )  # fmt: skip
 def test_a_decision_that_is_none(

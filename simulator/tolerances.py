@@ -1,0 +1,30 @@
+"""What passes for equal: every tolerance of the simulator and of the policies that share nodes.
+
+Each is named for what it tolerates. Relative ones are fractions of the value that they stand beside.
+"""
+
+from __future__ import annotations
+
+CAPACITY = 1e-9
+"""Relative: how far the shares of a node may exceed what it has, and demands what a share gives."""
+
+FRACTIONS = 1e-6
+"""The same where shares are fractions of GPUs, which come from a linear program; in GPUs too."""
+
+SUMS = 1e-12
+"""Relative: what many additions and subtractions leave may miss its value by so little."""
+
+LEAST_WORK_LEFT = 1e-12
+"""A job that ends at this instant but for rounding still shows this fraction of its work."""
+
+ROUNDS = 1e-9
+"""In rounds: a job that ends so little after a tick ends at it."""
+
+CLOCK = 1e-15
+"""Relative to the time on the clock: the last bits of a sum of times."""
+
+RATES = 1e-9
+"""Relative: rates of progress that are so close are equal."""
+
+PIECES = 1e-7
+"""In jobs: a piece of a job that is smaller is none (answers of a linear program)."""
