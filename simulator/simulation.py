@@ -58,7 +58,7 @@ def simulate(
     server : None: decisions take no time; else the optimization server that computes them.
     reconfiguration_s : seconds without progress whenever a job that has run before is started
         elsewhere, resized or resumed (snapshot and restart).
-    check : check that every decision can be carried out.
+    check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
     policy_name : how the result calls the policy.
 
@@ -72,7 +72,8 @@ def simulate(
     points = decision_points or DecisionPoints()
     _check_policy(policy)
     _check_arguments(points, reconfiguration_s)
-    check_fits(workload, cluster)
+    if check:
+        check_fits(workload, cluster)
     name = policy_name or _name_of(policy)
     streams = Streams(seed)
     world = _world(workload, cluster, points, reconfiguration_s, check, record_schedule, name)

@@ -409,7 +409,7 @@ def test_a_job_larger_than_the_cluster_is_refused(run):
         FixedDuration(np.array([100.0]), np.array([9])),
         num_gpus=np.array([9]),
     )
-    with pytest.raises(InputError, match=r"'big': num_gpus is 9, expected at most the 8"):
+    with pytest.raises(InputError, match=r"'big': num_gpus is 9, expected at most 8, what"):
         run(trace, cluster(1), synergy("fifo", "tune"))
 
 
