@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.packing import FreeCapacity
+from policies.packing import FreeCapacity, beside
 from policies.selection import NONE, choose_configuration, selection_price_per_hour
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.catalog import FloatArray
@@ -91,11 +91,12 @@ class FirstPrinciple:
             if v == NONE:
                 continue
             if cluster.node_type_of is None:
-                placements.append(Placement(job, free.pop(0), g, v))
+                more = beside(cluster.node_types[v], g)
+                placements.append(Placement(job, free.pop(0), g, v, *more))
             else:
                 node = next(n for n in free if cluster.node_type_of[n] == v)
                 free.remove(node)
-                placements.append(Placement(job, node, g, FIXED))
+                placements.append(Placement(job, node, g, FIXED, *beside(cluster.node_types[v], g)))
             if not free:
                 break
         return placements

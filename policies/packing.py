@@ -7,8 +7,17 @@ import math
 import numpy as np
 
 from simulator import Placement, View
-from simulator.catalog import FloatArray
+from simulator.catalog import FloatArray, NodeType
 from simulator.tolerances import SUMS
+
+
+def beside(spec: NodeType, gpus: float) -> tuple[float, float]:
+    """CPUs and GB that go with ``gpus`` GPUs of a node: in proportion; 0 where not modelled."""
+    share = gpus / spec.gpus
+    return (
+        spec.cpus * share if math.isfinite(spec.cpus) else 0.0,
+        spec.memory_gb * share if math.isfinite(spec.memory_gb) else 0.0,
+    )
 
 
 class FreeCapacity:

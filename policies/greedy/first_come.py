@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from policies.first_principles import by_due_date, by_submission, by_weight
+from policies.packing import beside
 from policies.selection import DUE_TOLERANCE_S, node_price_per_hour
 from simulator.catalog import FloatArray
-from simulator.contract import NO_CHANGE, Decision, Placement, View
+from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.errors import InputError
 
 
@@ -55,7 +56,8 @@ class SharedFirstPrinciple:
                 if fitting:
                     gpus, node = min(fitting)
                     free[v][node] = gpus - g
-                    placements.append(Placement(job, node, g))
+                    spec = cluster.node_types[v]
+                    placements.append(Placement(job, node, g, FIXED, *beside(spec, g)))
                     break
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 

@@ -23,6 +23,7 @@ from policies.greedy.problem import (
     profile_of,
     settings_of,
 )
+from policies.packing import beside
 from policies.selection import CostOf
 from simulator.catalog import Cluster
 from simulator.contract import FIXED, Decision, Placement, View
@@ -320,7 +321,8 @@ def assign_nodes(solution: Solution, view: View) -> list[Placement]:
         kind = FIXED if fixed is None else types[k]
         node = node_of[k] if k in node_of else left[kind].pop()
         node_type = types[k] if fixed is None else FIXED
-        placements.extend(Placement(job, node, g, node_type) for job, g in jobs)
+        spec = view.cluster.node_types[types[k]]
+        placements.extend(Placement(job, node, g, node_type, *beside(spec, g)) for job, g in jobs)
     return placements
 
 

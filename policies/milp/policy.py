@@ -14,6 +14,7 @@ from policies.milp.instance import Assignment, Instance, IntArray
 from policies.milp.model import SolverOptions
 from policies.milp.placing import keep_nodes
 from policies.milp.solvers import SolverName, check_solver
+from policies.packing import beside
 from policies.selection import node_price_per_hour
 from simulator.catalog import Cluster
 from simulator.contract import FIXED, Decision, Placement, View
@@ -140,15 +141,14 @@ def placements_of(assignments: Sequence[Assignment], view: View) -> list[Placeme
 
 def _placement(a: Assignment, jobs: IntArray, nodes: IntArray, cluster: Cluster) -> Placement:
     """CPUs and memory, where they are modelled, in proportion to the GPUs."""
-    spec = cluster.node_types[a.node_type]
-    share = a.gpus / spec.gpus
+    cpus, memory_gb = beside(cluster.node_types[a.node_type], a.gpus)
     return Placement(
         job=int(jobs[a.job]),
         node=int(nodes[a.node]),
         gpus=a.gpus,
         node_type=a.node_type if cluster.is_configurable else FIXED,
-        cpus=spec.cpus * share if math.isfinite(spec.cpus) else 0.0,
-        memory_gb=spec.memory_gb * share if math.isfinite(spec.memory_gb) else 0.0,
+        cpus=cpus,
+        memory_gb=memory_gb,
     )
 
 

@@ -1,0 +1,42 @@
+"""On servers with CPUs and memory the greedy family and its like hand out both."""
+
+import pytest
+
+from policies import make_policy
+from simulator import Cluster, NodeType, TimeTable, Workload, simulate
+from simulator.adaptation import Rules, adapt
+from simulator.statistics import Streams
+from simulator.workloads import synergy
+
+ONE_NODE = ("greedy", "randomised-greedy", "local-search", "path-relinking", "fifo", "edf",
+            "fifo-shared", "edf-shared", "ps-shared", "milp")  # fmt: skip
+OPTIONS = {name: {"iterations": 5} for name in ONE_NODE[1:4]}
+
+
+@pytest.mark.parametrize("policy", ONE_NODE)
+def test_jobs_get_cpus_and_memory_in_proportion_to_their_gpus(policy: str) -> None:
+    server = Cluster.of_nodes(NodeType("server", "GPU", 4, 1.0, cpus=12, memory_gb=200), 2)
+    jobs = Workload(
+        ["a", "b", "c"], [0.0, 0.0, 10.0], TimeTable([[[9, 100, 60, 50, 45]]] * 3),
+        due_s=[200.0, 300.0, 400.0], weight_per_s=[1.0, 2.0, 3.0],
+    )  # fmt: skip
+    result = simulate(jobs, server, make_policy(policy, **OPTIONS.get(policy, {})))
+    assert result.schedule
+    for share in result.schedule:
+        assert share.cpus == 3 * share.gpus
+        assert share.memory_gb == 50 * share.gpus
+
+
+@pytest.mark.parametrize("policy", ["greedy", "fifo-shared"])
+def test_sensitive_jobs_run_at_the_proportional_rate(policy: str) -> None:
+    """They had no CPUs at all, and took many times as long."""
+    trace = synergy.derived_trace(6, Streams(1))
+    cluster = synergy.cluster(1)
+    jobs = adapt(
+        trace,
+        cluster,
+        Rules(sensitivity="synergy", due="factor:5,5", weights="printed"),
+        Streams(1),
+    ).workload
+    result = simulate(jobs, cluster, make_policy(policy))
+    assert result.jct_s == pytest.approx(trace.performance.duration_s, rel=1e-9)
