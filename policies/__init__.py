@@ -1,5 +1,12 @@
 """What decides: every policy of schedlab, on the contract of `simulator.contract` alone."""
 
-from policies.registry import describe, make_policy, policy_names
+from policies.registry import (
+    check_needs,
+    describe,
+    lacks,
+    make_policy,
+    needs_of,
+    policy_names,
+)
 
-__all__ = ["describe", "make_policy", "policy_names"]
+__all__ = ["check_needs", "describe", "lacks", "make_policy", "needs_of", "policy_names"]

@@ -19,7 +19,8 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
-from simulator import InputError, Policy
+from policies.needs import NEEDS, Lack, lacking
+from simulator import Cluster, InputError, Policy, Workload
 
 ENTRY_POINTS = "schedlab.policies"
 
@@ -40,8 +41,44 @@ BUILT_IN: dict[str, str] = {
     "milp": "policies.milp:milp",
     "milp-literal": "policies.milp:milp_literal",
     "milp-centralised-2019": "policies.milp:milp_centralised_2019",
+    "rental-fixed-width": "policies.rental.named:rental_fixed_width",
+    "rental-whole-gpus": "policies.rental.named:rental_whole_gpus",
+    "rental-equi": "policies.rental.named:rental_equi",
+    "rental-srpt": "policies.rental.named:rental_srpt",
+    "rental-hesrpt": "policies.rental.named:rental_hesrpt",
+    "rental-on-nodes": "policies.rental.named:rental_on_nodes",
 }
 """Factories of the built-in policies, by name."""
+
+_PLAN = ("nodes", "one-node", "objective")
+_SYNERGY = ("servers", "fixed-demand", "one-kind")
+_RENTED = ("pool", "curves", "arrivals")
+
+NEEDED: dict[str, tuple[str, ...]] = {
+    "fifo": ("list-or-node",),
+    "fifo-strict": ("list-or-node",),
+    "fifo-backfill": ("list-or-node",),
+    "edf": ("list-or-node", "due"),
+    "edf-backfill": ("list-or-node", "due"),
+    "ps": ("list-or-node", "weights"),
+    "fifo-shared": ("servers", "one-node"),
+    "edf-shared": ("servers", "one-node", "due"),
+    "ps-shared": ("servers", "one-node", "weights"),
+    "greedy": _PLAN,
+    "randomised-greedy": _PLAN,
+    "local-search": _PLAN,
+    "path-relinking": _PLAN,
+    "milp": _PLAN,
+    "milp-literal": _PLAN,
+    "milp-centralised-2019": _PLAN,
+    "rental-fixed-width": _RENTED,
+    "rental-whole-gpus": _RENTED,
+    "rental-equi": _RENTED,
+    "rental-srpt": _RENTED,
+    "rental-hesrpt": _RENTED,
+    "rental-on-nodes": ("servers", "one-type", "elastic", "arrivals"),
+}
+"""What each built-in policy needs of jobs and machines: names of `policies.needs.NEEDS`."""
 
 Option = float | int | str | bool
 
@@ -95,6 +132,53 @@ def describe(name: str) -> PolicyInfo:
     factory = _factory(name)
     text = (inspect.getdoc(factory) or "").strip().splitlines()
     return PolicyInfo(name, text[0] if text else "", _options(factory))
+
+
+def needs_of(name: str) -> tuple[str, ...]:
+    """What a policy needs, names of `policies.needs.NEEDS`.
+
+    A package's own policy states its needs in an attribute ``needs`` of what it registers.
+
+    Raises
+    ------
+    InputError
+        An unknown policy, or one that states a need that there is not.
+    """
+    factory = _factory(name)
+    if name in NEEDED and name not in {e.name for e in entry_points(group=ENTRY_POINTS)}:
+        return NEEDED[name]
+    if "+" in name:
+        mechanism = name.partition("+")[2]
+        own = {"proportional": (), "static": ("one-type", "sensitivity")}
+        return (*_SYNERGY, *own.get(mechanism, ("sensitivity",)))
+    stated = getattr(factory, "needs", ())
+    known = isinstance(stated, tuple | list) and all(need in NEEDS for need in stated)
+    if not known:
+        raise InputError(
+            f"policy {name!r}: needs is {stated!r}, expected names of {', '.join(NEEDS)}"
+        )
+    return tuple(stated)
+
+
+def lacks(name: str, workload: Workload, cluster: Cluster) -> list[Lack]:
+    """What a policy needs that these jobs and machines do not have, the essential first."""
+    return lacking(needs_of(name), workload, cluster)
+
+
+def check_needs(name: str, workload: Workload, cluster: Cluster) -> list[str]:
+    """Check that a policy has what it needs; answers with notes on what has no effect.
+
+    Raises
+    ------
+    InputError
+        Something essential is missing; one line that names it and the key that supplies it.
+    """
+    found = lacks(name, workload, cluster)
+    if found and found[0].essential:
+        essential = [lack for lack in found if lack.essential]
+        unsuppliable = next((lack for lack in essential if not lack.keys), None)
+        raise InputError(f"policy {name!r}: {unsuppliable or essential[0]}")
+    return [f"policy {name!r}: {lack}" for lack in found]
 
 
 def _factory(name: str) -> Callable[..., Any]:

@@ -1,0 +1,252 @@
+"""What a policy needs of jobs and machines, and what supplies it where it is missing.
+
+    for lack in lacks("milp", workload, cluster):
+        print(lack)        # "jobs have no due dates with weights, ..: [adapt] prices = 1.0, .."
+
+A policy's needs are names of `NEEDS`, declared where it is registered. Each is a function of the
+jobs and the machines that answers with what is missing, or with None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.catalog import Cluster
+from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.workload import ELASTIC, Workload
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Something that a policy needs and does not get.
+
+    Attributes
+    ----------
+    missing : what is missing, a clause: "the jobs have no due dates".
+    keys : the ``[adapt]`` keys that supply it; empty where none does.
+    essential : without it the policy cannot run, or decides about nothing. Otherwise it runs, and
+        a part of it has no effect.
+    """
+
+    missing: str
+    keys: tuple[str, ...] = ()
+    essential: bool = True
+
+    def __str__(self) -> str:
+        if not self.keys:
+            return self.missing
+        return f"{self.missing}; [adapt] {' and '.join(self.keys)} supplies it"
+
+
+Need = Callable[[Workload, Cluster], Lack | None]
+
+MODELS = 'models = "uniform"'
+SPEEDUP = 'speedup = "calibrated"'
+CURVE = 'speedup_curve = "calibrated"'
+DEMAND = 'demand = "cheapest"'
+DUE = 'due = "min-2max"'
+WEIGHTS = 'weights = "printed"'
+PRICES = "prices = 1.0"
+
+
+def _with_models(workload: Workload, key: str) -> tuple[str, ...]:
+    return (key,) if all(workload.model) else (MODELS, key)
+
+
+def _nodes(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Nodes: VMs or servers, no pool."""
+    if cluster.is_pool:
+        return Lack("the cluster is a rental pool, the policy needs nodes")
+    return None
+
+
+def _servers(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Nodes of fixed types."""
+    if cluster.is_pool:
+        return Lack("the cluster is a rental pool, the policy needs nodes")
+    if cluster.is_configurable:
+        return Lack("the nodes are VMs without a fixed type, the policy needs nodes of fixed types")
+    return None
+
+
+def _pool(workload: Workload, cluster: Cluster) -> Lack | None:
+    """A rental pool."""
+    if not cluster.is_pool:
+        return Lack("the cluster has nodes, the policy needs a rental pool")
+    return None
+
+
+def _curves(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Speed-up curves."""
+    if isinstance(workload.performance, SpeedupCurve):
+        return None
+    fixed = bool((workload.num_gpus != ELASTIC).any())
+    keys = _with_models(workload, CURVE) if fixed else (CURVE,)
+    return Lack("the jobs have no speed-up curves", keys)
+
+
+def _elastic(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Times on several numbers of GPUs."""
+    if isinstance(workload.performance, FixedDuration | Sensitivity):
+        return Lack("the jobs have a fixed demand", _with_models(workload, SPEEDUP))
+    return None
+
+
+def _fixed_demand(workload: Workload, cluster: Cluster) -> Lack | None:
+    """A fixed number of GPUs for every job."""
+    if isinstance(workload.performance, FixedDuration | Sensitivity):
+        return None
+    if isinstance(workload.performance, TimeTable):
+        if len(cluster.node_types) == 1 and not cluster.is_pool:
+            return Lack("the jobs have no fixed number of GPUs", (DEMAND,))
+        return Lack(
+            "the jobs have no fixed number of GPUs, and on nodes of several types they get none"
+        )
+    return Lack("the jobs have no fixed number of GPUs")
+
+
+def _list_or_node(workload: Workload, cluster: Cluster) -> Lack | None:
+    """List scheduling of fixed demands, or one job a node."""
+    if cluster.is_pool and not (workload.num_gpus != ELASTIC).all():
+        return Lack("the cluster is a rental pool, the policy needs nodes for elastic jobs")
+    return _one_node(workload, cluster) if cluster.is_configurable else None
+
+
+def _one_node(workload: Workload, cluster: Cluster) -> Lack | None:
+    """No job is larger than a node."""
+    if cluster.is_pool or not isinstance(workload.performance, FixedDuration | Sensitivity):
+        return None
+    most = cluster.max_gpus_per_node
+    larger = np.flatnonzero(workload.num_gpus > most)
+    if not len(larger):
+        return None
+    job = int(larger[0])
+    return Lack(
+        f"job {workload.job_id[job]!r} asks for {workload.num_gpus[job]} GPUs, a node has {most}, "
+        "and the policy places a job on one node",
+        _with_models(workload, SPEEDUP),
+    )
+
+
+def _one_kind(workload: Workload, cluster: Cluster) -> Lack | None:
+    """No job is larger than a controller's servers of one type together."""
+    fixed = cluster.node_type_of
+    if fixed is None or cluster.is_pool:
+        return None
+    most = min(
+        max(
+            sum(cluster.node_types[v].gpus for n in cluster.nodes_of(k).tolist() if fixed[n] == v)
+            for v in set(fixed)
+        )
+        for k in range(cluster.num_controllers)
+    )
+    larger = np.flatnonzero(workload.num_gpus > most)
+    if not len(larger):
+        return None
+    job = int(larger[0])
+    return Lack(
+        f"job {workload.job_id[job]!r} asks for {workload.num_gpus[job]} GPUs, the servers of one "
+        f"type have {most:g}, and the policy places a job on servers of one type"
+    )
+
+
+def _due(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Due dates."""
+    return None if np.isfinite(workload.due_s).any() else Lack("the jobs have no due dates", (DUE,))
+
+
+def _weights(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Weights."""
+    if workload.weight_per_s.any():
+        return None
+    return Lack("the jobs have no tardiness weights", (WEIGHTS,))
+
+
+def _objective(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Something to minimise: prices, or due dates with weights."""
+    priced = any(
+        t.price_per_hour or t.price_per_gpu_hour or (t.power_w and cluster.energy_price_per_kwh)
+        for t in cluster.node_types
+    )
+    if priced or (np.isfinite(workload.due_s) & (workload.weight_per_s > 0)).any():
+        return None
+    return Lack(
+        "nothing is optimised: the nodes have no prices, the jobs no due dates with weights",
+        (DUE, WEIGHTS),
+    )
+
+
+def _sensitive(workload: Workload, cluster: Cluster) -> Lack | None:
+    """CPUs and memory that matter."""
+    if isinstance(workload.performance, Sensitivity):
+        return None
+    stated = np.isfinite(workload.num_cpus) | np.isfinite(workload.memory_gb)
+    if stated.any() and cluster.limited_resources:
+        return None
+    keys = _with_models(workload, 'sensitivity = "synergy"')
+    if len(cluster.limited_resources) < 2:
+        return Lack(
+            "all mechanisms are alike: the servers have no CPUs and memory "
+            "(keys cpus_per_node and memory_gb_per_node)",
+            essential=False,
+        )
+    return Lack(
+        "all mechanisms are alike: rates do not depend on CPUs and memory", keys, essential=False
+    )
+
+
+def _one_type(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Servers of one type."""
+    if len(set(cluster.node_type_of or ())) > 1:
+        return Lack("the servers are of several types, the policy needs equal ones")
+    return None
+
+
+def _arrivals(workload: Workload, cluster: Cluster) -> Lack | None:
+    """A rate of arrivals."""
+    if workload.submit_s[-1] > workload.submit_s[0]:
+        return None
+    return Lack("all jobs come at once, the policy needs a rate of arrivals")
+
+
+NEEDS: dict[str, Need] = {
+    "nodes": _nodes,
+    "servers": _servers,
+    "pool": _pool,
+    "curves": _curves,
+    "elastic": _elastic,
+    "fixed-demand": _fixed_demand,
+    "list-or-node": _list_or_node,
+    "one-node": _one_node,
+    "one-kind": _one_kind,
+    "due": _due,
+    "weights": _weights,
+    "objective": _objective,
+    "sensitivity": _sensitive,
+    "one-type": _one_type,
+    "arrivals": _arrivals,
+}
+"""What can be needed, by name; the docstring of each says what it is."""
+
+
+def lacking(needs: Iterable[str], workload: Workload, cluster: Cluster) -> list[Lack]:
+    """What is missing of some needs, the essential first; nothing is named twice."""
+    found: list[Lack] = []
+    for name in needs:
+        lack = NEEDS[name](workload, cluster)
+        if lack is not None and lack not in found:
+            found.append(lack)
+    return sorted(found, key=lambda lack: not lack.essential)
+
+
+def supplied_by(found: Iterable[Lack]) -> tuple[str, ...] | None:
+    """All ``[adapt]`` keys that together supply what is missing; None where some part has none."""
+    keys: list[str] = []
+    for lack in found:
+        if not lack.keys:
+            return None
+        keys += [key for key in lack.keys if key not in keys]
+    return tuple(keys)

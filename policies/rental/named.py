@@ -1,0 +1,214 @@
+"""Rental policies by name: what they need beside their options they take from the workload.
+
+A rental policy is planned for long-run rates: how often jobs of each speed-up curve come, how much
+work they bring. Here these are the whole workload's, so the policy knows the law of the jobs, not
+one job's arrival. The budget is stated, or a multiple of the load.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from policies.packing import beside
+from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
+from policies.rental.widths import JobType, optimal_widths, whole_gpu_widths
+from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.errors import InputError
+from simulator.performance import SpeedupCurve
+from simulator.speedup import Speedup, WholeGpus
+from simulator.workload import Workload
+from simulator.workloads.reshaping import concave
+
+
+@dataclass
+class Planned:
+    """A rental policy that is made when the workload is first seen.
+
+    Attributes
+    ----------
+    make : from the workload and a number of GPUs.
+    gpus : budget, or GPUs that are always rented; 0: ``over_load`` times the load.
+    over_load : budget over the load of the whole workload, above 1.
+    """
+
+    name: str
+    make: Callable[[Workload, float], Any]
+    gpus: float = 0.0
+    over_load: float = 1.5
+    _policy: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gpus < math.inf:
+            raise InputError(f"{self.name}: gpus is {self.gpus}, expected a number >= 0")
+        if not 1 < self.over_load < math.inf:
+            raise InputError(f"{self.name}: over_load is {self.over_load}, expected more than 1")
+
+    def decide(self, view: View) -> Decision:
+        """As the policy that was made."""
+        if self._policy is None:
+            workload = view.workload
+            budget = self.gpus or self.over_load * sum(t.load for t in job_types(workload))
+            self._policy = self.make(workload, budget)
+        return cast(Decision, self._policy.decide(view))
+
+
+def job_types(workload: Workload) -> list[JobType]:
+    """The curves of a workload as types with the rates and mean sizes of its jobs.
+
+    Raises
+    ------
+    InputError
+        Jobs without curves, or all submitted at once, so that there is no rate.
+    """
+    performance = workload.performance
+    if not isinstance(performance, SpeedupCurve):
+        raise InputError("rental policies: the jobs have no speed-up curves, expected some")
+    hours = _span_h(workload)
+    types = []
+    for i, curve in enumerate(performance.curves):
+        mine = performance.curve_of == i
+        count = max(int(mine.sum()), 0)
+        # A curve that no job has weighs next to nothing.
+        size_h = float(performance.duration_s[mine].mean()) / SECONDS_PER_HOUR if count else 1e-9
+        types.append(JobType(str(i), max(count, 1e-9) / hours, size_h, cast(Speedup, curve)))
+    return types
+
+
+def _span_h(workload: Workload) -> float:
+    span_s = float(workload.submit_s[-1] - workload.submit_s[0])
+    if span_s <= 0:
+        raise InputError("rental policies: all jobs come at once, expected a rate of arrivals")
+    return span_s * len(workload) / max(len(workload) - 1, 1) / SECONDS_PER_HOUR
+
+
+def rental_fixed_width(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
+    """Rental: the optimal fixed width for each speed-up curve within a budget (pi*)."""
+    return Planned("rental-fixed-width", _fixed, gpus, over_load)
+
+
+def _fixed(workload: Workload, budget: float) -> OwnWidth:
+    widths = optimal_widths(job_types(workload), budget).widths_gpus
+    curve_of = cast(SpeedupCurve, workload.performance).curve_of
+    return OwnWidth(lambda _, job: float(widths[curve_of[job]]), "rental-fixed-width")
+
+
+def rental_whole_gpus(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
+    """Rental: the best widths in whole GPUs within a budget."""
+
+    def make(workload: Workload, budget: float) -> OwnWidth:
+        plan = whole_gpu_widths(job_types(workload), budget)
+        pairs = zip(plan.types, plan.widths_gpus.tolist(), strict=True)
+        return mixed_width([cast(WholeGpus, t.speedup).mix(k) for t, k in pairs])
+
+    return Planned("rental-whole-gpus", make, gpus, over_load)
+
+
+def rental_equi(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
+    """Rental: an equal part of always-rented GPUs for every job (EQUI)."""
+    return Planned("rental-equi", lambda _, budget: Equi(budget), gpus, over_load)
+
+
+def rental_srpt(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
+    """Rental: all of always-rented GPUs for the job with the least work left (SRPT)."""
+    return Planned("rental-srpt", lambda _, budget: Srpt(budget), gpus, over_load)
+
+
+def rental_hesrpt(gpus: float = 0.0, over_load: float = 1.5, exponent: float = 0.5) -> Planned:
+    """Rental: more of always-rented GPUs for less work left (heSRPT)."""
+    HeSrpt(1.0, exponent)  # a wrong exponent is reported before the run
+    make = lambda _, budget: HeSrpt(budget, exponent)  # noqa: E731
+    return Planned("rental-hesrpt", make, gpus, over_load)
+
+
+# -- nodes -----------------------------------------------------------------------------------
+
+
+@dataclass
+class WidthOnNodes:
+    """Fixed widths on a finite cluster: whole GPUs of one node each, first come, first served.
+
+    The widths are those of pi* for the jobs' classes (their `Workload.model`) with ``utilisation``
+    times the GPUs of the cluster as the budget; where the load is above that, every class gets one
+    GPU. A job that finds no node with enough free GPUs waits, and the jobs behind it too.
+
+    Attributes
+    ----------
+    utilisation : part of the GPUs that are planned to be in use on average.
+    """
+
+    utilisation: float = 0.8
+    name: str = "rental-on-nodes"
+    _widths: IntArray | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.utilisation <= 1:
+            raise InputError(
+                f"{self.name}: utilisation is {self.utilisation}, expected above 0 and at most 1"
+            )
+
+    def decide(self, view: View) -> Decision:
+        """Start what fits, in order of submission."""
+        if not view.waiting:
+            return NO_CHANGE
+        if self._widths is None:
+            self._widths = widths_on_nodes(view.workload, view.cluster, self.utilisation)
+        fixed = view.cluster.node_type_of
+        assert fixed is not None
+        free = {n: int(view.free_gpus[n]) for n in view.nodes.tolist()}
+        placements = []
+        for job in view.waiting:
+            width = int(self._widths[job])
+            fitting = [(gpus, n) for n, gpus in free.items() if gpus >= width]
+            if not fitting:
+                break
+            node = min(fitting)[1]
+            free[node] -= width
+            spec = view.cluster.node_types[fixed[node]]
+            placements.append(Placement(job, node, width, FIXED, *beside(spec, width)))
+        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+
+
+def widths_on_nodes(workload: Workload, cluster: Cluster, utilisation: float) -> IntArray:
+    """``(J,)`` whole GPUs of each job, among those that it can run on."""
+    jobs = np.arange(len(workload), dtype=np.int64)
+    times_s = workload.performance.table_s(jobs, cluster)[:, 0, 1:]
+    names = list(dict.fromkeys(workload.model))
+    class_of = np.array([names.index(name) for name in workload.model])
+    types = _classes(workload, times_s, class_of)
+    budget = utilisation * cluster.total_gpus
+    load = sum(t.load for t in types)
+    planned = np.ones(len(types))
+    if load < budget:
+        planned = optimal_widths(types, budget).widths_gpus
+    wanted = np.minimum(np.round(planned[class_of]), times_s.shape[1])
+    # The nearest number of GPUs that the job has a time on.
+    apart = np.abs(np.arange(1, times_s.shape[1] + 1) - wanted[:, None])
+    chosen: IntArray = np.where(np.isfinite(times_s), apart, np.inf).argmin(axis=1) + 1
+    return chosen
+
+
+def _classes(workload: Workload, times_s: FloatArray, class_of: IntArray) -> list[JobType]:
+    """A type for each class: its mean work on one GPU, and its mean speed-up."""
+    hours = _span_h(workload)
+    gpus = np.arange(1, times_s.shape[1] + 1)
+    first = np.isfinite(times_s).argmax(axis=1)
+    alone_s = times_s[np.arange(len(times_s)), first] * (first + 1)
+    speed = np.where(gpus <= first[:, None] + 1, gpus, alone_s[:, None] / times_s)
+    types = []
+    for i in range(int(class_of.max()) + 1):
+        mine = class_of == i
+        curve = concave(gpus.tolist(), speed[mine].mean(axis=0))
+        size_h = float(alone_s[mine].mean()) / SECONDS_PER_HOUR
+        types.append(JobType(str(i), int(mine.sum()) / hours, size_h, curve))
+    return types
+
+
+def rental_on_nodes(utilisation: float = 0.8) -> WidthOnNodes:
+    """Rental: the optimal widths in whole GPUs on nodes, with a queue when they are full."""
+    return WidthOnNodes(utilisation)

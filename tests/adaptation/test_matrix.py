@@ -1,0 +1,193 @@
+"""Every policy on every kind of workload and cluster: it runs, or one line says what is missing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from policies import check_needs, lacks, make_policy, needs_of, policy_names
+from policies.needs import NEEDS, Lack, supplied_by
+from policies.synergy import names
+from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
+from simulator.adaptation import Adapted, Rules, adapt
+from simulator.laws import Exponential
+from simulator.statistics import Streams
+from simulator.workloads import andreas, synergy
+from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.fits import check_fits
+from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.poisson import poisson_jobs
+from simulator.workloads.reshaping import curves_of_table, on_nodes
+
+STREAMS = Streams(5)
+POLICIES = (*(n for n in policy_names() if "+" not in n), *names())
+FEW = {name: {"iterations": 3} for name in ("randomised-greedy", "local-search", "path-relinking")}
+VMS = Cluster.of_vms(read_catalog("hierarchical"), 2)
+CLUSTERS = {
+    "vms": VMS,
+    "nodes": Cluster.of_nodes(NodeType("node", "K80", 4, 1.0), 2),
+    "servers": Cluster.of_nodes(NodeType("server", "K80", 4, 1.0, cpus=12, memory_gb=250), 2),
+    "mixed": Cluster(
+        (NodeType("a", "K80", 4, 1.0), NodeType("b", "M60", 4, 2.0)), 2, (0, 1)
+    ),
+    "pool": Cluster.rental_pool(1.0),
+}  # fmt: skip
+
+
+def hierarchical() -> Workload:
+    return generate(HierarchicalScenario(num_nodes=1, jobs_per_node=6, seed=2))
+
+
+def fixed(models: bool, due: bool = False) -> Workload:
+    jobs = poisson_jobs(
+        6, STREAMS, arrival_rate_per_h=2.0, duration_s=Exponential(3600.0), num_gpus=[1, 2, 4]
+    )
+    rules = Rules(
+        models="uniform" if models else None,
+        due="min-2max" if due else None,
+        weights="printed" if due else None,
+    )
+    return adapt(jobs, CLUSTERS["nodes"], rules, STREAMS).workload
+
+
+WORKLOADS = {
+    "hierarchical": hierarchical,
+    "andreas": lambda: andreas.generate(andreas.AndreasScenario(2, jobs_per_node=3))[0],
+    "fixed": lambda: fixed(False),
+    "fixed-models": lambda: fixed(True),
+    "fixed-due": lambda: fixed(True, due=True),
+    "large": lambda: replace_gpus(fixed(True, due=True)),
+    "synergy": lambda: synergy.derived_trace(6, STREAMS, jobs_per_hour=2),
+    "philly-like": lambda: synergy.philly_like_trace(6, STREAMS, 2),
+}
+
+
+def replace_gpus(jobs: Workload) -> Workload:
+    """With a job that is larger than a node."""
+    from simulator import FixedDuration
+
+    gpus = np.array([6, *jobs.num_gpus[1:]])
+    return replace(
+        jobs, num_gpus=gpus, performance=FixedDuration(jobs.performance.duration_s, gpus)
+    )
+
+
+def built(kind: str, machines: str) -> Adapted:
+    """Jobs as a scenario file would put them on the machines."""
+    jobs, cluster = WORKLOADS[kind](), CLUSTERS[machines]
+    if kind == "andreas":
+        own = andreas.generate(andreas.AndreasScenario(2, jobs_per_node=3))[1]
+        if cluster.is_pool:
+            return Adapted(curves_of_table(jobs, own), cluster)
+        cluster = own if machines == "mixed" else Cluster.of_nodes(own.node_types[0], 2)
+        return Adapted(on_nodes(jobs, own, cluster), cluster)
+    if kind == "hierarchical":
+        if cluster.is_pool:
+            return Adapted(curves_of_table(jobs, VMS), cluster)
+        return Adapted(on_nodes(jobs, VMS, cluster), cluster)
+    if machines == "servers" and kind in ("synergy", "philly-like", "fixed-models"):
+        jobs = adapt(jobs, cluster, Rules(sensitivity="synergy"), STREAMS).workload
+    return Adapted(jobs, cluster)
+
+
+def runs(policy: str, jobs: Workload, cluster: Cluster) -> None:
+    points = DecisionPoints.rounds(3600.0) if "+" in policy else None
+    result = simulate(
+        jobs, cluster, make_policy(policy, **FEW.get(policy, {})), decision_points=points
+    )
+    assert np.isfinite(result.completion_s).all()
+
+
+@pytest.mark.parametrize("machines", CLUSTERS)
+@pytest.mark.parametrize("kind", WORKLOADS)
+def test_every_pair_runs_or_says_what_is_missing(kind: str, machines: str):
+    jobs, cluster = built(kind, machines)
+    check_fits(jobs, cluster)
+    ran = 0
+    for policy in POLICIES:
+        missing = [lack for lack in lacks(policy, jobs, cluster) if lack.essential]
+        if missing:
+            with pytest.raises(InputError) as error:
+                check_needs(policy, jobs, cluster)
+            line = str(error.value)
+            assert line.startswith(f"policy {policy!r}: ")
+            assert "\n" not in line
+        else:
+            check_needs(policy, jobs, cluster)
+            runs(policy, jobs, cluster)
+            ran += 1
+    assert ran > 0
+
+
+def test_keys_supply_what_they_are_named_for():
+    """Whoever follows the line can run the pair: for policies on nodes with CPUs, on fixed jobs."""
+    jobs, cluster = built("fixed", "servers")
+    for policy in POLICIES:
+        lacking = [lack for lack in lacks(policy, jobs, cluster) if lack.essential]
+        keys = supplied_by(lacking)
+        if lacking and keys is not None:
+            given = dict(key.split(" = ") for key in keys)
+            rules = Rules(**{k: v.strip('"') for k, v in given.items()})
+            check_needs(policy, *adapt(jobs, cluster, rules, STREAMS))
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind", "machines", "line"),
+    [
+        ("edf", "fixed", "nodes", 'no due dates; [adapt] due = "min-2max" supplies it'),
+        ("ps", "fixed", "nodes", 'no tardiness weights; [adapt] weights = "printed"'),
+        ("milp", "synergy", "pool", "the cluster is a rental pool, the policy needs nodes"),
+        ("fifo-shared", "fixed", "pool", "the cluster is a rental pool, the policy needs nodes"),
+        ("fifo-shared", "hierarchical", "vms", "VMs without a fixed type"),
+        ("greedy", "large", "nodes", "asks for 6 GPUs, a node has 4"),
+        ("fifo", "large", "vms", "asks for 6 GPUs"),
+        ("srtf+tune", "hierarchical", "servers", 'no fixed number of GPUs; [adapt] demand ='),
+        ("srtf+tune", "hierarchical", "vms", "VMs without a fixed type"),
+        ("rental-srpt", "fixed", "pool", 'no speed-up curves; [adapt] models = "uniform" and'),
+        ("rental-on-nodes", "fixed", "nodes", 'fixed demand; [adapt] models = "uniform" and spee'),
+        ("fifo+static", "andreas", "mixed", "several types"),
+    ],
+)  # fmt: skip
+def test_the_line(policy: str, kind: str, machines: str, line: str):
+    if kind == "large" and machines == "vms":
+        jobs = replace(WORKLOADS["large"]())
+        cluster = Cluster.of_vms([NodeType("v", "K80", 4, 1.0)], 2)
+    else:
+        jobs, cluster = built(kind, machines)
+    with pytest.raises(InputError) as error:
+        check_needs(policy, jobs, cluster)
+    assert line in str(error.value)
+
+
+def test_nothing_to_optimise_is_said():
+    jobs, _ = built("fixed", "nodes")
+    free = Cluster.of_nodes(NodeType("node", "K80", 4), 2)
+    for policy in ("greedy", "milp", "local-search"):
+        with pytest.raises(InputError, match="nothing is optimised: the nodes have no prices"):
+            check_needs(policy, jobs, free)
+    check_needs("milp", fixed(False, due=True), free)
+
+
+def test_mechanisms_that_are_alike_run_with_a_note():
+    notes = check_needs("srtf+tune", *built("fixed", "nodes"))
+    assert len(notes) == 1
+    assert "all mechanisms are alike" in notes[0]
+    assert check_needs("srtf+tune", *built("synergy", "servers")) == []
+    assert check_needs("srtf+proportional", *built("fixed", "nodes")) == []
+
+
+def test_every_policy_declares_needs_that_exist():
+    for policy in POLICIES:
+        assert set(needs_of(policy)) <= set(NEEDS)
+        assert needs_of(policy), policy
+    with pytest.raises(InputError, match="unknown policy"):
+        needs_of("magic")
+
+
+def test_an_unsuppliable_lack_is_told_first():
+    """No key makes a pool of nodes, so that is what the line says."""
+    jobs, pool = built("fixed", "pool")
+    with pytest.raises(InputError) as error:
+        check_needs("greedy", jobs, pool)
+    assert "rental pool" in str(error.value)
+    assert supplied_by([Lack("a", ("x = 1",)), Lack("b")]) is None
