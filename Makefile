@@ -6,7 +6,7 @@ SCALE ?= quick
 WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 VENV := .venv
 
-.PHONY: setup reproduce test lint bench clean
+.PHONY: setup reproduce test lint bench page-checks clean
 
 setup: $(VENV)/.ready
 
@@ -30,6 +30,9 @@ lint: setup  ## style, types and import directions
 
 bench: setup  ## CPU seconds of the parts where speed counts
 	$(VENV)/bin/python -m benchmarks
+
+page-checks:  ## axe-core, with which the tests look for accessibility faults of pages; needs npm
+	cd tests/web && npm ci --silent --no-audit --no-fund
 
 clean:
 	rm -rf $(VENV) results/quick .pytest_cache .mypy_cache .ruff_cache

@@ -11,6 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -206,3 +209,31 @@ class Result:
         table["node_type"] = [self.cluster.node_types[v].name for v in table["node_type"]]
         table.insert(0, "job_id", [self.workload.job_id[j] for j in table.pop("job")])
         return table
+
+    def replay(self, path: str | Path, title: str = "") -> Path:
+        """Write the run as a page to watch: one HTML file that needs nothing else.
+
+        Raises
+        ------
+        InputError
+            The run did not keep its schedule, or the file cannot be written.
+        """
+        written: Path = _player().replay(self, path, title)
+        return written
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary, and the run to play."""
+        import html
+
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td>{html.escape(f'{value:,.6g}' if isinstance(value, float) else str(value))}</td></tr>"
+            for name, value in self.summary().items()
+        )
+        table = f"<details><summary>{html.escape(self.policy)}: summary</summary><table>{rows}</table></details>"
+        return str(_player().embedded_html(self)) + table
+
+
+def _player() -> ModuleType:
+    """The player of runs, on the floor above: opened by name, and only when it is asked for."""
+    return import_module("experiments.replay")

@@ -1,0 +1,86 @@
+"""What is known of one run that is to be watched, wherever it comes from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from simulator import Cluster, Result, Workload
+
+HOW_TO_KEEP = (
+    'expected a run that kept its schedule: simulate(.., record_schedule=True), or "schedule" among '
+    "the tables of a sweep"
+)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run as tables.
+
+    Attributes
+    ----------
+    name : what the page calls the run, mostly its policy.
+    schedule : one row a share: job_id, node, node_type, gpus, cpus, memory_gb, start_s, end_s.
+    jobs : one row a job: job_id, arrival_s, completion_s, tardiness_s, ..
+    decision_s : times of the decisions, s, ascending.
+    machines : see `machines_of`; None where it is not known: the page then shows no cost.
+    """
+
+    name: str
+    schedule: DataFrame
+    jobs: DataFrame
+    decision_s: list[float]
+    machines: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, result: Result, name: str = "") -> Recording:
+        """The recording of a result in memory.
+
+        Raises
+        ------
+        InputError
+            The run did not keep its schedule.
+        """
+        if result.schedule is None:
+            raise InputError(f"replay of {name or result.policy}: no schedule, {HOW_TO_KEEP}")
+        return cls(
+            name or result.policy,
+            result.schedule_table(),
+            result.jobs_table(),
+            list(result.decisions.time_s),
+            machines_of(result.workload, result.cluster),
+        )
+
+
+def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
+    """What the tables of a run do not say: machines, prices, due dates, weights; as JSON holds it.
+
+    Prices are per hour, weights per second; ``None`` in place of an infinite number.
+    """
+    types = []
+    for index, spec in enumerate(cluster.node_types):
+        entry: dict[str, Any] = {
+            "name": spec.name,
+            "gpus": None if math.isinf(spec.gpus) else int(spec.gpus),
+            "per_hour": spec.price_per_hour,
+            "per_gpu_hour": spec.price_per_gpu_hour,
+        }
+        if spec.power_w and cluster.energy_price_per_kwh:
+            counts = range(len(spec.power_w))
+            entry["energy_per_hour"] = [cluster.rates(index, g).energy_per_hour for g in counts]
+        types.append(entry)
+    fixed = cluster.node_type_of
+    return {
+        "currency": cluster.currency,
+        "num_nodes": cluster.num_nodes,
+        "node_types": types,
+        "type_of": None if fixed is None else list(fixed),
+        "due_s": [None if math.isinf(t) else t for t in workload.due_s.tolist()],
+        "weight_per_s": workload.weight_per_s.tolist(),
+    }

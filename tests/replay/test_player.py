@@ -1,0 +1,230 @@
+"""The player in a real browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import pytest
+from pages import accessibility_faults, check_quiet, key, open_quietly, settle, start
+from replay_runs import fixed_jobs, vms
+
+from experiments.replay import replay
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = start(tmp_path_factory)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def results():
+    return [vms("edf"), vms("milp")]
+
+
+@pytest.fixture(scope="module")
+def page(results, tmp_path_factory):
+    return replay(results, tmp_path_factory.mktemp("replay") / "replay.html")
+
+
+def part(name: str) -> str:
+    return f"document.querySelector('[data-part={name}]')"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_opens(page, browser, width):
+    open_quietly(browser, page, width)
+    assert browser.run("document.querySelectorAll('.run').length") == 2
+    browser.run("player.jump(player.replay.end / 2)")
+    check_quiet(browser)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_serious_accessibility_fault(page, browser, theme):
+    browser.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]
+    )
+    open_quietly(browser, page)
+    browser.run("player.followJob(3)")
+    browser.run("document.querySelector('details').open = true")
+    assert accessibility_faults(browser) == []
+    browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+def test_the_end_agrees_with_the_summary(page, browser, results):
+    open_quietly(browser, page)
+    for k, result in enumerate(results):
+        end = browser.run(f"player.replay.runs[{k}].summary(player.replay.end)")
+        summary = result.summary()
+        assert end["cost"] == pytest.approx(summary["total_cost"], rel=1e-6)
+        assert end["meanJct"] == pytest.approx(summary["mean_jct_s"], rel=1e-6)
+        assert end["late"] == summary["late_jobs"]
+        assert (end["running"], end["waiting"], end["used"]) == (0, 0, pytest.approx(0, abs=1e-9))
+        assert end["done"] == summary["jobs"]
+
+
+def test_a_moment_agrees_with_the_tables(browser, tmp_path):
+    result = fixed_jobs(200, 5, "srtf+proportional")
+    open_quietly(browser, result.replay(tmp_path / "replay.html"))
+    origin_s = result.workload.submit_s[0]
+    for fraction in (0.1, 0.37, 0.5, 0.9):
+        now = fraction * (result.completion_s.max() - origin_s)
+        shares = [s for s in result.schedule if s.start_s - origin_s <= now < s.end_s - origin_s]
+        come = (result.workload.submit_s - origin_s <= now).sum()
+        over = (result.completion_s - origin_s <= now).sum()
+        running = len({s.job for s in shares})
+        found = browser.run(f"player.replay.runs[0].summary({now})")
+        assert found["used"] == pytest.approx(sum(s.gpus for s in shares))
+        assert (found["running"], found["waiting"]) == (running, come - over - running)
+        waiting = browser.run(f"player.replay.runs[0].waitingJobs({now}).length")
+        assert waiting == come - over - running
+        drawn = browser.run(
+            f"player.jump({now}); player.panels[0].scene.runningShares({now}).length"
+        )
+        assert drawn == len(shares)
+    ends = browser.run("player.replay.runs[0].fate.reduce((n, f) => (n[f]++, n), [0, 0, 0])")
+    assert sum(ends) == len(result.schedule)
+    preempted = browser.run(
+        "player.replay.jobs.id.reduce((n, _, j) => "
+        "n + player.replay.runs[0].countsOf(j, Infinity).preempted, 0)"
+    )
+    assert preempted == result.preemptions.sum() > 0
+
+
+def test_play_advances_both_runs_in_step_and_stops(page, browser):
+    open_quietly(browser, page)
+    browser.run(f"{part('play')}.click()")
+    first = browser.run("player.time")
+    time.sleep(0.3)
+    second = browser.run("player.time")
+    assert second > first >= 0
+    at = "[...document.querySelectorAll('.run')].map((run, k) => player.panels[k].scene.painted.time)"
+    left, right = browser.run(at)
+    assert left == right > 0
+    browser.run(f"{part('play')}.click()")
+    stopped = browser.run("player.time")
+    time.sleep(0.1)
+    assert browser.run("player.time") == stopped
+    assert browser.run(f"{part('play')}.textContent") == "Play"
+
+
+def test_keyboard(page, browser):
+    open_quietly(browser, page)
+    decisions = browser.run("player.replay.decisions")
+    for _ in range(3):
+        key(browser, "ArrowRight")
+    later = [t for t in decisions if t > 0]
+    assert browser.run("player.time") == later[2]
+    key(browser, "ArrowLeft")
+    assert browser.run("player.time") == later[1]
+    key(browser, "End")
+    assert browser.run("player.time == player.replay.end")
+    key(browser, "ArrowLeft", shift=True)
+    assert browser.run("player.time / player.replay.end") == pytest.approx(0.99)
+    key(browser, "Home")
+    key(browser, " ")
+    assert browser.run("player.playing")
+    key(browser, " ")
+    assert not browser.run("player.playing")
+    key(browser, "+")
+    assert browser.run("player.speed") == 2
+    said = browser.run(f"{part('said')}.textContent")
+    assert "running" in said
+    assert "waiting" in said
+
+
+def test_follow_a_job_by_name_and_by_click(page, browser):
+    open_quietly(browser, page)
+    browser.run("player.jump(player.replay.end / 3)")
+    field = part("job")
+    browser.run(f"{field}.value = 'J2'; {field}.dispatchEvent(new Event('change'))")
+    assert browser.run(f"{part('followed')}.textContent").startswith("Job J2. edf: ")
+    browser.run(f"{field}.value = 'nobody'; {field}.dispatchEvent(new Event('change'))")
+    assert browser.run(f"{part('nojob')}.textContent") == "There is no job “nobody”."
+    spot = browser.run("""(() => {
+        const {scene, canvas, run} = player.panels[0];
+        const i = scene.runningShares(player.time)[0];
+        const box = canvas.getBoundingClientRect();
+        return [box.left + scene.x(player.time) - 1, box.top + scene.top(run.shares.node[i], run.shares.line[i]) + 2,
+                run.jobs.id[run.shares.job[i]]];
+    })()""")
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        browser.call(
+            "Input.dispatchMouseEvent", type=kind, x=spot[0], y=spot[1], button="left", clickCount=1
+        )
+    assert browser.run("player.replay.jobs.id[player.follow]") == spot[2]
+    assert spot[2] in browser.run(f"{part('tip')}.textContent")
+    key(browser, "Escape")
+    assert browser.run("player.follow") is None
+
+
+def test_reduced_motion_jumps_instead_of_moving(page, browser):
+    browser.call(
+        "Emulation.setEmulatedMedia",
+        features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
+    )
+    open_quietly(browser, page)
+    browser.run("player.play()")
+    times = []
+    for _ in range(8):
+        settle(browser)
+        times.append(browser.run("player.time"))
+    assert len(set(times)) <= 2
+    browser.run("player.pause()")
+    browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+def test_names_with_html_in_them_are_text(browser, tmp_path):
+    result = fixed_jobs(5, 1)
+    ids = ["</script><script>window.bad = 1</script>", "<b>b</b>", "&amp;", '"c"', "d"]
+    workload = dataclasses.replace(result.workload, job_id=ids)
+    result = dataclasses.replace(result, workload=workload, policy="<i>fifo</i>")
+    open_quietly(browser, replay([result, result], tmp_path / "a.html", "<u>title</u>"))
+    browser.run("player.jump(player.replay.end / 2); player.followJob(0)")
+    assert browser.run("player.replay.jobs.id") == ids
+    assert browser.run("typeof bad") == "undefined"
+    assert browser.run("document.querySelectorAll('main b, main i, main u').length") == 0
+    assert browser.run("document.querySelector('h1').textContent") == "<u>title</u>"
+    check_quiet(browser)
+
+
+@pytest.mark.parametrize(("jobs", "nodes"), [(1, 1), (3000, 1000)])
+def test_small_and_large(browser, tmp_path, jobs, nodes):
+    open_quietly(browser, fixed_jobs(jobs, nodes).replay(tmp_path / "a.html"))
+    browser.run("player.jump(player.replay.end / 2)")
+    browser.run("document.querySelector('.scroller').scrollTop = 1e6")
+    settle(browser)
+    check_quiet(browser)
+    if nodes == 1000:
+        assert accessibility_faults(browser) == []
+    key(browser, "End")
+    assert browser.run("player.replay.runs[0].summary(player.time).done") == jobs
+
+
+def test_ten_thousand_jobs_stay_smooth(browser, tmp_path):
+    """A frame takes well below the 16 ms of a screen, in CPU time, so that load does not count."""
+    open_quietly(browser, fixed_jobs(10_000, 100).replay(tmp_path / "a.html"))
+    browser.call("Performance.enable", timeDomain="threadTicks")
+
+    def busy_s() -> float:
+        metrics = browser.call("Performance.getMetrics")["metrics"]
+        return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
+
+    browser.run("player.jump(player.replay.end * 0.5)")
+    before, frames = busy_s(), 60
+    browser.run(
+        f"for (let k = 1; k <= {frames}; k++) player.jump(player.replay.end * (0.5 + k / 2400), false)"
+    )
+    assert 0 < (busy_s() - before) / frames < 0.012
+
+
+def test_a_notebook_shows_the_player(browser, tmp_path):
+    path = tmp_path / "cell.html"
+    path.write_text(
+        f"<!doctype html><link rel='icon' href='data:,'>{fixed_jobs(20, 2)._repr_html_()}"
+    )
+    open_quietly(browser, path)
+    inside = "document.querySelector('iframe').contentWindow.player.replay.jobs.id.length"
+    assert browser.run(inside) == 20
