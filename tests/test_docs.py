@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import shutil
@@ -17,6 +18,10 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 LONG = ("reproduce", "make ", "sweep", "size-server")
 """Commands that other tests run, at a size of their own."""
+
+
+READ_RUNS = ("schedlab gantt", "schedlab replay")
+"""Commands that read folders which `schedlab run` wrote."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -49,10 +54,14 @@ def test_python_blocks_run_in_order(page: Path, tmp_path: Path) -> None:
 def test_commands_run(command: str, tmp_path: Path) -> None:
     """In a folder with the examples; files that a command reads stand in examples/."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    for earlier in COMMANDS:
-        if "schedlab gantt" in command and earlier.startswith("schedlab run examples"):
+    for folder in command.split()[2:] if command.startswith(READ_RUNS) else []:
+        made = (
+            c
+            for c in COMMANDS
+            if c.startswith("schedlab run examples/hi") and c.endswith(f"--out {folder}")
+        )
+        for earlier in itertools.islice(made, 1):
             _run(earlier, tmp_path)
-            break
     _run(command, tmp_path)
 
 

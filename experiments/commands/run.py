@@ -49,7 +49,7 @@ def run(
 ) -> None:
     """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.
 
-    Leaves summary.json, jobs.csv, decisions.csv and schedule.csv in the folder --out.
+    Leaves summary.json, jobs.csv, decisions.csv, schedule.csv and machines.json in the folder --out.
     """
     from experiments.config import of_file
     from experiments.scenario import output

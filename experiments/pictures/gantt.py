@@ -48,9 +48,9 @@ def gantt(folder: Path, out: Path | None = None) -> Path:
     """
     import matplotlib.pyplot as plt
 
-    schedule = _read(folder / "schedule.csv", COLUMNS, ("gpus", "start_s", "end_s"))
+    schedule = read_table(folder / "schedule.csv", COLUMNS, ("gpus", "start_s", "end_s"))
     times = ("arrival_s", "completion_s", "tardiness_s")
-    jobs = _read(folder / "jobs.csv", ("job_id", *times), times)
+    jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
     path = out or folder / "gantt.png"
     _check_format(path)
     drawing = draw(schedule, jobs, title=str(folder.name))
@@ -70,8 +70,14 @@ def _check_format(path: Path) -> None:
         )
 
 
-def _read(path: Path, columns: tuple[str, ...], numbers: tuple[str, ...]) -> DataFrame:
-    """A table with these columns, some of them finite numbers."""
+def read_table(path: Path, columns: tuple[str, ...], numbers: tuple[str, ...]) -> DataFrame:
+    """A table of a run's folder with these columns, some of them finite numbers.
+
+    Raises
+    ------
+    InputError
+        No such file, columns or rows, or values that are no numbers; one line.
+    """
     import numpy as np
     import pandas as pd
 

@@ -7,8 +7,9 @@
 """
 
 from experiments.replay.events import FORMAT, VERSION, events_of
+from experiments.replay.folders import replay_folders
 from experiments.replay.page import embedded_html, replay
-from experiments.replay.recording import Recording, machines_of
+from experiments.replay.recording import Recording
 
 __all__ = [
     "FORMAT",
@@ -16,6 +17,6 @@ __all__ = [
     "Recording",
     "embedded_html",
     "events_of",
-    "machines_of",
     "replay",
+    "replay_folders",
 ]

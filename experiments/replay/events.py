@@ -82,7 +82,7 @@ def _jobs(recording: Recording, machines: dict[str, Any] | None, origin_s: float
         "id": jobs["job_id"].astype(str).tolist(),
         "arrival": _times(jobs["arrival_s"], origin_s),
     }
-    if machines is not None and any(t is not None for t in machines["due_s"]):
+    if machines is not None and machines["due_s"] is not None:
         found["due"] = [None if t is None else _short(t - origin_s) for t in machines["due_s"]]
         found["weight"] = [_short(w) for w in machines["weight_per_s"]]
     return found

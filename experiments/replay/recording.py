@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from experiments.scenario.facts import machines_of
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from simulator import Cluster, Result, Workload
+    from simulator import Result
 
 HOW_TO_KEEP = (
     'expected a run that kept its schedule: simulate(.., record_schedule=True), or "schedule" among '
@@ -56,31 +56,3 @@ class Recording:
             list(result.decisions.time_s),
             machines_of(result.workload, result.cluster),
         )
-
-
-def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
-    """What the tables of a run do not say: machines, prices, due dates, weights; as JSON holds it.
-
-    Prices are per hour, weights per second; ``None`` in place of an infinite number.
-    """
-    types = []
-    for index, spec in enumerate(cluster.node_types):
-        entry: dict[str, Any] = {
-            "name": spec.name,
-            "gpus": None if math.isinf(spec.gpus) else int(spec.gpus),
-            "per_hour": spec.price_per_hour,
-            "per_gpu_hour": spec.price_per_gpu_hour,
-        }
-        if spec.power_w and cluster.energy_price_per_kwh:
-            counts = range(len(spec.power_w))
-            entry["energy_per_hour"] = [cluster.rates(index, g).energy_per_hour for g in counts]
-        types.append(entry)
-    fixed = cluster.node_type_of
-    return {
-        "currency": cluster.currency,
-        "num_nodes": cluster.num_nodes,
-        "node_types": types,
-        "type_of": None if fixed is None else list(fixed),
-        "due_s": [None if math.isinf(t) else t for t in workload.due_s.tolist()],
-        "weight_per_s": workload.weight_per_s.tolist(),
-    }

@@ -1,4 +1,4 @@
-"""A result as files: summary.json, jobs.csv, decisions.csv, schedule.csv."""
+"""A result as files: summary.json, jobs.csv, decisions.csv, schedule.csv, machines.json."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.campaign.store import LEDGER
+from experiments.scenario.facts import machines_of
 from experiments.scenario.run import summarise
 from simulator.errors import InputError
 
@@ -48,7 +49,7 @@ def new_folder(folder: Path) -> Iterator[None]:
 
 
 def write_result(result: Result, folder: Path, window: Sequence[int] | None = None) -> None:
-    """Write the four files, each whole or not at all.
+    """Write the five files, each whole or not at all.
 
     A folder with a ``summary.json`` holds one whole result: an old one goes first, the new one
     comes last.
@@ -62,6 +63,8 @@ def write_result(result: Result, folder: Path, window: Sequence[int] | None = No
     }
     for name, table in tables.items():
         _write(folder / name, table.to_csv(index=False, lineterminator="\n"))
+    machines = json.dumps(machines_of(result.workload, result.cluster), separators=(",", ":"))
+    _write(folder / "machines.json", machines + "\n")
     _write(folder / "summary.json", summary)
 
 

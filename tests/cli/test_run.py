@@ -316,7 +316,7 @@ def test_examples_run(tmp_path: Path, example: Path) -> None:
         pytest.skip("not a scenario; its own command has its test")
     ran = schedlab("run", example, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr
-    assert len(list((tmp_path / "out").glob("*"))) == 4
+    assert len(list((tmp_path / "out").glob("*"))) == 5
 
 
 def test_same_seed_same_bytes_in_two_processes(tmp_path: Path) -> None:

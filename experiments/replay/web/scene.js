@@ -179,7 +179,7 @@ export class Scene {
     }
     if (end < run.shares.to[i] || run.fate[i] === FINISHED) return;
     const right = x + width;
-    if (run.fate[i] === PREEMPTED) context.fillRect(right - Math.min(2.5, width), top, Math.min(2.5, width), height);
+    if (run.fate[i] === PREEMPTED) context.fillRect(right - Math.min(2.5, width / 3), top, Math.min(2.5, width / 3), height);
     if (run.fate[i] === MOVED && width > 4 && height > 4) {
       context.beginPath();
       context.moveTo(right, top);

@@ -1,0 +1,30 @@
+"""`schedlab replay`: watch runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def replay(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(help="Folders of `schedlab run`; or a sweep that kept its schedules."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="HTML file to write; replay.html in or beside the folders.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a sweep: only runs with this label, e.g. seed=1; may be repeated."),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
+) -> None:
+    """A page that plays one run, or several on the same jobs side by side."""
+    from experiments.replay.folders import default_out, replay_folders
+    from experiments.scenario.options import parse_options
+
+    labels = {name: str(value) for name, value in parse_options(where or [], "--where").items()}
+    print(replay_folders(folders, out or default_out(folders), labels, title))

@@ -1,0 +1,164 @@
+"""Recordings from folders: of ``schedlab run``, and of sweeps that kept their schedules."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments import webpage
+from experiments.campaign.store import LEDGER, Store
+from experiments.pictures.gantt import COLUMNS, read_table
+from experiments.replay.page import player_html
+from experiments.replay.recording import HOW_TO_KEEP, Recording
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.campaign.task import Task
+
+MOST_RUNS = 6
+"""More runs than this side by side cannot be told apart."""
+
+
+def replay_folders(
+    folders: Sequence[Path], out: Path, where: Mapping[str, str] | None = None, title: str = ""
+) -> Path:
+    """Write a page that plays the runs in some folders, in step; returns its path.
+
+    Parameters
+    ----------
+    folders : each written by ``schedlab run --out`` or by ``schedlab sweep``.
+    where : of a sweep, the runs with these labels only, e.g. ``{"seed": "1"}``.
+
+    Raises
+    ------
+    InputError
+        No run there, no schedule, too many runs, or runs with other jobs; one line.
+    """
+    recordings = [r for folder in folders for r in _recordings(folder, dict(where or {}))]
+    if len(recordings) > MOST_RUNS:
+        raise InputError(
+            f"replay: {len(recordings)} runs, expected at most {MOST_RUNS}; --where policy=NAME or "
+            "--where seed=1 chooses among the runs of a sweep"
+        )
+    return webpage.write(out, player_html(recordings, title))
+
+
+def _recordings(folder: Path, where: dict[str, str]) -> list[Recording]:
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is no folder, expected one that `schedlab run --out` wrote")
+    if (folder / LEDGER).exists():
+        return _of_sweep(folder, where)
+    return [_of_run(folder)]
+
+
+def _of_run(folder: Path) -> Recording:
+    """The run that ``schedlab run`` left."""
+    if not (folder / "schedule.csv").exists():
+        raise InputError(f"{folder}: no schedule.csv, expected a folder that `schedlab run` wrote")
+    numbers = ("gpus", "start_s", "end_s")
+    schedule = read_table(folder / "schedule.csv", (*COLUMNS, "cpus"), numbers)
+    jobs = read_table(
+        folder / "jobs.csv", ("job_id", "arrival_s", "completion_s", "tardiness_s"), ("arrival_s",)
+    )
+    decisions = read_table(folder / "decisions.csv", ("time_s",), ("time_s",))
+    summary = _json(folder / "summary.json") or {}
+    name = str(summary.get("policy") or folder.name)
+    return Recording(
+        name, schedule, jobs, decisions["time_s"].tolist(), _json(folder / "machines.json")
+    )
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    """What the file holds; None where there is none (a folder of an earlier version)."""
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: cannot be read, expected a file that `schedlab run --out` wrote")
+    return found
+
+
+def _of_sweep(folder: Path, where: dict[str, str]) -> list[Recording]:
+    """The chosen runs of a sweep that are finished."""
+    with Store(folder) as store:
+        tasks = store.tasks()
+        known = {name for task in tasks for name in task.columns()}
+        for name in where:
+            if name not in known:
+                raise InputError(
+                    f"--where {name}: the sweep has no such label, expected one of "
+                    f"{', '.join(sorted(known))}"
+                )
+        chosen = {
+            key: task
+            for key, task in zip(store.planned_keys(), tasks, strict=True)
+            if all(str(task.columns().get(k)) == v for k, v in where.items())
+        }
+        if not chosen:
+            raise InputError(f"{folder}: no run with these labels, see `schedlab export {folder}`")
+        if len(chosen) > MOST_RUNS:
+            raise InputError(
+                f"{folder}: {len(chosen)} runs, expected at most {MOST_RUNS}; --where LABEL=VALUE "
+                f"chooses some of them, labels are {', '.join(sorted(known))}"
+            )
+        several = list(chosen.values())
+        return [_of_task(store, key, t, _name(t, several)) for key, t in chosen.items()]
+
+
+def _name(task: Task, chosen: Sequence[Task]) -> str:
+    """The labels in which the chosen runs differ; the policy where there is only one run."""
+    labels = {
+        name: value
+        for name, value in task.columns().items()
+        if len({str(other.columns().get(name)) for other in chosen}) > 1
+    }
+    return ", ".join(
+        str(v) if k == "policy" else f"{k} {v}"
+        for k, v in (labels or {"policy": task.columns().get("policy", "run")}).items()
+    )
+
+
+def _of_task(store: Store, key: str, task: Task, name: str) -> Recording:
+    run = store.run(key)
+    if run is None or run.status != "done":
+        raise InputError(f"{store.folder}: the run {name} is not finished, see `schedlab status`")
+    for table in ("schedule", "jobs"):
+        if table not in run.tables:
+            raise InputError(f"{store.folder}: the run {name} has no {table} table, {HOW_TO_KEEP}")
+    decision_s: list[float] = []
+    if "decisions" in run.tables:
+        decision_s = store.table(key, "decisions")["time_s"].tolist()
+    return Recording(
+        name,
+        store.table(key, "schedule"),
+        store.table(key, "jobs"),
+        decision_s,
+        _machines(task),
+    )
+
+
+def _machines(task: Task) -> dict[str, Any] | None:
+    """Built anew from the scenario; None where its input files are gone."""
+    from experiments.scenario.build import build
+    from experiments.scenario.facts import machines_of
+    from experiments.scenario.schema import Scenario
+
+    try:
+        return machines_of(*build(Scenario.model_validate(dict(task.config))))
+    except (InputError, ValueError, OSError):
+        return None
+
+
+def default_out(folders: Sequence[Path]) -> Path:
+    """``DIR/replay.html`` of one folder; of several, beside them."""
+    if len(folders) == 1:
+        return folders[0] / "replay.html"
+    return (
+        Path(os.path.commonpath([folder.absolute().parent for folder in folders])) / "replay.html"
+    )
