@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import sys
-from typing import Any
+import traceback
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
@@ -53,21 +56,99 @@ for command in (
     app.command()(command)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"schedlab {version('schedlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show where an error comes from, also after a command."),
+    ] = False,
+) -> None:
+    """A laboratory for GPU-cluster scheduling research."""
+
+
 def main() -> None:
-    """Entry point: what a user did wrong is one line on stderr and exit code 2."""
+    """Entry point: whatever goes wrong is one line on stderr, and a traceback with ``--debug``.
+
+    Exit codes: 2 for what a user did wrong, 1 for what failed, 141 where nobody reads the output.
+    """
+    words = [word for word in sys.argv[1:] if word != "--debug"]
+    debug = len(words) < len(sys.argv) - 1
+    for name in ("stdout", "stderr"):  # closed by the caller: what is printed is lost, no more
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
-        sys.exit(app(prog_name="schedlab", standalone_mode=False))
+        code = _run(words, debug)
+        sys.stdout.flush()
+    except (BrokenPipeError, ValueError):  # nobody reads the output, or it is closed
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = 141
+    sys.exit(code)
+
+
+def _run(words: list[str], debug: bool) -> int:
+    """Carry out a command; returns the exit code."""
+    try:
+        return int(app(words, prog_name="schedlab", standalone_mode=False) or 0)
     except TyperException as error:
-        told = _usage(error)
-        if told:
-            print(told, file=sys.stderr)
-        sys.exit(error.exit_code)
+        found = _usage(error)
+        _complain(found, error if debug and found else None)
+        return error.exit_code
     except (InputError, InfeasibleDecision) as error:
-        print(f"schedlab: {error}", file=sys.stderr)
-        sys.exit(2)
+        _complain(f"schedlab: {error}", error if debug else None)
+        return 2
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+        raise
+    except KeyboardInterrupt:
+        _complain("schedlab: interrupted")
+        return 130
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # as rich ends where nobody reads
+            return 141
+        _complain(
+            f"schedlab: a policy or another package ended the process (exit code {error.code}) "
+            "before there was a result",
+            error if debug else None,
+        )
+        return 1
+    except Exception as error:
+        _complain(f"schedlab: {_described(error)}; --debug shows where", error if debug else None)
+        return 2 if isinstance(error, OSError | MemoryError) else 1
+
+
+def _described(error: Exception) -> str:
+    """An error that no part of schedlab has foreseen, in words."""
+    from experiments.text import one_line
+
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({one_line(error) or 'the input is too large'})"
+    return f"unexpected {type(error).__name__}: {one_line(error)}"
+
+
+def _complain(message: str, error: BaseException | None = None) -> None:
+    """One line on stderr that a terminal can show, after the traceback where one is wanted."""
+    from experiments.text import printable
+
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if error is not None:
+            traceback.print_exception(error)
+        if message:
+            print(printable(" ".join(message.split("\n"))), file=sys.stderr)
 
 
 def _usage(error: TyperException) -> str:

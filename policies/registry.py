@@ -4,8 +4,8 @@
     shortest-first = "my_package:ShortestFirst"
 
 The object named is a class or function that returns a policy, or a function ``(view, ...)`` that is
-one; its keyword parameters are the policy's options, each with a default. Built-in policies are
-imported when they are first asked for.
+one; its keyword parameters are the policy's options, each with a default. A built-in name always
+means the built-in policy. Built-in policies are imported when they are first asked for.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, cast
 
 from policies.needs import NEEDS, Lack, lacking
+from policies.plugins import installed
 from simulator import Cluster, InputError, Policy, Workload
 
 ENTRY_POINTS = "schedlab.policies"
@@ -101,7 +102,7 @@ class PolicyInfo:
 
 def policy_names() -> list[str]:
     """All names, third parties' included (without Synergy's compositions)."""
-    return sorted({*BUILT_IN, *(e.name for e in entry_points(group=ENTRY_POINTS))})
+    return sorted({*BUILT_IN, *(e.name for e in installed(ENTRY_POINTS))})
 
 
 def make_policy(name: str, **options: Option) -> Policy:
@@ -116,8 +117,7 @@ def make_policy(name: str, **options: Option) -> Policy:
     known = _options(factory)
     for option, value in options.items():
         if option not in known:
-            expected = f"one of {', '.join(known)}" if known else "none: it has no options"
-            raise InputError(f"policy {name!r}: unknown option {option!r}, expected {expected}")
+            raise InputError(f"policy {name!r}: unknown option {option!r}, {_hint(option, known)}")
         _check_type(name, option, value, known[option])
     made = partial(factory, **options) if _decides(factory) else factory(**options)
     if hasattr(made, "decide"):
@@ -145,9 +145,9 @@ def needs_of(name: str) -> tuple[str, ...]:
         An unknown policy, or one that states a need that there is not.
     """
     factory = _factory(name)
-    if name in NEEDED and name not in {e.name for e in entry_points(group=ENTRY_POINTS)}:
+    if name in NEEDED:
         return NEEDED[name]
-    if "+" in name:
+    if name in importlib.import_module("policies.synergy").names():
         mechanism = name.partition("+")[2]
         own = {"proportional": (), "static": ("one-type", "sensitivity")}
         return (*_SYNERGY, *own.get(mechanism, ("sensitivity",)))
@@ -182,26 +182,43 @@ def check_needs(name: str, workload: Workload, cluster: Cluster) -> list[str]:
 
 
 def _factory(name: str) -> Callable[..., Any]:
-    for entry in entry_points(group=ENTRY_POINTS):
-        if entry.name == name:
-            return _loaded(entry)
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         return cast(Callable[..., Any], getattr(importlib.import_module(module), attribute))
-    if "+" in name:
-        synergy = importlib.import_module("policies.synergy")
+    synergy = importlib.import_module("policies.synergy") if "+" in name else None
+    if synergy is not None and name in synergy.names():
         return cast(Callable[..., Any], synergy.factory(name))
+    for entry in installed(ENTRY_POINTS):
+        if entry.name == name:
+            return _loaded(entry)
+    if synergy is not None:
+        return cast(Callable[..., Any], synergy.factory(name))  # raises, with what is known
     names = policy_names()
-    close = difflib.get_close_matches(name, names, 1)
+    compositions = importlib.import_module("policies.synergy").names()
+    close = difflib.get_close_matches(name, [*names, *compositions], 1)
     hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
     raise InputError(f"unknown policy {name!r}; {hint}")
+
+
+def _hint(option: str, known: Mapping[str, Option]) -> str:
+    """What an unknown option was probably meant to be."""
+    close = difflib.get_close_matches(option, list(known), 1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"expected one of {', '.join(known)}" if known else "expected none: it has no options"
+
+
+def hidden_plugins() -> list[str]:
+    """Names that a package registers, and that are taken: they mean the built-in policy."""
+    taken = {*BUILT_IN, *importlib.import_module("policies.synergy").names()}
+    return sorted(entry.name for entry in installed(ENTRY_POINTS) if entry.name in taken)
 
 
 def _loaded(entry: EntryPoint) -> Callable[..., Any]:
     """What a package registers; `InputError` where it is not there or breaks on import."""
     try:
         factory = entry.load()
-    except Exception as error:  # another package's code may raise anything
+    except (Exception, SystemExit) as error:  # another package's code may raise anything
         first_line = str(error).partition("\n")[0]
         raise InputError(
             f"policy {entry.name!r}: {entry.value} cannot be loaded "

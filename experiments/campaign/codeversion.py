@@ -22,6 +22,7 @@ import importlib.util
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from policies.plugins import installed
 from simulator.datafiles import data_folder
 from simulator.errors import InputError
 
@@ -100,7 +101,7 @@ def _plugins() -> set[str]:
     for it: the bytes of its files, or a mark, and its version take the place of its code.
     """
     lines = set()
-    for entry in importlib.metadata.entry_points(group="schedlab.policies"):
+    for entry in installed("schedlab.policies"):
         package = entry.module.partition(".")[0]
         if package == "policies":
             continue

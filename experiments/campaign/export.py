@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import itertools
 import operator
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from experiments.campaign.store import NO_SPACE, Store, table_path
+from experiments.campaign.ledger import LEDGER, NO_SPACE
+from experiments.campaign.store import Store
+from experiments.campaign.tables import TABLES, read_table, table_path
 from experiments.campaign.task import Scalar
+from experiments.files import is_same, replacing
+from experiments.text import cell
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,31 +30,51 @@ Columns = dict[str, list[Scalar]]
 
 
 def write_export(
-    store: Store, *, format: str, out: Path | None, table: str | None, timings: bool
+    store: Store,
+    *,
+    format: str,
+    out: Path | None,
+    table: str | None,
+    timings: bool,
+    raw: bool = False,
 ) -> tuple[Path, int]:
     """Write the table; returns its path and its number of rows.
+
+    Parameters
+    ----------
+    raw : texts of a CSV file as they are; without it, a text that a spreadsheet would take for a
+        formula ("=1+1") gets a ``'`` before it.
 
     Raises
     ------
     InputError
-        Unknown format, no run has that table, the file cannot be written.
+        Unknown format, no run has that table, a table is missing or was changed, the file cannot
+        be written or is one of the store's own.
     """
     if format not in FORMATS:
         raise InputError(f"--format: got {format!r}, expected one of {', '.join(FORMATS)}")
     path = out or store.folder / f"{table or 'runs'}.{format}"
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    _expect_other(path, store)
+    whole = _runs(store, timings) if table is None else _all_of(store, table, timings)
     try:
-        whole = _runs(store, timings) if table is None else _all_of(store, table, timings)
-        (_write_csv if format == "csv" else _write_parquet)(whole, temporary)
-        temporary.replace(path)
+        with replacing(path) as file:
+            if format == "csv":
+                _write_csv(whole if raw else _safe(whole), file)
+            else:
+                _write_parquet(whole, file)
     except OSError as error:
         if error.errno in NO_SPACE:
             raise InputError(f"{path}: cannot be written, the disk is full") from None
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
     return path, int(whole.num_rows)
+
+
+def _expect_other(path: Path, store: Store) -> None:
+    """A table must not take the place of the ledger, or of a run's table."""
+    own = (store.folder / LEDGER, store.folder / "lock", store.folder / "id")
+    inside = (store.folder / TABLES).resolve() in path.resolve().parents
+    if inside or any(is_same(path, file) for file in own):
+        raise InputError(f"--out {path}: is a part of the sweep, expected another file")
 
 
 def run_columns(store: Store, *, timings: bool = False) -> Columns:
@@ -93,28 +117,41 @@ def _runs(store: Store, timings: bool) -> pa.Table:
     return pa.table({n: _array(v) for n, v in run_columns(store, timings=timings).items()})
 
 
-def _write_csv(table: pa.Table, path: Path) -> None:
+def _write_csv(table: pa.Table, file: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerow(table.column_names)
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(table.column_names)
+    start = file.write(header.getvalue().encode())
     for quoting in ("none", "needed"):  # "needed" puts quotes around every text.
-        with path.open("ab") as sink:
-            start = sink.tell()
-            try:
-                pc.write_csv(
-                    table, sink, pc.WriteOptions(include_header=False, quoting_style=quoting)
-                )
-                return
-            except pa.ArrowInvalid:
-                sink.truncate(start)
+        try:
+            pc.write_csv(table, file, pc.WriteOptions(include_header=False, quoting_style=quoting))
+            return
+        except pa.ArrowInvalid:
+            file.seek(start)
+            file.truncate()
 
 
-def _write_parquet(table: pa.Table, path: Path) -> None:
+def _safe(table: pa.Table) -> pa.Table:
+    """The table with texts, and names of columns, that a spreadsheet takes for texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for index, name in enumerate(table.column_names):
+        column = table.column(index)
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        if pc.any(pc.match_substring_regex(column, r"\A[=+\-@\t\r]")).as_py():
+            texts = [None if text is None else cell(text) for text in column.to_pylist()]
+            table = table.set_column(index, name, pa.array(texts, pa.large_string()))
+    return table.rename_columns([cell(name) for name in table.column_names])
+
+
+def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(table, path)
+    pq.write_table(table, file)
 
 
 def _array(values: list[Scalar]) -> pa.Array:
@@ -165,13 +202,17 @@ def _parts(store: Store, table: str) -> Iterator[pa.Table]:
     names = _names(rows.labels)
     # Typed over the whole sweep, so that the parts fit together.
     columns = {name: _array(_values(rows.labels, name)) for name in names}
-    for index, (key, status) in enumerate(zip(rows.keys, rows.statuses, strict=True)):
-        path = table_path(store.folder, key, table)
-        if status != "done" or not path.exists():
+    of_run = store.marks()
+    for index, key in enumerate(rows.keys):
+        marks = of_run.get(key, {})
+        if table not in marks:
             continue
+        content = read_table(store.folder, key, table, marks[table])
         try:
-            part = pq.read_table(path).replace_schema_metadata(None)
+            part = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+            part = part.replace_schema_metadata(None)
         except (pa.ArrowException, OSError) as error:
+            path = table_path(store.folder, key, table)
             raise InputError(
                 f"{path}: table {table!r} of the run {_named(rows.labels[index])} cannot be read "
                 f"({str(error).partition(chr(10))[0]}); delete the file and start the same sweep again"

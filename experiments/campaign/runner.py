@@ -17,8 +17,9 @@ from types import FrameType
 from typing import Any
 
 from experiments.campaign.executors import Pool, WorkerDied, open_pool
+from experiments.campaign.ledger import NO_SPACE, StoreFull, StoreLost
 from experiments.campaign.progress import Meter, Pace, State, in_good_order
-from experiments.campaign.store import NO_SPACE, Report, Store, StoreFull
+from experiments.campaign.store import Report, Store
 from experiments.campaign.task import Task
 from experiments.campaign.worker import Order, RunTimeout, Site, execute, told_briefly
 from simulator.errors import InputError
@@ -61,14 +62,14 @@ class RunSummary:
 def exit_code(work: Callable[[], int]) -> int:
     """What ``work()`` returns; where it is stopped or cannot go on, one line on stderr and a code.
 
-    128 + signal where it was stopped, 1 where the disk is full or the workers are gone.
+    128 + signal where it was stopped, 1 where the disk is full, or the folder or the workers are gone.
     """
     try:
         return work()
     except Interrupted as stop:
         print(f"schedlab: {stop}", file=sys.stderr)
         return stop.exit_code
-    except (StoreFull, BrokenExecutor) as error:
+    except (StoreFull, StoreLost, BrokenExecutor) as error:
         print(f"schedlab: {error}", file=sys.stderr)
     except OSError as error:
         if error.errno not in NO_SPACE:
@@ -111,6 +112,8 @@ def run_tasks(
         Ctrl-C or SIGTERM. Finished runs are kept, running ones are lost.
     StoreFull
         The disk is full. Finished runs are kept.
+    StoreLost
+        The folder, or tables in it, were removed meanwhile.
     BrokenExecutor
         The workers cannot be started, or the cluster is gone.
     """
@@ -129,6 +132,7 @@ def run_tasks(
             modules = sorted({task.function.partition(":")[0] for task in campaign.pending})
             with open_pool(count, dask=dask, time_limit_s=time_limit_s, modules=modules) as pool:
                 campaign.run(pool, time_limit_s, Meter(progress))
+            store.expect_tables()
     done, failed = len(campaign.done), len(campaign.failed)
     return RunSummary(
         campaign.total, done, failed, campaign.ended, campaign.cpu_s, time.monotonic() - started

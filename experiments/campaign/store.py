@@ -21,42 +21,36 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
+from experiments.campaign.ledger import (
+    LEDGER,
+    NO_SPACE,
+    StoreFull,
+    StoreLost,
+    disk_problem,
+    is_full,
+    open_ledger,
+    reading,
+)
+from experiments.campaign.tables import (
+    Mark,
+    is_whole,
+    mark_of,
+    marks_of,
+    own_files,
+    read_table,
+    table_path,
+    write_table,
+)
 from experiments.campaign.task import Scalar, Task
+from experiments.files import write_whole
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-LEDGER = "ledger.sqlite"
-APPLICATION_ID = 0x5C4ED1AB
-SCHEMA_VERSION = 1
-READ_ONLY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-PARQUET = b"PAR1"
-
-SCHEMA = """
-CREATE TABLE runs (           -- what was computed, by whichever version of the code
-  key TEXT PRIMARY KEY, status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
-  scalars TEXT NOT NULL, tables TEXT NOT NULL, error TEXT NOT NULL,
-  cpu_s REAL NOT NULL, wall_s REAL NOT NULL, finished_at REAL NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE tasks (          -- what the present sweep consists of, in order
-  position INTEGER PRIMARY KEY, key TEXT NOT NULL, labels TEXT NOT NULL,
-  function TEXT NOT NULL, config TEXT NOT NULL, sources TEXT NOT NULL,
-  files TEXT NOT NULL, cost_s REAL NOT NULL
-);
-CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
-
-
-class StoreFull(OSError):
-    """The disk under a store is full; the message says in one line what is kept and what to do."""
-
-    def __str__(self) -> str:
-        return f"{self.filename}: {self.strerror}"
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ class Report:
 
     Attributes
     ----------
-    tables : name -> bytes in the file that the worker wrote.
+    tables : name -> mark of the file that the worker wrote.
     contents : name -> the file itself, from a worker that cannot see the store's folder.
     error : traceback of a failed run, empty for a finished one.
     """
@@ -73,7 +67,7 @@ class Report:
     key: str
     status: Literal["done", "failed"]
     scalars: Mapping[str, Scalar] = field(default_factory=dict)
-    tables: Mapping[str, int] = field(default_factory=dict)
+    tables: Mapping[str, Mark] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
     error: str = ""
     cpu_s: float = 0.0
@@ -123,7 +117,8 @@ class Store:
 
     def __init__(self, folder: Path | str, *, create: bool = False) -> None:
         self.folder = Path(folder)
-        self._db = _open(self.folder, create=create)
+        self._db = open_ledger(self.folder, create=create)
+        self._place = _place(self.folder)
 
     @property
     def identity(self) -> str:
@@ -131,7 +126,7 @@ class Store:
         path = self.folder / "id"
         try:
             if not path.exists():
-                path.write_text(uuid.uuid4().hex)
+                write_whole(path, uuid.uuid4().hex)
             return path.read_text()
         except OSError as error:
             raise self.full() if error.errno in NO_SPACE else error from None
@@ -149,7 +144,7 @@ class Store:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other sweeps off the folder; raises InputError where one runs already."""
-        with (self.folder / "lock").open("a+") as file:
+        with _lock_file(self.folder) as file:
             if not _lock(file):
                 file.seek(0)
                 who = file.read().strip() or "another process"
@@ -209,6 +204,7 @@ class Store:
             Nothing of ``reports`` is kept, everything before is.
         """
         reports = list(reports)
+        self.expect_there()
         for report in reports:
             for name, content in report.contents.items():
                 self.write_table(report.key, name, content)
@@ -217,7 +213,9 @@ class Store:
                 report.key,
                 report.status,
                 json.dumps(report.scalars),
-                json.dumps({**report.tables, **{n: len(c) for n, c in report.contents.items()}}),
+                json.dumps(
+                    {**report.tables, **{n: mark_of(c) for n, c in report.contents.items()}}
+                ),
                 report.error,
                 report.cpu_s,
                 report.wall_s,
@@ -242,6 +240,7 @@ class Store:
                 "DELETE FROM runs WHERE status = 'failed' AND key IN (SELECT key FROM tasks)"
             ).rowcount
 
+    @reading
     def recover(self) -> None:
         """Make the tables agree with the ledger again, after whatever stopped an earlier sweep.
 
@@ -249,24 +248,51 @@ class Store:
         short, or without the first and last bytes of a Parquet file, as a power cut may leave them.
         """
         owned = {
-            table_path(self.folder, key, name).name: (key, size)
+            table_path(self.folder, key, name).name: (key, mark)
             for key, tables in self._db.execute(
                 "SELECT key, tables FROM runs WHERE status = 'done' AND tables != '{}'"
             )
-            for name, size in json.loads(tables).items()
+            for name, mark in marks_of(tables).items()
         }
-        for entry in _files(self.folder / "tables"):
+        for entry in own_files(self.folder):
             if entry.name not in owned:
                 os.unlink(entry.path)
-            elif entry.stat().st_size == owned[entry.name][1] and _is_parquet(entry.path):
+            elif is_whole(entry, owned[entry.name][1]):
                 del owned[entry.name]
         broken = {(key,) for key, _ in owned.values()}
         if broken:
             with self._transaction() as db:
                 db.executemany("DELETE FROM runs WHERE key = ?", sorted(broken))
 
-    def write_table(self, key: str, name: str, content: bytes) -> int:
-        """Write one table's file; returns its bytes. Raises StoreFull."""
+    def expect_there(self) -> None:
+        """Raise StoreLost where the folder is not any more the one that was opened."""
+        if _place(self.folder) != self._place:
+            raise StoreLost(
+                f"{self.folder}: was removed or replaced while a sweep was running on it; "
+                "start the same command again"
+            )
+
+    @reading
+    def expect_tables(self) -> None:
+        """Raise StoreLost where tables of finished runs of the present sweep are not there."""
+        self.expect_there()
+        there = {entry.name for entry in own_files(self.folder)}
+        rows = self._db.execute(
+            "SELECT key, tables FROM runs WHERE status = 'done' AND tables != '{}' "
+            "AND key IN (SELECT key FROM tasks)"
+        )
+        lost = sum(
+            any(table_path(self.folder, key, name).name not in there for name in marks_of(tables))
+            for key, tables in rows
+        )
+        if lost:
+            raise StoreLost(
+                f"{self.folder}: the tables of {lost} finished runs were removed while a sweep was "
+                "running on it; start the same command again, which computes these runs anew"
+            )
+
+    def write_table(self, key: str, name: str, content: bytes) -> Mark:
+        """Write one table's file; returns its mark. Raises StoreFull."""
         try:
             return write_table(self.folder, key, name, content)
         except OSError as error:
@@ -279,7 +305,7 @@ class Store:
         kept = self._db.execute("SELECT count(*) FROM runs WHERE status = 'done'").fetchone()[0]
         return StoreFull(
             errno.ENOSPC,
-            f"{_told(error)}; {kept} finished runs are kept, "
+            f"{disk_problem(error)}; {kept} finished runs are kept, "
             "make room and start the same command again",
             str(self.folder),
         )
@@ -293,22 +319,25 @@ class Store:
         except BaseException as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            if isinstance(error, sqlite3.OperationalError) and _is_full(error):
+            if isinstance(error, sqlite3.OperationalError) and is_full(error):
                 raise self.full(error) from None
             raise
 
     # -- reading ------------------------------------------------------------------------------
 
+    @reading
     def counts(self) -> Counts:
         """How far the present sweep is."""
         states = self.states()
         found = Counter(states.get(key) for key in self.planned_keys())
         return Counts(found.total(), found["done"], found["failed"])
 
+    @reading
     def states(self) -> dict[str, str]:
         """Key -> "done" or "failed", of every run in the ledger."""
         return dict(self._db.execute("SELECT key, status FROM runs").fetchall())
 
+    @reading
     def tasks(self) -> list[Task]:
         """The present sweep."""
         rows = self._db.execute(
@@ -316,33 +345,37 @@ class Store:
         )
         return [
             Task(
-                function,
-                json.loads(config),
-                json.loads(labels),
-                cost_s,
+                _text(function),
+                _table(json.loads(config)),
+                _table(json.loads(labels)),
+                float(cost_s),
                 tuple(json.loads(sources)),
                 tuple(json.loads(files)),
             )
             for function, config, labels, cost_s, sources, files in rows
         ]
 
+    @reading
     def planned_keys(self) -> list[str]:
         """The keys of the present sweep as they were when it was started."""
         return [key for (key,) in self._db.execute("SELECT key FROM tasks ORDER BY position")]
 
+    @reading
     def note(self, name: str, default: Any = None) -> Any:
         """What the sweep noted under ``name`` when it was planned."""
         row = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         return json.loads(row[0]) if row else default
 
+    @reading
     def failures(self) -> list[tuple[dict[str, Scalar], str]]:
         """Labels and traceback of the failed runs of the present sweep, in its order."""
         rows = self._db.execute(
             "SELECT labels, error FROM tasks JOIN runs USING (key) WHERE status = 'failed' "
             "ORDER BY position"
         )
-        return [(json.loads(labels), error) for labels, error in rows]
+        return [(_table(json.loads(labels)), _text(error)) for labels, error in rows]
 
+    @reading
     def rows(self) -> Rows:
         """The present sweep in its order, one entry a run, whether it was computed or not."""
         from pydantic_core import from_json
@@ -356,12 +389,19 @@ class Store:
         # Parsed in one go: of a large ledger, one text at a time takes most of the time.
         return Rows(
             [key for key, _ in planned],
-            from_json("[" + ",".join([labels for _, labels in planned]) + "]"),
+            _tables(from_json("[" + ",".join([labels for _, labels in planned]) + "]")),
             [status for status, _, _ in found],
-            from_json("[" + ",".join([scalars for _, scalars, _ in found]) + "]"),
-            [error for _, _, error in found],
+            _tables(from_json("[" + ",".join([scalars for _, scalars, _ in found]) + "]")),
+            [_text(error) for _, _, error in found],
         )
 
+    @reading
+    def marks(self) -> dict[str, dict[str, Mark]]:
+        """The tables of each finished run, by its key."""
+        rows = self._db.execute("SELECT key, tables FROM runs WHERE status = 'done'")
+        return {key: marks_of(tables) for key, tables in rows}
+
+    @reading
     def run(self, key: str) -> Report | None:
         """The row of one run; None where it was not computed."""
         row = self._db.execute(
@@ -374,9 +414,9 @@ class Store:
         return Report(
             key,
             status,
-            json.loads(scalars),
-            json.loads(tables),
-            error=error,
+            _table(json.loads(scalars)),
+            marks_of(tables),
+            error=_text(error),
             cpu_s=cpu_s,
             wall_s=wall_s,
         )
@@ -385,43 +425,46 @@ class Store:
         """One table of one finished run; raises KeyError where the run left no such table."""
         import pandas as pd
 
-        path = table_path(self.folder, key, name)
-        if not path.exists():
+        run = self.run(key)
+        if run is None or name not in run.tables:
             raise KeyError(f"run {key[:12]} has no table {name!r}")
-        return pd.read_parquet(path)
+        return pd.read_parquet(BytesIO(read_table(self.folder, key, name, run.tables[name])))
 
 
-def table_path(folder: Path, key: str, name: str) -> Path:
-    """Where the table ``name`` of the run ``key`` is kept."""
-    return folder / "tables" / key[:2] / f"{key}.{name}.parquet"
+def _text(value: Any) -> str:
+    """A text of the ledger; TypeError where it holds something else."""
+    if not isinstance(value, str):
+        raise TypeError(f"got {value!r}, expected a text")
+    return value
 
 
-def write_table(folder: Path, key: str, name: str, content: bytes) -> int:
-    """Write a table's file so that it is either whole or not there; returns its bytes."""
-    path = table_path(folder, key, name)
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-    # The process and the clock keep a run that is started twice from writing into one file.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
+def _table(value: Any) -> dict[str, Any]:
+    """A JSON table of the ledger; TypeError where it holds something else."""
+    if not isinstance(value, dict):
+        raise TypeError(f"got {value!r}, expected a table")
+    return value
+
+
+def _tables(values: list[Any]) -> list[dict[str, Any]]:
+    return [_table(value) for value in values]
+
+
+def _place(folder: Path) -> tuple[int, int] | None:
+    """Which file the ledger of a folder is, whatever its name; None where there is none."""
     try:
-        with temporary.open("wb") as file:
-            # Not flushed to the disk, like the ledger's last rows: the kernel outlives a killed
-            # process, and ``recover`` finds what a power cut shortened or left as zeros.
-            file.write(content)
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
-    return len(content)
+        found = os.stat(folder / LEDGER)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
-def _is_parquet(path: str) -> bool:
-    """Whether a file begins and ends as Parquet files do; a block that was lost reads as zeros."""
-    with open(path, "rb", buffering=0) as file:
-        head = file.read(len(PARQUET))
-        file.seek(-min(len(PARQUET), len(head)), os.SEEK_END)
-        return head == file.read(len(PARQUET)) == PARQUET
+def _lock_file(folder: Path) -> IO[str]:
+    path = folder / "lock"
+    try:
+        return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "r+")
+    except OSError as error:
+        why = "is a symbolic link" if path.is_symlink() else error.strerror
+        raise InputError(f"{path}: cannot be written ({why})") from None
 
 
 def _lock(file: IO[str]) -> bool:
@@ -434,78 +477,3 @@ def _lock(file: IO[str]) -> bool:
             return True
         time.sleep(0.02)
     return False
-
-
-def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as groups:
-        for group in groups:
-            if group.is_dir():
-                with os.scandir(group.path) as entries:
-                    yield from entries
-
-
-def _is_full(error: sqlite3.OperationalError) -> bool:
-    code = getattr(error, "sqlite_errorcode", 0)
-    # Inside WAL mode a full disk may show as a failed write of the shared-memory file.
-    return code == sqlite3.SQLITE_FULL or code & 0xFF == sqlite3.SQLITE_IOERR
-
-
-def _told(error: sqlite3.OperationalError | None) -> str:
-    if error is None or error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-        return "the disk is full"
-    return f"the disk is full or cannot be read or written (SQLite: {error})"
-
-
-def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
-    path = folder / LEDGER
-    if not create and not path.is_file():
-        raise InputError(f"{folder}: got no {LEDGER}, expected a folder that a sweep has written")
-    try:
-        if create:
-            folder.mkdir(parents=True, exist_ok=True)
-        db = _connect(path, "mode=rwc" if create else "mode=ro")
-        _check(db, folder, create=create)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
-    except sqlite3.Error as error:
-        if isinstance(error, sqlite3.OperationalError) and _is_full(error):
-            raise StoreFull(
-                errno.ENOSPC, f"{_told(error)}; make room and start again", str(folder)
-            ) from None
-        raise InputError(f"{path}: not a ledger of schedlab ({error})") from None
-    return db
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    url = path.absolute().as_uri()
-    db = sqlite3.connect(f"{url}?{mode}", uri=True, isolation_level=None, timeout=30)
-    try:
-        db.execute("PRAGMA user_version")
-    except sqlite3.OperationalError as error:
-        # A folder that cannot be written holds no place for SQLite's shared memory.
-        if mode != "mode=ro" or error.sqlite_errorcode & 0xFF not in READ_ONLY:
-            raise
-        db.close()
-        db = sqlite3.connect(f"{url}?immutable=1", uri=True, isolation_level=None)
-    return db
-
-
-def _check(db: sqlite3.Connection, folder: Path, *, create: bool) -> None:
-    application = db.execute("PRAGMA application_id").fetchone()[0]
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    if create:
-        # NORMAL: a commit survives the end of the process; after a power cut the last few runs
-        # may be computed again, the ledger stays whole.
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-    empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if create and empty:
-        db.executescript(
-            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION_ID}; "
-            f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-        )
-    elif (application, version) != (APPLICATION_ID, SCHEMA_VERSION):
-        raise InputError(
-            f"{folder / LEDGER}: not a ledger that this version of schedlab reads "
-            f"(version {version}, expected {SCHEMA_VERSION})"
-        )

@@ -1,287 +1,25 @@
-"""Sweeps: a TOML file -> many runs, in one folder that survives anything.
+"""The commands of sweeps: run, look, export, try again.
 
-    policies = ["fifo", "edf", { name = "milp", options = { solver = "highs" } }]
-    seeds = 10                            # 0..9, or a list; that of the scenario where left out
-
-    [scenario]                            # or scenario = "file.toml"
-    workload.kind = "hierarchical"
-
-    [grid]                                # every combination
-    workload.mean_gap_s = [30_000, 45_000]
-
-    [[zip]]                               # lists that advance together
-    workload.num_nodes = [5, 10]
-    cluster.num_controllers = [1, 2]
-
-    [[points]]                            # single settings, one after another
-    decisions.period_s = 3600
-
-Every policy meets every setting with the same seeds, and thus the same jobs. The four commands
-below print what they do and return an exit code: 0, 1 where runs failed or the disk is full,
-128 + signal where they were stopped.
+They print what they do and return an exit code: 0; 1 where runs failed, the disk is full or the
+folder was taken away; 128 + signal where they were stopped.
 """
 
 from __future__ import annotations
 
-import copy
-import itertools
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, ValidationError
-
-from experiments.campaign.task import Scalar, Task, canonical_json, flatten, is_scalar, resolve
-from experiments.config import Config, KeyedError, checked, explained, path_keys, read_toml
+from experiments.campaign.sweepfile import read_sweep
+from experiments.campaign.task import Scalar, Task
+from experiments.campaign.trust import expect_trusted
+from experiments.text import printable
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from experiments.campaign.runner import RunSummary
     from experiments.campaign.store import Store
 
-RUN_SCENARIO = "experiments.scenario.run:run_scenario"
 FAILURES_SHOWN = 5
-
-Seed = Annotated[int, Field(ge=0)]
-
-
-class PolicySpec(Config):
-    """A policy with options, and the name that it has in the tables."""
-
-    name: str
-    options: dict[str, float | int | str | bool] = Field(default_factory=dict)
-    label: str | None = None
-
-
-class SweepFile(Config):
-    """What a sweep's file may hold; see the module's text."""
-
-    scenario: dict[str, Any] | str
-    policies: list[str | PolicySpec] = Field(default_factory=list)
-    seeds: Annotated[int, Field(ge=1)] | Annotated[list[Seed], Field(min_length=1)] | None = None
-    grid: dict[str, Any] = Field(default_factory=dict)
-    zip: list[dict[str, Any]] = Field(default_factory=list)
-    points: list[dict[str, Any]] = Field(default_factory=list)
-    time_limit_s: Annotated[float, Field(gt=0)] | None = None
-    function: str = RUN_SCENARIO
-
-
-Setting = dict[str, Any]
-"""Values of some parameters, by dotted name."""
-
-
-def read_sweep(file: Path) -> tuple[SweepFile, list[Task]]:
-    """The sweep of a file, and its runs: settings x policies x seeds.
-
-    Raises
-    ------
-    InputError
-        "FILE: path.to.key: got X, expected Y", for whatever can be known without a run.
-    """
-    spec = checked(SweepFile, read_toml(file), str(file))
-    function = _Function(spec.function)
-    base = _base(spec, file, function)
-    seeds = _seeds(spec, base, file)
-    policies: list[str | PolicySpec | None] = [*spec.policies] or [None]
-    _expect_different(_policy_labels(spec), f"{file}: policies: label")
-    tasks: list[Task] = []
-    seen: dict[str, str] = {}
-    for setting in _settings(spec, file):
-        values = _resolved(setting, file.parent, function)
-        for number, policy in enumerate(policies):
-            config = _with(base, values, policy, str(file)) | {"seed": seeds[0]}
-            config = function.checked(config, _Combination(file, setting, policy, number))
-            labels = {name: _label(value) for name, value in setting.items()}
-            if policy is not None:
-                labels["policy"] = _policy_label(policy)
-            _expect_new(config, labels, seen, file)
-            tasks += [function.task(config, labels, seed) for seed in seeds]
-    return spec, tasks
-
-
-def _seeds(spec: SweepFile, base: Mapping[str, Any], file: Path) -> list[int]:
-    if spec.seeds is None:
-        return [base.get("seed", 0)]
-    if isinstance(spec.seeds, int):
-        return list(range(spec.seeds))
-    _expect_different(spec.seeds, f"{file}: seeds")
-    return spec.seeds
-
-
-def _policy_labels(spec: SweepFile) -> list[str]:
-    return [_policy_label(policy) for policy in spec.policies]
-
-
-def _expect_different(values: Sequence[Scalar], what: str) -> None:
-    twice = [value for value, count in Counter(values).items() if count > 1]
-    if twice:
-        raise InputError(f"{what} {twice[0]!r} stands twice, expected different ones")
-
-
-def _expect_new(
-    config: dict[str, Any], labels: Mapping[str, Scalar], seen: dict[str, str], file: Path
-) -> None:
-    """The same run must not count twice in the table."""
-    said = ", ".join(f"{name}={value}" for name, value in labels.items()) or "the scenario"
-    first = seen.setdefault(canonical_json(config), said)
-    if first is not said:
-        raise InputError(
-            f"{file}: the same runs twice ({first}; {said}), expected different settings"
-        )
-
-
-def _base(spec: SweepFile, file: Path, function: _Function) -> dict[str, Any]:
-    """The scenario that everything is a variation of, its input files made absolute."""
-    source = file if isinstance(spec.scenario, dict) else file.parent / spec.scenario
-    base = spec.scenario if isinstance(spec.scenario, dict) else read_toml(source)
-    function.make_absolute(base, source.parent)
-    return base
-
-
-def _resolved(setting: Setting, folder: Path, function: _Function) -> Setting:
-    """The values with input files absolute."""
-    resolved: Setting = {}
-    for name, value in setting.items():
-        *parents, last = name.split(".")
-        table: dict[str, Any] = {last: copy.deepcopy(value)}
-        whole = table
-        for parent in reversed(parents):
-            whole = {parent: whole}
-        function.make_absolute(whole, folder)
-        resolved[name] = table[last]
-    return resolved
-
-
-def _settings(spec: SweepFile, file: Path) -> Iterable[Setting]:
-    axes: list[list[Setting]] = []
-    for name, values in flatten(spec.grid).items():
-        _expect_list(values, f"{file}: grid.{name}")
-        axes.append([{name: value} for value in values])
-    for index, table in enumerate(spec.zip):
-        columns = flatten(table)
-        for name, values in columns.items():
-            _expect_list(values, f"{file}: zip[{index}].{name}")
-        lengths = {name: len(values) for name, values in columns.items()}
-        if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            raise InputError(f"{file}: zip[{index}]: {told}, expected lists of one length")
-        axes.append(
-            [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        )
-    if spec.points:
-        axes.append([flatten(point) for point in spec.points])
-    names = [name for axis in axes for name in {n: None for setting in axis for n in setting}]
-    _expect_apart(names + ["seed"] + ["policy"] * bool(spec.policies), file)
-    for combination in itertools.product(*axes):
-        yield {name: value for setting in combination for name, value in setting.items()}
-
-
-def _expect_apart(names: list[str], file: Path) -> None:
-    """No parameter may be set twice, nor together with the table that holds it."""
-    for first, second in itertools.permutations(names, 2):
-        if first == second or first.startswith(f"{second}."):
-            raise InputError(f"{file}: {first}: set in two places of the sweep, expected one")
-
-
-def _expect_list(values: Any, where: str) -> None:
-    if not isinstance(values, list) or not values:
-        raise InputError(f"{where}: got {values!r}, expected a list of values")
-
-
-def _with(
-    base: Mapping[str, Any], setting: Setting, policy: str | PolicySpec | None, source: str
-) -> dict[str, Any]:
-    config = copy.deepcopy(dict(base))
-    if policy is not None:
-        options = policy.options if isinstance(policy, PolicySpec) else {}
-        config["policy"] = policy.name if isinstance(policy, PolicySpec) else policy
-        config.pop("policy_options", None)
-        if options:
-            config["policy_options"] = dict(options)
-    for name, value in setting.items():
-        *parents, last = name.split(".")
-        table = config
-        for parent in parents:
-            table = table.setdefault(parent, {})
-            if not isinstance(table, dict):
-                raise InputError(f"{source}: {name}: {parent!r} is no table of the scenario")
-        table[last] = copy.deepcopy(value)
-    return config
-
-
-class _Function:
-    """The task function of a sweep, with what it says of its configuration."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        run = resolve(name)
-        self._model = getattr(run, "config_model", None)
-        self._files = getattr(run, "config_files", path_keys)
-        checks = getattr(run, "config_checks", None)
-        self._check = checks() if checks is not None else None
-
-    def make_absolute(self, config: dict[str, Any], folder: Path) -> None:
-        """Input files are relative to the file that names them."""
-        for table, key in self._files(config):
-            table[key] = str((folder / table[key]).absolute())
-
-    def checked(self, config: dict[str, Any], where: _Combination) -> dict[str, Any]:
-        """The configuration as its model sees it, defaults filled in."""
-        if self._model is None:
-            return config
-        try:
-            instance = self._model.model_validate(config)
-            if self._check is not None:
-                self._check(instance)
-        except ValidationError as error:
-            raise where.error(*explained(error, self._model, config)) from None
-        except KeyedError as error:
-            raise where.error(error.key, error.text) from None
-        except InputError as error:
-            raise InputError(f"{where.file}: {error}") from None
-        full: dict[str, Any] = instance.model_dump(mode="json", exclude_none=True)
-        return full
-
-    def task(self, config: dict[str, Any], labels: dict[str, Scalar], seed: int) -> Task:
-        config = config | {"seed": seed}
-        files = dict.fromkeys(table[key] for table, key in self._files(config))
-        return Task(self._name, config, labels | {"seed": seed}, files=tuple(files))
-
-
-@dataclass(frozen=True)
-class _Combination:
-    """Where a configuration comes from: for the message of what is wrong with it."""
-
-    file: Path
-    setting: Setting
-    policy: str | PolicySpec | None
-    number: int
-
-    def error(self, key: str, text: str) -> InputError:
-        if self.policy is not None and key in ("policy", "policy_options"):
-            return InputError(f"{self.file}: policies[{self.number}]: {text}")
-        if any(key == name or key.startswith(f"{name}.") for name in self.setting):
-            return InputError(f"{self.file}: swept parameter {key}: {text}")
-        place = f"scenario.{key}" if key else "scenario"
-        # What is wrong may lie in how a swept parameter goes with this one.
-        at = ", ".join(f"{name} = {_label(value)}" for name, value in self.setting.items())
-        return InputError(f"{self.file}: {place}: {text}{f' (at {at})' if at else ''}")
-
-
-def _label(value: Any) -> Scalar:
-    return value if is_scalar(value) else canonical_json(value)
-
-
-def _policy_label(policy: str | PolicySpec) -> str:
-    if isinstance(policy, str):
-        return policy
-    options = ",".join(f"{name}={_label(value)}" for name, value in policy.options.items())
-    return policy.label or (f"{policy.name}({options})" if options else policy.name)
-
-
-# -- the commands ----------------------------------------------------------------------------------
 
 
 def sweep(
@@ -292,16 +30,18 @@ def sweep(
     dask: str | None = None,
     resume: bool = False,
     progress: bool = True,
+    allow_code: bool = False,
 ) -> int:
     """Run a sweep into the folder ``out``, or go on with it; returns the exit code.
 
     The same sweep in the same folder always goes on. Another one, or this one after the code has
     changed, is refused unless ``resume`` says that what still fits is to be kept.
     """
+    from experiments.campaign.ledger import LEDGER
     from experiments.campaign.runner import exit_code
-    from experiments.campaign.store import LEDGER, Store
+    from experiments.campaign.store import Store
 
-    spec, tasks = read_sweep(file)
+    spec, tasks = read_sweep(file, allow_code=allow_code)
     if (out / "summary.json").exists() and not (out / LEDGER).exists():
         raise InputError(f"{out}: holds a run (summary.json), expected another folder")
 
@@ -328,6 +68,7 @@ def retry(
     workers: int | None = None,
     dask: str | None = None,
     progress: bool = True,
+    allow_code: bool = False,
 ) -> int:
     """Run again what failed in the folder, and what is left; returns the exit code.
 
@@ -339,7 +80,9 @@ def retry(
     from experiments.campaign.runner import exit_code
     from experiments.campaign.store import Store
 
-    Store(folder).close()  # It has to be there already.
+    with Store(folder) as store:  # It has to be there already.
+        functions = [task.function for task in store.tasks()]
+    expect_trusted(functions, str(folder), allow_code=allow_code)
 
     def work() -> int:
         with Store(folder, create=True) as store:
@@ -386,11 +129,12 @@ def _failures(store: Store, *, limit: int | None = None, tracebacks: bool = Fals
     """The failed runs, those with the same error together."""
     by_error: dict[str, list[tuple[dict[str, Scalar], str]]] = {}
     for labels, error in store.failures():
+        error = printable(error)
         by_error.setdefault(last_line(error), []).append((labels, error))
     lines = []
     for error, runs in list(by_error.items())[:limit]:
         labels, trace = runs[0]
-        named = ", ".join(f"{name}={value}" for name, value in labels.items())
+        named = printable(", ".join(f"{name}={value}" for name, value in labels.items()))
         more = f" (and {len(runs) - 1} more)" if len(runs) > 1 else ""
         lines.append(f"  failed: {named}{more}: {error}")
         lines += [f"    {line}" for line in trace.splitlines()] if tracebacks else []
@@ -427,6 +171,7 @@ def export(
     out: Path | None = None,
     table: str | None = None,
     timings: bool = False,
+    raw: bool = False,
 ) -> int:
     """Write one tidy table of the sweep in the folder, one row a run; returns the exit code.
 
@@ -436,11 +181,14 @@ def export(
     out : the file; ``folder``/runs.csv (or the table's name) where None.
     table : instead, all rows of this table of every run ("jobs").
     timings : with the scalars that measure this machine; without, the same bytes anywhere.
+    raw : texts in CSV as they are; without, those that a spreadsheet takes for formulas are marked.
     """
     from experiments.campaign.export import write_export
     from experiments.campaign.store import Store
 
     with Store(folder) as store:
-        path, rows = write_export(store, format=format, out=out, table=table, timings=timings)
+        path, rows = write_export(
+            store, format=format, out=out, table=table, timings=timings, raw=raw
+        )
     print(f"{path}: {rows} rows")
     return 0

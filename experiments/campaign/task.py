@@ -144,11 +144,15 @@ def resolve(function: str) -> TaskFunction:
     if not separator or not name:
         raise InputError(f"function: got {function!r}, expected 'package.module:name'")
     try:
-        found = getattr(importlib.import_module(module_name), name)
+        module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise InputError(f"function {function!r}: {error}") from None
-    except AttributeError:
-        raise InputError(f"function {function!r}: the module has no {name!r}") from None
+    except (Exception, SystemExit) as error:  # a module of the user's own may raise anything
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"function {function!r}: its module cannot be imported ({why})") from None
+    found = getattr(module, name, None)
+    if found is None:
+        raise InputError(f"function {function!r}: the module has no {name!r}")
     if not callable(found):
         raise InputError(f"function {function!r}: {name!r} cannot be called")
     return found  # type: ignore[no-any-return]

@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from experiments.campaign.store import NO_SPACE, Report, StoreFull, write_table
+from experiments.campaign.ledger import NO_SPACE, StoreFull
+from experiments.campaign.store import Report
+from experiments.campaign.tables import Mark, write_table
 from experiments.campaign.task import Outcome, Scalar, plain_scalar, resolve
 from simulator.errors import InputError
 
@@ -112,7 +114,7 @@ def _execute(order: Order, folder: Path | None, time_limit_s: float | None) -> R
         scalars, contents = _checked(outcome, order.function)
     except _OverLimit:
         error = told_briefly(RunTimeout(time_limit_s or 0.0))
-    except (Exception, SystemExit) as problem:
+    except BaseException as problem:  # also SystemExit or KeyboardInterrupt of the run's own
         error = _told(problem)
     if error:
         scalars, contents = {}, {}
@@ -149,11 +151,18 @@ def _parquet(table: DataFrame) -> bytes:
     buffer = io.BytesIO()
     arrow = pa.Table.from_pandas(table, preserve_index=False, nthreads=1)
     # Neither dictionaries nor statistics pay in files this small.
-    pq.write_table(arrow, buffer, compression="zstd", use_dictionary=False, write_statistics=False)
+    pq.write_table(
+        arrow,
+        buffer,
+        compression="zstd",
+        use_dictionary=False,
+        write_statistics=False,
+        write_page_checksum=True,
+    )
     return buffer.getvalue()
 
 
-def _write(folder: Path, key: str, name: str, content: bytes) -> int:
+def _write(folder: Path, key: str, name: str, content: bytes) -> Mark:
     try:
         return write_table(folder, key, name, content)
     except OSError as error:

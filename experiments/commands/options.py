@@ -9,6 +9,13 @@ import typer
 
 Out = Annotated[Path, typer.Option(help="Folder for the results; made where it does not exist.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; all cores by default.")]
+AllowCode = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code",
+        help="The file may name functions of your own. They run with your rights: see SECURITY.md.",
+    ),
+]
 Dask = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, or local; needs the extra 'dask'.")
 ]

@@ -46,6 +46,9 @@ def run(
     window: Annotated[
         str | None, typer.Option(help="FIRST:LAST, the jobs that averages are taken over.")
     ] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Names in CSV files as they are, also those like '=1+1'.")
+    ] = False,
 ) -> None:
     """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.
 
@@ -55,6 +58,8 @@ def run(
     from experiments.scenario import output
     from experiments.scenario.options import parse_options, parse_window, read_run
     from experiments.scenario.run import run as simulate_scenario
+    from experiments.scenario.schema import input_files
+    from experiments.text import printable
 
     options = parse_options(option or [])
     if iterations is not None:
@@ -69,10 +74,10 @@ def run(
         {"period_s": period_s, "round_s": round_s, "finish_at_round": released or None},
         options, controllers,
     )  # fmt: skip
-    with output.new_folder(out):
+    with output.new_folder(out, input_files(checked, scenario)):
         with of_file(source):
             result = simulate_scenario(checked)
-        for note in result.workload.notes:
-            print(f"schedlab: note: {note}", file=sys.stderr)
-        output.write_result(result, out, checked.window)
+        notes = output.write_result(result, out, checked.window, raw=raw)
+        for note in (*result.workload.notes, *notes):
+            print(f"schedlab: note: {printable(note)}", file=sys.stderr)
     print(output.one_paragraph(result, out, checked.window))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import Dask, Workers
+from experiments.commands.options import AllowCode, Dask, Workers
 
 
 def sweep(
@@ -20,12 +20,16 @@ def sweep(
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep what still fits after the file or code changed.")
     ] = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Many runs: a grid over any parameter, policies and seeds. Killed, it goes on where it was."""
     from experiments.campaign import sweep as sweeps
 
     folder = out or Path("out") / file.stem
-    raise typer.Exit(sweeps.sweep(file, folder, workers=workers, dask=dask, resume=resume))
+    code = sweeps.sweep(
+        file, folder, workers=workers, dask=dask, resume=resume, allow_code=allow_code
+    )
+    raise typer.Exit(code)
 
 
 def status(
@@ -46,11 +50,15 @@ def export(
         str | None, typer.Option(help="A table of the runs instead of their scalars.")
     ] = None,
     timings: Annotated[bool, typer.Option("--timings", help="Measured times as well.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Texts in CSV as they are, also those like '=1+1'.")
+    ] = False,
 ) -> None:
     """All runs of a sweep as one tidy table."""
     from experiments.campaign import sweep as sweeps
 
-    raise typer.Exit(sweeps.export(folder, format=format, out=out, table=table, timings=timings))
+    code = sweeps.export(folder, format=format, out=out, table=table, timings=timings, raw=raw)
+    raise typer.Exit(code)
 
 
 def retry(
@@ -58,8 +66,10 @@ def retry(
     failed: Annotated[bool, typer.Option("--failed", help="Run the failed ones again.")] = False,
     workers: Workers = None,
     dask: Dask = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Finish a sweep; with --failed, run what failed again as well."""
     from experiments.campaign import sweep as sweeps
 
-    raise typer.Exit(sweeps.retry(folder, failed=failed, workers=workers, dask=dask))
+    code = sweeps.retry(folder, failed=failed, workers=workers, dask=dask, allow_code=allow_code)
+    raise typer.Exit(code)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.sweep import RUN_SCENARIO, read_sweep
+from experiments.campaign.sweepfile import RUN_SCENARIO, read_sweep
 from experiments.campaign.task import DEFAULT_SOURCES, Scalar, Task
 
 Labels = Mapping[str, Scalar]

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import webpage
-from experiments.campaign.store import LEDGER, Store
+from experiments.campaign.ledger import LEDGER
+from experiments.campaign.store import Store
 from experiments.pictures.gantt import COLUMNS, read_table
 from experiments.replay.page import player_html
 from experiments.replay.recording import HOW_TO_KEEP, Recording

@@ -1,32 +1,48 @@
-"""A result as files: summary.json, jobs.csv, decisions.csv, schedule.csv, machines.json."""
+"""A result as files: summary.json, jobs.csv, decisions.csv, schedule.csv, machines.json.
+
+One run writes into a folder at a time, and never over a file that it has read.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from experiments.campaign.store import LEDGER
+from experiments.campaign.ledger import LEDGER
+from experiments.files import is_same, write_whole
 from experiments.scenario.facts import machines_of
 from experiments.scenario.run import summarise
+from experiments.text import with_safe_cells
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator import Result
 
 
+SUMMARY = "summary.json"
+TABLES = ("jobs.csv", "decisions.csv", "schedule.csv")
+MACHINES = "machines.json"
+
+
 @contextlib.contextmanager
-def new_folder(folder: Path) -> Iterator[None]:
+def new_folder(folder: Path, inputs: Sequence[Path] = ()) -> Iterator[None]:
     """Make the folder for what the block writes, and take it away again where the block fails.
+
+    Parameters
+    ----------
+    inputs : files and folders that the run reads; none of them is written over.
 
     Raises
     ------
     InputError
-        It cannot be written, or holds a sweep; before any work.
+        It cannot be written, holds a sweep or an input, or another run writes into it; before any
+        work.
     """
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
@@ -39,8 +55,10 @@ def new_folder(folder: Path) -> Iterator[None]:
         raise InputError(f"--out {folder}: cannot be written ({error.strerror})") from None
     if (folder / LEDGER).exists():
         raise InputError(f"--out {folder}: holds a sweep ({LEDGER}), expected another folder")
+    _expect_no_input(folder, inputs)
     try:
-        yield
+        with _alone(folder):
+            yield
     except BaseException:
         with contextlib.suppress(OSError):  # Something is in it.
             for path in made:
@@ -48,33 +66,75 @@ def new_folder(folder: Path) -> Iterator[None]:
         raise
 
 
-def write_result(result: Result, folder: Path, window: Sequence[int] | None = None) -> None:
-    """Write the five files, each whole or not at all.
+def _expect_no_input(folder: Path, inputs: Sequence[Path]) -> None:
+    """Raise InputError where an output would take the place of an input."""
+    for path in inputs:
+        if path.is_dir() and is_same(path, folder):
+            raise InputError(f"--out {folder}: is the folder of the instance, expected another one")
+        for name in (SUMMARY, MACHINES, *TABLES):
+            if is_same(path, folder / name):
+                raise InputError(
+                    f"--out {folder}: {name} there is an input of this run, expected another folder"
+                )
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other runs out of the folder; raises InputError where one is at work there."""
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"--out {folder}: another run is writing into it, expected one at a time"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def write_result(
+    result: Result, folder: Path, window: Sequence[int] | None = None, *, raw: bool = False
+) -> list[str]:
+    """Write the five files, each whole or not at all; returns notes on what they cannot hold.
 
     A folder with a ``summary.json`` holds one whole result: an old one goes first, the new one
     comes last.
+
+    Parameters
+    ----------
+    raw : texts as they are; without it, names that a spreadsheet would take for a formula
+        ("=1+1") get a ``'`` before them.
     """
-    summary = json.dumps(summarise(result, window), indent=2) + "\n"
-    (folder / "summary.json").unlink(missing_ok=True)
-    tables = {
-        "jobs.csv": result.jobs_table(),
-        "decisions.csv": result.decisions_table(),
-        "schedule.csv": result.schedule_table(),
-    }
-    for name, table in tables.items():
+    summary, notes = finite(summarise(result, window))
+    (folder / SUMMARY).unlink(missing_ok=True)
+    makers = (result.jobs_table, result.decisions_table, result.schedule_table)
+    for name, make in zip(TABLES, makers, strict=True):
+        table = make() if raw else with_safe_cells(make())
         _write(folder / name, table.to_csv(index=False, lineterminator="\n"))
     machines = json.dumps(machines_of(result.workload, result.cluster), separators=(",", ":"))
-    _write(folder / "machines.json", machines + "\n")
-    _write(folder / "summary.json", summary)
+    _write(folder / MACHINES, machines + "\n")
+    _write(folder / SUMMARY, json.dumps(summary, indent=2, allow_nan=False) + "\n")
+    return notes
+
+
+def finite(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The values as JSON can hold them, None for what is infinite or no number; and notes on it."""
+    plain, notes = dict(values), []
+    for name, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            plain[name] = None
+            notes.append(f"{name} is {value}, null in {SUMMARY}: JSON has finite numbers only")
+    return plain, notes
 
 
 def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(path.name + ".tmp")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
+        write_whole(path, text)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 

@@ -177,6 +177,12 @@ def file_keys(config: dict[str, Any]) -> FileKeys:
         yield cluster, "catalog"
 
 
+def input_files(scenario: Scenario, file: Path | None) -> list[Path]:
+    """What a run reads: the scenario's own file, jobs or an instance, a catalogue."""
+    named = [Path(table[key]) for table, key in file_keys(scenario.model_dump())]
+    return [file, *named] if file is not None else named
+
+
 def is_file(catalog: Any) -> bool:
     """Whether a catalogue is a file, not one of the names that `read_catalog` knows."""
     return isinstance(catalog, str) and ("/" in catalog or "." in catalog)

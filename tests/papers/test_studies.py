@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from experiments.campaign.sweep import read_sweep
+from experiments.campaign.sweepfile import read_sweep
 from experiments.campaign.task import resolve
 from experiments.papers import hierarchical
 from experiments.papers.hierarchical.runs import FIGURE_3

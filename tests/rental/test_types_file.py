@@ -54,7 +54,7 @@ def test_other_speedups(tmp_path: Path) -> None:
         TYPE.format(rate=1.0, speedup=table)
         + TYPE.replace('"a"', '"b"').format(rate=2, speedup=own),
     )
-    text, notes = rental_csv(path, "4,6")
+    text, notes = rental_csv(path, "4,6", allow_code=True)
     assert len(notes) == 1
     assert "concave hull" in notes[0]
     assert text.count("\n") == 3
@@ -100,7 +100,7 @@ def test_other_speedups(tmp_path: Path) -> None:
 )
 def test_bad_files_are_one_clear_line(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(InputError, match=told) as caught:
-        rental_csv(file(tmp_path, text), "2,3")
+        rental_csv(file(tmp_path, text), "2,3", allow_code=True)
     assert str(caught.value).startswith(str(tmp_path))
     assert "\n" not in str(caught.value)
 
@@ -122,16 +122,28 @@ def test_bad_budgets_and_missing_files(tmp_path: Path) -> None:
         rental_csv(tmp_path / "none.toml", "1")
 
 
+def test_a_file_is_data_without_leave(tmp_path: Path) -> None:
+    """No module is imported, neither an installed one nor one that lies beside the file."""
+    (tmp_path / "planted_by_a_test.py").write_text("raise SystemExit('code has run')\n")
+    own = '{ kind = "function", function = "planted_by_a_test:f" }'
+    with pytest.raises(InputError, match=r"types.0..speedup: got function 'planted_by_a_test:f'"):
+        rental_csv(file(tmp_path, TYPE.format(rate=1, speedup=own)), "3")
+
+
 def test_a_function_from_a_module_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "own_speedups_of_a_test.py").write_text(
         "def halved(k):\n    return k**0.5\n\n\ndef words(k):\n    return 'fast'\n",
         encoding="utf-8",
     )
     own = '{{ kind = "function", function = "own_speedups_of_a_test:{}" }}'
-    text, _ = rental_csv(file(tmp_path, TYPE.format(rate=1, speedup=own.format("halved"))), "3")
+    text, _ = rental_csv(
+        file(tmp_path, TYPE.format(rate=1, speedup=own.format("halved"))), "3", allow_code=True
+    )
     expected, _ = rental_csv(file(tmp_path, TYPE.format(rate=1, speedup=POWER)), "3")
     assert pd.read_csv(io.StringIO(text)).to_numpy() == pytest.approx(
         pd.read_csv(io.StringIO(expected)).to_numpy(), rel=1e-6
     )
     with pytest.raises(InputError, match="ValueError"):
-        read_types(file(tmp_path, TYPE.format(rate=1, speedup=own.format("words"))))
+        read_types(
+            file(tmp_path, TYPE.format(rate=1, speedup=own.format("words"))), allow_code=True
+        )

@@ -59,6 +59,10 @@ def trouble(config: dict[str, Any]) -> Outcome:
             os.kill(os.getpid(), signal.SIGKILL)
         case "exit":
             raise SystemExit(3)
+        case "interrupt":
+            raise KeyboardInterrupt
+        case "generator exit":
+            raise GeneratorExit
         case "bad scalar":
             return Outcome({"value": [1, 2]})  # type: ignore[dict-item]
         case "no outcome":

@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 
 from experiments.campaign.export import run_columns, write_export
+from experiments.campaign.ledger import StoreFull
 from experiments.campaign.results import Results
-from experiments.campaign.store import Report, Store, StoreFull, table_path, write_table
+from experiments.campaign.store import Report, Store
 from experiments.campaign.sweep import export, status
+from experiments.campaign.tables import Mark, table_path, write_table
 from experiments.campaign.task import Task
 from simulator.errors import InputError
 
@@ -67,7 +69,7 @@ def test_recover_removes_what_no_finished_run_owns(store):
     whole, cut, missing, failed, unknown, zeros, tail, head = tasks(8)
     for task in (whole, cut, failed, unknown, zeros, tail, head):
         write_table(store.folder, task.key, "values", b"PAR1datsPAR1")
-    sizes = {"values": 12}
+    sizes = {"values": Mark(12)}
     store.record(
         [
             Report(whole.key, "done", tables=sizes),
@@ -97,7 +99,7 @@ def test_a_table_that_cannot_be_read_is_named_in_one_line(store):
     (task,) = tasks(1)
     store.plan([task])
     write_table(store.folder, task.key, "values", b"PAR1".ljust(40, b"\0") + b"PAR1")
-    store.record([Report(task.key, "done", tables={"values": 44})])
+    store.record([Report(task.key, "done", tables={"values": Mark(44)})])
     with pytest.raises(
         InputError, match="table 'values' of the run seed=0 cannot be read"
     ) as error:
@@ -129,7 +131,7 @@ def test_table_is_whole_or_not_there(store, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", full)  # A directory that grows needs room too.
+    monkeypatch.setattr(os, "replace", full)  # A directory that grows needs room too.
     with pytest.raises(StoreFull, match="0 finished runs are kept"):
         store.write_table(task.key, "values", b"x")
     assert not [p for p in (store.folder / "tables").rglob("*") if p.is_file()]
@@ -228,7 +230,6 @@ def test_export_mistakes_are_one_line(store, options, told):
 
 
 def _path(options):
-    from pathlib import Path
 
     return Path(options["out"])
 

@@ -34,8 +34,8 @@ from simulator.errors import InputError
 codeversion.code_version = lambda function, sources: "the same"
 try:
     if sys.argv[1] == "retry":
-        sys.exit(retry(Path(sys.argv[2]), workers=2))
-    sys.exit(sweep(Path(sys.argv[1]), Path(sys.argv[2]), workers=2))
+        sys.exit(retry(Path(sys.argv[2]), workers=2, allow_code=True))
+    sys.exit(sweep(Path(sys.argv[1]), Path(sys.argv[2]), workers=2, allow_code=True))
 except InputError as error:
     print(f"schedlab: {error}", file=sys.stderr)
     sys.exit(2)

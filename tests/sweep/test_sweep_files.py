@@ -9,7 +9,8 @@ import pytest
 from experiments.campaign import codeversion
 from experiments.campaign.runner import run_tasks
 from experiments.campaign.store import Store
-from experiments.campaign.sweep import export, read_sweep, retry, status, sweep
+from experiments.campaign.sweep import export, retry, status, sweep
+from experiments.campaign.sweepfile import read_sweep
 from simulator.errors import InputError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep_small.toml"
@@ -299,7 +300,11 @@ def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
         ("num_nodes = 5", "num_nodes = -3", "scenario.workload.num_nodes: got -3, expected an"),
         ("num_nodes = 5", "nodes = 5", "scenario.workload.nodes: unknown key, did you mean 'num_"),
         ('kind = "hierarchical"', 'kind = "x"', 'scenario.workload.kind: got "x", expected one of'),
-        ("seeds = [3, 5]", "seeds = 0", "seeds: got 0, expected an integer >= 1 or a list of"),
+        (
+            "seeds = [3, 5]",
+            "seeds = 0",
+            "seeds: got 0, expected an integer >= 1 and <= 1000000 or a",
+        ),
         ("seeds = [3, 5]", "seeds = [-1]", "seeds[0]: got -1, expected an integer >= 0"),
         ("seeds = [3, 5]", "sedes = [3, 5]", "sedes: unknown key, did you mean 'seeds'?"),
         ("seeds = [3, 5]", "time_limit_s = 0", "time_limit_s: got 0, expected a number > 0"),
@@ -325,7 +330,22 @@ def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
             "workload.num_nodes: set in two places",
         ),
         ("[scenario]", "grid.seed.x = [1]\n[scenario]", "seed.x: set in two places"),
-        ("[scenario]", 'function = "nowhere:f"\n[scenario]', "No module named 'nowhere'"),
+        (
+            "[scenario]",
+            'function = "subprocess:run"\n[scenario]',
+            "function: got 'subprocess:run', which would run code that is not schedlab's",
+        ),
+        (
+            "[scenario]",
+            'function = "experiments.campaign.task:resolve"\n[scenario]',
+            "which would run code that is not schedlab's",
+        ),
+        ("seeds = [3, 5]", "seeds = 1_000_000_000", "seeds: got 1000000000, expected an integer"),
+        (
+            "seeds = [3, 5]",
+            f"seeds = 1000\ngrid.server.servers = {list(range(1, 3000))}",
+            "runs, expected at most 1,000,000 in a sweep",
+        ),
         (BASE, 'scenario = "none.toml"', "none.toml: no such file"),
         (BASE, "seeds = 1", "scenario: missing, expected a table or text"),
         (BASE, "seeds = [", "not valid TOML"),

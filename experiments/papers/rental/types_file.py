@@ -8,7 +8,8 @@
 
 Other speed-ups: ``{ kind = "power", exponent = 0.5 }``, ``{ kind = "tabulated", gpus = [1, 2, 4],
 throughput = [100, 190, 340] }`` (any unit) and ``{ kind = "function", function = "module:name" }``,
-a Python function of one number, from a module that can be imported or lies beside the file.
+a Python function of one number, from a module that can be imported or lies beside the file. This
+runs code, and needs ``allow_code`` (``--allow-code`` on the command line).
 """
 
 from __future__ import annotations
@@ -110,8 +111,8 @@ class TypesConfig(Config):
     types: list[TypeConfig] = Field(min_length=1)
 
 
-def read_types(path: Path) -> list[JobType]:
-    """The job types of a file.
+def read_types(path: Path, *, allow_code: bool = False) -> list[JobType]:
+    """The job types of a file; with ``allow_code`` it may name functions, which are imported.
 
     Raises
     ------
@@ -119,6 +120,12 @@ def read_types(path: Path) -> list[JobType]:
         One line with file, type, field, value and what was expected.
     """
     config = checked(TypesConfig, read_toml(path), str(path))
+    for i, entry in enumerate(config.types):
+        if isinstance(entry.speedup, FunctionConfig) and not allow_code:
+            raise InputError(
+                f"{path}: types[{i}].speedup: got function {entry.speedup.function!r}, which would "
+                "run code that is not schedlab's; expected --allow-code with it"
+            )
     with _importable(path.parent):
         return [_built(entry, f"{path}: types[{i}]") for i, entry in enumerate(config.types)]
 
@@ -162,7 +169,7 @@ def parse_budgets(text: str) -> list[float]:
     return budgets
 
 
-def rental_csv(path: Path, budgets: str) -> tuple[str, list[str]]:
+def rental_csv(path: Path, budgets: str, *, allow_code: bool = False) -> tuple[str, list[str]]:
     """What `schedlab rental TYPES.toml --budgets ..` prints, and notes on what was read.
 
     The columns are those of `policies.rental.rental_table`.
@@ -172,7 +179,7 @@ def rental_csv(path: Path, budgets: str) -> tuple[str, list[str]]:
     limits = parse_budgets(budgets)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        types = read_types(path)
+        types = read_types(path, allow_code=allow_code)
     try:
         table = rental_table(types, limits)
     except InputError as error:

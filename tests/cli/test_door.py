@@ -1,0 +1,226 @@
+"""The command's door: whatever goes wrong is one line, and a traceback where one is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.scenario import output
+from simulator.errors import InputError
+
+ROOT = Path(__file__).parent.parent.parent
+GOOD = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
+PLUG_IN = """
+import sys
+from simulator import NO_CHANGE
+
+def leaves(view):
+    sys.exit(0)
+
+def breaks(view):
+    raise RuntimeError("two\\nlines \\x1b[31mand a colour")
+
+def fifo(view):
+    return NO_CHANGE
+"""
+
+
+def schedlab(
+    *words: str | Path, cwd: Path = ROOT, path: Path | None = None, **options: object
+) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"COLUMNS": "120"} | ({"PYTHONPATH": str(path)} if path else {})
+    return subprocess.run(
+        [sys.executable, "-m", "experiments.cli", *map(str, words)],
+        cwd=cwd, text=True, timeout=120, env=environment, capture_output=not options, **options,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def plug_in(tmp_path: Path) -> Path:
+    folder = tmp_path / "site"
+    (folder / "odd-1.0.dist-info").mkdir(parents=True)
+    (folder / "odd_policies.py").write_text(PLUG_IN)
+    (folder / "odd-1.0.dist-info" / "METADATA").write_text("Name: odd\nVersion: 1.0\n")
+    (folder / "odd-1.0.dist-info" / "entry_points.txt").write_text(
+        "[schedlab.policies]\nleaves = odd_policies:leaves\nbreaks = odd_policies:breaks\n"
+        "fifo = odd_policies:fifo\n"
+    )
+    return folder
+
+
+def jobs(folder: Path) -> Path:
+    path = folder / "some jobs.csv"
+    path.write_text(GOOD)
+    return path
+
+
+def test_a_policy_cannot_end_the_process_quietly(plug_in: Path, tmp_path: Path) -> None:
+    """`sys.exit(0)` in it must not look like a run that went well."""
+    words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "leaves"]
+    ran = schedlab(*words, "--out", tmp_path / "out", path=plug_in)
+    assert ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
+    assert "ended the process" in ran.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
+    plug_in: Path, tmp_path: Path
+) -> None:
+    words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "breaks"]
+    words += ["--out", tmp_path / "out"]
+    ran = schedlab(*words, path=plug_in)
+    assert ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
+    assert "two lines \\x1b[31mand a colour; --debug shows where" in ran.stderr
+    for debugged in (schedlab(*words, "--debug", path=plug_in), schedlab("--debug", *words, path=plug_in)):  # fmt: skip
+        assert debugged.returncode == 1
+        assert "odd_policies.py" in debugged.stderr
+        assert "Traceback" in debugged.stderr
+
+
+def test_a_package_never_replaces_a_built_in_policy(plug_in: Path, tmp_path: Path) -> None:
+    """Its own `fifo` starts nothing; schedlab's does."""
+    words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo"]
+    ran = schedlab(*words, "--out", tmp_path / "out", path=plug_in)
+    assert ran.returncode == 0, ran.stderr
+    listed = schedlab("policies", path=plug_in)
+    assert "a package registers a policy 'fifo'; the name is taken" in listed.stderr
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "[schedlab.policies]\nwithout a value\n",
+        "[schedlab.policies]\nodd = !! no module !!\n",
+        "[schedlab.policies]\nodd =\n",
+        "no section at all\n",
+        "[schedlab.policies]\nodd = os:path\n[schedlab.policies\n",
+    ],
+)
+def test_malformed_metadata_of_a_package_stands_in_nobody_s_way(
+    plug_in: Path, tmp_path: Path, metadata: str
+) -> None:
+    (plug_in / "bad-1.0.dist-info").mkdir()
+    (plug_in / "bad-1.0.dist-info" / "METADATA").write_text("Name: bad\nVersion: 1.0\n")
+    (plug_in / "bad-1.0.dist-info" / "entry_points.txt").write_text(metadata)
+    listed = schedlab("policies", path=plug_in)
+    assert listed.returncode == 0, listed.stderr
+    assert "fifo-strict" in listed.stdout
+    assert "breaks" in listed.stdout
+    file = tmp_path / "one.toml"
+    file.write_text(
+        'policies = ["fifo"]\nscenario.workload = { kind = "hierarchical", num_nodes = 2 }\n'
+    )
+    ran = schedlab("sweep", file, "--workers", 1, "--out", tmp_path / "swept", path=plug_in)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_version() -> None:
+    from importlib.metadata import version
+
+    assert schedlab("--version").stdout == f"schedlab {version('schedlab')}\n"
+
+
+@pytest.mark.parametrize("close", ["stdout", "stderr", "pipe"])
+def test_nobody_listens(close: str) -> None:
+    """A closed output is no traceback; a closed pipe ends quietly."""
+    command = {
+        "stdout": '"$@" policies >&-',
+        "stderr": '"$@" run nowhere.toml 2>&-',
+        "pipe": '"$@" policies | true; exit ${PIPESTATUS[0]}',
+    }[close]
+    words = ["bash", "-c", command, "x", sys.executable, "-m", "experiments.cli"]
+    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ran.returncode in {"stdout": (0,), "stderr": (2,), "pipe": (0, 141)}[close]
+    assert ran.stderr == ""
+
+
+def test_near_misses_are_answered_with_the_nearest_name(tmp_path: Path) -> None:
+    from policies import make_policy
+
+    for written, meant in (
+        ("srtf-tune", "srtf+tune"),
+        ("fifo-stict", "fifo-strict"),
+        ("srft+tune", "srtf"),
+        ("randomized-greedy", "randomised-greedy"),
+    ):
+        with pytest.raises(InputError, match=f"did you mean '{meant}'".replace("+", r"\+")):
+            make_policy(written)
+    with pytest.raises(InputError, match="unknown option 'iteratons', did you mean 'iterations'"):
+        make_policy("randomised-greedy", iteratons=3)
+
+
+def test_synergy_s_options_are_listed() -> None:
+    listed = " ".join(schedlab("policies").stdout.split())
+    for text in ("ORDERING+static", "ORDERING+tune", "sort=demand", "whole_gpus=False"):
+        assert text in listed
+
+
+def test_a_run_never_writes_over_its_input(tmp_path: Path) -> None:
+    """`--out .` where the jobs are in jobs.csv, under any name of it, and an instance's folder."""
+    (tmp_path / "jobs.csv").write_text(GOOD)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "jobs.csv").symlink_to(tmp_path / "jobs.csv")
+    words = ["run", "--jobs", "jobs.csv", "--nodes", 2, "--policy", "fifo", "--out"]
+    for out in (".", "./", tmp_path, "other"):
+        ran = schedlab(*words, out, cwd=tmp_path)
+        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+        assert "jobs.csv there is an input of this run" in ran.stderr
+    assert (tmp_path / "jobs.csv").read_text() == GOOD
+    with (
+        pytest.raises(InputError, match="is the folder of the instance"),
+        output.new_folder(tmp_path, [tmp_path / "other" / ".."]),
+    ):
+        pass
+
+
+def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
+    with output.new_folder(tmp_path / "out"):
+        ran = schedlab(
+            "run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo",
+            "--out", tmp_path / "out",
+        )  # fmt: skip
+        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+        assert "another run is writing into it" in ran.stderr
+        assert not list((tmp_path / "out").iterdir())
+    with output.new_folder(tmp_path / "out"):
+        pass
+
+
+def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("summary.json", "jobs.csv", "decisions.csv", "schedule.csv"):
+        (out / f"{name}.tmp").symlink_to(victim)
+        (out / name).symlink_to(victim)
+    ran = schedlab("run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo", "--out", out)
+    assert ran.returncode == 0, ran.stderr
+    assert victim.read_text() == "mine"
+    assert json.loads((out / "summary.json").read_text())["jobs"] == 3
+    assert not (out / "summary.json").is_symlink()
+
+
+def test_infinite_numbers_are_null_with_a_note() -> None:
+    values, notes = output.finite({"a": 1.5, "b": float("inf"), "c": float("nan"), "d": "inf"})
+    assert values == {"a": 1.5, "b": None, "c": None, "d": "inf"}
+    assert notes[0].startswith("b is inf, null in summary.json")
+    assert len(notes) == 2
+
+
+def test_names_that_look_like_formulas_are_marked_and_raw_on_demand(tmp_path: Path) -> None:
+    path = tmp_path / "named.csv"
+    path.write_text(GOOD.replace("\na,", "\n=1+1,").replace("\nb,", "\n-7,"))
+    words = ["run", "--jobs", path, "--nodes", 2, "--policy", "fifo", "--out", tmp_path / "out"]
+    assert schedlab(*words).returncode == 0
+    names = [r.split(",")[0] for r in (tmp_path / "out" / "jobs.csv").read_text().splitlines()]
+    assert names == ["job_id", "'=1+1", "-7", "c"]
+    assert schedlab(*words, "--raw").returncode == 0
+    assert "\n=1+1," in (tmp_path / "out" / "jobs.csv").read_text()

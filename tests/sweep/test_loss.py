@@ -1,0 +1,370 @@
+"""Nothing of anybody's is lost: foreign files stay, and what went missing or changed is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.campaign.export import write_export
+from experiments.campaign.ledger import LEDGER, StoreLost
+from experiments.campaign.runner import run_tasks
+from experiments.campaign.store import Report, Store
+from experiments.campaign.sweep import export, retry, status
+from experiments.campaign.tables import table_path, write_table
+from experiments.campaign.task import Task
+from simulator.errors import InputError
+
+
+def tasks(count: int, **config: object) -> list[Task]:
+    return [Task("sweep_functions:draw", {"seed": s, **config}, {"seed": s}) for s in range(count)]
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A folder with three finished runs, each with a table."""
+    with Store(tmp_path / "out", create=True) as store:
+        run_tasks(tasks(3), store, workers=1, progress=False)
+    return tmp_path / "out"
+
+
+def table_files(folder: Path) -> list[Path]:
+    return sorted((folder / "tables").rglob("*.parquet"))
+
+
+def test_foreign_files_stay(finished, tmp_path):
+    """Whatever lies under tables/ and was not named by a store is left alone."""
+    key = "0" * 64
+    group = table_files(finished)[0].parent
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    foreign = [
+        group / "notes.txt",
+        group / "thesis.parquet",
+        group / f"{key}.values.csv",
+        finished / "tables" / "my data" / "only copy.parquet",
+        finished / "tables" / "readme",
+        elsewhere / f"{key}.values.parquet",
+    ]
+    for path in foreign:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    (finished / "tables" / "00").symlink_to(elsewhere)
+    left = [group / f"{group.name}{key[2:]}.values.parquet"]
+    left.append(left[0].with_name(f".{left[0].name}.0123456789abcdef.tmp"))
+    for path in left:
+        path.write_text("of a run that was stopped")
+    with Store(finished, create=True) as store, store.locked():
+        store.recover()
+        assert store.states() == dict.fromkeys(store.planned_keys(), "done")
+    assert [path.read_text() for path in foreign] == ["mine"] * len(foreign)
+    assert not any(path.exists() for path in left)
+
+
+def test_tables_behind_a_link_are_refused(finished, tmp_path):
+    """Two sweeps on one folder of tables would each delete the other's."""
+    (finished / "tables").rename(tmp_path / "tables")
+    (finished / "tables").symlink_to(tmp_path / "tables")
+    before = table_files(tmp_path)
+    with (
+        Store(finished, create=True) as store,
+        pytest.raises(InputError, match="tables: is a symbolic link, expected a folder"),
+    ):
+        store.recover()
+    assert table_files(tmp_path) == before != []
+    with pytest.raises(InputError, match="is a symbolic link"):
+        write_table(finished, "0" * 64, "values", b"x")
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path):
+    (tmp_path / "tables" / "ab").mkdir(parents=True)
+    (tmp_path / "photo.png").write_text("mine")
+    with pytest.raises(
+        InputError, match=r"holds other files \(photo.png, tables\), expected a new"
+    ):
+        Store(tmp_path, create=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["photo.png", "tables"]
+
+
+@pytest.mark.parametrize("name", ["lock", "id", LEDGER])
+def test_links_in_place_of_the_store_s_own_files_are_not_followed(tmp_path, name):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    out = tmp_path / "out"
+    if name == LEDGER:
+        out.mkdir()
+        (out / name).symlink_to(victim)
+        with pytest.raises(InputError, match="is a symbolic link"):
+            Store(out, create=True)
+    else:
+        with Store(out, create=True) as store:
+            (out / name).symlink_to(tmp_path / "nowhere" if name == "id" else victim)
+            if name == "lock":
+                with pytest.raises(InputError, match=r"lock: cannot be written .is a symbolic"):
+                    store.locked().__enter__()
+            else:
+                assert len(store.identity) == 32
+                assert not (out / "id").is_symlink()
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_planted_link_under_a_name_in_the_making_is_not_followed(tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
+    path = table_path(tmp_path, "0" * 64, "values")
+    path.parent.mkdir(parents=True)
+    path.with_name(f".{path.name}.guessed.tmp").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        write_table(tmp_path, "0" * 64, "values", b"x")
+    assert victim.read_text() == "mine"
+
+
+SWEEP = """
+import shutil, sys, threading, time
+from pathlib import Path
+from experiments.campaign.runner import exit_code, run_tasks
+from experiments.campaign.store import Store
+from experiments.campaign.task import Task
+out, what = Path(sys.argv[1]), sys.argv[2]
+tasks = [Task("sweep_functions:draw", {"seed": s, "sleep_s": 0.02}) for s in range(40)]
+
+def work():
+    with Store(out, create=True) as store:
+        def remove():
+            while store_done() < 5:
+                time.sleep(0.01)
+            shutil.rmtree(out / what if what != "." else out, ignore_errors=True)
+        def store_done():
+            with Store(out) as other:
+                return len(other.states())
+        threading.Thread(target=remove, daemon=True).start()
+        summary = run_tasks(tasks, store, workers=1, progress=False)
+        print(summary.done)
+        return 0
+
+sys.exit(exit_code(work))
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [(".", "was removed or replaced while a sweep"), ("tables", "finished runs were removed")],
+)
+def test_what_is_removed_during_a_sweep_is_reported(tmp_path, what, told):
+    """The sweep must not end "40 of 40 done" where tables are gone."""
+    here = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    words = [sys.executable, "-c", SWEEP, str(tmp_path / "out"), what]
+    ran = subprocess.run(words, env=here, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert told in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    if what == "tables":  # The same command computes the lost runs anew.
+        with Store(tmp_path / "out", create=True) as store:
+            todo = [t for t in store.tasks() if t.config["seed"] < 40]
+            assert run_tasks(todo, store, workers=1, progress=False).done == 40
+        assert len(table_files(tmp_path / "out")) == 40
+
+
+def test_a_folder_replaced_by_another_sweep_is_noticed(finished, tmp_path):
+    with Store(finished, create=True) as store:
+        finished.rename(tmp_path / "away")
+        Store(finished, create=True).close()
+        with pytest.raises(StoreLost, match="was removed or replaced"):
+            store.record([Report("0" * 64, "done")])
+
+
+def test_export_reports_a_missing_table(finished):
+    table_files(finished)[1].unlink()
+    with pytest.raises(InputError, match="is missing; start the same sweep again"):
+        export(finished, table="values")
+    assert not (finished / "values.csv").exists()
+
+
+def test_runs_without_the_table_are_no_loss(finished):
+    """A failed run, and one that never left such a table, have nothing to export."""
+    with Store(finished, create=True) as store:
+        more = [*store.tasks(), *tasks(5)[3:]]
+        store.plan(more)
+        store.record([Report(more[3].key, "failed", error="E"), Report(more[4].key, "done")])
+        _, rows = write_export(store, format="csv", out=None, table="values", timings=False)
+    assert rows == 30
+
+
+def test_a_single_flipped_bit_is_found_wherever_it_is(finished):
+    """At the export, and where figures read tables; each of 60 places of the file."""
+    path = table_files(finished)[0]
+    whole = path.read_bytes()
+    key, name, _ = path.name.split(".")
+    with Store(finished) as store:
+        for place in range(0, len(whole), max(1, len(whole) // 60)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            with pytest.raises(InputError, match="was changed since it was written"):
+                write_export(store, format="csv", out=None, table=name, timings=False)
+            with pytest.raises(InputError, match="was changed since it was written"):
+                store.table(key, name)
+        path.write_bytes(whole)
+        assert len(store.table(key, name)) == 10
+
+
+def test_pages_have_checksums_for_other_readers(finished):
+    path = table_files(finished)[0]
+    whole = path.read_bytes()
+    offset = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
+    path.write_bytes(whole[: offset + 60] + bytes([whole[offset + 60] ^ 1]) + whole[offset + 61 :])
+    with pytest.raises(OSError, match="checksum"):
+        pq.read_table(path, page_checksum_verification=True)
+
+
+def test_a_ledger_of_the_first_version_is_read_and_goes_on(finished):
+    """It has lengths of tables, no hashes."""
+    with sqlite3.connect(finished / LEDGER) as db:
+        for key, tables in db.execute("SELECT key, tables FROM runs").fetchall():
+            sizes = {name: mark[0] for name, mark in json.loads(tables).items()}
+            db.execute("UPDATE runs SET tables = ? WHERE key = ?", (json.dumps(sizes), key))
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+    with Store(finished) as store:
+        assert store.run(store.planned_keys()[0]).tables["values"].digest == ""
+        assert len(store.table(store.planned_keys()[0], "values")) == 10
+    with Store(finished, create=True) as store:
+        assert run_tasks(store.tasks(), store, workers=1, progress=False).computed == 0
+
+
+@pytest.mark.parametrize("out", [LEDGER, "lock", "tables/ab/x.csv", "tables/x.csv"])
+def test_an_export_never_replaces_a_part_of_the_sweep(finished, out):
+    before = (finished / LEDGER).read_bytes()
+    with pytest.raises(InputError, match="is a part of the sweep, expected another file"):
+        export(finished, out=finished / out)
+    assert (finished / LEDGER).read_bytes() == before
+
+
+def test_texts_of_an_export_are_no_formulas(tmp_path):
+    """Quoted as spreadsheets need; numbers stay numbers; an option keeps the texts."""
+    labels = ["=cmd|' /C calc'!A0", "+1+1", "-1", "@SUM(A1)", "plain", "-x"]
+    planned = [
+        Task("sweep_functions:draw", {"seed": s}, {"label": text}) for s, text in enumerate(labels)
+    ]
+    with Store(tmp_path / "out", create=True) as store:
+        store.plan(planned)
+        content = pd.DataFrame({"job_id": ["=a", "b"]}).to_parquet()
+        store.record([Report(t.key, "done", {"x": 1.5}, contents={"j": content}) for t in planned])
+
+        def labels_of(**options: bool) -> list[str]:
+            path, _ = write_export(
+                store, format="csv", out=None, table=None, timings=False, **options
+            )
+            return pd.read_csv(path, dtype=str)["label"].tolist()
+
+        assert labels_of() == ["'=cmd|' /C calc'!A0", "'+1+1", "-1", "'@SUM(A1)", "plain", "'-x"]
+        assert labels_of(raw=True) == labels
+        path, _ = write_export(store, format="csv", out=None, table="j", timings=False)
+        assert pd.read_csv(path)["job_id"].tolist() == ["'=a", "b"] * 6
+        path, _ = write_export(store, format="parquet", out=None, table=None, timings=False)
+        assert pd.read_parquet(path)["label"].tolist() == labels
+
+
+def test_status_writes_escape_sequences_out(tmp_path, capsys):
+    hostile = "\x1b]0;owned\x07\x1b[2K\u202ered"
+    task = Task("sweep_functions:draw", {"seed": 0}, {"label": hostile})
+    with Store(tmp_path / "out", create=True) as store:
+        store.plan([task])
+        store.record([Report(task.key, "failed", error=f"Trace\nValueError: {hostile}")])
+    status(tmp_path / "out", tracebacks=True)
+    printed = capsys.readouterr().out
+    assert "\\x1b]0;owned\\x07\\x1b[2K\\u202ered" in printed
+    assert all(c.isprintable() or c == "\n" for c in printed)
+
+
+@pytest.mark.parametrize("does", ["interrupt", "exit", "generator exit"])
+def test_a_run_that_raises_an_exit_fails_like_any_other(tmp_path, does):
+    """It must not stop the sweep, now or at each resume."""
+    config = {"does": does, "at": [1]}
+    planned = [Task("sweep_functions:trouble", config | {"seed": s}) for s in range(3)]
+    with Store(tmp_path / "out", create=True) as store:
+        for _ in range(2):
+            summary = run_tasks(planned, store, workers=1, progress=False)
+            assert (summary.done, summary.failed) == (2, 1)
+
+
+def damage(folder: Path, sql: str) -> None:
+    db = sqlite3.connect(folder / LEDGER, isolation_level=None)
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("PRAGMA ignore_check_constraints = ON")
+    db.execute(sql)
+    db.close()
+
+
+def complaint(command: Callable[[], object]) -> str:
+    """What a command finds wrong; empty where it does its work."""
+    try:
+        command()
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP TABLE runs",
+        "DROP TABLE tasks",
+        "UPDATE runs SET scalars = '{'",
+        "UPDATE runs SET scalars = '[1]'",
+        "UPDATE runs SET tables = '[]'",
+        "UPDATE runs SET tables = 'null'",
+        'UPDATE runs SET tables = \'{"values": "x"}\'',
+        "UPDATE runs SET status = 'lost'",
+        "UPDATE runs SET error = x'00ff'",
+        "UPDATE tasks SET labels = '3'",
+        "UPDATE tasks SET labels = ''",
+        "UPDATE tasks SET config = '[]'",
+        "UPDATE tasks SET config = 'x'",
+        "UPDATE tasks SET function = 3",
+        "UPDATE tasks SET cost_s = 'long'",
+        "UPDATE tasks SET files = '{'",
+        "UPDATE notes SET value = '{'",
+        "UPDATE sqlite_master SET sql = 'CREATE TABLE runs (x)' WHERE name = 'runs'",
+    ],
+)
+def test_a_damaged_ledger_is_one_line(finished, sql, capsys):
+    """Each command either works or says what is wrong in one line."""
+    with Store(finished, create=True) as store, store._transaction() as db:
+        db.execute("INSERT OR REPLACE INTO notes VALUES ('time_limit_s', 'null')")
+    damage(finished, sql)
+    commands = (
+        lambda: status(finished),
+        lambda: export(finished),
+        lambda: export(finished, table="values"),
+        lambda: retry(finished, workers=1, progress=False, allow_code=True),
+    )
+    complaints = [found for found in map(complaint, commands) if found]
+    assert complaints, "damage that no command sees"
+    assert not any("\n" in found for found in complaints)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bytes_of_a_ledger_at_random(finished, seed):
+    """Pages overwritten: one line, or an answer, never a traceback."""
+    path = finished / LEDGER
+    whole = path.read_bytes()
+    chance = random.Random(seed)
+    for _ in range(10):
+        damaged = bytearray(whole)
+        start = chance.randrange(len(whole))
+        count = chance.choice([1, 30, 4096])
+        damaged[start : start + count] = chance.randbytes(len(damaged[start : start + count]))
+        path.write_bytes(damaged[: chance.choice([len(whole), len(whole) // 2])])
+        for command in (status, export):
+            assert "\n" not in complaint(partial(command, finished))

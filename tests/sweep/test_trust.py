@@ -1,0 +1,101 @@
+"""A sweep file and a ledger are data: functions of the user's own need leave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.campaign.store import Store
+from experiments.campaign.sweep import retry
+from experiments.campaign.sweepfile import read_sweep
+from experiments.campaign.task import Task
+from experiments.campaign.trust import expect_trusted
+from simulator.errors import InputError
+
+
+def write(folder: Path, function: str) -> Path:
+    path = folder / "sweep.toml"
+    path.write_text(f'function = "{function}"\nseeds = 2\n[scenario]\nx = 1\n')
+    return path
+
+
+def run(folder: Path, *words: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | ({"PYTHONPATH": str(path)} if path else {})
+    command = [sys.executable, "-m", "experiments.cli", *words]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_a_function_of_one_s_own_needs_leave(tmp_path: Path) -> None:
+    """Its module is not even imported without; with --allow-code it runs."""
+    (tmp_path / "my_model.py").write_text(
+        "from pathlib import Path\nfrom experiments.campaign.task import Outcome\n"
+        f"Path({str(tmp_path / 'imported')!r}).touch()\n"
+        "def run(config):\n    return Outcome({'x': config['x'] + config['seed']})\n"
+    )
+    write(tmp_path, "my_model:run")
+    words = ["sweep", "sweep.toml", "--out", "out", "--workers", "1"]
+    refused = run(tmp_path, *words, path=tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "sweep.toml: function: got 'my_model:run', which would run code" in refused.stderr
+    assert not (tmp_path / "imported").exists()
+    assert not (tmp_path / "out").exists()
+    ran = run(tmp_path, *words, "--allow-code", path=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "2 of 2 runs done" in ran.stdout
+
+
+def test_a_registered_function_needs_no_leave(tmp_path: Path, monkeypatch) -> None:
+    info = tmp_path / "my_model-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-model\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[schedlab.functions]\nmine = my_model:run\n")
+    (tmp_path / "my_model.py").write_text(
+        "from experiments.campaign.task import Outcome\ndef run(config):\n    return Outcome({})\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    _, tasks = read_sweep(write(tmp_path, "my_model:run"))
+    assert len(tasks) == 2
+    with pytest.raises(InputError, match="got 'my_model:other'"):
+        read_sweep(write(tmp_path, "my_model:other"))
+
+
+def test_a_ledger_is_no_way_around(tmp_path: Path) -> None:
+    """A folder from somebody else may name any function; retry does not call it."""
+    with Store(tmp_path / "out", create=True) as store:
+        store.plan([Task("sweep_functions:draw", {"seed": 1})])
+    with pytest.raises(InputError, match="got 'sweep_functions:draw', which would run code"):
+        retry(tmp_path / "out", workers=1, progress=False)
+
+
+def test_schedlab_s_own_task_functions_are_trusted_and_nothing_else_of_it() -> None:
+    expect_trusted(["experiments.scenario.run:run_scenario"], "x", allow_code=False)
+    for function in ("experiments.config:read_toml", "experiments.campaign.worker:prepare"):
+        with pytest.raises(InputError, match="which would run code"):
+            expect_trusted([function], "x", allow_code=False)
+
+
+def test_every_function_of_a_reproduction_is_trusted() -> None:
+    """`schedlab retry results/quick/store --failed` needs no leave."""
+    from experiments.papers.registry import PAPERS, available, load
+
+    functions = {
+        task.function for name in available() for task in load(PAPERS[name]).tasks("quick")
+    }
+    assert functions
+    expect_trusted(functions, "x", allow_code=False)
+
+
+@pytest.mark.parametrize("code", ["def f(:", "raise SystemExit(0)", "import nowhere_at_all", "1/0"])
+def test_a_module_that_breaks_on_import_is_one_line(tmp_path: Path, monkeypatch, code) -> None:
+    name = f"broken_{abs(hash(code))}"
+    (tmp_path / f"{name}.py").write_text(code + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match="function") as error:
+        read_sweep(write(tmp_path, f"{name}:f"), allow_code=True)
+    assert "\n" not in str(error.value)
