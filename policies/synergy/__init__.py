@@ -14,16 +14,11 @@ import math
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from policies.synergy.mechanisms import (
-    PLACEMENT,
-    Greedy,
-    Mechanism,
-    PlacementRule,
-    Proportional,
-    Tune,
-)
+from policies.synergy.mechanisms import Greedy, Proportional, Tune
 from policies.synergy.orderings import ORDERINGS, RELEASED
+from policies.synergy.placing import PLACEMENT, PlacementRule
 from policies.synergy.policy import Synergy
+from policies.synergy.room import Mechanism
 from policies.synergy.static import Static
 from simulator import InputError
 
@@ -81,14 +76,19 @@ def synergy(
     if mechanism == "proportional":
         made = Proportional(rule, released)
     elif mechanism == "greedy":
-        made = Greedy(rule, released)
+        made = Greedy(rule, released, runnable_only=released and ordering == "las")
     elif mechanism == "tune":
         made = Tune(rule, released, by_gpus or (released and ordering == "las"), regrant)
     elif mechanism == "opt":
         made = _opt(solver, whole_gpus)
     else:
         made = Static(align=ordering == "tetris")
-    return Synergy(order, made, starvation_s)
+    return Synergy(
+        order,
+        made,
+        starvation_s,
+        ranks_at_full_speed=released and mechanism != "proportional",
+    )
 
 
 def _opt(solver: str, whole_gpus: bool) -> Mechanism:

@@ -17,8 +17,8 @@ import numpy as np
 from policies.milp.model import Builder, SolverOptions
 from policies.milp.solvers import SolverName, check_solver, solve
 from policies.synergy.demand import Capacity, Share
-from policies.synergy.mechanisms import Group, Packed, Room, runnable, signatures_of
 from policies.synergy.packing import Packing, Slot
+from policies.synergy.room import Group, Packed, Room, runnable, signatures_of
 from simulator.catalog import FloatArray, IntArray
 from simulator.tolerances import PIECES
 
@@ -67,11 +67,11 @@ class Opt:
 
     @property
     def depends_on_set_alone(self) -> bool:
-        """See `policies.synergy.mechanisms.Mechanism`."""
+        """See `policies.synergy.room.Mechanism`."""
         return True
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
-        """See `policies.synergy.mechanisms.Mechanism`."""
+        """See `policies.synergy.room.Mechanism`."""
         jobs = runnable(order, room.kinds.gpus, room.total_gpus)
         if len(room.groups) > 1:
             return self._run_heterogeneous(order, jobs, room)

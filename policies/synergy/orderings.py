@@ -36,7 +36,9 @@ class Book:
         self.attained_gpu_s: FloatArray = np.zeros(count)
         self.attained_dominant_s: FloatArray = np.zeros(count)
         self.last_ran_s: FloatArray = np.full(count, -np.inf)
-        self.speedup: FloatArray = np.ones(count)
+        self.rank_speed: FloatArray = np.ones(count)
+        """``(J,)`` speed at which the released orderings count the remaining time."""
+        self._full_speed = np.array([k.best_rate / k.fair_rate for k in kinds.kinds])[kinds.kind_of]
         # Where CPUs or memory are not modelled, nobody has any part of them.
         self._total = (total[0], max(total[1], 1e-9), max(total[2], 1e-9))
         demands = [(k.gpus, k.gpus * k.best.cpus, k.gpus * k.best.memory_gb) for k in kinds.kinds]
@@ -57,6 +59,14 @@ class Book:
         self.remaining[jobs] = [view.remaining_of(j) for j in running]
         self.attained_gpu_s[jobs] = [view.attained_gpu_s_of(j) for j in running]
         self.last_ran_s[jobs] = view.now_s
+
+    def rank_at_full_speed(self, put_back: IntArray) -> None:
+        """Rank jobs at their full speed-up, these at 1: they have their proportional share.
+
+        As in the released simulator, which forgets in each round who was put back before it.
+        """
+        self.rank_speed[:] = self._full_speed
+        self.rank_speed[put_back] = 1.0
 
     def update_dominant(self, view: View) -> None:
         """Add what the running jobs have had of their dominant resource since the last call."""
@@ -122,8 +132,8 @@ def _srtf(book: Book, view: View, jobs: IntArray) -> FloatArray:
 
 
 def _srtf_released(book: Book, view: View, jobs: IntArray) -> FloatArray:
-    """Remaining time at the speed of the last round, 1 where the job had its fair share."""
-    return _srtf(book, view, jobs) / book.speedup[jobs]
+    """Remaining time at full speed-up, but for jobs that were put back in the last round."""
+    return _srtf(book, view, jobs) / book.rank_speed[jobs]
 
 
 def _las(book: Book, view: View, jobs: IntArray) -> FloatArray:
@@ -131,16 +141,27 @@ def _las(book: Book, view: View, jobs: IntArray) -> FloatArray:
     return book.attained_gpu_s[jobs]
 
 
-def _rho(book: Book, view: View, jobs: IntArray) -> FloatArray:
+def _rho(book: Book, view: View, remaining_s: FloatArray, jobs: IntArray) -> FloatArray:
     """Finish-time fairness: time to finish if it ran on from now, over its time alone (Themis)."""
-    alone = book.kinds.duration_s[jobs]
     elapsed = view.now_s - view.workload.submit_s[jobs]
-    return (elapsed + book.remaining[jobs] * alone) / alone
+    rho: FloatArray = (elapsed + remaining_s) / book.kinds.duration_s[jobs]
+    return rho
 
 
 def _ftf(book: Book, view: View, jobs: IntArray) -> FloatArray:
     """The most unfairly treated, of largest rho, first."""
-    return -_rho(book, view, jobs)
+    return -_rho(book, view, _srtf(book, view, jobs), jobs)
+
+
+def _ftf_released(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """The wrong way round: the least unfairly treated first.
+
+    Jobs that are there from the beginning have waited a second longer: the released simulator
+    begins the first round of such a trace at second 1. It settles who of equals goes first.
+    """
+    remaining_s = _srtf_released(book, view, jobs)
+    from_the_beginning = view.workload.submit_s[jobs] == 0
+    return _rho(book, view, remaining_s + from_the_beginning, jobs)
 
 
 def _drf(book: Book, view: View, jobs: IntArray) -> FloatArray:
@@ -166,7 +187,7 @@ def _tetris(book: Book, view: View, jobs: IntArray) -> FloatArray:
 
 def _tetris_released(book: Book, view: View, jobs: IntArray) -> FloatArray:
     """Remaining work alone."""
-    return book.demand_of_kind[book.kinds.kind_of[jobs]] * _srtf(book, view, jobs)
+    return book.demand_of_kind[book.kinds.kind_of[jobs]] * _srtf_released(book, view, jobs)
 
 
 ORDERINGS: dict[str, Ordering] = {
@@ -186,9 +207,12 @@ RELEASED: dict[str, Ordering] = ORDERINGS | {
     o.name: o
     for o in (
         Ordering("srtf", _srtf_released),
-        Ordering("ftf", _rho),
+        Ordering("ftf", _ftf_released),
         Ordering("drf", _drf_static, "order"),
-        Ordering("tetris", _tetris_released, "set"),
+        Ordering("tetris", _tetris_released),
     )
 }
-"""By name, as in the released simulator: FTF the wrong way round, DRF by demand, no alignment."""
+"""By name, as in the released simulator: FTF the wrong way round, DRF by demand, no alignment.
+
+SRTF, FTF and Tetris count the remaining time at `Book.rank_speed`.
+"""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.synergy.demand import Capacity, kinds_on_types
-from policies.synergy.mechanisms import Group, Mechanism, Room
 from policies.synergy.orderings import Book, Ordering
+from policies.synergy.room import Group, Mechanism, Room
 from policies.synergy.seating import Seating
 from simulator import NO_CHANGE, Decision, InputError, View
 from simulator.catalog import IntArray
@@ -31,10 +31,17 @@ class Synergy:
     ----------
     ordering, mechanism : see `policies.synergy.orderings` and `policies.synergy.mechanisms`.
     starvation_s : jobs that have not run for so long go first; infinite: never.
+    ranks_at_full_speed : whether remaining times are counted at the full speed-up, as the released
+        simulator does; see `policies.synergy.orderings.Book.rank_at_full_speed`.
     """
 
     def __init__(
-        self, ordering: Ordering, mechanism: Mechanism, starvation_s: float = math.inf
+        self,
+        ordering: Ordering,
+        mechanism: Mechanism,
+        starvation_s: float = math.inf,
+        *,
+        ranks_at_full_speed: bool = False,
     ) -> None:
         if not starvation_s > 0:
             raise InputError(f"starvation_s is {starvation_s}, expected a number > 0")
@@ -42,6 +49,7 @@ class Synergy:
         self._ordering = ordering
         self._mechanism = mechanism
         self._starvation_s = starvation_s
+        self._ranks_at_full_speed = ranks_at_full_speed
         self._state: _State | None = None
         self._last: IntArray = np.array([], dtype=np.int64)
         # Whether nothing moves between one arrival or completion and the next.
@@ -60,19 +68,19 @@ class Synergy:
             self._state = _begin(view, self._mechanism.heterogeneous)
             several = len(self._state.room.groups) > 1
             self._settles = self._settles and not (several and self._needs_equal)
+            if self._ranks_at_full_speed:
+                self._state.book.rank_at_full_speed(np.array([], dtype=np.int64))
         book, room, seating = self._state
         book.update(view)
         if self._ordering.needs_dominant:
             book.update_dominant(view)
         order = self._ordering.order(book, view, self._starvation_s)
         jobs, packed = self._mechanism.run(order, room)
-        if not seating.seat(jobs, packed) and len(view.running) == len(jobs):
+        moved = seating.seat(jobs, packed)
+        if self._ranks_at_full_speed:
+            book.rank_at_full_speed(seating.below_demand())
+        if not moved and len(view.running) == len(jobs):
             return NO_CHANGE
-        kinds = room.kinds.kinds
-        for job, shares in seating.placed.items():
-            kind = kinds[room.kinds.kind_of[job]]
-            per_gpu = shares[0].cpus / shares[0].gpus
-            book.speedup[job] = kind.best_rate if per_gpu > kind.fair.cpus + 1e-9 else 1.0
         placements = list(chain.from_iterable(seating.placed.values()))
         return Decision(placements, info=packed.info, fractional=packed.fractional)
 

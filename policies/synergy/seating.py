@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from policies.synergy.demand import Kinds, Share
-from policies.synergy.mechanisms import Packed, Signature
 from policies.synergy.packing import Slot
+from policies.synergy.room import Packed, Signature
 from simulator import Placement
 from simulator.catalog import IntArray
 
@@ -41,6 +43,8 @@ class Seating:
 
     def seat(self, jobs: IntArray, packed: Packed) -> bool:
         """Give each of these jobs a slot; whether anything has changed."""
+        if packed.in_order:
+            return self._seat_in_order(jobs, packed)
         node_of = self._match_servers(packed.signatures)
         open_seats: dict[Seat, int] = {}
         for slot in packed.slots:
@@ -58,13 +62,38 @@ class Seating:
         if not newcomers and len(seat_of) == len(before):
             return False
         self._fill(newcomers, open_seats, seat_of)
-        placed = self.placed
+        self._take(seat_of)
+        return True
+
+    def _seat_in_order(self, jobs: IntArray, packed: Packed) -> bool:
+        """The first job on the first slot, and so on, servers as they are numbered."""
+        nodes = [node for group in self._groups for node in group]
+        before, seat_of = self._seat_of, {}
+        for job, slot in zip(jobs.tolist(), packed.slots, strict=True):
+            seat = (slot.kind, slot.share, _on_nodes(slot, nodes))
+            old = before.get(job)
+            seat_of[job] = old if old == seat else seat
+        if seat_of == before:
+            return False
+        self._take(seat_of)
+        return True
+
+    def _take(self, seat_of: dict[int, Seat]) -> None:
+        """Make placements of new seats, and keep those of the others."""
+        before, placed = self._seat_of, self.placed
         self.placed = {
             job: placed[job] if before.get(job) is seat else _placements(job, seat)
             for job, seat in seat_of.items()
         }
         self._seat_of = seat_of
-        return True
+
+    def below_demand(self) -> IntArray:
+        """Jobs that run with less than their demand, because they were put back."""
+        kinds = self._kinds.kinds
+        return np.array(
+            [job for job, (kind, share, _) in self._seat_of.items() if share != kinds[kind].best],
+            dtype=np.int64,
+        )
 
     def _fill(
         self, jobs: Sequence[int], open_seats: Mapping[Seat, int], seat_of: dict[int, Seat]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from policies.synergy.mechanisms import Packed, Room, signatures_of
 from policies.synergy.packing import Packing, Slot
+from policies.synergy.room import Packed, Room, signatures_of
 from simulator.catalog import IntArray
 
 
@@ -33,11 +33,11 @@ class Static:
 
     @property
     def depends_on_set_alone(self) -> bool:
-        """See `policies.synergy.mechanisms.Mechanism`."""
+        """See `policies.synergy.room.Mechanism`."""
         return False
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
-        """See `policies.synergy.mechanisms.Mechanism`."""
+        """See `policies.synergy.room.Mechanism`."""
         active = set(order.tolist())
         self._held = {job: slot for job, slot in self._held.items() if job in active}
         (packing,) = room.packings()

@@ -7,9 +7,10 @@ import pytest
 
 from policies.synergy import ORDERINGS, names, synergy
 from policies.synergy.demand import Capacity, Kind, Share
-from policies.synergy.mechanisms import Group, Room, Tune, runnable
+from policies.synergy.mechanisms import Tune
 from policies.synergy.opt import Lot, allocate, lay_out
 from policies.synergy.packing import Packing
+from policies.synergy.room import Group, Room, runnable
 from simulator import (
     Cluster,
     DecisionPoints,

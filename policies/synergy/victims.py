@@ -1,0 +1,107 @@
+"""Whose CPUs and memory are taken back when a job finds GPUs, but too little beside them."""
+
+from __future__ import annotations
+
+from policies.synergy.demand import Share
+from policies.synergy.packing import Packing, Slot
+
+
+def put_back(packing: Packing, i: int, gpus: float, share: Share) -> None:
+    """Put jobs on server ``i`` back to their proportional share so that just enough is released."""
+    victims: list[tuple[Slot, Share]] = []
+    while (short := packing.shortage(i, gpus, share)) != (0.0, 0.0):
+        slot = _cheapest_victim(packing, i, short)
+        victims.append((slot, slot.share))
+        packing.change_share(slot, packing.kinds[slot.kind].fair)
+    # A later victim may have released what an earlier one was needed for.
+    for slot, before in victims[:-1]:
+        after = slot.share
+        packing.change_share(slot, before)
+        overdrawn = any(packing.shortage(k, 0, share) != (0.0, 0.0) for k, _ in slot.parts)
+        if overdrawn or packing.shortage(i, gpus, share) != (0.0, 0.0):
+            packing.change_share(slot, after)
+
+
+def _cheapest_victim(packing: Packing, i: int, short: tuple[float, float]) -> Slot:
+    """Who covers the shortage and releases least beyond it; else who covers most of it."""
+    best: Slot | None = None
+    best_score = (2.0, 0.0)
+    fair = packing.capacity.fair
+    for slot in packing.on_server[i]:
+        part = next(gpus for k, gpus in slot.parts if k == i)
+        released = (
+            part * (slot.share.cpus - fair.cpus),
+            part * (slot.share.memory_gb - fair.memory_gb),
+        )
+        cover = sum(min(r, s) / s for r, s in zip(released, short, strict=True) if s > 0 and r > 0)
+        if cover <= 0:
+            continue
+        covers_all = all(r >= s * (1 - 1e-9) for r, s in zip(released, short, strict=True) if s > 0)
+        spill = released[0] / max(fair.cpus, 1e-9) + released[1] / max(fair.memory_gb, 1e-9)
+        score = (0.0, spill) if covers_all else (1.0, -cover)
+        if score < best_score:
+            best, best_score = slot, score
+    assert best is not None, "a server short of a resource has a job above its proportional share"
+    return best
+
+
+def regrant(packing: Packing) -> None:
+    """Give jobs their demand where it fits beside all others, those that gain most first."""
+    kinds = packing.kinds
+    for slot in sorted(packing.slots, key=lambda s: (-kinds[s.kind].best_rate, s.kind)):
+        kind = kinds[slot.kind]
+        if slot.share == kind.fair and kind.exceeds_fair:
+            packing.change_share(slot, kind.best)
+            if any(packing.shortage(i, 0, slot.share) != (0.0, 0.0) for i, _ in slot.parts):
+                packing.change_share(slot, kind.fair)
+
+
+# -- as in the released simulator ------------------------------------------------------------------
+
+
+def make_room_released(packing: Packing, kind: int, share: Share) -> None:
+    """Place one job as the released simulator does where its GPUs lack CPUs or memory.
+
+    Victims are taken on the first server with enough free GPUs, for a job of one GPU on the one
+    with the fewest; else on servers with few free GPUs first. The job then takes the first GPUs
+    that hold it, on whatever servers.
+    """
+    parts = _servers_of_victims(packing, packing.kinds[kind].gpus)
+    for i, gpus in parts:
+        _put_back_released(packing, i, gpus, share)
+    if not packing.place_first(kind, share):
+        packing.add(Slot(kind, share, tuple(sorted(parts))))
+
+
+def _servers_of_victims(packing: Packing, gpus: int) -> list[tuple[int, float]]:
+    """Servers with free GPUs, and how many of them the job is counted on each."""
+    free = packing.free_gpus
+    if gpus > 1:
+        whole = next((i for i, f in enumerate(free) if f >= gpus), None)
+        if whole is not None:
+            return [(whole, gpus)]
+    parts: list[tuple[int, float]] = []
+    left: float = gpus
+    for i in sorted((i for i, f in enumerate(free) if f > 0), key=lambda i: (free[i], i)):
+        parts.append((i, min(left, free[i])))
+        left -= parts[-1][1]
+        if left <= 0:
+            break
+    return parts
+
+
+def _put_back_released(packing: Packing, i: int, gpus: float, share: Share) -> None:
+    """Jobs with the most CPUs and memory first, whether or not that helps.
+
+    The list of the server is sorted in place, so that ties go as they lay after the last time.
+    """
+    if packing.shortage(i, gpus, share) == (0.0, 0.0):
+        return
+    peers = packing.on_server[i]
+    peers.sort(key=lambda s: (len(s.parts), -s.share.cpus, -s.share.memory_gb))
+    for slot in peers:
+        kind = packing.kinds[slot.kind]
+        if kind.exceeds_fair and slot.share != kind.fair:
+            packing.change_share(slot, kind.fair)
+        if packing.shortage(i, gpus, share) == (0.0, 0.0):
+            return

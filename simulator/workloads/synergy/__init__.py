@@ -1,0 +1,50 @@
+"""Synergy's jobs: ten networks, how CPUs and memory speed them up, and the traces made of them.
+
+A workload of Synergy gives each job a network (`Workload.model`), GPUs, and its duration at the
+GPU-proportional share of the server; `with_sensitivity` then lets its rate depend on what it gets.
+
+networks.py has the networks and servers, speeds.py the rates, traces.py and draw.py the jobs.
+"""
+
+from simulator.workloads.synergy.draw import models_by_deficit, released_draw
+from simulator.workloads.synergy.networks import (
+    SERVER,
+    TASKS,
+    Network,
+    cluster,
+    network_name,
+    networks,
+    read_sensitivity,
+    sensitivity_matrices,
+    server,
+)
+from simulator.workloads.synergy.speeds import WholeIterations, iteration_s, with_sensitivity
+from simulator.workloads.synergy.traces import (
+    deployment_trace,
+    derived_trace,
+    gpu_demand_law,
+    models_of_split,
+    philly_like_trace,
+)
+
+__all__ = [
+    "SERVER",
+    "TASKS",
+    "Network",
+    "WholeIterations",
+    "cluster",
+    "deployment_trace",
+    "derived_trace",
+    "gpu_demand_law",
+    "iteration_s",
+    "models_by_deficit",
+    "models_of_split",
+    "network_name",
+    "networks",
+    "philly_like_trace",
+    "read_sensitivity",
+    "released_draw",
+    "sensitivity_matrices",
+    "server",
+    "with_sensitivity",
+]

@@ -1,0 +1,129 @@
+"""The ten networks of Table 4, the servers that they run on, and how CPUs and memory speed them up.
+
+Tables: ``data/synergy_*.csv`` (sources there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from simulator.catalog import Cluster, NodeType
+from simulator.datafiles import data_path, rows_of
+from simulator.errors import InputError
+from simulator.performance import SensitivityMatrix
+from simulator.workloads.tables import Table
+
+TASKS = ("image", "language", "speech")
+"""The order of the shares in a workload split such as (20, 70, 10)."""
+
+SERVER = NodeType("server", "V100", 8, cpus=24, memory_gb=500)
+"""The server of Section 5.1: 8 GPUs, 24 CPUs, 500 GB."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """One of the ten networks of Table 4.
+
+    Attributes
+    ----------
+    name, title, alias : short name, the paper's spelling, another accepted spelling.
+    task, dataset : what it is trained for, and on.
+    iteration_time_s : one iteration at 3 CPUs and 62.5 GB per GPU, s.
+    """
+
+    name: str
+    title: str
+    alias: str
+    task: str
+    dataset: str
+    iteration_time_s: float
+
+
+def server(cpus_per_gpu: float = 3.0) -> NodeType:
+    """The paper's server with another CPU:GPU ratio (Figure 12 has 4, 5 and 6)."""
+    return replace(SERVER, cpus=SERVER.gpus * cpus_per_gpu)
+
+
+def cluster(num_nodes: int, cpus_per_gpu: float = 3.0) -> Cluster:
+    """``num_nodes`` of the paper's servers: 16 make its 128 GPUs, 64 its 512."""
+    return Cluster.of_nodes(server(cpus_per_gpu), num_nodes)
+
+
+@cache
+def networks() -> Mapping[str, Network]:
+    """The ten networks by name, in the order in which traces take turns."""
+    return {
+        row["model"]: Network(
+            row["model"], row["title"], row["alias"], row["task"], row["dataset"],
+            float(row["iteration_time_s"]),
+        )
+        for row in rows_of("synergy_models.csv")
+    }  # fmt: skip
+
+
+@cache
+def sensitivity_matrices() -> Mapping[str, SensitivityMatrix]:
+    """The published matrices, relative to 3 CPUs and 62.5 GB per GPU, by network."""
+    return read_sensitivity(data_path("synergy_sensitivity.csv"))
+
+
+def read_sensitivity(path: str | Path) -> dict[str, SensitivityMatrix]:
+    """Matrices from a CSV file: model, cpus_per_gpu, memory_gb_per_gpu, relative_throughput.
+
+    Raises
+    ------
+    InputError
+        A missing column or point, a value that is no number, a point given twice, or a matrix
+        that `SensitivityMatrix` refuses.
+    """
+    points: dict[str, dict[tuple[float, float], float]] = {}
+    names = ("cpus_per_gpu", "memory_gb_per_gpu", "relative_throughput")
+    table = Table.read(path, ("model", *names))
+    columns = [table.numbers(name).tolist() for name in names]
+    rows = zip(table.lines.tolist(), table.texts("model"), *columns, strict=True)
+    for line, model, cpus, memory_gb, value in rows:
+        of_model = points.setdefault(model, {})
+        if (cpus, memory_gb) in of_model:
+            raise InputError(
+                f"{path}, line {line}: {model} at {cpus:g} CPUs and {memory_gb:g} GB occurs "
+                "twice, expected each point once"
+            )
+        of_model[cpus, memory_gb] = value
+    return {model: _matrix(of_model, f"{path}: {model}") for model, of_model in points.items()}
+
+
+def _matrix(points: Mapping[tuple[float, float], float], where: str) -> SensitivityMatrix:
+    cpus = sorted({c for c, _ in points})
+    memory_gb = sorted({m for _, m in points})
+    for c in cpus:
+        for m in memory_gb:
+            if (c, m) not in points:
+                raise InputError(f"{where}: no value at {c:g} CPUs and {m:g} GB, expected a grid")
+    values = np.array([[points[c, m] for m in memory_gb] for c in cpus])
+    try:
+        return SensitivityMatrix(np.array(cpus), np.array(memory_gb), values)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def network_name(name: str) -> str:
+    """The short name of a network, by any of its spellings; `InputError` for others."""
+    found = _spellings().get(name.strip().lower())
+    if found is None:
+        raise InputError(f"model is {name!r}, expected one of {', '.join(networks())}")
+    return found
+
+
+@cache
+def _spellings() -> Mapping[str, str]:
+    return {
+        spelling.lower(): n.name
+        for n in networks().values()
+        for spelling in (n.name, n.title, n.alias)
+        if spelling
+    }

@@ -1,0 +1,107 @@
+"""Job by job against the released simulator's behaviour as tests/synergy/released_oracle.py has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from policies.synergy import ORDERINGS, synergy
+from simulator import FixedDuration, Workload
+from simulator.workloads.synergy import (
+    cluster,
+    deployment_trace,
+    iteration_s,
+    network_name,
+    networks,
+    released_draw,
+    server,
+    with_sensitivity,
+)
+from tests.synergy.released_oracle import Job, replay
+
+MECHANISMS = ("proportional", "greedy", "tune")
+
+
+def oracle_ends(workload, num_servers, ordering, mechanism, until=None):
+    jobs = []
+    for number, model in enumerate(workload.model):
+        name = network_name(model)
+        seconds = workload.performance.duration_s[number]
+        iterations = round(seconds / iteration_s(name, server(), released=True))
+        gpus = int(workload.num_gpus[number])
+        jobs.append(Job(number, float(workload.submit_s[number]), name, iterations, gpus))
+    return np.array(replay(jobs, num_servers, ordering, mechanism, until))
+
+
+def our_ends(run, workload, num_servers, ordering, mechanism):
+    servers = cluster(num_servers)
+    as_released = with_sensitivity(workload, servers, released=True, round_s=300)
+    policy = synergy(ordering, mechanism, released=True)
+    return run(as_released, servers, policy, finish_at_tick=True).completion_s
+
+
+def random_trace(seed, count=60, gpus=(1, 1, 1, 2, 4, 8, 16)):
+    """Jobs of whole iterations, a few hours each, that fill four servers for some days."""
+    rng = np.random.default_rng(seed)
+    names = list(networks())
+    models = [names[i] for i in rng.integers(len(names), size=count)]
+    asked = rng.choice(gpus, size=count)
+    seconds = [iteration_s(m, server(), released=True) for m in models]
+    length = np.round(rng.lognormal(8.8, 1.0, count) / seconds) * seconds
+    return Workload(
+        [str(i) for i in range(count)],
+        np.cumsum(rng.integers(1, 900, count)).astype(float),
+        FixedDuration(length, asked),
+        num_gpus=asked,
+        model=models,
+    )
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("ordering", ORDERINGS)
+def test_each_job_of_the_dynamic_trace_ends_in_the_same_round(run, ordering, mechanism):
+    workload = deployment_trace("dynamic")
+    ours = our_ends(run, workload, 4, ordering, mechanism)
+    assert ours == pytest.approx(oracle_ends(workload, 4, ordering, mechanism))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("ordering", ORDERINGS)
+def test_each_job_of_the_static_trace_ends_in_the_same_round(run, ordering, mechanism):
+    """The released simulator submits its jobs a millisecond apart, its first round is at second 1."""
+    workload = deployment_trace("static")
+    submit_s = 299 + 0.001 * np.arange(len(workload))
+    apart = replace(workload, submit_s=submit_s)
+    theirs = oracle_ends(apart, 4, ordering, mechanism)
+    assert our_ends(run, apart, 4, ordering, mechanism) == pytest.approx(theirs)
+    # All at time 0: the same but for a job or two that are equals in the key of FTF.
+    at_once = our_ends(run, workload, 4, ordering, mechanism)
+    assert at_once.mean() == pytest.approx((theirs - 300).mean(), rel=2e-4)
+    assert ordering == "ftf" or at_once == pytest.approx(theirs - 300)
+
+
+def test_the_oracle_has_the_known_makespans_of_the_released_simulator():
+    workload = deployment_trace("static")
+    for mechanism, hours in (("proportional", 15.25), ("tune", 11.0)):
+        assert max(oracle_ends(workload, 4, "fifo", mechanism)) == hours * 3600
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mechanism", "hours"), [("proportional", 78.81), ("tune", 19.09)])
+def test_the_oracle_has_the_known_headline_of_the_released_simulator(mechanism, hours):
+    """Jobs 4000 to 4999 at 9 jobs/h on 16 servers, FIFO; jobs after 7200 come too late to matter."""
+    workload = released_draw(7200, 9)
+    ends = oracle_ends(workload, 16, "fifo", mechanism, range(4000, 5000))
+    jct_h = (ends - workload.submit_s)[4000:5000] / 3600
+    assert jct_h.mean() == pytest.approx(hours, abs=0.005)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("ordering", ORDERINGS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_each_job_of_up_to_sixteen_gpus_ends_in_the_same_round(run, seed, ordering, mechanism):
+    workload = random_trace(seed)
+    ours = our_ends(run, workload, 4, ordering, mechanism)
+    assert ours == pytest.approx(oracle_ends(workload, 4, ordering, mechanism))
