@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from experiments.commands.options import Out
+from simulator.errors import InputError
 
 
 def run(
@@ -56,7 +57,7 @@ def run(
     """
     from experiments.config import of_file
     from experiments.scenario import output
-    from experiments.scenario.options import parse_options, parse_window, read_run
+    from experiments.scenario.options import as_released, parse_options, parse_window, read_run
     from experiments.scenario.run import run as simulate_scenario
     from experiments.scenario.schema import input_files
     from experiments.text import printable
@@ -64,6 +65,8 @@ def run(
     options = parse_options(option or [])
     if iterations is not None:
         options["iterations"] = iterations
+    if released and options.get("released", True) is not True:
+        raise InputError("run: --released and -o released=false were both given, expected one")
     if released:
         options["released"] = True
     checked, source = read_run(
@@ -73,6 +76,7 @@ def run(
         {"policy": policy, "seed": seed, "dispatcher": dispatcher, "window": parse_window(window)},
         {"period_s": period_s, "round_s": round_s, "finish_at_round": released or None},
         options, controllers,
+        as_released(scenario, policy) if released else None,
     )  # fmt: skip
     with output.new_folder(out, input_files(checked, scenario)):
         with of_file(source):

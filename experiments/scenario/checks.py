@@ -60,12 +60,8 @@ class ScenarioChecks:
         jobs, cluster = _said(small.workload), _said(scenario.cluster)
         brings_machines = small.workload.kind in ("hierarchical", "instance")
         read = f"{jobs} {cluster}" if brings_machines else jobs
-        released = scenario.policy_options.get("released")
-        mechanism = (scenario.policy.endswith("+opt"), scenario.decisions.round_s)
-        self._once(
-            f"machines {jobs} {cluster} {mechanism if released else None}",
-            lambda: self._fit(small, read),
-        )
+        round_s = scenario.decisions.round_s  # whole iterations of it
+        self._once(f"machines {jobs} {cluster} {round_s}", lambda: self._fit(small, read))
         if scenario.window is not None:
             check_window(scenario.window, _num_drawn(scenario) or len(self._read[read][0]))
 
@@ -99,5 +95,6 @@ def _with_few_jobs(scenario: Scenario) -> Scenario:
     elif isinstance(jobs, SynergyJobs):
         # Of jobs on several GPUs so many that the largest demands are among them.
         count = min(jobs.num_jobs, 500) if jobs.multi_gpu else 1
-        few = jobs.model_copy(update={"num_jobs": count, "jobs_per_hour": None})
+        load = jobs.jobs_per_hour if jobs.draw == "released" else None
+        few = jobs.model_copy(update={"num_jobs": count, "jobs_per_hour": load})
     return scenario.model_copy(update={"workload": few, "seed": 0})

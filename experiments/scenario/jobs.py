@@ -11,6 +11,7 @@ from experiments.scenario.schema import (
     CsvJobs,
     HierarchicalJobs,
     InstanceJobs,
+    Nodes,
     PoissonJobs,
     Scenario,
     SynergyJobs,
@@ -87,6 +88,8 @@ def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
     from simulator.statistics import Streams
     from simulator.workloads.synergy import derived_trace
 
+    if jobs.draw == "released":
+        return _released_draw(jobs, scenario), None
     workload = derived_trace(
         jobs.num_jobs,
         Streams(scenario.seed),
@@ -95,6 +98,26 @@ def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
         multi_gpu=jobs.multi_gpu,
     )
     return workload, None
+
+
+def _released_draw(jobs: SynergyJobs, scenario: Scenario) -> Workload:
+    """The jobs of the released simulator, one for one."""
+    from simulator.workloads.synergy import SERVER, released_draw, server
+
+    if jobs.multi_gpu:
+        raise KeyedError(
+            "workload.multi_gpu",
+            "given with draw = 'released', expected false: its GPU demands come from a log that "
+            "is not part of it",
+        )
+    if jobs.jobs_per_hour is None:
+        raise KeyedError("workload.jobs_per_hour", "missing, expected it with draw = 'released'")
+    spec, nodes = SERVER, scenario.cluster
+    if isinstance(nodes, Nodes) and nodes.cpus_per_node is not None:
+        spec = server(nodes.cpus_per_node / nodes.gpus_per_node)
+    return released_draw(
+        jobs.num_jobs, jobs.jobs_per_hour, split=jobs.split, seed=jobs.draw_seed, spec=spec
+    )
 
 
 def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
-from experiments.scenario.schema import Machines, Nodes, Partitioned, Pool, Scenario, Vms
+from experiments.scenario.schema import (
+    Machines,
+    Modelled,
+    Nodes,
+    Partitioned,
+    Pool,
+    Scenario,
+    Vms,
+)
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,6 +32,8 @@ def fitted(
         if any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
             workload = _with_sensitivity(workload, cluster, scenario)
         check_fits(workload, cluster)
+    except KeyedError:
+        raise
     except InputError as error:
         path = getattr(scenario.workload, "path", "")
         raise KeyedError("workload", f"{path}: {error}" if path else str(error)) from None
@@ -36,12 +46,16 @@ def _with_sensitivity(workload: Workload, cluster: Cluster, scenario: Scenario) 
 
     if not all(t.cpus < float("inf") for t in cluster.node_types):
         return workload
-    released = scenario.policy_options.get("released", False) is True
+    jobs = scenario.workload
+    released = isinstance(jobs, Modelled) and jobs.speeds == "released"
+    round_s = scenario.decisions.round_s
+    whole = released and round_s is not None
+    if isinstance(jobs, Modelled) and jobs.whole_iterations is not None:
+        whole = jobs.whole_iterations
+    if whole and round_s is None:
+        raise KeyedError("workload.whole_iterations", "given without decisions.round_s")
     return with_sensitivity(
-        workload,
-        cluster,
-        released=released and not scenario.policy.endswith("+opt"),
-        round_s=scenario.decisions.round_s if released else None,
+        workload, cluster, released=released, round_s=round_s if whole else None
     )
 
 

@@ -23,6 +23,7 @@ def read_run(
     decisions: Mapping[str, float | None],
     options: Mapping[str, Option],
     controllers: int | None,
+    workload: Mapping[str, Any] | None = None,
 ) -> tuple[Scenario, str]:
     """The scenario of a file, of a CSV of jobs or of an instance, with options in place of its values.
 
@@ -33,6 +34,7 @@ def read_run(
     decisions : ``period_s`` and ``round_s``, of which one takes the place of the file's, and
         ``finish_at_round``.
     options : of the policy.
+    workload : keys of the workload.
 
     Values that are None were not given.
 
@@ -49,6 +51,7 @@ def read_run(
     if jobs is None and _given(nodes):
         raise InputError("run: --nodes and --..-per-node go with --jobs; others bring their nodes")
     config |= _given(changes)
+    config["workload"] |= _given(workload or {})
     _set_decisions(config, _given(decisions))
     if controllers is not None:
         of_instance = config["workload"]["kind"] == "instance"
@@ -88,6 +91,18 @@ def _set_decisions(config: dict[str, Any], given: Mapping[str, Any]) -> None:
         before.pop("period_s", None)
         before.pop("round_s", None)
     config["decisions"] = before | dict(given)
+
+
+def as_released(file: Path | None, policy: str | None) -> dict[str, Any]:
+    """Keys of a workload whose jobs run as fast as in the released simulator of Synergy.
+
+    Its optimal mechanism alone reads the published matrices.
+    """
+    name = policy or (read_scenario(file).policy if file is not None else "")
+    if "+" not in name:
+        return {}
+    speeds = "paper" if name.endswith("+opt") else "released"
+    return {"speeds": speeds, "whole_iterations": True}
 
 
 def parse_window(text: str | None) -> list[int] | None:

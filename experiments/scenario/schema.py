@@ -43,7 +43,19 @@ class HierarchicalJobs(Config):
     weights: Literal["printed", "released"] = "printed"
 
 
-class CsvJobs(Config):
+class Modelled(Config):
+    """Jobs that may have a model, whose speed depends on CPUs and memory (Synergy).
+
+    ``speeds``: ``"paper"`` follows the published matrices, ``"released"`` the two speeds of the
+    released simulator. ``whole_iterations``: whether only whole iterations of a round count; left
+    out, they do with released speeds in rounds.
+    """
+
+    speeds: Literal["paper", "released"] = "paper"
+    whole_iterations: bool | None = None
+
+
+class CsvJobs(Modelled):
     """Jobs of fixed demand from a plain CSV file."""
 
     kind: Literal["csv"]
@@ -67,17 +79,22 @@ class PoissonJobs(Config):
     num_gpus: list[PositiveInt] = Field(default=[1], min_length=1)
 
 
-class SynergyJobs(Config):
-    """The derived trace of the Synergy paper, Section 5.1."""
+class SynergyJobs(Modelled):
+    """The derived trace of the Synergy paper, Section 5.1.
+
+    ``draw = "released"`` makes the very jobs of the released simulator, from ``draw_seed``.
+    """
 
     kind: Literal["synergy"]
     num_jobs: PositiveInt = 1000
     jobs_per_hour: Positive | None = None
     split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
     multi_gpu: bool = False
+    draw: Literal["seeded", "released"] = "seeded"
+    draw_seed: Annotated[int, Field(ge=0)] = 42
 
 
-class TraceJobs(Config):
+class TraceJobs(Modelled):
     """A public trace, read by name of its format; ``split`` gives its jobs models (Synergy)."""
 
     kind: Literal["philly", "philly-table", "gavel", "alibaba"]
