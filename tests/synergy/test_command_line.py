@@ -151,7 +151,8 @@ def test_whole_iterations_need_rounds(tmp_path, capsys):
 def test_released_on_the_command_line_is_the_released_simulator(tmp_path, mechanism, rounds):
     trace = deployment_trace("static")
     rows = [
-        f"{i},0,{float(trace.performance.duration_s[i])!r},1,{trace.model[i]}" for i in range(len(trace))
+        f"{i},0,{float(trace.performance.duration_s[i])!r},1,{trace.model[i]}"
+        for i in range(len(trace))
     ]
     jobs = tmp_path / "jobs.csv"
     jobs.write_text("\n".join(["job_id,submit_time_s,duration_s,num_gpus,model", *rows, ""]))
