@@ -2,6 +2,7 @@
 
     python -m benchmarks.same_bytes > before.txt     # on the commit before the change
     python -m benchmarks.same_bytes | diff before.txt -
+    python -m benchmarks.same_bytes list_scheduling rental     # some groups of runs only
 
 CPU seconds, which differ from run to run, are left out. Compare on one machine: solvers and
 compiled kernels may round in another way on another.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -35,7 +37,7 @@ from simulator import (
 )
 from simulator.laws import Exponential
 
-ROUNDS = DecisionPoints.rounds(300)
+ROUNDS = DecisionPoints.rounds(300.0)
 VMS = [
     NodeType("small", "A", 1, 0.5), NodeType("wide", "A", 4, 1.8), NodeType("other", "B", 2, 0.7)
 ]  # fmt: skip
@@ -129,7 +131,7 @@ def list_scheduling() -> Iterator[tuple[str, Run]]:
             f"periods, {name}",
             partial(simulate, jobs, nodes, make_policy(name), decision_points=points),
         )
-        rounds = DecisionPoints.rounds(300, finish_at_tick=True)
+        rounds = DecisionPoints.rounds(300.0, finish_at_tick=True)
         yield (
             f"rounds, {name}",
             partial(simulate, jobs, nodes, make_policy(name), decision_points=rounds),
@@ -259,7 +261,8 @@ def digest(run: Run) -> str:
 
 def main() -> None:
     """Print one line a run."""
-    for group in (list_scheduling, chosen_gpus, preemption, synergy, rental):
+    groups = (list_scheduling, chosen_gpus, preemption, synergy, rental)
+    for group in (g for g in groups if g.__name__ in sys.argv[1:] or not sys.argv[1:]):
         for name, run in group():
             print(f"{group.__name__:16} {name:42} {digest(run)}", flush=True)
 

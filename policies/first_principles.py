@@ -9,14 +9,17 @@ scheduling: the first in the order that does not fit holds up the others, or is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from heapq import heappop, heapreplace
 
 import numpy as np
 
+from policies.levels import NodeLevels
 from policies.packing import FreeCapacity, beside
 from policies.selection import NONE, choose_configuration, selection_price_per_hour
-from simulator import FIXED, NO_CHANGE, Decision, Placement, View
+from policies.waiting import Rank, WaitingJobs
+from simulator import FIXED, NO_CHANGE, Decision, Placement, View, Workload
 from simulator.catalog import FloatArray
 
 
@@ -45,12 +48,17 @@ class FirstPrinciple:
     ----------
     name : how results call it.
     order : the waiting jobs, the first to be served first.
+    rank : the same order as numbers; None: that of the queue.
     backfill : go on past a job that does not fit (jobs of fixed demand).
     """
 
     name: str
     order: Callable[[View], Iterable[int]]
+    rank: Rank | None = None
     backfill: bool = False
+    _levels: bool | None = field(default=None, init=False, repr=False)
+    _nodes: NodeLevels | None = field(default=None, init=False, repr=False)
+    _waiting: WaitingJobs | None = field(default=None, init=False, repr=False)
 
     def decide(self, view: View) -> Decision:
         """Start what fits."""
@@ -63,21 +71,67 @@ class FirstPrinciple:
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
     def _list_scheduling(self, view: View) -> list[Placement]:
+        """Start jobs of fixed demand in their order; a demand that does not fit is passed over."""
+        free = view.free_gpus_total
+        if free <= 0:
+            return []
+        if self._levels is None:
+            self._levels = NodeLevels.serve(view.cluster)
+        if self._nodes is None and self._levels:
+            self._nodes = NodeLevels()
+        if self.rank is None and not self.backfill:
+            return self._head_first(view)
+        waiting = self._waiting
+        if waiting is None:
+            waiting = self._waiting = WaitingJobs(self.rank, _demand if self.backfill else _any)
+        waiting.refresh(view)
+        capacity: FreeCapacity | NodeLevels | None = None
         gpus_of = view.workload.num_gpus.item
-        capacity: FreeCapacity | None = None
+        placements: list[Placement] = []
+        first = waiting.first_of_each(view)
+        while first:
+            (_, job), kind = first[0]
+            shares: list[Placement] = []
+            if gpus_of(job) <= free:
+                capacity = capacity or self._capacity(view)
+                shares = capacity.take(job, gpus_of(job))
+                free = capacity.total_gpus
+            if shares:
+                placements += shares
+                waiting.pop(kind)
+                entry = waiting.first(view, kind)
+                if entry is not None:
+                    heapreplace(first, (entry, kind))
+                    continue
+            elif not self.backfill or free < 1:
+                break
+            heappop(first)
+        return placements
+
+    def _head_first(self, view: View) -> list[Placement]:
+        """Strictly in the order of the queue."""
+        gpus_of = view.workload.num_gpus.item
         free = view.free_gpus_total
         placements: list[Placement] = []
-        for job in self.order(view) if free > 0 else ():
-            if gpus_of(job) <= free:
-                capacity = capacity or FreeCapacity(view)
-                shares = capacity.take(job)
-                placements += shares
-                free = capacity.total_gpus
-                if shares:
-                    continue
-            if not self.backfill or free < 1:
+        capacity: FreeCapacity | NodeLevels | None = None
+        for job in view.waiting:
+            gpus = gpus_of(job)
+            if gpus > free:
                 break
+            capacity = capacity or self._capacity(view)
+            shares = capacity.take(job, gpus)
+            if not shares:
+                break
+            placements += shares
+            free = capacity.total_gpus
         return placements
+
+    def _capacity(self, view: View) -> FreeCapacity | NodeLevels:
+        """What is free now."""
+        if self._nodes is None:
+            return FreeCapacity(view)
+        self._nodes.refresh(view)
+        return self._nodes
 
     def _one_job_a_node(self, view: View) -> list[Placement]:
         cluster = view.cluster
@@ -117,6 +171,31 @@ class FirstPrinciple:
         return choose_configuration(times_s, due_in_s, prices, gpus, "node")
 
 
+def _demand(view: View, job: int) -> Hashable:
+    """Jobs that fit alike: those of one demand of GPUs, CPUs and memory."""
+    workload = view.workload
+    gpus = workload.num_gpus.item(job)
+    if not view.cluster.limited_resources:
+        return gpus
+    # As text, since a demand that is not stated (NaN) is equal to itself there.
+    return f"{gpus} {workload.num_cpus.item(job)} {workload.memory_gb.item(job)}"
+
+
+def _any(view: View, job: int) -> Hashable:
+    """All jobs together: the first that does not fit holds up the others."""
+    return None
+
+
+def due_date(workload: Workload) -> FloatArray:
+    """Earliest due date first."""
+    return workload.due_s
+
+
+def weight(workload: Workload) -> FloatArray:
+    """Highest tardiness weight first."""
+    return -workload.weight_per_s
+
+
 def fifo() -> FirstPrinciple:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
     return FirstPrinciple("fifo", by_submission)
@@ -134,14 +213,14 @@ def fifo_backfill() -> FirstPrinciple:
 
 def edf() -> FirstPrinciple:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
-    return FirstPrinciple("edf", by_due_date)
+    return FirstPrinciple("edf", by_due_date, due_date)
 
 
 def edf_backfill() -> FirstPrinciple:
     """Earliest due date first, skipping jobs that do not fit now."""
-    return FirstPrinciple("edf-backfill", by_due_date, backfill=True)
+    return FirstPrinciple("edf-backfill", by_due_date, due_date, backfill=True)
 
 
 def ps() -> FirstPrinciple:
     """Priority scheduling: highest tardiness weight first, no preemption."""
-    return FirstPrinciple("ps", by_weight)
+    return FirstPrinciple("ps", by_weight, weight)

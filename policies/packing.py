@@ -37,13 +37,13 @@ class FreeCapacity:
         self._largest = cluster.max_gpus_per_node
         self._others = [_Resource(view, name) for name in cluster.limited_resources]
 
-    def take(self, job: int) -> list[Placement]:
+    def take(self, job: int, gpus: int | None = None) -> list[Placement]:
         """Place a job on the fullest node that holds it whole, else on the emptiest nodes.
 
         A job over several nodes has its CPUs and memory in proportion to its GPUs on each. Empty
         where the job does not fit; then nothing is taken.
         """
-        gpus = int(self._view.workload.num_gpus[job])
+        gpus = int(self._view.workload.num_gpus[job]) if gpus is None else gpus
         if not 1 <= gpus <= self.total_gpus:
             return []
         room = self._gpus

@@ -8,7 +8,7 @@ date. All in the cluster's currency.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -20,7 +20,7 @@ import numpy as np
 
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.processes.node import Node
-from simulator.processes.world import DecisionLog, ShareRecord
+from simulator.processes.records import DecisionLog, ScheduleLog
 from simulator.workload import Workload
 
 if TYPE_CHECKING:
@@ -43,11 +43,27 @@ class NodeMeters:
     open_cpu_seconds: float
 
     @classmethod
-    def of(cls, nodes: Sequence[Node], cluster: Cluster) -> NodeMeters:
-        """Read the meters at the end of a simulation."""
+    def of(cls, nodes: Sequence[Node | None], cluster: Cluster, span_s: float) -> NodeMeters:
+        """Read the meters at the end of a simulation.
+
+        Parameters
+        ----------
+        nodes : ``(N,)``, None for each that was never used.
+        span_s : seconds for which nodes of fixed types were open.
+        """
         leasing = energy = kwh = open_gpu_s = open_cpu_s = 0.0
-        for node in nodes:
-            for (v, gpus), seconds in node.use_s.items():
+        fixed = cluster.node_type_of
+        idle: list[Mapping[tuple[int, int], float]] = [
+            {(v, 0): span_s} if span_s > 0 else {} for v in range(len(cluster.node_types))
+        ]
+        for n, node in enumerate(nodes):
+            if node is not None:
+                use_s: Mapping[tuple[int, int], float] = node.use_s
+            elif fixed is not None:
+                use_s = idle[fixed[n]]
+            else:
+                continue
+            for (v, gpus), seconds in use_s.items():
                 spec, rates = cluster.node_types[v], cluster.rates(v, gpus)
                 hours = seconds / SECONDS_PER_HOUR
                 leasing += rates.leasing_per_hour * hours
@@ -55,8 +71,8 @@ class NodeMeters:
                 kwh += rates.power_kw * hours
                 open_gpu_s += spec.gpus * seconds
                 open_cpu_s += spec.cpus * seconds if spec.cpus < math.inf else 0.0
-        gpu_s = float(sum(n.gpu_seconds for n in nodes))
-        cpu_s = float(sum(n.cpu_seconds for n in nodes))
+        gpu_s = float(sum(n.gpu_seconds for n in nodes if n is not None))
+        cpu_s = float(sum(n.cpu_seconds for n in nodes if n is not None))
         if cluster.is_pool:
             leasing = cluster.node_types[0].price_per_gpu_hour * gpu_s / SECONDS_PER_HOUR
         return cls(leasing, energy, kwh, gpu_s, open_gpu_s, cpu_s, open_cpu_s)
@@ -90,7 +106,7 @@ class Result:
     reconfigurations: IntArray
     meters: NodeMeters
     decisions: DecisionLog
-    schedule: Sequence[ShareRecord] | None
+    schedule: ScheduleLog | None
     server_wait_s: FloatArray
     server_response_s: FloatArray
 
@@ -128,9 +144,10 @@ class Result:
         """The scalars of ``summary.json``; times in s, costs in the currency.
 
         ``gpu_utilisation`` is GPU-seconds in use over GPU-seconds of open nodes (all nodes, where
-        their types are fixed); None on a rental pool. ``mean_decision_cpu_s`` is measured, so it
-        differs from run to run; nothing else here does, unless the optimization server takes as
-        long as was measured, or a solver stops at a limit of time.
+        their types are fixed); None on a rental pool. ``mean_decision_cpu_s`` is None unless
+        `simulate` was asked to measure it. It differs from run to run; nothing else here does,
+        unless the optimization server takes as long as was measured, or a solver stops at a limit
+        of time.
         """
         cpu_s = self.decisions.cpu_s
         open_gpu_s = self.meters.open_gpu_seconds
@@ -146,7 +163,7 @@ class Result:
             "tardiness_cost": self.tardiness_cost,
             "total_cost": self.total_cost,
             "decisions": len(self.decisions),
-            "mean_decision_cpu_s": float(np.mean(cpu_s)) if cpu_s else 0.0,
+            "mean_decision_cpu_s": float(np.mean(cpu_s)) if cpu_s else None,
             "gpu_utilisation": (
                 self.meters.gpu_seconds / open_gpu_s if 0 < open_gpu_s < np.inf else None
             ),
@@ -183,7 +200,9 @@ class Result:
 
         Where a policy asked for a wake-up, ``again_s`` says after how many seconds.
 
-        CPU seconds are measured and differ from run to run, also those among the facts. A fact that is named like one of these columns has ``_told`` after its name.
+        CPU seconds differ from run to run, also those among the facts; they are empty unless
+        `simulate` was asked to measure them. A fact that is named like one of these columns has
+        ``_told`` after its name.
         """
         import pandas as pd
 
@@ -193,7 +212,7 @@ class Result:
                 "time_s": np.array(log.time_s),
                 "controller": np.array(log.controller),
                 "active": np.array(log.active),
-                "cpu_s": np.array(log.cpu_s),
+                "cpu_s": np.array(log.cpu_s) if log.cpu_s else np.nan,
             }
         )
         if log.again_s:
@@ -205,7 +224,7 @@ class Result:
         """One row a share and stretch of time, as for a Gantt chart."""
         import pandas as pd
 
-        table = pd.DataFrame(self.schedule or [], columns=ShareRecord._fields)
+        table = pd.DataFrame((self.schedule or ScheduleLog()).table())
         table["node_type"] = [self.cluster.node_types[v].name for v in table["node_type"]]
         table.insert(0, "job_id", [self.workload.job_id[j] for j in table.pop("job")])
         return table

@@ -5,22 +5,24 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from simulator.accounting import NodeMeters, Result
 from simulator.catalog import Cluster
-from simulator.contract import Decision, JobLog, PolicyLike, View
+from simulator.contract import Decision, JobLog, Placement, PolicyLike, View
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.processes.arrivals import schedule_arrivals
 from simulator.processes.clock import Clock
 from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, make_dispatcher
-from simulator.processes.node import Node
+from simulator.processes.partition import NOTHING
+from simulator.processes.records import DecisionLog, ScheduleLog
 from simulator.processes.server import OptimizationServer, ServerSpec
-from simulator.processes.world import DecisionLog, DecisionPoints, World
+from simulator.processes.world import DecisionPoints, World
 from simulator.statistics import Streams
 from simulator.workload import Workload
 from simulator.workloads.fits import check_fits
@@ -41,6 +43,7 @@ def simulate(
     reconfiguration_s: float = 0.0,
     check: bool = True,
     record_schedule: bool = True,
+    measure_decisions: bool = False,
     policy_name: str | None = None,
 ) -> Result:
     """Simulate a workload on a cluster under a policy until every job has finished.
@@ -60,6 +63,8 @@ def simulate(
         elsewhere, resized or resumed (snapshot and restart).
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
+    measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
+        decisions). Off, the reading costs nothing and the column is empty.
     policy_name : how the result calls the policy.
 
     Raises
@@ -76,7 +81,10 @@ def simulate(
         check_fits(workload, cluster)
     name = policy_name or _name_of(policy)
     streams = Streams(seed)
-    world = _world(workload, cluster, points, reconfiguration_s, check, record_schedule, name)
+    measure = measure_decisions or (server is not None and server.service == "measured")
+    world = _world(workload, cluster, points, name)
+    world.reconfiguration_s, world.check, world.measure = reconfiguration_s, check, measure
+    world.schedule = ScheduleLog() if record_schedule else None
     controllers = [
         Controller(world, k, _decider(policy), streams.generator("policy", k))
         for k in range(cluster.num_controllers)
@@ -134,41 +142,35 @@ def _decider(policy: PolicyLike) -> Callable[[View], Decision]:
     return decide
 
 
-def _world(
-    workload: Workload,
-    cluster: Cluster,
-    points: DecisionPoints,
-    reconfiguration_s: float,
-    check: bool,
-    record_schedule: bool,
-    policy_name: str,
-) -> World:
-    count = len(workload)
-    clock = Clock()
-    nodes: list[Node] = []
-    world = World(
-        clock=clock,
+def _world(workload: Workload, cluster: Cluster, points: DecisionPoints, name: str) -> World:
+    """All jobs still to come, all nodes free."""
+    count, fixed = len(workload), cluster.node_type_of
+    no_shares: list[Mapping[int, Placement]] = [NOTHING] * cluster.num_nodes
+    gpus_of = [t.gpus for t in cluster.node_types]
+    return World(
+        clock=Clock(),
         cluster=cluster,
         workload=workload,
-        nodes=nodes,
-        shares=[],
+        nodes=[None] * cluster.num_nodes,
+        shares=no_shares,
+        free_gpus=array(
+            "d", [0.0] * cluster.num_nodes if fixed is None else [gpus_of[v] for v in fixed]
+        ),
+        begin_s=float(workload.submit_s[0]),
         log=JobLog.of_size(count),
-        completion_s=[math.nan] * count,
-        preemptions=[0] * count,
-        reconfigurations=[0] * count,
-        share_start_s=[0.0] * count,
+        completion_s=array("d", [math.nan]) * count,
+        preemptions=array("q", [0]) * count,
+        reconfigurations=array("q", [0]) * count,
+        share_start_s=array("d", [0.0]) * count,
         decisions=DecisionLog(),
-        schedule=[] if record_schedule else None,
+        schedule=None,
         points=points,
-        reconfiguration_s=reconfiguration_s,
-        check=check,
-        policy_name=policy_name,
+        reconfiguration_s=0.0,
+        check=True,
+        measure=False,
+        policy_name=name,
         arriving=count,
     )
-    begin_s = float(workload.submit_s[0])
-    nodes.extend(Node(clock, cluster, n, begin_s) for n in range(cluster.num_nodes))
-    world.shares.extend(node.shares for node in nodes)
-    return world
 
 
 def _run(world: World, dispatch: Dispatch) -> None:
@@ -192,7 +194,8 @@ def _run(world: World, dispatch: Dispatch) -> None:
 def _result(world: World, name: str, seed: int, server: OptimizationServer | None) -> Result:
     end_s = max(world.completion_s)
     for node in world.nodes:
-        node.settle(end_s)
+        if node is not None:
+            node.settle(end_s)
     return Result(
         workload=world.workload,
         cluster=world.cluster,
@@ -203,7 +206,7 @@ def _result(world: World, name: str, seed: int, server: OptimizationServer | Non
         gpu_seconds=np.array(world.log.attained_gpu_s),
         preemptions=np.array(world.preemptions, dtype=np.int64),
         reconfigurations=np.array(world.reconfigurations, dtype=np.int64),
-        meters=NodeMeters.of(world.nodes, world.cluster),
+        meters=NodeMeters.of(world.nodes, world.cluster, end_s - world.begin_s),
         decisions=world.decisions,
         schedule=world.schedule,
         server_wait_s=np.array(server.wait_s if server else []),

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from simulator import tolerances
 from simulator.catalog import FloatArray
-from simulator.contract import (
-    Decision,
-    Placement,
-    View,
-    check_decision,
-    has_room,
-    placements_of,
-    wake_up_of,
-)
+from simulator.contract import NO_CHANGE, Changes, Decision, Placement, View
 from simulator.errors import InfeasibleDecision, InputError
+from simulator.feasibility import check_decision, has_room, placements_of, wake_up_of
 from simulator.processes.clock import Order
-from simulator.processes.world import ShareRecord, World
+from simulator.processes.partition import CHANGES_KEPT, Partition
+from simulator.processes.world import World
 
 IDLE_TICKS = 10_000
 """Periods, or wake-ups, without any progress after which a simulation is given up."""
@@ -44,7 +38,7 @@ class Plan(NamedTuple):
     again_s : as in `Decision`.
     """
 
-    shares_of: dict[int, tuple[Placement, ...]]
+    shares_of: Mapping[int, tuple[Placement, ...]]
     keep_running: bool
     number: int
     cpu_s: float
@@ -66,7 +60,7 @@ class Controller:
     Attributes
     ----------
     active, waiting : jobs in the queue or running; those that wait, longest in the queue first.
-    running : placements of the jobs that run.
+    partition, running : its nodes; placements of the jobs that run.
     queue_request : where requests go when decisions take time (the optimization server), and
         whether one is enough that waits there already; None: the policy is asked at once.
     """
@@ -80,19 +74,15 @@ class Controller:
     ) -> None:
         self.index = index
         self.active: dict[int, None] = {}
-        self.waiting: dict[int, None] = {}
-        self.running: dict[int, tuple[Placement, ...]] = {}
+        self.waiting: OrderedDict[int, None] = OrderedDict()  # its first is found at once
+        self.partition = Partition(world, index, self.finish)
+        self.running = self.partition.running
         self.queue_request: Callable[[Controller, bool], None] | None = None
         self.world = world
         self._clock = world.clock
         self._decide = decide
-        self._rng = rng
-        self._nodes = world.cluster.nodes_of(index)
-        self._nodes.flags.writeable = False
-        self._free = np.array([node.free_gpus for node in world.nodes])
-        self._free_view = self._free.view()
-        self._free_view.flags.writeable = False
-        self._free_total = float(self._free[self._nodes].sum())
+        self._joined = Changes(CHANGES_KEPT)
+        self._view = self._first_view(rng)
         self._asked = False
         self._ticking = False
         self._changed = False
@@ -104,12 +94,37 @@ class Controller:
         self._left_at_check = math.nan
         self._checked_s = math.nan
 
+    def _first_view(self, rng: np.random.Generator) -> View:
+        """What the views of all decisions have in common."""
+        world, partition = self.world, self.partition
+        free_gpus = np.frombuffer(world.free_gpus)
+        free_gpus.flags.writeable = False
+        return View(
+            now_s=0.0,
+            controller=self.index,
+            cluster=world.cluster,
+            workload=world.workload,
+            nodes=partition.nodes,
+            active=self.active,
+            running=self.running,
+            waiting=self.waiting,
+            shares=world.shares,
+            free_gpus=free_gpus,
+            free_gpus_total=partition.free_gpus_total,
+            changed=False,
+            node_changes=partition.changes,
+            queue_changes=self._joined,
+            log=world.log,
+            rng=rng,
+        )
+
     # -- what happens to it ------------------------------------------------------------------
 
     def submit(self, job: int) -> None:
         """A job joins the queue."""
         self.active[job] = None
         self.waiting[job] = None
+        self._joined.items.append(job)
         self._changed = True
         if self.world.points.on_arrival:
             self.request()
@@ -118,7 +133,7 @@ class Controller:
 
     def finish(self, job: int) -> None:
         """A job of this controller has done its work."""
-        self._release(job)
+        self.partition.release(job)
         world = self.world
         world.log.remaining[job] = 0.0
         world.completion_s[job] = self._clock.now_s
@@ -225,17 +240,17 @@ class Controller:
 
     def _decide_now(self) -> None:
         self._asked = False
-        plan = self._ask()
-        if plan.shares_of or not plan.keep_running:
-            self._apply(plan.shares_of, plan.keep_running)
-        if plan.again_s is not None:
-            self._arm_wake_up(plan.again_s)
+        shares_of, keep_running, again_s, _ = self._ask()
+        if shares_of or not keep_running:
+            self._apply(shares_of, keep_running)
+        if again_s is not None:
+            self._arm_wake_up(again_s)
 
     def plan(self) -> Plan:
         """Decide on the state of now, to be carried out later."""
-        plan = self._ask()
-        before = {job: self.running.get(job) for job in plan.shares_of}
-        return plan._replace(after=self._applied, before=before)
+        shares_of, keep_running, again_s, cpu_s = self._ask()
+        before = {job: self.running.get(job) for job in shares_of}
+        return Plan(shares_of, keep_running, self._planned, cpu_s, self._applied, before, again_s)
 
     def carry_out(self, plan: Plan) -> None:
         """Apply a plan of before to what still exists; a newer one that was applied wins.
@@ -260,167 +275,72 @@ class Controller:
             if as_it_was and has_room(job, shares, self.world.shares, self.world.cluster):
                 self._apply({job: shares}, True)
 
-    def _ask(self) -> Plan:
-        """Call the policy, check its answer, record it; without jobs there is nothing to ask."""
-        world = self.world
+    def _ask(self) -> tuple[Mapping[int, tuple[Placement, ...]], bool, float | None, float]:
+        """Call the policy, check its answer, record it; without jobs there is nothing to ask.
+
+        Returns
+        -------
+        The shares by job, `Decision.keep_running`, `Decision.again_s`, and the CPU seconds that it
+        took (0 where they are not measured).
+        """
+        world, now_s = self.world, self._clock.now_s
         decisions = world.decisions
         self._planned += 1
         self._wake_s = math.inf
         if not self.active:
-            decisions.add(self._clock.now_s, self.index, 0, 0.0)
-            return Plan({}, True, self._planned, 0.0)
-        view = self._view()
+            decisions.add(now_s, self.index, 0)
+            if world.measure:
+                decisions.cpu_s.append(0.0)
+            return {}, True, None, 0.0
+        if not self._planned & 1023:
+            self._joined.trim()
+            self.partition.changes.trim()
+        view = self._view.at(now_s, self.partition.free_gpus_total, self._changed)
         self._changed = False
-        begin = time.process_time()
-        decision = self._decide(view)
-        cpu_s = time.process_time() - begin
+        cpu_s = 0.0
+        if world.measure:
+            begin = time.process_time()
+            decision = self._decide(view)
+            cpu_s = time.process_time() - begin
+            decisions.cpu_s.append(cpu_s)
+        else:
+            decision = self._decide(view)
+        row = len(decisions)
+        decisions.add(now_s, self.index, len(self.active))
+        if decision is NO_CHANGE:
+            return {}, True, None, cpu_s
         shares_of = placements_of(decision, view, world.policy_name)
         if decision.info:
-            decisions.info[len(decisions)] = decision.info
-        again_s = wake_up_of(decision, view, world.policy_name)
+            decisions.info[row] = decision.info
+        again_s = decision.again_s
         if again_s is not None:
-            if world.points.on_request:
-                decisions.again_s[len(decisions)] = again_s
+            again_s = wake_up_of(decision, view, world.policy_name)
+            if again_s is not None and world.points.on_request:
+                decisions.again_s[row] = again_s
             else:
                 again_s = None
-        decisions.add(self._clock.now_s, self.index, len(self.active), cpu_s)
         keep_running = decision.keep_running
-        if keep_running and not shares_of:
-            return Plan({}, True, self._planned, cpu_s, again_s=again_s)
-        if world.check:
+        if world.check and (shares_of or not keep_running):
             check_decision(shares_of, keep_running, view, world.policy_name, decision.fractional)
-        return Plan(shares_of, keep_running, self._planned, cpu_s, again_s=again_s)
-
-    def _view(self) -> View:
-        world = self.world
-        return View(
-            now_s=self._clock.now_s,
-            controller=self.index,
-            cluster=world.cluster,
-            workload=world.workload,
-            nodes=self._nodes,
-            active=self.active,
-            running=self.running,
-            waiting=self.waiting,
-            shares=world.shares,
-            free_gpus=self._free_view,
-            free_gpus_total=self._free_total,
-            changed=self._changed,
-            log=world.log,
-            rng=self._rng,
-        )
+        return shares_of, keep_running, again_s, cpu_s
 
     def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
         """Stop what changes, then start it anew; what stays the same is not touched."""
-        running = self.running
+        running, partition = self.running, self.partition
         moved = [j for j, shares in shares_of.items() if _differ(running.get(j, shares), shares)]
         for job in moved:
-            self._release(job)
+            partition.release(job)
             self.world.reconfigurations[job] += 1
         if not keep_running:
             for job in [j for j in running if j not in shares_of]:
-                self._release(job)
+                partition.release(job)
                 self.world.preemptions[job] += 1
                 self.waiting[job] = None
+                self._joined.items.append(job)
         for job, shares in shares_of.items():
             if job not in running:
-                self._start(job, shares)
-
-    # -- jobs on nodes -----------------------------------------------------------------------
-
-    def _start(self, job: int, shares: tuple[Placement, ...]) -> None:
-        """Put a job on its nodes."""
-        world = self.world
-        log = world.log
-        now = self._clock.now_s
-        gpus = cpus = memory_gb = 0.0
-        for placement in shares:
-            node = world.nodes[placement.node]
-            node.add(placement)
-            gpus += placement.gpus
-            cpus += placement.cpus
-            memory_gb += placement.memory_gb
-            self._free[placement.node] = node.free_gpus
-        if not world.cluster.is_configurable:
-            self._free_total -= gpus
-        time_s = self._time_s(job, shares, gpus, cpus, memory_gb)
-        started = log.first_start_s[job]
-        if started != started:  # NaN: its first start
-            log.first_start_s[job] = now
-            begin = now
-        else:
-            begin = now + world.reconfiguration_s
-        log.rate[job] = 1.0 / time_s
-        log.since_s[job] = begin
-        log.gpus[job] = gpus
-        log.held_since_s[job] = now
-        world.share_start_s[job] = now
-        self.running[job] = shares
-        self.waiting.pop(job, None)
-        end_s = begin + log.remaining[job] * time_s
-        if world.points.period_s is not None:
-            end_s = self._end_beside_ticks(end_s, time_s, world.points.period_s)
-        world.nodes[shares[0].node].lead(job, end_s, self.finish)
-
-    def _end_beside_ticks(self, end_s: float, time_s: float, period_s: float) -> float:
-        """When a job is over where there are ticks.
-
-        One that ends at a tick but for rounding ends at the tick: else a GPU would be idle for a
-        whole round because of the last bit of a sum.
-        """
-        if self.world.points.finish_at_tick:
-            return math.ceil(end_s / period_s - tolerances.ROUNDS) * period_s
-        tick_s = round(end_s / period_s) * period_s
-        rounding_s = tolerances.SUMS * time_s + tolerances.CLOCK * end_s
-        return tick_s if abs(end_s - tick_s) <= rounding_s else end_s
-
-    def _time_s(
-        self, job: int, shares: tuple[Placement, ...], gpus: float, cpus: float, memory_gb: float
-    ) -> float:
-        """Seconds of the whole job; over nodes of several types, as on the slowest."""
-        world = self.world
-        fixed = world.cluster.node_type_of
-        slowest = 0.0
-        for v in {p.node_type if fixed is None else fixed[p.node] for p in shares}:
-            time_s = world.workload.performance.time_s(job, v, gpus, cpus, memory_gb)
-            if not 0 < time_s < math.inf:
-                raise InfeasibleDecision(
-                    f"policy {world.policy_name} at {self._clock.now_s:.6g} s: job "
-                    f"{world.workload.job_id[job]} cannot run on {gpus:g} GPUs of "
-                    f"{world.cluster.node_types[v].name}"
-                )
-            slowest = max(slowest, time_s)
-        if len(shares) > 1:
-            slowest *= world.workload.performance.network_penalty
-        return slowest
-
-    def _release(self, job: int) -> None:
-        """Take a job off its nodes, its progress kept."""
-        world = self.world
-        log = world.log
-        now = self._clock.now_s
-        log.remaining[job] = log.remaining_at(job, now)
-        log.attained_gpu_s[job] = log.attained_at(job, now)
-        log.held_since_s[job] = now
-        log.since_s[job] = now
-        log.rate[job] = 0.0
-        shares = self.running.pop(job)
-        for placement in shares:
-            node = world.nodes[placement.node]
-            node.remove(job)
-            self._free[placement.node] = node.free_gpus
-        if not world.cluster.is_configurable:
-            self._free_total += log.gpus[job]
-        log.gpus[job] = 0.0
-        if world.schedule is not None:
-            start = world.share_start_s[job]
-            if now > start:
-                fixed = world.cluster.node_type_of
-                for p in shares:
-                    v = p.node_type if fixed is None else fixed[p.node]
-                    world.schedule.append(
-                        ShareRecord(job, p.node, v, p.gpus, p.cpus, p.memory_gb, start, now)
-                    )
+                partition.start(job, shares)
+                self.waiting.pop(job, None)
 
     def work_left_gpu_s(self, work_gpu_s: FloatArray) -> float:
         """Remaining work of the active jobs, given that of each whole job."""

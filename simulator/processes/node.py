@@ -6,7 +6,6 @@ import heapq
 import math
 from collections.abc import Callable
 
-from simulator.catalog import Cluster
 from simulator.contract import Placement
 from simulator.processes.clock import Clock, Order
 
@@ -20,8 +19,10 @@ class Node:
 
     Parameters
     ----------
-    clock, cluster, index : where it lives and which node it is.
+    clock : of the simulation.
+    fixed_type : the node's type and its GPUs; None: placements configure it.
     begin_s : from when a node of fixed type is open.
+    finished : called with each job that the node leads when it ends.
 
     Attributes
     ----------
@@ -31,14 +32,18 @@ class Node:
     gpu_seconds, cpu_seconds : GPUs and CPUs in use, integrated over time.
     """
 
+    __slots__ = (
+        "_clock", "_ends", "_finished", "_gpus", "_is_fixed", "_led", "_settled_s", "_timer_s",
+        "_type", "cpu_seconds", "cpus_used", "gpu_seconds", "gpus_used", "shares", "use_s",
+    )  # fmt: skip
+
     def __init__(
         self,
         clock: Clock,
-        cluster: Cluster,
-        index: int,
+        fixed_type: tuple[int, float] | None,
         begin_s: float,
+        finished: Callable[[int], None],
     ) -> None:
-        self.index = index
         self.shares: dict[int, Placement] = {}
         self.gpus_used = 0.0
         self.cpus_used = 0.0
@@ -46,47 +51,50 @@ class Node:
         self.gpu_seconds = 0.0
         self.cpu_seconds = 0.0
         self._clock = clock
-        self._cluster = cluster
-        self._led: dict[int, tuple[float, Callable[[int], None]]] = {}
+        self._finished = finished
+        self._led: dict[int, float] = {}
         self._ends: list[tuple[float, int]] = []
         self._timer_s = math.inf
         self._settled_s = begin_s
-        fixed = cluster.node_type_of
-        self._type: int | None = None if fixed is None else fixed[index]
+        self._is_fixed = fixed_type is not None
+        self._type: int | None = None
+        self._gpus = 0.0
+        if fixed_type is not None:
+            self._type, self._gpus = fixed_type
 
-    @property
-    def free_gpus(self) -> float:
-        """GPUs not in use; 0 on a closed VM."""
-        if self._type is None:
-            return 0.0
-        return self._cluster.node_types[self._type].gpus - self.gpus_used
-
-    def add(self, placement: Placement) -> None:
-        """Start a share; a closed VM opens as the placement's type."""
-        self.settle()
+    def add(self, placement: Placement) -> float:
+        """Start a share; a closed VM opens as the placement's type. Returns the free GPUs."""
+        now_s = self._clock.now_s
+        if now_s > self._settled_s:
+            self.settle(now_s)
         if self._type is None:
             self._type = placement.node_type
         self.shares[placement.job] = placement
         self.gpus_used += placement.gpus
         self.cpus_used += placement.cpus
+        return self._gpus - self.gpus_used if self._is_fixed else 0.0
 
-    def remove(self, job: int) -> None:
-        """End a share; a VM without any closes."""
-        self.settle()
+    def remove(self, job: int) -> float:
+        """End a share; a VM without any closes. Returns the free GPUs."""
+        now_s = self._clock.now_s
+        if now_s > self._settled_s:
+            self.settle(now_s)
         placement = self.shares.pop(job)
-        self.gpus_used -= placement.gpus
-        self.cpus_used -= placement.cpus
         self._led.pop(job, None)
         if not self.shares:
             self.gpus_used = self.cpus_used = 0.0
-            if self._cluster.node_type_of is None:
+            if not self._is_fixed:
                 self._type = None
+        else:
+            self.gpus_used -= placement.gpus
+            self.cpus_used -= placement.cpus
+        return self._gpus - self.gpus_used if self._is_fixed else 0.0
 
-    def lead(self, job: int, end_s: float, finished: Callable[[int], None]) -> None:
-        """Call ``finished(job)`` at ``end_s``, unless the job is removed before."""
-        self._led[job] = (end_s, finished)
+    def lead(self, job: int, end_s: float) -> None:
+        """Report the job as finished at ``end_s``, unless it is removed before."""
+        self._led[job] = end_s
         if len(self._ends) > 2 * len(self._led) + 8:
-            self._ends = [(t, j) for j, (t, _) in self._led.items()]
+            self._ends = [(t, j) for j, t in self._led.items()]
             heapq.heapify(self._ends)
         else:
             heapq.heappush(self._ends, (end_s, job))
@@ -106,27 +114,26 @@ class Node:
         led = self._led
         while ends:
             end_s, job = ends[0]
-            current = led.get(job)
-            if current is not None and current[0] == end_s:
+            if led.get(job) == end_s:
                 if end_s > now:
                     self._arm(end_s)
                     return
-                current[1](job)
+                self._finished(job)
             heapq.heappop(ends)
 
-    def settle(self, until_s: float | None = None) -> None:
-        """Bring the meters up to now, or to ``until_s``.
+    def settle(self, until_s: float) -> None:
+        """Bring the meters up to a time: now, or the last completion at the end of a simulation.
 
-        The clock may run past the last completion (timers that were overtaken), hence the option.
+        The clock may run past the last completion (timers that were overtaken).
         """
-        now = self._clock.now_s if until_s is None else until_s
-        elapsed = now - self._settled_s
+        elapsed = until_s - self._settled_s
         if elapsed <= 0:
             return
-        self._settled_s = now
+        self._settled_s = until_s
         if self._type is None:
             return
-        key = (self._type, int(self.gpus_used))
+        used = self.gpus_used
+        key = (self._type, int(used))
         self.use_s[key] = self.use_s.get(key, 0.0) + elapsed
-        self.gpu_seconds += self.gpus_used * elapsed
+        self.gpu_seconds += used * elapsed
         self.cpu_seconds += self.cpus_used * elapsed

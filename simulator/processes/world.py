@@ -1,16 +1,16 @@
-"""What all processes of one simulation share, and the records that they leave."""
+"""When controllers decide, and what all processes of one simulation share."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from simulator.catalog import Cluster
 from simulator.contract import JobLog, Placement
 from simulator.processes.clock import Clock
 from simulator.processes.node import Node
+from simulator.processes.records import DecisionLog, ScheduleLog
 from simulator.workload import Workload
 
 
@@ -39,63 +39,37 @@ class DecisionPoints:
         return cls(False, False, round_s, finish_at_tick, on_request=False)
 
 
-class DecisionLog:
-    """One row a decision, held as columns: time, controller, active jobs, CPU seconds, facts.
-
-    ``info`` and ``again_s`` (seconds until the wake-up that was asked for) hold only the rows that
-    have any.
-    """
-
-    def __init__(self) -> None:
-        self.time_s = array("d")
-        self.controller = array("q")
-        self.active = array("q")
-        self.cpu_s = array("d")
-        self.info: dict[int, Mapping[str, float | int | str | bool]] = {}
-        self.again_s: dict[int, float] = {}
-
-    def __len__(self) -> int:
-        return len(self.time_s)
-
-    def add(self, time_s: float, controller: int, active: int, cpu_s: float) -> None:
-        """One more decision; its facts, if any, go to ``info`` under its row."""
-        self.time_s.append(time_s)
-        self.controller.append(controller)
-        self.active.append(active)
-        self.cpu_s.append(cpu_s)
-
-
-class ShareRecord(NamedTuple):
-    """One share of a node for one job over one stretch of time."""
-
-    job: int
-    node: int
-    node_type: int
-    gpus: float
-    cpus: float
-    memory_gb: float
-    start_s: float
-    end_s: float
-
-
 @dataclass
 class World:
-    """What all controllers of a simulation share."""
+    """What all controllers of a simulation share.
+
+    Attributes
+    ----------
+    nodes : ``(N,)`` those that were used; the others are not made.
+    shares : ``(N,)`` what runs on each node, by job.
+    free_gpus : ``(N,)`` GPUs not in use where node types are fixed, else 0.
+    begin_s : the first submission, from when nodes of fixed types are open.
+    measure : whether the CPU time of each decision is read.
+    arriving : jobs that are still to come.
+    """
 
     clock: Clock
     cluster: Cluster
     workload: Workload
-    nodes: list[Node]
-    shares: list[dict[int, Placement]]
+    nodes: list[Node | None]
+    shares: list[Mapping[int, Placement]]
+    free_gpus: array[float]
+    begin_s: float
     log: JobLog
-    completion_s: list[float]
-    preemptions: list[int]
-    reconfigurations: list[int]
-    share_start_s: list[float]
+    completion_s: array[float]
+    preemptions: array[int]
+    reconfigurations: array[int]
+    share_start_s: array[float]
     decisions: DecisionLog
-    schedule: list[ShareRecord] | None
+    schedule: ScheduleLog | None
     points: DecisionPoints
     reconfiguration_s: float
     check: bool
+    measure: bool
     policy_name: str
     arriving: int

@@ -22,7 +22,7 @@ from simulator import (
     SpeedupCurve,
     View,
     Workload,
-    contract,
+    feasibility,
     simulate,
 )
 from simulator.laws import Deterministic, Exponential
@@ -186,13 +186,13 @@ def test_the_check_does_not_look_at_all_that_runs_on_a_pool(
 ) -> None:
     """500 jobs run side by side; each decision looks at the one new share."""
     looked = [0]
-    add = contract._add
+    add = feasibility._add
 
     def counted(*arguments: Any) -> None:
         looked[0] += 1
         add(*arguments)
 
-    monkeypatch.setattr(contract, "_add", counted)
+    monkeypatch.setattr(feasibility, "_add", counted)
     result = simulate(
         elastic(500, 1e6),
         Cluster.rental_pool(1.0),

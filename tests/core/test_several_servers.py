@@ -20,7 +20,7 @@ from simulator import (
     TimeTable,
     View,
     Workload,
-    contract,
+    feasibility,
     simulate,
 )
 from simulator.laws import Deterministic, Exponential
@@ -238,7 +238,7 @@ def test_of_several_starts_those_are_made_that_fit() -> None:
 def test_room_beside_what_runs(share: Placement, fits: bool) -> None:
     types = [NodeType(name, "A", 4, 1.0, cpus=8, memory_gb=64) for name in ("a", "b")]
     runs = [{0: Placement(0, 0, 2, 0, 4, 32)}, {}]
-    assert contract.has_room(share.job, [share], runs, Cluster.of_vms(types, 2)) == fits
+    assert feasibility.has_room(share.job, [share], runs, Cluster.of_vms(types, 2)) == fits
 
 
 def test_a_change_of_a_job_that_another_plan_has_changed_is_dropped() -> None:

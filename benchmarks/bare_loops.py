@@ -1,0 +1,73 @@
+"""The least that a simulation of strict FIFO can cost: loops without nodes, records or checks.
+
+Both serve the same jobs as the engine on one pool of GPUs, and return each job's completion time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+
+import numpy as np
+import simpy
+
+from simulator.catalog import FloatArray
+
+
+def heapq_fifo(submit_s: FloatArray, duration_s: FloatArray, gpus: FloatArray, total: int) -> list:
+    """A loop over a heap of ends."""
+    ends: list[tuple[float, int]] = []
+    waiting: deque[int] = deque()
+    completion = [0.0] * len(submit_s)
+    arrivals, lengths, widths = submit_s.tolist(), duration_s.tolist(), gpus.tolist()
+    free, job, count = total, 0, len(arrivals)
+    while job < count or ends:
+        if ends and (job == count or ends[0][0] <= arrivals[job]):
+            now, done = heapq.heappop(ends)
+            free += widths[done]
+            completion[done] = now
+        else:
+            now = arrivals[job]
+            waiting.append(job)
+            job += 1
+        while waiting and widths[waiting[0]] <= free:
+            first = waiting.popleft()
+            free -= widths[first]
+            heapq.heappush(ends, (now + lengths[first], first))
+    return completion
+
+
+def simpy_fifo(submit_s: FloatArray, duration_s: FloatArray, gpus: FloatArray, total: int) -> list:
+    """SimPy as its guide has it: a process that lets jobs come, and a process a job.
+
+    GPUs are counted by hand: SimPy's own containers cost about as much again.
+    """
+    env = simpy.Environment()
+    completion = [0.0] * len(submit_s)
+    lengths, widths = duration_s.tolist(), gpus.tolist()
+    waiting: deque[int] = deque()
+    free = total
+
+    def serve():
+        nonlocal free
+        while waiting and widths[waiting[0]] <= free:
+            first = waiting.popleft()
+            free -= widths[first]
+            env.process(run(first))
+
+    def run(job):
+        nonlocal free
+        yield env.timeout(lengths[job])
+        free += widths[job]
+        completion[job] = env.now
+        serve()
+
+    def arrive():
+        for job, gap_s in enumerate(np.diff(submit_s, prepend=0.0).tolist()):
+            yield env.timeout(gap_s)
+            waiting.append(job)
+            serve()
+
+    env.process(arrive())
+    env.run()
+    return completion

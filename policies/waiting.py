@@ -1,0 +1,92 @@
+"""Waiting jobs in a fixed order, found without sorting the queue at every decision.
+
+Jobs of one demand fit or do not fit together, so there is one heap for each demand, and a decision
+looks at the first of each. From decision to decision only the jobs that joined the queue are looked
+at (`View.queue_changes`); one that has left it is passed over when it comes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from heapq import heapify, heappop, heappush
+
+from simulator import View, Workload
+from simulator.catalog import FloatArray
+from simulator.contract import Changes
+
+Rank = Callable[[Workload], FloatArray]
+"""``(J,)`` numbers: the job with the least of them is first, then the first submitted."""
+
+Entry = tuple[float, int]
+"""A job's place in the order, and the job."""
+
+
+class WaitingJobs:
+    """The jobs that wait at one controller, by demand, each in order.
+
+    Parameters
+    ----------
+    rank : the order; None: the longest in the queue first.
+    kind_of : what the jobs have in common that fit alike.
+    """
+
+    def __init__(self, rank: Rank | None, kind_of: Callable[[View, int], Hashable]) -> None:
+        self._rank = rank
+        self._kind_of = kind_of
+        self._changes: Changes | None = None
+        self._mark = 0
+        self._joined = 0
+        self._heaps: dict[Hashable, list[Entry]] = {}
+        self._place: dict[int, float] = {}
+        self._popped: list[tuple[Hashable, Entry]] = []
+        self._values: FloatArray | None = None
+
+    def refresh(self, view: View) -> None:
+        """Bring the heaps up to who waits now."""
+        changes = view.queue_changes
+        joined = changes.since(self._mark) if changes is self._changes else None
+        if joined is None:
+            self._heaps, self._place, self._joined = {}, {}, 0
+            self._values = None if self._rank is None else self._rank(view.workload)
+            joined = tuple(view.waiting)
+        else:
+            for kind, entry in self._popped:
+                if entry[1] in view.waiting and entry[1] not in self._place:
+                    self._place[entry[1]] = entry[0]  # it was not started after all
+                    heappush(self._heaps.setdefault(kind, []), entry)
+        self._popped.clear()
+        for job in joined:
+            if job in view.waiting:
+                self._joined += 1
+                place = float(self._joined) if self._values is None else self._values.item(job)
+                if self._place.get(job) != place:
+                    self._place[job] = place
+                    heap = self._heaps.setdefault(self._kind_of(view, job), [])
+                    heappush(heap, (place, job))
+        self._changes, self._mark = changes, changes.end
+
+    def first_of_each(self, view: View) -> list[tuple[Entry, Hashable]]:
+        """A heap of the first jobs of all demands."""
+        for kind in [k for k in self._heaps if self.first(view, k) is None]:
+            del self._heaps[kind]
+        tops = [(heap[0], kind) for kind, heap in self._heaps.items()]
+        heapify(tops)
+        return tops
+
+    def first(self, view: View, kind: Hashable) -> Entry | None:
+        """The first job of a demand."""
+        heap, place, waiting = self._heaps[kind], self._place, view.waiting
+        while heap:
+            entry = heap[0]
+            if entry[1] in waiting and place.get(entry[1]) == entry[0]:
+                return entry
+            heappop(heap)
+            if entry[1] not in waiting:
+                place.pop(entry[1], None)
+        return None
+
+    def pop(self, kind: Hashable) -> None:
+        """The first job of a demand is started."""
+        entry = heappop(self._heaps[kind])
+        del self._place[entry[1]]
+        self._popped.append((kind, entry))

@@ -1,0 +1,157 @@
+"""The nodes of one controller and the jobs on them: where shares start and end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from simulator import tolerances
+from simulator.contract import Changes, Placement
+from simulator.errors import InfeasibleDecision
+from simulator.processes.node import Node
+from simulator.processes.world import World
+
+NOTHING: Mapping[int, Placement] = MappingProxyType({})
+"""The shares of a node that was never used."""
+
+CHANGES_KEPT = 4096
+"""`Changes` of nodes and queues remember so many entries at least, and one a node."""
+
+
+class Partition:
+    """The nodes ``k, k + K, ..`` of controller ``k``. A node is made when it is first used.
+
+    Attributes
+    ----------
+    nodes : ``(N/K,)`` their indices, read-only.
+    running : placements of the jobs that run.
+    free_gpus_total : GPUs not in use, where node types are fixed.
+    changes : nodes whose shares changed, in order.
+    """
+
+    def __init__(self, world: World, index: int, finished: Callable[[int], None]) -> None:
+        self.nodes = world.cluster.nodes_of(index)
+        self.nodes.flags.writeable = False
+        self.running: dict[int, tuple[Placement, ...]] = {}
+        self.free_gpus_total = float(np.frombuffer(world.free_gpus)[self.nodes].sum())
+        self.changes = Changes(max(CHANGES_KEPT, len(self.nodes)))
+        self._world = world
+        self._clock = world.clock
+        self._finished = finished
+        self._is_fixed = world.cluster.node_type_of is not None
+        self._time_s_of = world.workload.performance.time_s
+
+    def start(self, job: int, shares: tuple[Placement, ...]) -> None:
+        """Put a job on its nodes."""
+        world = self._world
+        log = world.log
+        now = self._clock.now_s
+        nodes, free_gpus, changed = world.nodes, world.free_gpus, self.changes.items
+        gpus = cpus = memory_gb = 0.0
+        for placement in shares:
+            n = placement[1]
+            node = nodes[n] or self._make(n)
+            gpus += placement[2]
+            cpus += placement[4]
+            memory_gb += placement[5]
+            free_gpus[n] = node.add(placement)
+            changed.append(n)
+        if self._is_fixed:
+            self.free_gpus_total -= gpus
+        time_s = self._time_s(job, shares, gpus, cpus, memory_gb)
+        started = log.first_start_s[job]
+        if started != started:  # NaN: its first start
+            log.first_start_s[job] = begin = now
+        else:
+            begin = now + world.reconfiguration_s
+        log.rate[job] = 1.0 / time_s
+        log.since_s[job] = begin
+        log.gpus[job] = gpus
+        log.held_since_s[job] = now
+        world.share_start_s[job] = now
+        self.running[job] = shares
+        end_s = begin + log.remaining[job] * time_s
+        if world.points.period_s is not None:
+            end_s = self._end_beside_ticks(end_s, time_s, world.points.period_s)
+        leader = nodes[shares[0][1]]
+        assert leader is not None
+        leader.lead(job, end_s)
+
+    def release(self, job: int) -> None:
+        """Take a job off its nodes, its progress kept."""
+        world = self._world
+        log = world.log
+        now = self._clock.now_s
+        log.remaining[job] = log.remaining_at(job, now)
+        log.attained_gpu_s[job] = log.attained_at(job, now)
+        log.held_since_s[job] = now
+        log.since_s[job] = now
+        log.rate[job] = 0.0
+        shares = self.running.pop(job)
+        nodes, free_gpus, changed = world.nodes, world.free_gpus, self.changes.items
+        for placement in shares:
+            n = placement[1]
+            node = nodes[n]
+            assert node is not None
+            free_gpus[n] = node.remove(job)
+            changed.append(n)
+        if self._is_fixed:
+            self.free_gpus_total += log.gpus[job]
+        log.gpus[job] = 0.0
+        if world.schedule is not None:
+            start = world.share_start_s[job]
+            if now > start:
+                fixed = world.cluster.node_type_of
+                for _, n, gpus, v, cpus, memory_gb in shares:
+                    of = v if fixed is None else fixed[n]
+                    world.schedule.add(job, n, of, gpus, cpus, memory_gb, start, now)
+
+    def _make(self, index: int) -> Node:
+        """A node that is used for the first time."""
+        world, cluster = self._world, self._world.cluster
+        fixed_type = None
+        if cluster.node_type_of is not None:
+            v = cluster.node_type_of[index]
+            fixed_type = (v, cluster.node_types[v].gpus)
+        node = Node(self._clock, fixed_type, world.begin_s, self._finished)
+        world.nodes[index] = node
+        world.shares[index] = node.shares
+        return node
+
+    def _end_beside_ticks(self, end_s: float, time_s: float, period_s: float) -> float:
+        """When a job is over where there are ticks.
+
+        One that ends at a tick but for rounding ends at the tick: else a GPU would be idle for a
+        whole round because of the last bit of a sum.
+        """
+        if self._world.points.finish_at_tick:
+            return math.ceil(end_s / period_s - tolerances.ROUNDS) * period_s
+        tick_s = round(end_s / period_s) * period_s
+        rounding_s = tolerances.SUMS * time_s + tolerances.CLOCK * end_s
+        return tick_s if abs(end_s - tick_s) <= rounding_s else end_s
+
+    def _time_s(
+        self, job: int, shares: tuple[Placement, ...], gpus: float, cpus: float, memory_gb: float
+    ) -> float:
+        """Seconds of the whole job; over nodes of several types, as on the slowest."""
+        world = self._world
+        fixed = world.cluster.node_type_of
+        if len(shares) == 1:
+            v = shares[0][3] if fixed is None else fixed[shares[0][1]]
+            time_s = self._time_s_of(job, v, gpus, cpus, memory_gb)
+            if 0 < time_s < math.inf:
+                return time_s
+        slowest = 0.0
+        for v in {p.node_type if fixed is None else fixed[p.node] for p in shares}:
+            time_s = self._time_s_of(job, v, gpus, cpus, memory_gb)
+            if not 0 < time_s < math.inf:
+                raise InfeasibleDecision(
+                    f"policy {world.policy_name} at {self._clock.now_s:.6g} s: job "
+                    f"{world.workload.job_id[job]} cannot run on {gpus:g} GPUs of "
+                    f"{world.cluster.node_types[v].name}"
+                )
+            slowest = max(slowest, time_s)
+        return slowest * world.workload.performance.network_penalty
