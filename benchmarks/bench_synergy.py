@@ -93,7 +93,11 @@ def optimum() -> None:
     workload = with_sensitivity(derived_trace(300, Streams(1), jobs_per_hour=30), servers)
     begin = time.process_time()
     result = simulate(
-        workload, servers, synergy("fifo", "opt", solver="highs"), decision_points=ROUNDS
+        workload,
+        servers,
+        synergy("fifo", "opt", solver="highs"),
+        decision_points=ROUNDS,
+        measure_decisions=True,
     )
     cpu_s = np.array(result.decisions.cpu_s)
     solved = cpu_s[cpu_s > 1e-3]

@@ -53,6 +53,7 @@ def run(scenario: Scenario, record_schedule: bool = True) -> Result:
         reconfiguration_s=scenario.reconfiguration_s,
         policy_name=scenario.policy,
         record_schedule=record_schedule,
+        measure_decisions=True,
     )
 
 

@@ -116,6 +116,7 @@ def run_scenario(config: dict[str, Any]) -> Outcome:
         policy_of(config["method"]),
         seed=config["seed"],
         record_schedule=False,
+        measure_decisions=True,
         policy_name=config["method"],
     )
     summary = result.summary()

@@ -304,6 +304,7 @@ def _simulate(config: dict[str, Any], method: str, policy: Any = None, **options
         seed=config["seed"],
         decision_points=DecisionPoints(period_s=config["period_s"] if periodic else None),
         record_schedule=False,
+        measure_decisions=True,
         policy_name=method,
         **options,
     )

@@ -137,6 +137,7 @@ def run_cost(config: dict[str, Any]) -> Outcome:
         make_policy(name, **options),
         seed=config["seed"],
         record_schedule=False,
+        measure_decisions=True,
         policy_name=method,
     )
     summary = result.summary()
