@@ -135,7 +135,9 @@ def explained(
     keys, schema = _walk(location, data, whole)
     path = _path(keys)
     if kind == "extra_forbidden":
-        known = list(_walk(location[:-1], data, whole)[1].get("properties", {}))
+        here = _walk(location[:-1], data, whole)[1]
+        branches = _branches(here, whole.get("$defs", {}))
+        known = [key for branch in branches for key in branch.get("properties", {})]
         return path, f"unknown key, {_suggestion(str(location[-1]), known)}"
     if kind == "missing":
         return path, f"missing, expected {_described(schema)}"

@@ -6,7 +6,16 @@ from policies.registry import (
     lacks,
     make_policy,
     needs_of,
+    needs_verdict,
     policy_names,
 )
 
-__all__ = ["check_needs", "describe", "lacks", "make_policy", "needs_of", "policy_names"]
+__all__ = [
+    "check_needs",
+    "describe",
+    "lacks",
+    "make_policy",
+    "needs_of",
+    "needs_verdict",
+    "policy_names",
+]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint
@@ -173,12 +173,27 @@ def check_needs(name: str, workload: Workload, cluster: Cluster) -> list[str]:
     InputError
         Something essential is missing; one line that names it and the key that supplies it.
     """
-    found = lacks(name, workload, cluster)
-    if found and found[0].essential:
-        essential = [lack for lack in found if lack.essential]
-        unsuppliable = next((lack for lack in essential if not lack.keys), None)
-        raise InputError(f"policy {name!r}: {unsuppliable or essential[0]}")
-    return [f"policy {name!r}: {lack}" for lack in found]
+    line, notes = needs_verdict(name, workload, cluster)
+    if line is not None:
+        raise InputError(f"policy {name!r}: {line}")
+    return notes
+
+
+def needs_verdict(
+    name: str, workload: Workload, cluster: Cluster, needs: Iterable[str] | None = None
+) -> tuple[str | None, list[str]]:
+    """What keeps a policy from running, one line or None, and notes on what has no effect.
+
+    Parameters
+    ----------
+    needs : those of the policy where None.
+    """
+    found = lacking(needs_of(name) if needs is None else needs, workload, cluster)
+    essential = [lack for lack in found if lack.essential]
+    if essential:
+        hopeless = next((lack for lack in essential if not lack.keys), None)
+        return str(hopeless or essential[0]), []
+    return None, [f"policy {name!r}: {lack}" for lack in found]
 
 
 def _factory(name: str) -> Callable[..., Any]:

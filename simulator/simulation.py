@@ -15,6 +15,7 @@ from simulator.accounting import NodeMeters, Result
 from simulator.catalog import Cluster
 from simulator.contract import Decision, JobLog, Placement, PolicyLike, View
 from simulator.errors import InfeasibleDecision, InputError
+from simulator.predictions import LearnedView, Learner, Shown
 from simulator.processes.arrivals import schedule_arrivals
 from simulator.processes.clock import Clock
 from simulator.processes.controller import Controller
@@ -45,6 +46,7 @@ def simulate(
     record_schedule: bool = True,
     measure_decisions: bool = False,
     policy_name: str | None = None,
+    shown: Shown | None = None,
 ) -> Result:
     """Simulate a workload on a cluster under a policy until every job has finished.
 
@@ -66,6 +68,7 @@ def simulate(
     measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
         decisions). Off, the reading costs nothing and the column is empty.
     policy_name : how the result calls the policy.
+    shown : the jobs as policies and dispatchers see them, with predicted times; None: true ones.
 
     Raises
     ------
@@ -85,6 +88,8 @@ def simulate(
     world = _world(workload, cluster, points, name)
     world.reconfiguration_s, world.check, world.measure = reconfiguration_s, check, measure
     world.schedule = ScheduleLog() if record_schedule else None
+    if shown is not None:
+        _show(world, shown)
     controllers = [
         Controller(world, k, _decider(policy), streams.generator("policy", k))
         for k in range(cluster.num_controllers)
@@ -170,7 +175,22 @@ def _world(workload: Workload, cluster: Cluster, points: DecisionPoints, name: s
         measure=False,
         policy_name=name,
         arriving=count,
+        shown=workload,
     )
+
+
+def _show(world: World, shown: Shown) -> None:
+    """Let policies see predicted times."""
+    if shown.workload.job_id != world.workload.job_id:
+        raise InputError("shown: its jobs are others than the workload's, expected the same")
+    world.shown = shown.workload
+    if shown.learned:
+        learner = Learner(shown.workload)
+
+        def learned_view(**state: Any) -> View:
+            return LearnedView(learner=learner, **state)
+
+        world.make_view = learned_view
 
 
 def _run(world: World, dispatch: Dispatch) -> None:

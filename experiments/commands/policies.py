@@ -1,16 +1,41 @@
-"""`schedlab policies`: what can be named after --policy."""
+"""`schedlab policies`: what can be named after --policy, and what runs on a scenario."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from experiments.text import printable
 from simulator.errors import InputError
 
-
-def policies() -> None:
-    """Every policy with one line and its options (name=default)."""
+if TYPE_CHECKING:
     from rich.console import Console
+
+
+def policies(
+    scenario: Annotated[
+        Path | None,
+        typer.Option("--for", help="A scenario file: which policies run on its jobs and machines."),
+    ] = None,
+) -> None:
+    """Every policy with one line and its options (name=default).
+
+    With --for SCENARIO.toml: which policies run there as they are, which with a key of [adapt], and
+    which make no sense there, and why. Example: schedlab policies --for examples/synergy.toml
+    """
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    if scenario is not None:
+        console.print(_fits(scenario))
+        return
+    _print_all(console)
+
+
+def _print_all(console: Console) -> None:
     from rich.table import Table
 
     from policies import describe, policy_names
@@ -31,8 +56,6 @@ def policies() -> None:
         options = ", ".join(f"{k}={v}" for k, v in info.options.items())
         summary = info.summary.replace("SRTF ordering", "any ordering")
         table.add_row(f"ORDERING+{mechanism}", summary, options)
-    width = None if sys.stdout.isatty() else 160
-    console = Console(width=width)
     console.print(table)
     console.print(
         f"\nSynergy's policies are an ordering and a mechanism, for example srtf+tune. "
@@ -45,3 +68,23 @@ def policies() -> None:
             "schedlab's own policy",
             file=sys.stderr,
         )
+
+
+def _fits(path: Path) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    from experiments.analysis.matrix import fits
+    from experiments.config import of_file
+    from experiments.scenario.schema import read_scenario
+
+    table = Table("policy", "on this scenario", "", box=None, pad_edge=False)
+    checked = read_scenario(path)
+    with of_file(str(path)):
+        found = fits(checked)
+    for fit in sorted(
+        found, key=lambda fit: ("runs", "with keys", "makes no sense").index(fit.verdict)
+    ):
+        said = fit.verdict.replace("with keys", "with [adapt]")
+        table.add_row(fit.policy, Text(said), Text(fit.detail))
+    return table

@@ -44,6 +44,10 @@ def run(
     released: Annotated[
         bool, typer.Option("--released", help="Synergy as its released simulator behaves.")
     ] = False,
+    adapt: Annotated[
+        list[str] | None,
+        typer.Option(help="What the jobs lack, KEY=VALUE of [adapt]; see docs/workloads.md."),
+    ] = None,
     window: Annotated[
         str | None, typer.Option(help="FIRST:LAST, the jobs that averages are taken over.")
     ] = None,
@@ -57,7 +61,13 @@ def run(
     """
     from experiments.config import of_file
     from experiments.scenario import output
-    from experiments.scenario.options import as_released, parse_options, parse_window, read_run
+    from experiments.scenario.options import (
+        as_released,
+        parse_adapt,
+        parse_options,
+        parse_window,
+        read_run,
+    )
     from experiments.scenario.run import run as simulate_scenario
     from experiments.scenario.schema import input_files
     from experiments.text import printable
@@ -76,7 +86,7 @@ def run(
         {"policy": policy, "seed": seed, "dispatcher": dispatcher, "window": parse_window(window)},
         {"period_s": period_s, "round_s": round_s, "finish_at_round": released or None},
         options, controllers,
-        as_released(scenario, policy) if released else None,
+        as_released(scenario, policy) if released else None, parse_adapt(adapt or []),
     )  # fmt: skip
     with output.new_folder(out, input_files(checked, scenario)):
         with of_file(source):

@@ -12,12 +12,61 @@ from experiments.scenario.schema import Decisions, Scenario, Server
 
 if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
+    from simulator.predictions import Shown
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
-    """The workload and the cluster of a scenario."""
+    """The workload and the cluster of a scenario.
+
+    Raises
+    ------
+    KeyedError
+        Among others: the policy needs something that they do not have.
+    """
+    import dataclasses
+
     workload, own_cluster = read_jobs(scenario)
-    return fitted(workload, own_cluster, scenario)
+    workload, cluster = fitted(workload, own_cluster, scenario)
+    notes = check_needs(scenario.policy, workload, cluster)
+    if notes:
+        workload = dataclasses.replace(workload, notes=(*workload.notes, *notes))
+    return workload, cluster
+
+
+def needs_of(policy: str) -> Sequence[str]:
+    """What a policy needs, by name."""
+    import policies
+
+    with at_key("policy"):
+        return policies.needs_of(policy)
+
+
+def check_needs(
+    policy: str, workload: Workload, cluster: Cluster, needs: Sequence[str] | None = None
+) -> list[str]:
+    """Notes on what has no effect; raises KeyedError where the policy lacks what it needs."""
+    import policies
+
+    with at_key("policy"):
+        line, notes = policies.needs_verdict(policy, workload, cluster, needs)
+    if line is not None:
+        raise KeyedError("policy", f"{policy}: {line}")
+    return notes
+
+
+def shown_to_policies(scenario: Scenario, workload: Workload) -> Shown | None:
+    """The jobs with predicted times; None where policies see the true ones."""
+    from simulator.predictions import Predictions, Shown, predicted
+    from simulator.statistics import Streams
+
+    if scenario.predictions is None:
+        return None
+    with at_key("predictions"):
+        predictions = Predictions(**scenario.predictions.model_dump())
+        if predictions.exact:
+            return None
+        seen = predicted(workload, predictions, Streams(scenario.seed))
+    return Shown(seen, predictions.learned)
 
 
 def make_policy(scenario: Scenario) -> Policy:

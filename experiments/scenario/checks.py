@@ -7,19 +7,25 @@ once. Jobs that are drawn are checked by their parameters, files of jobs are rea
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from experiments.scenario.build import (
     check_dispatcher,
+    check_needs,
     check_window,
     decision_points,
     make_policy,
     make_server,
+    needs_of,
 )
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
 from experiments.scenario.schema import HierarchicalJobs, PoissonJobs, Scenario, SynergyJobs
+
+if TYPE_CHECKING:
+    from simulator import Cluster, Workload
 
 
 class ScenarioChecks:
@@ -28,6 +34,7 @@ class ScenarioChecks:
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._read: dict[str, Built] = {}
+        self._fitted: dict[str, tuple[Workload, Cluster]] = {}
 
     def __call__(self, scenario: Scenario) -> None:
         """Check the parts that no earlier scenario had."""
@@ -58,17 +65,27 @@ class ScenarioChecks:
         """Machines that go with the jobs, jobs that fit on them, a window within the jobs."""
         small = _with_few_jobs(scenario)
         jobs, cluster = _said(small.workload), _said(scenario.cluster)
+        adapt = _said(small.adapt)
         brings_machines = small.workload.kind in ("hierarchical", "instance")
         read = f"{jobs} {cluster}" if brings_machines else jobs
-        round_s = scenario.decisions.round_s  # whole iterations of it
-        self._once(f"machines {jobs} {cluster} {round_s}", lambda: self._fit(small, read))
+        # Whole iterations depend on the round.
+        machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s}"
+        self._once(f"machines {machines}", lambda: self._fit(small, read, machines))
+        self._once(
+            f"needs {scenario.policy} {machines}", lambda: self._needs(scenario.policy, machines)
+        )
         if scenario.window is not None:
             check_window(scenario.window, _num_drawn(scenario) or len(self._read[read][0]))
 
-    def _fit(self, small: Scenario, read: str) -> None:
+    def _fit(self, small: Scenario, read: str, machines: str) -> None:
         if read not in self._read:
             self._read[read] = read_jobs(small)
-        fitted(*self._read[read], small)
+        self._fitted[machines] = fitted(*self._read[read], small)
+
+    def _needs(self, policy: str, machines: str) -> None:
+        """What the policy needs, but for a rate of arrivals, which a few jobs do not have."""
+        needs = [need for need in needs_of(policy) if need != "arrivals"]
+        check_needs(policy, *self._fitted[machines], needs)
 
 
 def _said(part: BaseModel | None) -> str:
@@ -97,4 +114,6 @@ def _with_few_jobs(scenario: Scenario) -> Scenario:
         count = min(jobs.num_jobs, 500) if jobs.multi_gpu else 1
         load = jobs.jobs_per_hour if jobs.draw == "released" else None
         few = jobs.model_copy(update={"num_jobs": count, "jobs_per_hour": load})
-    return scenario.model_copy(update={"workload": few, "seed": 0})
+    # A load needs several submissions; it can be had for any jobs that have them.
+    adapt = scenario.adapt and scenario.adapt.model_copy(update={"load": None})
+    return scenario.model_copy(update={"workload": few, "adapt": adapt, "seed": 0})

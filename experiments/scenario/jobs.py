@@ -45,7 +45,7 @@ def _hierarchical(jobs: HierarchicalJobs, scenario: Scenario) -> Built:
     from simulator.workloads import hierarchical
 
     cluster = scenario.cluster
-    catalog = _catalog(cluster.catalog if isinstance(cluster, Vms) else None)
+    catalog = vm_catalog(cluster.catalog if isinstance(cluster, Vms) else None)
     workload = hierarchical.generate(
         hierarchical.HierarchicalScenario(
             catalog=catalog, seed=scenario.seed, **jobs.model_dump(exclude={"kind"})
@@ -148,7 +148,8 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
 }
 
 
-def _catalog(name: str | None) -> Any:
+def vm_catalog(name: str | None) -> Any:
+    """A catalogue of VM types by name or file; raises KeyedError where there is none."""
     from simulator.workloads.catalogs import catalog_names, read_catalog
 
     name = name or "hierarchical"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
 from experiments.scenario.schema import (
+    Adapt,
     Machines,
     Modelled,
     Nodes,
@@ -18,6 +19,7 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
+    from simulator.adaptation import Rules
 
 
 def fitted(
@@ -28,8 +30,13 @@ def fitted(
 
     with at_key("cluster"):
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
+    rules = adaptation_rules(scenario.adapt)
+    if rules is not None:
+        workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)
     try:
-        if any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
+        if rules is not None and rules.sensitivity is not None:
+            pass  # done, or not wanted
+        elif any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
             workload = _with_sensitivity(workload, cluster, scenario)
         check_fits(workload, cluster)
     except KeyedError:
@@ -38,6 +45,34 @@ def fitted(
         path = getattr(scenario.workload, "path", "")
         raise KeyedError("workload", f"{path}: {error}" if path else str(error)) from None
     return workload, cluster
+
+
+def adaptation_rules(adapt: Adapt | None) -> Rules | None:
+    """The rules of ``[adapt]``; raises KeyedError for one that is none."""
+    from simulator.adaptation import RuleError, Rules
+
+    if adapt is None:
+        return None
+    given = adapt.model_dump()
+    if isinstance(given["models"], list):
+        given["models"] = tuple(given["models"])
+    try:
+        return Rules(**given)
+    except RuleError as error:
+        raise KeyedError(f"adapt.{error.key}", error.text) from None
+
+
+def _adapted(
+    workload: Workload, own: Cluster | None, cluster: Cluster, rules: Rules, seed: int
+) -> tuple[Workload, Cluster]:
+    from simulator.adaptation import RuleError, adapt
+    from simulator.statistics import Streams
+
+    times_of = own if own is not None and own.node_types != cluster.node_types else None
+    try:
+        return adapt(workload, cluster, rules, Streams(seed), times_of)
+    except RuleError as error:
+        raise KeyedError(f"adapt.{error.key}", error.text) from None
 
 
 def _with_sensitivity(workload: Workload, cluster: Cluster, scenario: Scenario) -> Workload:
@@ -72,22 +107,25 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
     from simulator import Cluster
 
     if isinstance(machines, Nodes | Pool):
-        if own is not None:
+        if own is not None and scenario.adapt is None:
             raise KeyedError(
                 "cluster.kind",
                 f"got {machines.kind!r}, expected none or "
                 f"{'instance' if scenario.workload.kind == 'instance' else 'vms'!r}: workload "
-                f"{scenario.workload.kind!r} brings its machines",
+                f"{scenario.workload.kind!r} brings its machines (with a table [adapt] it runs on "
+                "others)",
             )
         if isinstance(machines, Nodes):
-            return _equal_servers(machines)
+            return _equal_servers(machines, own)
         return Cluster.rental_pool(machines.price_per_gpu_hour)
     kind = scenario.workload.kind
+    if own is None and isinstance(machines, Vms) and scenario.adapt and scenario.adapt.speedup:
+        return _vms(machines)
     if own is None:
         raise KeyedError(
             "cluster.kind" if machines else "cluster",
             f"{f'got {machines.kind!r}' if machines else 'missing'}, expected 'nodes' or 'pool': "
-            f"workload {kind!r} brings no machines",
+            f"workload {kind!r} brings no machines (with [adapt] speedup it runs on 'vms' too)",
         )
     if machines is None:
         return own
@@ -128,7 +166,18 @@ def _num_controllers(machines: Partitioned, num_nodes: int) -> int:
     return num_controllers
 
 
-def _equal_servers(machines: Nodes) -> Cluster:
+def _vms(machines: Vms) -> Cluster:
+    """VMs for jobs that bring none."""
+    from experiments.scenario.jobs import vm_catalog
+    from simulator import Cluster
+
+    if machines.num_nodes is None:
+        raise KeyedError("cluster.num_nodes", "missing, expected how many VMs there may be")
+    controllers = _num_controllers(machines, machines.num_nodes)
+    return Cluster.of_vms(vm_catalog(machines.catalog), machines.num_nodes, controllers)
+
+
+def _equal_servers(machines: Nodes, own: Cluster | None) -> Cluster:
     import math
 
     from simulator import Cluster, NodeType
@@ -136,7 +185,7 @@ def _equal_servers(machines: Nodes) -> Cluster:
     num_controllers = _num_controllers(machines, machines.num_nodes)
     node_type = NodeType(
         f"{machines.gpus_per_node}-GPU",
-        "GPU",
+        machines.gpu_type or (own.node_types[0].gpu_type if own is not None else "GPU"),
         machines.gpus_per_node,
         machines.price_per_hour,
         cpus=machines.cpus_per_node or math.inf,

@@ -24,6 +24,7 @@ def read_run(
     options: Mapping[str, Option],
     controllers: int | None,
     workload: Mapping[str, Any] | None = None,
+    adapt: Mapping[str, Any] | None = None,
 ) -> tuple[Scenario, str]:
     """The scenario of a file, of a CSV of jobs or of an instance, with options in place of its values.
 
@@ -35,6 +36,7 @@ def read_run(
         ``finish_at_round``.
     options : of the policy.
     workload : keys of the workload.
+    adapt : keys of the table ``[adapt]``.
 
     Values that are None were not given.
 
@@ -60,7 +62,9 @@ def read_run(
     if "policy" not in config:
         raise InputError("run: --policy is missing, see `schedlab policies`")
     config["policy_options"] = config.get("policy_options", {}) | dict(options)
-    changed = _given(changes) or _given(decisions) or options or controllers is not None
+    if adapt:
+        config["adapt"] = {**(config.get("adapt") or {}), **adapt}
+    changed = adapt or _given(changes) or _given(decisions) or options or controllers is not None
     source = "command line" if file is None else f"{file}{' with options' if changed else ''}"
     return checked(Scenario, config, source), source
 
@@ -113,6 +117,25 @@ def parse_window(text: str | None) -> list[int] | None:
     if not (colon and first.isdigit() and last.isdigit()):
         raise InputError(f"--window {text!r}: expected FIRST:LAST, e.g. 4000:5000")
     return [int(first), int(last)]
+
+
+def parse_adapt(texts: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` of ``[adapt]`` each: ``models=20,70,10`` is a list, other values as in TOML."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise InputError(f"--adapt {text!r}: expected key=value")
+        if key == "models" and "," in value and not value.lstrip().startswith("["):
+            parts = [part.strip() for part in value.split(",")]
+            found[key] = [parse_options([f"x={part}"])["x"] for part in parts]
+            continue
+        try:
+            found[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key] = value
+    return found
 
 
 def parse_options(texts: Sequence[str], where: str = "--option") -> dict[str, Option]:

@@ -14,11 +14,16 @@ from experiments.scenario.build import (
     decision_points,
     make_policy,
     make_server,
+    shown_to_policies,
 )
 from experiments.scenario.schema import Scenario, file_keys
 
 if TYPE_CHECKING:
     from simulator import Result
+
+
+ADDED = "adapt: "
+"""What the notes of `simulator.adaptation` begin with."""
 
 
 def run(scenario: Scenario, record_schedule: bool = True) -> Result:
@@ -54,6 +59,7 @@ def run(scenario: Scenario, record_schedule: bool = True) -> Result:
         policy_name=scenario.policy,
         record_schedule=record_schedule,
         measure_decisions=True,
+        shown=shown_to_policies(scenario, workload),
     )
 
 
@@ -127,4 +133,7 @@ def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, 
         "p95_jct_s": float(np.quantile(jct_s, 0.95)),
         "rounds": summary["decisions"],
     }
+    added = [n.removeprefix(ADDED) for n in result.workload.notes if n.startswith(ADDED)]
+    if added:
+        summary["adaptation"] = "; ".join(added)
     return summary

@@ -130,6 +130,7 @@ class Nodes(Partitioned):
     kind: Literal["nodes"]
     num_nodes: PositiveInt
     gpus_per_node: PositiveInt = 8
+    gpu_type: str | None = None
     cpus_per_node: Positive | None = None
     memory_gb_per_node: Positive | None = None
     price_per_hour: NonNegative = 0.0
@@ -149,6 +150,31 @@ class InstanceNodes(Partitioned):
 
 
 Machines = Annotated[Vms | Nodes | Pool | InstanceNodes, Field(discriminator="kind")]
+
+
+class Adapt(Config):
+    """What the jobs and machines lack for a policy; see `simulator.adaptation.Rules`."""
+
+    models: Literal["uniform", "trace"] | list[str] | list[NonNegative] | None = None
+    speedup: Literal["calibrated"] | None = None
+    speedup_curve: Literal["calibrated"] | None = None
+    demand: Literal["cheapest", "efficient", "law:philly", "law:gavel"] | None = None
+    sensitivity: Literal["synergy", "none"] | None = None
+    gpu_type: str | None = None
+    due: str | None = None
+    weights: str | None = None
+    load: Positive | None = None
+    prices: NonNegative | str | None = None
+    power: Literal["andreas"] | None = None
+
+
+class PredictedTimes(Config):
+    """How execution times that policies see differ from the true ones."""
+
+    bias: Annotated[float, Field(gt=-1)] = 0.0
+    noise: NonNegative = 0.0
+    configuration_noise: NonNegative = 0.0
+    learned: bool = False
 
 
 class Decisions(Config):
@@ -172,6 +198,8 @@ class Scenario(Config):
 
     workload: Jobs
     cluster: Machines | None = None
+    adapt: Adapt | None = None
+    predictions: PredictedTimes | None = None
     policy: str
     policy_options: dict[str, float | int | str | bool] = Field(default_factory=dict)
     seed: Annotated[int, Field(ge=0)] = 0

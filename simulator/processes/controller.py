@@ -99,11 +99,11 @@ class Controller:
         world, partition = self.world, self.partition
         free_gpus = np.frombuffer(world.free_gpus)
         free_gpus.flags.writeable = False
-        return View(
+        return world.make_view(
             now_s=0.0,
             controller=self.index,
             cluster=world.cluster,
-            workload=world.workload,
+            workload=world.shown,
             nodes=partition.nodes,
             active=self.active,
             running=self.running,

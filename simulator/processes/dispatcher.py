@@ -34,7 +34,7 @@ def join_shortest_queue(controllers: Sequence[Controller], rng: np.random.Genera
 def least_work_left(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
     """Least remaining work, in GPU-seconds at each job's most frugal configuration."""
     world = controllers[0].world
-    work_gpu_s = world.workload.performance.work_gpu_s(world.cluster)
+    work_gpu_s = world.shown.performance.work_gpu_s(world.cluster)
     return lambda job: min(controllers, key=lambda c: c.work_left_gpu_s(work_gpu_s))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from simulator.catalog import Cluster
-from simulator.contract import JobLog, Placement
+from simulator.contract import JobLog, Placement, View
 from simulator.processes.clock import Clock
 from simulator.processes.node import Node
 from simulator.processes.records import DecisionLog, ScheduleLog
@@ -73,3 +73,6 @@ class World:
     measure: bool
     policy_name: str
     arriving: int
+    shown: Workload
+    """The jobs as policies and dispatchers see them: with predicted times, or the true ones."""
+    make_view: Callable[..., View] = View

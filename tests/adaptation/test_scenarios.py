@@ -1,0 +1,172 @@
+"""`[adapt]`, `--adapt`, `[predictions]` and `schedlab policies --for`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.cli import app
+from experiments.scenario.options import parse_adapt
+from simulator.errors import InputError
+
+JOBS = (
+    "job_id,submit_time_s,duration_s,num_gpus\na,0,3600,1\nb,60,7200,2\nc,90,1800,1\nd,99,900,4\n"
+)
+ON_VMS = """
+policy = "milp"
+[workload]
+kind = "csv"
+path = "jobs.csv"
+[cluster]
+kind = "vms"
+num_nodes = 2
+[adapt]
+models = [20, 70, 10]
+speedup = "calibrated"
+due = "min-2max"
+weights = "printed"
+"""
+SYNERGY = """
+policy = "srtf+tune"
+[workload]
+kind = "hierarchical"
+num_nodes = 2
+jobs_per_node = 3
+[cluster]
+kind = "nodes"
+num_nodes = 2
+gpus_per_node = 4
+cpus_per_node = 12
+memory_gb_per_node = 250
+[adapt]
+models = [20, 70, 10]
+demand = "efficient"
+sensitivity = "synergy"
+[decisions]
+round_s = 3600
+"""
+
+
+def scenario(folder: Path, text: str) -> Path:
+    (folder / "jobs.csv").write_text(JOBS)
+    path = folder / "s.toml"
+    path.write_text(text)
+    return path
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refused(*arguments: object) -> str:
+    with pytest.raises(InputError) as error:
+        CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def summary(folder: Path) -> dict:
+    return json.loads((folder / "summary.json").read_text())
+
+
+@pytest.mark.parametrize("text", [ON_VMS, SYNERGY], ids=["csv on VMs", "hierarchical on servers"])
+def test_the_examples_of_adaptation_run(tmp_path: Path, text: str):
+    run("run", scenario(tmp_path, text), "--out", tmp_path / "out")
+    added = summary(tmp_path / "out")["adaptation"]
+    assert "models are in shares of image, language and speech 20, 70, 10" in added
+
+
+def test_options_add_to_the_table(tmp_path: Path):
+    path = scenario(tmp_path, ON_VMS)
+    run("run", path, "--adapt", "due=factor:3,4", "--adapt", "load=0.5", "--out", tmp_path / "out")
+    added = summary(tmp_path / "out")["adaptation"]
+    assert "factor:3,4" in added
+    assert "offered load 0.5" in added
+
+
+def test_values_of_options():
+    assert parse_adapt(["models=20,70,10", "load=0.5", "due=factor:1,2", "speedup=calibrated"]) == {
+        "models": [20, 70, 10],
+        "load": 0.5,
+        "due": "factor:1,2",
+        "speedup": "calibrated",
+    }
+    assert parse_adapt(["models=gnmt,lstm"]) == {"models": ["gnmt", "lstm"]}
+    assert parse_adapt(['models=["gnmt"]']) == {"models": ["gnmt"]}
+    with pytest.raises(InputError, match="--adapt 'due': expected key=value"):
+        parse_adapt(["due"])
+
+
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        ("deu=none", "adapt.deu: unknown key, did you mean 'due'?"),
+        ("due=soon", "adapt.due: got 'soon', expected min-2max"),
+        ("weights=heavy", "adapt.weights: law 'heavy'"),
+        ("models=resnet,gnmt", "adapt.models: model is 'resnet'"),
+        ("load=0", "adapt.load: got 0, expected a number > 0"),
+        ("speedup=linear", 'adapt.speedup: got "linear", expected'),
+        ("demand=cheapest", "adapt.demand: given together with speedup"),
+        ("prices=azure", "adapt.prices: catalogue 'azure': not known"),
+        ("gpu_type=H100", "no throughput on GPU type 'H100'"),
+    ],
+)
+def test_each_wrong_key_is_one_line(tmp_path: Path, option: str, line: str):
+    path = scenario(tmp_path, ON_VMS)
+    assert line in refused("run", path, "--adapt", option, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_policy_that_lacks_something_is_one_line(tmp_path: Path):
+    bare = ON_VMS[: ON_VMS.index("[adapt]")].replace('"vms"', '"nodes"').replace("milp", "edf")
+    line = refused("run", scenario(tmp_path, bare), "--out", tmp_path / "out")
+    assert line.endswith(
+        'policy: edf: the jobs have no due dates; [adapt] due = "min-2max" supplies it'
+    )
+    sweep = tmp_path / "sweep.toml"
+    base = bare.replace("[workload]", "[scenario.workload]").replace(
+        "[cluster]", "[scenario.cluster]"
+    )
+    sweep.write_text(base.replace('policy = "edf"', '[scenario]\npolicy = "edf"'))
+    assert "due" in refused("sweep", sweep, "--out", tmp_path / "swept")
+
+
+def test_machines_of_a_workload_are_replaced_only_with_adaptation(tmp_path: Path):
+    without = SYNERGY[: SYNERGY.index("[adapt]")]
+    line = refused("run", scenario(tmp_path, without), "--out", tmp_path / "out")
+    assert "with a table [adapt] it runs on others" in line
+
+
+def test_no_predictions_and_exact_ones_are_the_same_bytes(tmp_path: Path):
+    path = scenario(tmp_path, ON_VMS)
+    run("run", path, "--out", tmp_path / "none")
+    scenario(tmp_path, ON_VMS + "[predictions]\nnoise = 0\n")
+    run("run", path, "--out", tmp_path / "exact")
+    scenario(tmp_path, ON_VMS + "[predictions]\nconfiguration_noise = 3\nlearned = true\n")
+    run("run", path, "--out", tmp_path / "wrong")
+    jobs, exact, wrong = (
+        (tmp_path / name / "jobs.csv").read_bytes() for name in ("none", "exact", "wrong")
+    )
+    assert jobs == exact
+    assert jobs != wrong
+
+
+def test_wrong_predictions_are_one_line(tmp_path: Path):
+    path = scenario(tmp_path, ON_VMS + "[predictions]\nbias = -2\n")
+    assert "predictions.bias: got -2" in refused("run", path, "--out", tmp_path / "out")
+
+
+def test_the_matrix_of_a_scenario(tmp_path: Path):
+    output = run("policies", "--for", scenario(tmp_path, ON_VMS))
+    lines = {line.split()[0]: line for line in output.splitlines() if line.strip()}
+    assert "runs" in lines["milp"]
+    assert "makes no sense" in lines["srtf+tune"]
+    bare = ON_VMS[: ON_VMS.index("[adapt]")].replace('"vms"', '"nodes"').replace("milp", "fifo")
+    output = run("policies", "--for", scenario(tmp_path, bare))
+    lines = {line.split()[0]: line for line in output.splitlines() if line.strip()}
+    assert 'due = "min-2max"' in lines["edf"]
+    assert 'models = "uniform", speedup = "calibrated"' in lines["rental-on-nodes"]
+    assert "rental pool" in lines["rental-srpt"]
