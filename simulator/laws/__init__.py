@@ -10,7 +10,13 @@ of an optimization server too. Overridden methods are described once, in `Law`.
 
 from simulator.laws.atoms import Bimodal, Deterministic, Empirical
 from simulator.laws.base import ComplexArray, FloatArray, Law, quantile
-from simulator.laws.continuous import BoundedPareto, Exponential, HyperExponential, LogNormal
+from simulator.laws.continuous import (
+    BoundedPareto,
+    Exponential,
+    HyperExponential,
+    LogNormal,
+    Weibull,
+)
 from simulator.laws.parsing import parse_law
 
 __all__ = [
@@ -24,6 +30,7 @@ __all__ = [
     "HyperExponential",
     "Law",
     "LogNormal",
+    "Weibull",
     "parse_law",
     "quantile",
 ]

@@ -223,3 +223,51 @@ class BoundedPareto(Numeric):
     @property
     def support(self) -> tuple[float, float]:
         return self.low, self.high
+
+
+@dataclass(frozen=True)
+class Weibull(Law):
+    """Weibull of shape ``k``: failures grow rarer with age below 1, more frequent above.
+
+    ``P(X > x) = exp(-(x / scale)^k)``; shape 1 is the exponential law.
+    """
+
+    mean_value: float
+    shape: float
+
+    def __post_init__(self) -> None:
+        positive("weibull law", mean=self.mean_value, shape=self.shape)
+
+    @cached_property
+    def scale(self) -> float:
+        """Scale parameter, in the unit of the mean."""
+        return self.mean_value / math.gamma(1 + 1 / self.shape)
+
+    def moment(self, k: int) -> float:
+        return float(self.scale**k * math.gamma(1 + k / self.shape))
+
+    def partial_moment(self, k: int, x: float) -> float:
+        if x <= 0:
+            return 0.0
+        below = special.gammainc(1 + k / self.shape, (x / self.scale) ** self.shape)
+        return float(self.moment(k) * below)
+
+    def pdf(self, x: float) -> float:
+        if x <= 0:
+            return 0.0
+        z = x / self.scale
+        return self.shape / self.scale * z ** (self.shape - 1) * math.exp(-(z**self.shape))
+
+    def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
+        return self.scale * rng.weibull(self.shape, n)
+
+    def laplace(self, s: npt.ArrayLike) -> ComplexArray:
+        """By quadrature over quantiles, ``E[exp(-s X)] = int_0^1 exp(-s Q(u)) du``."""
+        nodes, weights = np.polynomial.legendre.leggauss(512)
+        u = (nodes + 1) / 2
+        x = self.scale * (-np.log1p(-u)) ** (1 / self.shape)
+        return np.exp(-as_complex(s)[..., None] * x) @ (weights / 2).astype(np.complex128)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return 0.0, math.inf

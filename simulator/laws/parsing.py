@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 from simulator.errors import InputError
 from simulator.laws.atoms import Bimodal, Deterministic, Empirical
 from simulator.laws.base import Law
-from simulator.laws.continuous import BoundedPareto, Exponential, HyperExponential, LogNormal
+from simulator.laws.continuous import (
+    BoundedPareto,
+    Exponential,
+    HyperExponential,
+    LogNormal,
+    Weibull,
+)
 
 
 def parse_law(text: str) -> Law:
@@ -15,7 +21,7 @@ def parse_law(text: str) -> Law:
 
     ``deterministic:40``, ``exponential:40``, ``lognormal:40,cv=2``, ``hyperexponential:40,cv2=4``,
     ``bimodal:small=10,large=100,p_large=0.1``, ``bounded-pareto:low=1,high=1000,alpha=1.5``,
-    ``empirical:38,41,40.5``; the bare number is the mean.
+    ``weibull:40,shape=0.7``, ``empirical:38,41,40.5``; the bare number is the mean.
 
     Raises
     ------
@@ -54,5 +60,6 @@ _PARSERS: dict[str, tuple[Sequence[str], Callable[..., Law]]] = {
     "hyperexponential": (("mean", "cv2"), HyperExponential.with_cv2),
     "bimodal": (("small", "large", "p_large"), Bimodal),
     "bounded-pareto": (("low", "high", "alpha"), BoundedPareto),
+    "weibull": (("mean", "shape"), lambda mean, shape: Weibull(mean, shape)),
     "empirical": (("value",), Empirical.of),
 }
