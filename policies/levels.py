@@ -62,7 +62,7 @@ class NodeLevels:
 
     def _rebuild(self, view: View) -> None:
         self._step = view.cluster.num_controllers
-        nodes = view.nodes
+        nodes = view.cluster.nodes_of(view.controller)  # those that are down have none free
         self._free = view.free_gpus[nodes].astype(int).tolist()
         self._levels = [[] for _ in range(view.cluster.max_gpus_per_node + 1)]
         for node, free in zip(nodes.tolist(), self._free, strict=True):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.failures import Damage
 from simulator.processes.node import Node
 from simulator.processes.records import DecisionLog, ScheduleLog
 from simulator.workload import Workload
@@ -93,6 +94,7 @@ class Result:
     decisions : one row a decision, in order.
     schedule : one record a share and stretch of time, or None if not recorded.
     server_wait_s, server_response_s : one value a request to the optimization server, s.
+    damage : what went wrong; None where nothing could.
     """
 
     workload: Workload
@@ -109,6 +111,7 @@ class Result:
     schedule: ScheduleLog | None
     server_wait_s: FloatArray
     server_response_s: FloatArray
+    damage: Damage | None = None
 
     @cached_property
     def wait_s(self) -> FloatArray:
@@ -152,7 +155,7 @@ class Result:
         cpu_s = self.decisions.cpu_s
         open_gpu_s = self.meters.open_gpu_seconds
         open_cpu_s = self.meters.open_cpu_seconds
-        return {
+        summary: dict[str, float | int | str | None] = {
             "jobs": len(self.workload),
             "mean_wait_s": float(self.wait_s.mean()),
             "mean_jct_s": float(self.jct_s.mean()),
@@ -177,6 +180,29 @@ class Result:
             "late_jobs": int((self.tardiness_s > 0).sum()),
             "preemptions": int(self.preemptions.sum()),
             "reconfigurations": int(self.reconfigurations.sum()),
+        }
+        return summary | self._damage_summary()
+
+    def _damage_summary(self) -> dict[str, float | int | str | None]:
+        """What went wrong, as scalars; nothing where nothing could.
+
+        ``goodput`` is the part of the GPU-seconds held by jobs that was work and was not lost.
+        ``availability`` is the part of the node-seconds, from the first submission to the last
+        completion, in which a node was up.
+        """
+        damage = self.damage
+        if damage is None:
+            return {}
+        lost, overhead = float(damage.lost_gpu_s.sum()), float(damage.overhead_gpu_s.sum())
+        held, span_s = float(self.gpu_seconds.sum()), self.makespan_s * self.cluster.num_nodes
+        return {
+            "outages": int(damage.outages.sum()),
+            "job_failures": int(damage.failures.sum()),
+            "killed_jobs": int(damage.killed.sum()),
+            "lost_gpu_h": lost / SECONDS_PER_HOUR,
+            "overhead_gpu_h": overhead / SECONDS_PER_HOUR,
+            "goodput": 1 - (lost + overhead) / held if held else None,
+            "availability": 1 - float(damage.down_s.sum()) / span_s if span_s else None,
         }
 
     def jobs_table(self) -> pd.DataFrame:

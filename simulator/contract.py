@@ -111,6 +111,13 @@ class JobLog(NamedTuple):
         left = self.remaining[job]
         return max(0.0, left - self.rate[job] * elapsed) if elapsed > 0 else left
 
+    def all_remaining_at(self, jobs: IntArray, now_s: float) -> FloatArray:
+        """`remaining_at` of several jobs."""
+        elapsed = now_s - np.frombuffer(self.since_s)[jobs]
+        left = np.frombuffer(self.remaining)[jobs]
+        now_left = np.maximum(left - np.frombuffer(self.rate)[jobs] * elapsed, 0.0)
+        return np.where(elapsed > 0, now_left, left)
+
     def attained_at(self, job: int, now_s: float) -> float:
         """GPU-seconds that the job has held."""
         return self.attained_gpu_s[job] + self.gpus[job] * (now_s - self.held_since_s[job])
@@ -149,6 +156,38 @@ class Changes:
             self._forgotten += self._kept
 
 
+class NodeHealth:
+    """Which nodes are up, and how reliable they are; nothing of what is to come.
+
+    Parameters
+    ----------
+    away : ``(N,)`` causes for which each node is away now.
+    outages : ``(N,)`` how often each has gone so far.
+    rate_per_s : ``(N,)`` failures per second that each is known for.
+    """
+
+    def __init__(
+        self, away: Sequence[int], outages: Sequence[int], rate_per_s: Sequence[float]
+    ) -> None:
+        self._away, self._outages, self._rate_per_s = away, outages, rate_per_s
+
+    @property
+    def is_up(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """``(N,)`` whether each node of the cluster is up."""
+        return np.equal(self._away, 0)
+
+    @property
+    def outages(self) -> IntArray:
+        """``(N,)`` how often each node has gone so far."""
+        return np.array(self._outages, dtype=np.int64)
+
+    @property
+    def mean_up_s(self) -> FloatArray:
+        """``(N,)`` mean time between failures, as the operator knows it; infinite: never."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / np.array(self._rate_per_s, dtype=np.float64))
+
+
 class View:
     """What one controller sees at a decision point, to be read before the decision is made.
 
@@ -175,6 +214,8 @@ class View:
         joined `waiting`, in that order, for policies that keep an index of them.
     rng : the policy's own stream of random numbers.
     """
+
+    health: NodeHealth | None = None
 
     def __init__(
         self,
@@ -266,11 +307,8 @@ class View:
     @cached_property
     def remaining(self) -> FloatArray:
         """``(n,)`` fractions of the work left, in (0, 1]."""
-        log, jobs = self._log, self.jobs
-        elapsed = self.now_s - np.frombuffer(log.since_s)[jobs]
-        left = np.frombuffer(log.remaining)[jobs]
-        now_left = np.maximum(left - np.frombuffer(log.rate)[jobs] * elapsed, 0.0)
-        return np.maximum(np.where(elapsed > 0, now_left, left), tolerances.LEAST_WORK_LEFT)
+        left = self._log.all_remaining_at(self.jobs, self.now_s)
+        return np.maximum(left, tolerances.LEAST_WORK_LEFT)
 
     @cached_property
     def attained_gpu_s(self) -> FloatArray:

@@ -7,6 +7,7 @@ import inspect
 import math
 from array import array
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from simulator.accounting import NodeMeters, Result
 from simulator.catalog import Cluster
 from simulator.contract import Decision, JobLog, Placement, PolicyLike, View
 from simulator.errors import InfeasibleDecision, InputError
+from simulator.failures import Failures
 from simulator.predictions import LearnedView, Learner, Shown
 from simulator.processes.arrivals import schedule_arrivals
 from simulator.processes.clock import Clock
 from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, make_dispatcher
+from simulator.processes.failures import FailingController, SavedLog, Trouble
 from simulator.processes.partition import NOTHING
 from simulator.processes.records import DecisionLog, ScheduleLog
 from simulator.processes.server import OptimizationServer, ServerSpec
@@ -42,6 +45,7 @@ def simulate(
     dispatcher: str = "round-robin",
     server: ServerSpec | None = None,
     reconfiguration_s: float = 0.0,
+    failures: Failures | None = None,
     check: bool = True,
     record_schedule: bool = True,
     measure_decisions: bool = False,
@@ -63,6 +67,7 @@ def simulate(
     server : None: decisions take no time; else the optimization server that computes them.
     reconfiguration_s : seconds without progress whenever a job that has run before is started
         elsewhere, resized or resumed (snapshot and restart).
+    failures : outages of nodes, jobs that fail, checkpoints; None: nothing goes wrong.
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
     measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
@@ -90,17 +95,32 @@ def simulate(
     world.schedule = ScheduleLog() if record_schedule else None
     if shown is not None:
         _show(world, shown)
+    trouble = None if failures is None else _trouble(failures, world, streams)
+    kind = Controller if trouble is None else FailingController
     controllers = [
-        Controller(world, k, _decider(policy), streams.generator("policy", k))
+        kind(world, k, _decider(policy), streams.generator("policy", k))
         for k in range(cluster.num_controllers)
     ]
+    if trouble is not None:
+        trouble.begin(controllers)
     optimization_server = None
     if server is not None:
         optimization_server = OptimizationServer(world.clock, server, streams.generator("service"))
         for controller in controllers:
             controller.queue_request = optimization_server.request
     _run(world, make_dispatcher(dispatcher, controllers, streams.generator("dispatcher")))
-    return _result(world, name, seed, optimization_server)
+    result = _result(world, name, seed, optimization_server)
+    if trouble is not None:
+        return replace(result, damage=trouble.damage(float(result.completion_s.max())))
+    return result
+
+
+def _trouble(failures: Failures, world: World, streams: Streams) -> Trouble:
+    """What goes wrong, with the job state that it needs."""
+    if world.cluster.is_pool:
+        raise InputError("failures: a rental pool has no nodes that fail, expected nodes or VMs")
+    world.log = SavedLog.of_size(len(world.workload))
+    return Trouble(failures, world, streams)
 
 
 def _check_policy(policy: object) -> None:

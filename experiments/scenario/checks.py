@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from experiments.config import KeyedError
 from experiments.scenario.build import (
     check_dispatcher,
     check_needs,
@@ -23,6 +24,7 @@ from experiments.scenario.build import (
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
 from experiments.scenario.schema import HierarchicalJobs, PoissonJobs, Scenario, SynergyJobs
+from experiments.scenario.trouble import make_failures
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
@@ -69,7 +71,9 @@ class ScenarioChecks:
         brings_machines = small.workload.kind in ("hierarchical", "instance")
         read = f"{jobs} {cluster}" if brings_machines else jobs
         # Whole iterations depend on the round.
-        machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s}"
+        trouble = (scenario.failures, scenario.checkpoints, scenario.maintenance, scenario.spot)
+        said = " ".join(map(_said, trouble))
+        machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s} {said}"
         self._once(f"machines {machines}", lambda: self._fit(small, read, machines))
         self._once(
             f"needs {scenario.policy} {machines}", lambda: self._needs(scenario.policy, machines)
@@ -81,6 +85,9 @@ class ScenarioChecks:
         if read not in self._read:
             self._read[read] = read_jobs(small)
         self._fitted[machines] = fitted(*self._read[read], small)
+        cluster = self._fitted[machines][1]
+        if make_failures(small, cluster.num_nodes) is not None and cluster.is_pool:
+            raise KeyedError("cluster.kind", "got 'pool', expected machines that can fail")
 
     def _needs(self, policy: str, machines: str) -> None:
         """What the policy needs, but for a rate of arrivals, which a few jobs do not have."""

@@ -15,6 +15,7 @@ from experiments.scenario.schema import (
     Scenario,
     Vms,
 )
+from experiments.scenario.trouble import with_spot
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def fitted(
 
     with at_key("cluster"):
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
+        cluster = with_spot(cluster, scenario.spot)
     rules = adaptation_rules(scenario.adapt)
     if rules is not None:
         workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)

@@ -17,6 +17,7 @@ from experiments.scenario.build import (
     shown_to_policies,
 )
 from experiments.scenario.schema import Scenario, file_keys
+from experiments.scenario.trouble import make_failures
 
 if TYPE_CHECKING:
     from simulator import Result
@@ -56,6 +57,7 @@ def run(scenario: Scenario, record_schedule: bool = True) -> Result:
         dispatcher=scenario.dispatcher,
         server=server,
         reconfiguration_s=scenario.reconfiguration_s,
+        failures=make_failures(scenario, cluster.num_nodes),
         policy_name=scenario.policy,
         record_schedule=record_schedule,
         measure_decisions=True,

@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
+from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
 
 PositiveInt = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -207,6 +208,10 @@ class Scenario(Config):
     dispatcher: str = "round-robin"
     server: Server | None = None
     reconfiguration_s: NonNegative = 0.0
+    failures: FailureKeys | None = None
+    checkpoints: CheckpointKeys | None = None
+    maintenance: MaintenanceKeys | None = None
+    spot: SpotKeys | None = None
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
     tables: list[Literal["jobs", "decisions", "schedule"]] = ["jobs", "decisions"]  # noqa: RUF012
     """What a sweep keeps of each run beside its summary."""

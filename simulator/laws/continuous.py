@@ -256,7 +256,7 @@ class Weibull(Law):
         if x <= 0:
             return 0.0
         z = x / self.scale
-        return self.shape / self.scale * z ** (self.shape - 1) * math.exp(-(z**self.shape))
+        return float(self.shape / self.scale * z ** (self.shape - 1) * math.exp(-(z**self.shape)))
 
     def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
         return self.scale * rng.weibull(self.shape, n)

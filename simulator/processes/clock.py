@@ -2,7 +2,7 @@
 
 SimPy schedules by delay, so two things due at the same instant can miss each other by a rounding
 error. Here a call is put at an absolute time, and simultaneous calls run in the order of `Order`:
-what finishes, then what arrives, then ticks; what is decided comes last (`Clock.call_last`). A run
+what finishes, then nodes that go or come back, then what arrives, then ticks; what is decided comes last (`Clock.call_last`). A run
 is therefore a pure function of its scenario and seed.
 
 Calls and SimPy's own events share one queue. A call is a plain function in it, without an event
@@ -26,9 +26,10 @@ class Order(IntEnum):
     """Priority of simultaneous calls; SimPy's own urgent (0) and normal (1) events come before."""
 
     COMPLETION = 2
-    ARRIVAL = 3
-    SERVICE_END = 4
-    TICK = 5
+    OUTAGE = 3
+    ARRIVAL = 4
+    SERVICE_END = 5
+    TICK = 6
 
 
 class Clock(Environment):

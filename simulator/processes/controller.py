@@ -75,10 +75,10 @@ class Controller:
         self.index = index
         self.active: dict[int, None] = {}
         self.waiting: OrderedDict[int, None] = OrderedDict()  # its first is found at once
-        self.partition = Partition(world, index, self.finish)
+        self.world = world
+        self.partition = self._make_partition()
         self.running = self.partition.running
         self.queue_request: Callable[[Controller, bool], None] | None = None
-        self.world = world
         self._clock = world.clock
         self._decide = decide
         self._joined = Changes(CHANGES_KEPT)
@@ -93,6 +93,9 @@ class Controller:
         self._idle_ticks = 0
         self._left_at_check = math.nan
         self._checked_s = math.nan
+
+    def _make_partition(self) -> Partition:
+        return Partition(self.world, self.index, self.finish)
 
     def _first_view(self, rng: np.random.Generator) -> View:
         """What the views of all decisions have in common."""

@@ -8,23 +8,23 @@ away. All of this is in classes of its own; a simulation without failures has no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
 import numpy as np
 from simpy import Event
 
-from simulator.contract import JobLog, NodeHealth, Placement, View
+from simulator.catalog import FloatArray, IntArray
+from simulator.contract import JobLog, NodeHealth, Placement
 from simulator.errors import InfeasibleDecision
 from simulator.failures import Damage, Failures, Outages, running_s, saved_s, worked_s
 from simulator.processes.clock import Order
 from simulator.processes.controller import Controller, Plan
+from simulator.processes.partition import Partition
 from simulator.processes.world import World
 from simulator.statistics import Streams
 
-HOPELESS_PER_NODE = 1_000
-HOPELESS = 100_000
-"""Outages, and as many more for each node, in which no job ends: the simulation is given up."""
+HOPELESS = 5_000
+"""Outages that hit a job, or come when none runs, after which some work must have been saved."""
 
 
 class SavedLog(JobLog):
@@ -46,6 +46,10 @@ class SavedLog(JobLog):
             return left
         done = worked_s(elapsed, self.interval_s[job], self.cost_s[job])
         return max(0.0, left - self.rate[job] * done)
+
+    def all_remaining_at(self, jobs: IntArray, now_s: float) -> FloatArray:
+        """`remaining_at` of several jobs."""
+        return np.array([self.remaining_at(j, now_s) for j in jobs.tolist()], dtype=np.float64)
 
 
 class Trouble:
@@ -75,15 +79,26 @@ class Trouble:
         self.lost_gpu_s = [0.0] * jobs
         self.overhead_gpu_s = [0.0] * jobs
         self.killed = [0] * jobs
-        self.restarts = [False] * jobs
-        self.since_completion = 0
+        self.restarts = [0] * jobs
+        self.hits, self.left_at_check = 0, math.inf
         log = world.log
         assert isinstance(log, SavedLog)
         log.interval_s, log.cost_s = [math.inf] * jobs, [0.0] * jobs
         self.log = log
 
-    def start(self, begin_s: float) -> None:
-        """Start the process of each group of nodes."""
+    def mean_up_s(self, nodes: Iterable[int]) -> float:
+        """Mean time between the failures that a job on these nodes meets, its own among them."""
+        rate = sum(self.rate[n] for n in nodes)
+        law = self.spec.job_time_to_failure
+        rate += 1 / law.mean if law is not None else 0.0
+        return 1 / rate if rate else math.inf
+
+    def begin(self, controllers: Sequence[Controller]) -> None:
+        """Meet the controllers, and start the process of each group of nodes."""
+        self.controllers = [c for c in controllers if isinstance(c, FailingController)]
+        for controller in self.controllers:
+            controller.attach(self)
+        begin_s = float(self.world.workload.submit_s[0])
         for cause in self.spec.outages:
             for k, group in enumerate(cause.groups):
                 rng = self.streams.generator(cause.name, k)
@@ -101,7 +116,7 @@ class Trouble:
             if not self.unfinished:
                 return
             self._go(group, cause.notice_s)
-            up_s = clock.now + cause.duration(rng)
+            up_s = clock.now_s + cause.duration(rng)
             yield clock.until(up_s, Order.OUTAGE)
             if not self.unfinished:
                 return
@@ -109,13 +124,13 @@ class Trouble:
 
     def _go(self, group: Sequence[int], notice_s: float) -> None:
         """Nodes go away; the controllers that own them learn of it once."""
-        self._give_up_if_hopeless()
+        self._give_up_if_hopeless(group)
         gone = []
         for n in group:
             self.away[n] += 1
             self.outages[n] += 1
             if self.away[n] == 1:
-                self.since_s[n] = self.world.clock.now
+                self.since_s[n] = self.world.clock.now_s
                 gone.append(n)
         self._each_controller(gone, lambda c, nodes: c.lose(nodes, notice_s))
 
@@ -124,7 +139,7 @@ class Trouble:
         for n in group:
             self.away[n] -= 1
             if self.away[n] == 0:
-                self.down_s[n] += self.world.clock.now - self.since_s[n]
+                self.down_s[n] += self.world.clock.now_s - self.since_s[n]
                 back.append(n)
         self._each_controller(back, lambda c, nodes: c.regain(nodes))
 
@@ -137,18 +152,28 @@ class Trouble:
             if mine:
                 call(controller, mine)
 
-    def _give_up_if_hopeless(self) -> None:
-        self.since_completion += 1
-        limit = HOPELESS + HOPELESS_PER_NODE * len(self.away)
-        if self.since_completion <= limit or self.world.arriving:
+    def _give_up_if_hopeless(self, group: Sequence[int]) -> None:
+        """Every so many outages without an arrival, less work must be left than before."""
+        world = self.world
+        if world.arriving:
+            self.hits, self.left_at_check = 0, math.inf
             return
-        workload = self.world.workload
-        left = [j for j, t in enumerate(self.world.completion_s) if t != t]
-        raise InfeasibleDecision(
-            f"policy {self.world.policy_name} at {self.world.clock.now:.6g} s: no job ended during "
-            f"{limit:,} outages, {len(left)} are left, the first is {workload.job_id[left[0]]!r}; "
-            "expected fewer failures, checkpoints more often, or nodes on which it fits"
-        )
+        hit = any(world.shares[n] for n in group)
+        if not hit and any(controller.running for controller in self.controllers):
+            return
+        self.hits += 1
+        if self.hits % HOPELESS:
+            return
+        jobs = [j for j, t in enumerate(world.completion_s) if t != t]
+        left = math.fsum(self.log.remaining[j] for j in jobs)
+        if left >= self.left_at_check:
+            raise InfeasibleDecision(
+                f"policy {world.policy_name} at {world.clock.now_s:.6g} s: none of {len(jobs)} jobs "
+                f"got on with its work during {HOPELESS:,} outages, the first is "
+                f"{world.workload.job_id[jobs[0]]!r}; expected fewer failures, checkpoints more "
+                "often, or nodes on which it fits"
+            )
+        self.left_at_check = left
 
     def damage(self, end_s: float) -> Damage:
         """The record at the end."""
@@ -166,6 +191,93 @@ class Trouble:
         )
 
 
+class FailingPartition(Partition):
+    """Nodes that go away, and jobs that work and save in turn."""
+
+    def __init__(self, world: World, index: int, finished: Callable[[int], None]) -> None:
+        super().__init__(world, index, finished)
+        self.all_nodes = self.nodes
+        self.trouble: Trouble
+
+    def start(self, job: int, shares: tuple[Placement, ...]) -> None:
+        """Put a job on its nodes; it ends later by its checkpoints, and perhaps by a restart."""
+        super().start(job, shares)
+        trouble, world = self.trouble, self._world
+        log, checkpoints = trouble.log, trouble.spec.checkpoints
+        interval_s, cost_s = checkpoints.plan(
+            world.workload.model[job], trouble.mean_up_s(p.node for p in shares)
+        )
+        log.interval_s[job], log.cost_s[job] = interval_s, cost_s
+        if trouble.restarts[job]:
+            log.since_s[job] += checkpoints.restart_s
+            trouble.restarts[job] = 0
+        time_s = 1 / log.rate[job]
+        end_s = log.since_s[job] + running_s(log.remaining[job] * time_s, interval_s, cost_s)
+        if world.points.period_s is not None:
+            end_s = self._end_beside_ticks(end_s, time_s, world.points.period_s)
+        leader = world.nodes[shares[0].node]
+        assert leader is not None
+        leader.lead(job, end_s)
+
+    def release(self, job: int) -> None:
+        """Take a job off its nodes, its progress kept; what was not work is counted."""
+        trouble, log, now = self.trouble, self.trouble.log, self._clock.now_s
+        held_s = now - log.held_since_s[job]
+        trouble.overhead_gpu_s[job] += log.gpus[job] * (held_s - self._done_s(job))
+        super().release(job)
+
+    def _done_s(self, job: int) -> float:
+        """Seconds of work that a running job has done since it started here."""
+        log = self.trouble.log
+        elapsed = max(0.0, self._clock.now_s - log.since_s[job])
+        done_s = worked_s(elapsed, log.interval_s[job], log.cost_s[job])
+        return min(done_s, log.remaining[job] / log.rate[job])
+
+    def throw_off(self, job: int, notice_s: float) -> None:
+        """Take a job off its nodes: what it did since its last checkpoint is lost."""
+        trouble, log = self.trouble, self.trouble.log
+        left, rate, gpus = log.remaining[job], log.rate[job], log.gpus[job]
+        interval_s, cost_s = log.interval_s[job], log.cost_s[job]
+        elapsed = max(0.0, self._clock.now_s - log.since_s[job])
+        done_s = self._done_s(job)
+        kept_s = saved_s(elapsed, interval_s, cost_s)
+        if notice_s > 0 and notice_s >= cost_s:
+            kept_s = max(kept_s, worked_s(max(0.0, elapsed - cost_s), interval_s, cost_s))
+        kept_s = min(kept_s, done_s)
+        self.release(job)
+        log.remaining[job] = left - rate * kept_s
+        trouble.lost_gpu_s[job] += gpus * (done_s - kept_s)
+        trouble.failures[job] += 1
+        trouble.restarts[job] = 1
+
+    def lose(self, nodes: Sequence[int]) -> None:
+        """Nodes without jobs go away."""
+        for n in nodes:
+            (self._world.nodes[n] or self._make(n)).close()
+            self._world.free_gpus[n] = 0.0
+        self._count(nodes)
+
+    def regain(self, nodes: Sequence[int]) -> None:
+        """Nodes come back, empty."""
+        cluster = self._world.cluster
+        for n in nodes:
+            v = None if cluster.node_type_of is None else cluster.node_type_of[n]
+            node = self._world.nodes[n]
+            assert node is not None
+            node.reopen(v)
+            self._world.free_gpus[n] = 0.0 if v is None else cluster.node_types[v].gpus
+        self._count(nodes)
+
+    def _count(self, changed: Sequence[int]) -> None:
+        """Which nodes are up now."""
+        away = self.trouble.away
+        up = [n for n in self.all_nodes.tolist() if not away[n]]
+        self.nodes = np.array(up, dtype=np.int64)
+        self.nodes.flags.writeable = False
+        self.free_gpus_total = float(np.frombuffer(self._world.free_gpus)[self.nodes].sum())
+        self.changes.items.extend(changed)
+
+
 class FailingController(Controller):
     """A controller whose nodes go away and whose jobs fail and save their work.
 
@@ -173,73 +285,52 @@ class FailingController(Controller):
     still works; `View.health` has what there is to know.
     """
 
+    partition: FailingPartition
     trouble: Trouble
+
+    def _make_partition(self) -> FailingPartition:
+        return FailingPartition(self.world, self.index, self.finish)
 
     def attach(self, trouble: Trouble) -> None:
         """Share what all controllers have in common; before the simulation starts."""
-        self.trouble = trouble
-        self._all_nodes = self._nodes
-
-    # -- nodes -------------------------------------------------------------------------------
+        self.trouble = self.partition.trouble = trouble
+        self._view.health = NodeHealth(trouble.away, trouble.outages, trouble.rate)
 
     def lose(self, nodes: Sequence[int], notice_s: float) -> None:
         """Nodes of this controller go away, with what runs on them."""
-        world = self.world
         for n in nodes:
-            for job in list(world.shares[n]):
-                self.throw_off(job, notice_s)
-        for n in nodes:
-            world.nodes[n].close()
-        self._count_nodes()
+            for job in list(self.world.shares[n]):
+                self._throw_off(job, notice_s)
+        self.partition.lose(nodes)
+        self._look_again()
 
     def regain(self, nodes: Sequence[int]) -> None:
         """Nodes come back, empty."""
-        for n in nodes:
-            self.world.nodes[n].reopen()
-        self._count_nodes()
+        self.partition.regain(nodes)
+        self._look_again()
 
-    def _count_nodes(self) -> None:
-        away, nodes = self.trouble.away, self.world.nodes
-        mine = self._all_nodes.tolist()
-        self._nodes = np.array([n for n in mine if not away[n]], dtype=np.int64)
-        for n in mine:
-            self._free[n] = nodes[n].free_gpus
-        self._free_total = float(self._free[self._nodes].sum())
+    def _look_again(self) -> None:
+        self._view.nodes = self.partition.nodes
         self._changed = True
         points = self.world.points
         if self.active and (points.on_completion or points.on_arrival):
             self.request()
 
-    # -- jobs --------------------------------------------------------------------------------
-
-    def throw_off(self, job: int, notice_s: float) -> None:
-        """A job stops before its end: what it did since its last checkpoint is lost."""
-        trouble, log, now = self.trouble, self.world.log, self.world.clock.now
-        left, rate, gpus = log.remaining[job], log.rate[job], log.gpus[job]
-        interval_s, cost_s = trouble.log.interval_s[job], trouble.log.cost_s[job]
-        elapsed = max(0.0, now - log.since_s[job])
-        done_s = min(worked_s(elapsed, interval_s, cost_s), left / rate)
-        kept_s = saved_s(elapsed, interval_s, cost_s)
-        if notice_s > 0 and notice_s >= cost_s:
-            before = worked_s(max(0.0, elapsed - cost_s), interval_s, cost_s)
-            kept_s = max(kept_s, before)
-        kept_s = min(kept_s, done_s)
-        self._release(job)
-        log.remaining[job] = left - rate * kept_s
-        trouble.lost_gpu_s[job] += gpus * (done_s - kept_s)
-        trouble.failures[job] += 1
-        trouble.restarts[job] = True
+    def _throw_off(self, job: int, notice_s: float) -> None:
+        """A job stops before its end and queues again."""
+        self.partition.throw_off(job, notice_s)
         self.waiting[job] = None
+        self._joined.items.append(job)
         self._changed = True
 
     def _fail(self, job: int) -> None:
         """A job fails by itself; after too many attempts it is given up."""
         trouble, limit = self.trouble, self.trouble.spec.max_attempts
-        self.throw_off(job, 0.0)
+        self._throw_off(job, 0.0)
         trouble.own_failures[job] += 1
         if limit is not None and trouble.own_failures[job] >= limit:
             del self.waiting[job], self.active[job]
-            self.world.completion_s[job] = self.world.clock.now
+            self.world.completion_s[job] = self._clock.now_s
             trouble.killed[job] = 1
             trouble.unfinished -= 1
         points = self.world.points
@@ -250,61 +341,41 @@ class FailingController(Controller):
         """A job of this controller has done its work."""
         super().finish(job)
         self.trouble.unfinished -= 1
-        self.trouble.since_completion = 0
 
-    def _start(self, job: int, shares: tuple[Placement, ...]) -> None:
-        super()._start(job, shares)
-        trouble, log, world = self.trouble, self.trouble.log, self.world
-        checkpoints = trouble.spec.checkpoints
-        rate = sum(trouble.rate[p.node] for p in shares)
-        law = trouble.spec.job_time_to_failure
-        rate += 1 / law.mean if law is not None else 0.0
-        interval_s, cost_s = checkpoints.plan(
-            world.workload.model[job], 1 / rate if rate else math.inf
-        )
-        log.interval_s[job], log.cost_s[job] = interval_s, cost_s
-        if trouble.restarts[job]:
-            log.since_s[job] += checkpoints.restart_s
-            trouble.restarts[job] = False
-        time_s = 1 / log.rate[job]
-        end_s = log.since_s[job] + running_s(log.remaining[job] * time_s, interval_s, cost_s)
-        if world.points.period_s is not None:
-            end_s = self._end_beside_ticks(end_s, time_s, world.points.period_s)
-        world.nodes[shares[0].node].lead(job, end_s, self.finish)
-        if law is not None:
-            begin_s = world.share_start_s[job]
+    def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
+        law = self.trouble.spec.job_time_to_failure
+        if law is None:
+            super()._apply(shares_of, keep_running)
+            return
+        before = dict(self.running)
+        super()._apply(shares_of, keep_running)
+        for job, shares in self.running.items():
+            if before.get(job) is not shares:
+                self._schedule_failure(job, law(self.trouble.rng))
 
-            def fails(event: Event) -> None:
-                if job in self.running and world.share_start_s[job] == begin_s:
-                    self._fail(job)
+    def _schedule_failure(self, job: int, after_s: float) -> None:
+        world, begin_s = self.world, self._clock.now_s
 
-            world.clock.call_at(begin_s + law(trouble.rng), Order.OUTAGE, fails)
+        def fails() -> None:
+            if job in self.running and world.share_start_s[job] == begin_s:
+                self._fail(job)
 
-    def _release(self, job: int) -> None:
-        trouble, log, now = self.trouble, self.trouble.log, self.world.clock.now
-        elapsed = max(0.0, now - log.since_s[job])
-        done_s = worked_s(elapsed, log.interval_s[job], log.cost_s[job])
-        done_s = min(done_s, log.remaining[job] / log.rate[job])
-        held_s = now - log.held_since_s[job]
-        trouble.overhead_gpu_s[job] += log.gpus[job] * (held_s - done_s)
-        super()._release(job)
+        self._clock.call_at(begin_s + after_s, Order.OUTAGE, fails)
 
-    # -- decisions ---------------------------------------------------------------------------
-
-    def _ask(self) -> Plan:
-        if self.active and not len(self._nodes):  # Nothing to decide about.
+    def _ask(self) -> tuple[Mapping[int, tuple[Placement, ...]], bool, float | None, float]:
+        if self.active and not len(self.partition.nodes):  # Nothing to decide about.
             self._planned += 1
             self._wake_s = math.inf
-            return Plan({}, True, self._planned, 0.0)
-        plan = super()._ask()
-        for shares in plan.shares_of.values():
+            return {}, True, None, 0.0
+        answer = super()._ask()
+        for shares in answer[0].values():
             for share in shares:
                 if self.trouble.away[share.node]:
                     raise InfeasibleDecision(
-                        f"policy {self.world.policy_name} at {self.world.clock.now:.6g} s: uses node "
+                        f"policy {self.world.policy_name} at {self._clock.now_s:.6g} s: uses node "
                         f"{share.node}, which is down"
                     )
-        return plan
+        return answer
 
     def carry_out(self, plan: Plan) -> None:
         """Apply a plan of before, without what it says about nodes that have gone since."""
@@ -316,22 +387,8 @@ class FailingController(Controller):
         }
         super().carry_out(plan._replace(shares_of=kept))
 
-    def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
-        super()._apply(shares_of, keep_running)
-
     def _guard_against_idling(self, what: str) -> None:
-        if len(self._nodes) < len(self._all_nodes):
+        if len(self.partition.nodes) < len(self.partition.all_nodes):
             self._idle_ticks, self._left_at_check = 0, math.nan
             return
         super()._guard_against_idling(what)
-
-    def _view(self) -> View:
-        view = super()._view()
-        trouble = self.trouble
-        view.health = NodeHealth(trouble.away, trouble.outages, trouble.rate)
-        return view
-
-
-def saved_log(count: int) -> Any:
-    """Job state for a simulation with failures."""
-    return SavedLog.of_size(count)

@@ -90,6 +90,16 @@ class Node:
             self.cpus_used -= placement.cpus
         return self._gpus - self.gpus_used if self._is_fixed else 0.0
 
+    def close(self) -> None:
+        """The node goes away, empty: it costs nothing and offers nothing until it is back."""
+        self.settle(self._clock.now_s)
+        self._type = None
+
+    def reopen(self, fixed_type: int | None) -> None:
+        """The node is back; a VM opens with its next share."""
+        self.settle(self._clock.now_s)
+        self._type = fixed_type
+
     def lead(self, job: int, end_s: float) -> None:
         """Report the job as finished at ``end_s``, unless it is removed before."""
         self._led[job] = end_s

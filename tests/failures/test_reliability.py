@@ -1,0 +1,128 @@
+"""Closed forms of failing machines: against integration, each other, and the simulator."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from policies import make_policy
+from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
+from simulator.failures import Checkpoints, Failures, Outages, running_s, saved_s, worked_s
+from simulator.laws import Deterministic, Exponential, Weibull
+from simulator.queueing.reliability import (
+    availability,
+    best_interval_s,
+    completion_s,
+    daly_completion_s,
+    daly_interval_s,
+    mm1_breakdowns_response_s,
+    young_interval_s,
+)
+from simulator.statistics import student
+
+ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
+
+
+def jobs(duration_s, submit_s=(0.0,)):
+    count = len(submit_s)
+    ones = np.ones(count, dtype=np.int64)
+    times = np.broadcast_to(np.asarray(duration_s, dtype=float), count)
+    names = [str(j) for j in range(count)]
+    return Workload(names, np.array(submit_s), FixedDuration(times, ones), num_gpus=ones)
+
+
+def run(workload, failures, seed, cluster=ONE):
+    policy = make_policy("fifo-strict")
+    return simulate(workload, cluster, policy, seed=seed, failures=failures, record_schedule=False)
+
+
+def test_the_best_interval_minimises_dalys_time_and_his_estimate_is_near():
+    for cost, m in ((60.0, 3600.0), (300.0, 20_000.0), (10.0, 100.0)):
+        least = optimize.minimize_scalar(
+            lambda i, c=cost, m=m: daly_completion_s(1e6, i, c, 0.0, m), bounds=(cost / 10, 2 * m)
+        ).x
+        assert best_interval_s(cost, m) == pytest.approx(least, rel=1e-3)
+        assert daly_interval_s(cost, m) == pytest.approx(least, rel=0.01)
+        assert abs(daly_interval_s(cost, m) - least) < abs(young_interval_s(cost, m) - least)
+    assert daly_interval_s(100.0, 50.0) == 50.0
+
+
+def test_exact_time_is_dalys_less_one_checkpoint():
+    w, i, c, r, m = 10_000.0, 1000.0, 60.0, 120.0, 3000.0
+    last = m * math.exp(r / m) * (math.expm1((i + c) / m) - math.expm1(i / m))
+    assert completion_s(w, i, c, r, m) == pytest.approx(daly_completion_s(w, i, c, r, m) - last)
+    assert completion_s(500.0, math.inf, c, 0.0, m) == pytest.approx(m * math.expm1(500 / m))
+
+
+@pytest.mark.parametrize(
+    ("interval", "cost", "restart", "repair"),
+    [(1000.0, 60.0, 120.0, 600.0), (math.inf, 0.0, 0.0, 0.0001), (500.0, 0.0, 0.0, 100.0)],
+)
+def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
+    work, m = 5000.0, 3000.0
+    failures = Failures(
+        [Outages.of_each_node(1, Exponential(m), Deterministic(repair))],
+        Checkpoints(interval, cost, restart),
+    )
+    times, workload = [], jobs(work)
+    for seed in range(150):
+        result = run(workload, failures, seed)
+        times.append(result.completion_s[0])
+        lost = result.damage.lost_gpu_s[0] + result.damage.overhead_gpu_s[0]
+        assert result.gpu_seconds[0] == pytest.approx(work + lost)
+    exact = completion_s(work, interval, cost, restart, m, repair)
+    assert student(np.array(times), 0.999).contains(exact)
+
+
+def test_availability_and_the_queue_with_breakdowns():
+    """Avi-Itzhak and Naor: M/M/1, exponential breakdowns and repairs, work is kept."""
+    service, up, down, rate, count = 100.0, 1000.0, 200.0, 1 / 200, 3000
+    failures = Failures(
+        [Outages.of_each_node(1, Exponential(up), Exponential(down))], Checkpoints(0.0)
+    )
+    mean, part = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        workload = jobs(
+            rng.exponential(service, count), np.cumsum(rng.exponential(1 / rate, count))
+        )
+        result = run(workload, failures, seed)
+        mean.append(result.jct_s[count // 10 :].mean())
+        part.append(result.summary()["availability"])
+        assert result.damage.lost_gpu_s.sum() == pytest.approx(0, abs=1e-6)
+    assert student(np.array(mean), 0.999).contains(
+        mm1_breakdowns_response_s(rate, service, up, down)
+    )
+    assert student(np.array(part), 0.999).contains(availability(up, down))
+
+
+def test_without_breakdowns_it_is_mm1():
+    assert mm1_breakdowns_response_s(0.005, 100.0, 1e15, 1.0) == pytest.approx(200.0)
+    with pytest.raises(InputError, match=r"not stable: 1\.1 erlang"):
+        mm1_breakdowns_response_s(0.01, 100.0, 1000.0, 100.0)
+
+
+def test_working_and_saving_in_turn():
+    for interval, cost in ((100.0, 10.0), (70.0, 0.0), (math.inf, 5.0)):
+        for work in (1.0, 100.0, 199.0, 700.0):
+            run_s = running_s(work, interval, cost)
+            assert worked_s(run_s, interval, cost) == pytest.approx(work)
+            assert saved_s(run_s, interval, cost) <= work
+    assert (worked_s(105.0, 100.0, 10.0), saved_s(105.0, 100.0, 10.0)) == (100.0, 0.0)
+    assert (worked_s(120.0, 100.0, 10.0), saved_s(120.0, 100.0, 10.0)) == (110.0, 100.0)
+    assert saved_s(33.0, 0.0, 0.0) == 33.0
+
+
+@pytest.mark.parametrize("shape", [0.7, 1.0, 3.0])
+def test_weibull(shape):
+    law = Weibull(40.0, shape)
+    draws = law.sample(np.random.default_rng(1), 200_000)
+    assert law.mean == pytest.approx(40.0)
+    assert draws.mean() == pytest.approx(40.0, rel=0.02)
+    assert (draws <= 30).mean() == pytest.approx(law.cdf(30.0), abs=0.005)
+    assert draws[draws <= 50].sum() / len(draws) == pytest.approx(
+        law.partial_moment(1, 50.0), rel=0.02
+    )
+    assert law.laplace(0.02).real == pytest.approx(np.exp(-0.02 * draws).mean(), abs=0.005)
+    assert law.cv2 == pytest.approx(draws.var() / 1600, rel=0.1)
