@@ -74,8 +74,9 @@ class Rules:
     gpu_type : the GPU type that the durations of jobs of fixed demand were taken on; the cluster's
         first where None.
     due : ``"min-2max"`` U[min, 2 max], ``"min-3min"`` U[min, 3 min], ``"min-max"`` U[min, max]
-        after the submission, with the extremes of the job's times; ``"factor:A,B"``: U[A, B] times
-        its duration (elastic: its least time); ``"none"``.
+        after the submission, with the extremes of the job's times, after all other rules;
+        ``"factor:A,B"``: U[A, B] times the duration that it came with (elastic: its least time),
+        before all other rules; ``"none"``.
     weights : ``"printed"`` U[0.36, 1.08] an hour, ``"released"`` U[0.003, 0.015] a second,
         ``"none"``, or a law of the cost of an hour of tardiness (``"exponential:0.7"``).
     load : offered load (`simulator.workloads.load.OfferedLoad.packed`) that the gaps between
@@ -167,7 +168,8 @@ def adapt(
     if own is not None and own is not cluster and not cluster.is_pool:
         with _of("demand" if rules.demand else "speedup"):
             workload = on_nodes(workload, own, cluster)
-    for key, step in _STEPS.items():
+    for key in _order(rules):
+        step = _STEPS[key]
         if getattr(rules, key) is not None:
             with _of(key):
                 workload, note = step(workload, cluster, rules, streams, own)
@@ -450,6 +452,15 @@ _STEPS: dict[
     "load": _load,
 }
 """Rules in the order in which they are applied, behind prices and models."""
+
+
+def _order(rules: Rules) -> list[str]:
+    """The rules in their order; a due date by a factor is of the duration that the jobs came with."""
+    keys = list(_STEPS)
+    if rules.due is not None and rules.due not in DUE:
+        keys.remove("due")
+        keys.insert(0, "due")
+    return keys
 
 
 class _of:

@@ -23,7 +23,14 @@ from experiments.scenario.build import (
 )
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
-from experiments.scenario.schema import HierarchicalJobs, PoissonJobs, Scenario, SynergyJobs
+from experiments.scenario.schema import (
+    AndreasJobs,
+    HierarchicalJobs,
+    PhillyLikeJobs,
+    PoissonJobs,
+    Scenario,
+    SynergyJobs,
+)
 from experiments.scenario.trouble import make_failures
 
 if TYPE_CHECKING:
@@ -68,7 +75,7 @@ class ScenarioChecks:
         small = _with_few_jobs(scenario)
         jobs, cluster = _said(small.workload), _said(scenario.cluster)
         adapt = _said(small.adapt)
-        brings_machines = small.workload.kind in ("hierarchical", "instance")
+        brings_machines = small.workload.kind in ("hierarchical", "instance", "andreas")
         read = f"{jobs} {cluster}" if brings_machines else jobs
         # Whole iterations depend on the round.
         trouble = (scenario.failures, scenario.checkpoints, scenario.maintenance, scenario.spot)
@@ -102,9 +109,10 @@ def _said(part: BaseModel | None) -> str:
 def _num_drawn(scenario: Scenario) -> int | None:
     """How many jobs are drawn; None where a file decides."""
     jobs = scenario.workload
-    if isinstance(jobs, HierarchicalJobs):
+    if isinstance(jobs, HierarchicalJobs | AndreasJobs):
         return jobs.num_nodes * jobs.jobs_per_node
-    return jobs.num_jobs if isinstance(jobs, PoissonJobs | SynergyJobs) else None
+    drawn = PoissonJobs | SynergyJobs | PhillyLikeJobs
+    return jobs.num_jobs if isinstance(jobs, drawn) else None
 
 
 def _with_few_jobs(scenario: Scenario) -> Scenario:
@@ -113,6 +121,10 @@ def _with_few_jobs(scenario: Scenario) -> Scenario:
     few: BaseModel = jobs
     if isinstance(jobs, HierarchicalJobs):
         few = HierarchicalJobs(kind=jobs.kind, num_nodes=jobs.num_nodes, jobs_per_node=1)
+    elif isinstance(jobs, AndreasJobs):
+        few = jobs.model_copy(update={"jobs_per_node": 1})
+    elif isinstance(jobs, PhillyLikeJobs):
+        few = jobs.model_copy(update={"num_jobs": min(jobs.num_jobs, 500)})
     elif isinstance(jobs, PoissonJobs):
         most = [max(jobs.num_gpus)]
         few = PoissonJobs(kind=jobs.kind, num_jobs=1, arrival_rate_per_h=1.0, num_gpus=most)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.config import KeyedError, at_key
 from experiments.scenario.schema import (
+    AndreasJobs,
     CsvJobs,
     HierarchicalJobs,
     InstanceJobs,
     Nodes,
+    PhillyLikeJobs,
     PoissonJobs,
     Scenario,
     SynergyJobs,
@@ -52,6 +54,23 @@ def _hierarchical(jobs: HierarchicalJobs, scenario: Scenario) -> Built:
         )
     )
     return workload, Cluster.of_vms(catalog, jobs.num_nodes)
+
+
+def _andreas(jobs: AndreasJobs, scenario: Scenario) -> Built:
+    from simulator.workloads import andreas
+
+    return andreas.generate(
+        andreas.AndreasScenario(seed=scenario.seed, **jobs.model_dump(exclude={"kind"}))
+    )
+
+
+def _philly_like(jobs: PhillyLikeJobs, scenario: Scenario) -> Built:
+    from simulator.statistics import Streams
+    from simulator.workloads.synergy import philly_like_trace
+
+    streams = Streams(scenario.seed)
+    workload = philly_like_trace(jobs.num_jobs, streams, jobs.jobs_per_hour, split=jobs.split)
+    return workload, None
 
 
 def _csv(jobs: CsvJobs, scenario: Scenario) -> Built:
@@ -137,6 +156,8 @@ def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
 
 _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "hierarchical": _hierarchical,
+    "andreas": _andreas,
+    "philly-like": _philly_like,
     "csv": _csv,
     "instance": _instance,
     "poisson": _poisson,

@@ -131,7 +131,7 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
         )
     if machines is None:
         return own
-    if isinstance(machines, Vms) and kind == "instance":
+    if isinstance(machines, Vms) and kind in ("instance", "andreas"):
         if own.node_type_of is not None:
             raise KeyedError("cluster.kind", "got 'vms', expected 'instance': its nodes are fixed")
         if machines.catalog is not None:

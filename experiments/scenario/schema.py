@@ -95,6 +95,26 @@ class SynergyJobs(Modelled):
     draw_seed: Annotated[int, Field(ge=0)] = 42
 
 
+class AndreasJobs(Config):
+    """The random scenarios of ANDREAS, Section V-B, with their nodes and energy price."""
+
+    kind: Literal["andreas"]
+    num_nodes: Annotated[int, Field(ge=2)] = 10
+    scenario: Literal[1, 2] = 1
+    arrivals: Literal["high", "low", "mixed"] = "mixed"
+    jobs_per_node: PositiveInt = 10
+    idle_w: NonNegative = 0.0
+
+
+class PhillyLikeJobs(Modelled):
+    """Jobs with the GPU demands and durations of the Philly trace, and Poisson arrivals."""
+
+    kind: Literal["philly-like"]
+    num_jobs: PositiveInt = 1000
+    jobs_per_hour: Positive
+    split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
+
+
 class TraceJobs(Modelled):
     """A public trace, read by name of its format; ``split`` gives its jobs models (Synergy)."""
 
@@ -105,7 +125,14 @@ class TraceJobs(Modelled):
 
 
 Jobs = Annotated[
-    HierarchicalJobs | CsvJobs | InstanceJobs | PoissonJobs | SynergyJobs | TraceJobs,
+    HierarchicalJobs
+    | CsvJobs
+    | InstanceJobs
+    | PoissonJobs
+    | SynergyJobs
+    | AndreasJobs
+    | PhillyLikeJobs
+    | TraceJobs,
     Field(discriminator="kind"),
 ]
 

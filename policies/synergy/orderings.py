@@ -1,4 +1,4 @@
-"""Who goes first: FIFO, SRTF, LAS, FTF, DRF and Tetris.
+"""Who goes first: FIFO, SRTF, LAS, FTF, DRF and Tetris; Gittins and history from `unknown`.
 
 An ordering ranks the active jobs in every round from what is known of them; see `Book`. Ties go
 by submission.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from policies.synergy.demand import Kinds
+from policies.synergy.unknown import gittins, history
 from simulator import View
 from simulator.catalog import FloatArray, IntArray
 
@@ -47,6 +48,8 @@ class Book:
         """``(K,)`` largest part of the cluster that the demand of a kind takes of any resource."""
         self.demand_of_kind: FloatArray = parts.sum(axis=1)
         """``(K,)`` parts of the cluster that the demand takes, all resources together."""
+        self.memory: dict[str, Any] = {}
+        """What an ordering keeps between decisions, by its name."""
         self._since_s = -math.inf
 
     def update(self, view: View) -> None:
@@ -199,9 +202,11 @@ ORDERINGS: dict[str, Ordering] = {
         Ordering("ftf", _ftf),
         Ordering("drf", _drf, needs_dominant=True),
         Ordering("tetris", _tetris),
+        Ordering("gittins", gittins),
+        Ordering("history", history),
     )
 }
-"""By name, as the paper has them."""
+"""By name: the paper's six, and two that know no job's duration."""
 
 RELEASED: dict[str, Ordering] = ORDERINGS | {
     o.name: o

@@ -55,6 +55,47 @@ def random(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispa
     return lambda job: controllers[int(rng.integers(len(controllers)))]
 
 
+def size_interval(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Small jobs to the first controller, .., large ones to the last, each the same work in all.
+
+    Size-interval task assignment with equal load (SITA-E; Crovella, Harchol-Balter and Murta 1998).
+    The limits are those of the whole workload's sizes: the law is known, not what comes next.
+    """
+    world = controllers[0].world
+    work_gpu_s = world.shown.performance.work_gpu_s(world.cluster)[: len(world.shown)]
+    order = np.argsort(work_gpu_s, kind="stable")
+    part = np.cumsum(work_gpu_s[order]) / work_gpu_s.sum()
+    interval = np.empty(len(order), dtype=np.int64)
+    # A job belongs where the middle of its own work lies.
+    middle = part - work_gpu_s[order] / work_gpu_s.sum() / 2
+    interval[order] = np.minimum((middle * len(controllers)).astype(np.int64), len(controllers) - 1)
+    return lambda job: controllers[int(interval[job])]
+
+
+def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Least estimated tardiness of the job; of equals the least work left.
+
+    The estimate: the work left at a controller, done by all its GPUs, then the job at its fastest.
+    """
+    world = controllers[0].world
+    work_gpu_s = world.shown.performance.work_gpu_s(world.cluster)
+    jobs = np.arange(len(world.shown), dtype=np.int64)
+    table = world.shown.performance.table_s(jobs, world.cluster)
+    fastest_s = table.reshape(len(jobs), -1).min(axis=1)
+    gpus = world.cluster.total_gpus / len(controllers)
+
+    def dispatch(job: int) -> Controller:
+        slack_s = float(world.shown.due_s[job] - world.clock.now_s - fastest_s[job])
+
+        def rank(controller: Controller) -> tuple[float, float]:
+            wait_s = controller.work_left_gpu_s(work_gpu_s) / gpus
+            return max(0.0, wait_s - slack_s), wait_s
+
+        return min(controllers, key=rank)
+
+    return dispatch
+
+
 def _num_active(controller: Controller) -> int:
     return len(controller.active)
 
@@ -65,6 +106,8 @@ DISPATCHERS: dict[str, Callable[[Sequence[Controller], np.random.Generator], Dis
     "least-work-left": least_work_left,
     "power-of-two": power_of_two,
     "random": random,
+    "size-interval": size_interval,
+    "least-tardiness": least_tardiness,
 }
 
 

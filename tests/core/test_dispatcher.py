@@ -39,6 +39,27 @@ def test_least_work_left_weighs_them() -> None:
     assert controllers("least-work-left", [100, 9, 9, 9]) == [0, 1, 1, 1]
 
 
+def test_size_interval_splits_the_work_in_halves_by_size() -> None:
+    """100 s of work in all: the large job alone, or with what fills the upper half."""
+    assert controllers("size-interval", [50, 10, 20, 20]) == [1, 0, 0, 0]
+
+
+def test_least_tardiness_sends_the_urgent_job_where_it_is_on_time() -> None:
+    workload = Workload(
+        ["long", "short", "lax", "urgent"],
+        [0.0, 0.0, 1.0, 2.0],
+        FixedDuration([100.0, 20.0, 10.0, 10.0], [1] * 4),
+        [1] * 4,
+        due_s=[1000.0, 1000.0, 1000.0, 45.0],
+    )
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1), 2, 2)
+    result = simulate(workload, cluster, make_policy("fifo-strict"), dispatcher="least-tardiness")
+    node = {share.job: share.node for share in result.schedule or ()}
+    # Behind 100 s it would be late, behind 20 + 10 s it is not.
+    assert (node[0], node[1], node[3]) == (0, 1, 1)
+    assert result.tardiness_s.tolist() == [0.0, 0.0, 0.0, 0.0]
+
+
 def test_power_of_two_of_two_is_shortest_queue_up_to_ties() -> None:
     assert controllers("power-of-two", [100, 100, 100, 100])[:2] in ([0, 1], [1, 0])
 

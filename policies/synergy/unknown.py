@@ -1,0 +1,77 @@
+"""Orderings for jobs whose durations nobody knows: Gittins index, and history.
+
+- ``gittins``: the law of the sizes is known, no job's own size. The index of a job that has had ``a``
+  GPU-seconds is the best rate at which it may be expected to finish,
+
+      G(a) = max over b of  P(X <= b | X > a) / E[min(X, b) - a | X > a]
+
+  for sizes X in GPU-seconds (Gittins 1979; Tiresias, NSDI 2019). The highest index goes first.
+- ``history``: a job counts as long as the finished jobs of its model took on average (all finished
+  jobs where there is none of its model), as the simulators of Alibaba's and Helios's traces do. The
+  shortest goes first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator import View
+from simulator.catalog import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from policies.synergy.orderings import Book
+
+POINTS = 400
+"""Quantiles of the sizes that stand for their law."""
+
+
+def gittins_index(sizes: FloatArray, ages: FloatArray) -> FloatArray:
+    """``(m,)`` index at each age, 1/s, of a law given by equally likely sizes.
+
+    Parameters
+    ----------
+    sizes : ``(n,)`` positive.
+    ages : ``(m,)``; beyond the largest size the index is that just before it.
+    """
+    x = np.sort(np.asarray(sizes, dtype=np.float64))
+    found = np.empty(len(ages))
+    for i, age in enumerate(np.minimum(ages, x[-1] * (1 - 1e-9)).tolist()):
+        left = x[x > age] - age
+        count = np.arange(1, len(left) + 1)
+        # Work until the k-th of them: those up to it whole, the others to its size.
+        work = np.cumsum(left) + (len(left) - count) * left
+        found[i] = (count / work).max()
+    return found
+
+
+def gittins(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Minus the Gittins index at the attained GPU-seconds."""
+    law = book.memory.get("gittins")
+    if law is None:
+        sizes = book.kinds.duration_s * book.kinds.gpus
+        points = np.quantile(sizes, (np.arange(POINTS) + 0.5) / POINTS)
+        ages = np.concatenate(([0.0], np.unique(points)))
+        law = book.memory["gittins"] = (ages, gittins_index(points, ages))
+    ages, index = law
+    at = np.searchsorted(ages, book.attained_gpu_s[jobs], side="right") - 1
+    rank: FloatArray = -index[at]
+    return rank
+
+
+def history(book: Book, view: View, jobs: IntArray) -> FloatArray:
+    """Mean duration of the finished jobs of the same model; of all where there is none; else 0."""
+    memory = book.memory
+    models = view.workload.model
+    finished: dict[str, list[float]] = memory.setdefault("finished", {"": []})
+    for job in memory.get("active", ()):  # a job leaves by finishing alone
+        if job not in view.active:
+            took_s = view.attained_gpu_s_of(job) / float(book.kinds.gpus[job])
+            finished[""].append(took_s)
+            if models[job]:
+                finished.setdefault(models[job], []).append(took_s)
+    memory["active"] = list(view.active)
+    mean = {model: float(np.mean(times)) for model, times in finished.items() if times}
+    other = mean.get("", 0.0)
+    return np.array([mean.get(models[job], other) for job in jobs.tolist()])
