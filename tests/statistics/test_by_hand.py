@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
@@ -61,7 +62,7 @@ def test_mser5_needs_ten_observations_and_says_where_it_cuts_at_the_half() -> No
 def von_neumann_score(means: np.ndarray) -> float:
     """1 - half the mean square successive difference over the variance, in standard errors."""
     n = len(means)
-    mssd = sum((b - a) ** 2 for a, b in zip(means[:-1], means[1:], strict=True))
+    mssd = sum((b - a) ** 2 for a, b in itertools.pairwise(means))
     score = 1 - mssd / (2 * sum((m - means.mean()) ** 2 for m in means))
     return float(score / math.sqrt((n - 2) / (n * n - 1)))
 
