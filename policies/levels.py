@@ -51,11 +51,10 @@ class NodeLevels:
             self._rebuild(view)
         else:
             free_gpus, step, free = view.free_gpus.item, self._step, self._free
-            for nodes in (changed, self._taken):
-                for node in nodes:
-                    now = int(free_gpus(node))
-                    if free[node // step] != now:
-                        self._set(node, now)
+            for node in {*changed, *self._taken}:
+                now = int(free_gpus(node))
+                if free[node // step] != now:
+                    self._set(node, now)
         self._changes, self._mark = changes, changes.end
         self._taken.clear()
         self.total_gpus = view.free_gpus_total

@@ -83,7 +83,7 @@ class FixedDuration:
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own."""
-        return float(self.duration_s[job]) if gpus == self.num_gpus[job] else math.inf
+        return self.duration_s.item(job) if gpus == self.num_gpus.item(job) else math.inf
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Finite only at the job's own number of GPUs, on types that have as many."""

@@ -92,7 +92,7 @@ def simulate(
     measure = measure_decisions or (server is not None and server.service == "measured")
     world = _world(workload, cluster, points, name)
     world.reconfiguration_s, world.check, world.measure = reconfiguration_s, check, measure
-    world.schedule = ScheduleLog() if record_schedule else None
+    world.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
     if shown is not None:
         _show(world, shown)
     trouble = None if failures is None else _trouble(failures, world, streams)

@@ -61,6 +61,22 @@ class Clock(Environment):
         self.call_at(time_s, order, event.succeed)
         return event
 
+    def run(self, until: Any = None) -> Any:
+        """Run until nothing is left to happen, or as SimPy's own `run` where ``until`` is given."""
+        if until is not None:
+            return super().run(until)
+        queue: Any = self._queue
+        last, next_last = self._last, self._last.popleft
+        while queue or last:  # `step`, without a call of it for each
+            if last and not (queue and queue[0][0] <= self.now_s):
+                next_last()()
+            elif queue[0][1] >= 2:
+                self._now = self.now_s = (entry := heappop(queue))[0]
+                entry[3]()
+            else:
+                self.step()
+        return None
+
     def step(self) -> None:
         """Make the next call, or process SimPy's next event; `EmptySchedule` where there is none."""
         queue: Any = self._queue

@@ -136,9 +136,8 @@ class Controller:
 
     def finish(self, job: int) -> None:
         """A job of this controller has done its work."""
-        self.partition.release(job)
+        self.partition.release(job, is_done=True)
         world = self.world
-        world.log.remaining[job] = 0.0
         world.completion_s[job] = self._clock.now_s
         del self.active[job]
         self._changed = True
@@ -295,10 +294,11 @@ class Controller:
             if world.measure:
                 decisions.cpu_s.append(0.0)
             return {}, True, None, 0.0
+        partition = self.partition
         if not self._planned & 1023:
             self._joined.trim()
-            self.partition.changes.trim()
-        view = self._view.at(now_s, self.partition.free_gpus_total, self._changed)
+            partition.changes.trim()
+        view = self._view.at(now_s, partition.free_gpus_total, self._changed)
         self._changed = False
         cpu_s = 0.0
         if world.measure:

@@ -67,11 +67,12 @@ class Node:
         now_s = self._clock.now_s
         if now_s > self._settled_s:
             self.settle(now_s)
+        job, _, gpus, v, cpus, _ = placement
         if self._type is None:
-            self._type = placement.node_type
-        self.shares[placement.job] = placement
-        self.gpus_used += placement.gpus
-        self.cpus_used += placement.cpus
+            self._type = v
+        self.shares[job] = placement
+        self.gpus_used += gpus
+        self.cpus_used += cpus
         return self._gpus - self.gpus_used if self._is_fixed else 0.0
 
     def remove(self, job: int) -> float:
@@ -80,7 +81,8 @@ class Node:
         if now_s > self._settled_s:
             self.settle(now_s)
         placement = self.shares.pop(job)
-        self._led.pop(job, None)
+        if job in self._led:
+            del self._led[job]
         if not self.shares:
             self.gpus_used = self.cpus_used = 0.0
             if not self._is_fixed:
@@ -144,6 +146,9 @@ class Node:
             return
         used = self.gpus_used
         key = (self._type, int(used))
-        self.use_s[key] = self.use_s.get(key, 0.0) + elapsed
+        try:
+            self.use_s[key] += elapsed
+        except KeyError:
+            self.use_s[key] = elapsed
         self.gpu_seconds += used * elapsed
         self.cpu_seconds += self.cpus_used * elapsed

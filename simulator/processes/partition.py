@@ -80,16 +80,16 @@ class Partition:
         assert leader is not None
         leader.lead(job, end_s)
 
-    def release(self, job: int) -> None:
-        """Take a job off its nodes, its progress kept."""
+    def release(self, job: int, is_done: bool = False) -> None:
+        """Take a job off its nodes, its progress kept, or its work done."""
         world = self._world
         log = world.log
         now = self._clock.now_s
-        log.remaining[job] = log.remaining_at(job, now)
-        log.attained_gpu_s[job] = log.attained_at(job, now)
-        log.held_since_s[job] = now
-        log.since_s[job] = now
-        log.rate[job] = 0.0
+        log.remaining[job] = 0.0 if is_done else log.remaining_at(job, now)
+        gpus = log.gpus[job]
+        log.attained_gpu_s[job] += gpus * (now - log.held_since_s[job])
+        log.held_since_s[job] = log.since_s[job] = now
+        log.rate[job] = log.gpus[job] = 0.0
         shares = self.running.pop(job)
         nodes, free_gpus, changed = world.nodes, world.free_gpus, self.changes.items
         for placement in shares:
@@ -99,15 +99,11 @@ class Partition:
             free_gpus[n] = node.remove(job)
             changed.append(n)
         if self._is_fixed:
-            self.free_gpus_total += log.gpus[job]
-        log.gpus[job] = 0.0
+            self.free_gpus_total += gpus
         if world.schedule is not None:
             start = world.share_start_s[job]
             if now > start:
-                fixed = world.cluster.node_type_of
-                for _, n, gpus, v, cpus, memory_gb in shares:
-                    of = v if fixed is None else fixed[n]
-                    world.schedule.add(job, n, of, gpus, cpus, memory_gb, start, now)
+                world.schedule.add(shares, start, now)
 
     def _make(self, index: int) -> Node:
         """A node that is used for the first time."""

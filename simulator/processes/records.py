@@ -6,8 +6,11 @@ Columns of plain numbers, not objects: the garbage collector need not walk them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, overload
+
+from simulator.contract import Placement
 
 Facts = Mapping[str, float | int | str | bool]
 
@@ -54,43 +57,61 @@ _AMOUNTS = ("gpus", "cpus", "memory_gb")
 
 
 class ScheduleLog(Sequence[ShareRecord]):
-    """All shares in the order in which they ended, held as columns."""
+    """All shares in the order in which they ended, held as columns.
 
-    def __init__(self) -> None:
-        self.columns: dict[str, array[Any]] = {
+    What came last is kept as it came, and is spread over the columns a block at a time.
+
+    Parameters
+    ----------
+    node_type_of : of nodes of fixed types; None: placements say the type.
+    """
+
+    BLOCK = 4096
+
+    def __init__(self, node_type_of: Sequence[int] | None = None) -> None:
+        self._columns: dict[str, array[Any]] = {
             name: array("q" if name in ("job", "node", "node_type") else "d")
             for name in ShareRecord._fields
         }
-        self._append = [column.append for column in self.columns.values()]
+        self._node_type_of = node_type_of
         self._real = dict.fromkeys(_AMOUNTS, False)
+        self._latest: list[tuple[tuple[Placement, ...], float, float]] = []
 
-    def add(
-        self,
-        job: int,
-        node: int,
-        node_type: int,
-        gpus: float,
-        cpus: float,
-        memory_gb: float,
-        start_s: float,
-        end_s: float,
-    ) -> None:
-        """One more share."""
-        jobs, nodes, types, all_gpus, all_cpus, memories, starts, ends = self._append
-        jobs(job)
-        nodes(node)
-        types(node_type)
-        all_gpus(gpus)
-        all_cpus(cpus)
-        memories(memory_gb)
-        starts(start_s)
-        ends(end_s)
-        if type(gpus) is float:
-            self._real["gpus"] = True
-        if type(cpus) is float:
-            self._real["cpus"] = True
-        if type(memory_gb) is float:
-            self._real["memory_gb"] = True
+    def add(self, shares: tuple[Placement, ...], start_s: float, end_s: float) -> None:
+        """One more stretch of time of one job, with all its shares."""
+        self._latest.append((shares, start_s, end_s))
+        if len(self._latest) >= self.BLOCK:
+            self._spread()
+
+    def _spread(self) -> None:
+        """Move what came last to the columns."""
+        latest = self._latest
+        if not latest:
+            return
+        placements = chain.from_iterable(shares for shares, _, _ in latest)
+        job, node, gpus, types, cpus, memory_gb = zip(*placements, strict=True)
+        fixed = self._node_type_of
+        parts: dict[str, Iterable[float]] = {
+            "job": job,
+            "node": node,
+            "node_type": types if fixed is None else [fixed[n] for n in node],
+            "gpus": gpus,
+            "cpus": cpus,
+            "memory_gb": memory_gb,
+            "start_s": [start for shares, start, _ in latest for _ in shares],
+            "end_s": [end for shares, _, end in latest for _ in shares],
+        }
+        for name, part in parts.items():
+            self._columns[name].extend(part)
+        for name in _AMOUNTS:
+            self._real[name] = self._real[name] or float in set(map(type, parts[name]))
+        latest.clear()
+
+    @property
+    def columns(self) -> dict[str, array[Any]]:
+        """One column of numbers for each field of `ShareRecord`."""
+        self._spread()
+        return self._columns
 
     def table(self) -> dict[str, Any]:
         """The columns as NumPy arrays; amounts that were whole numbers throughout are whole."""
