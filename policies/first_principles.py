@@ -56,7 +56,8 @@ class FirstPrinciple:
     order: Callable[[View], Iterable[int]]
     rank: Rank | None = None
     backfill: bool = False
-    _levels: bool | None = field(default=None, init=False, repr=False)
+    _workload: Workload | None = field(default=None, init=False, repr=False)
+    _is_elastic: bool = field(default=False, init=False, repr=False)
     _nodes: NodeLevels | None = field(default=None, init=False, repr=False)
     _waiting: WaitingJobs | None = field(default=None, init=False, repr=False)
 
@@ -64,10 +65,13 @@ class FirstPrinciple:
         """Start what fits."""
         if not view.waiting:
             return NO_CHANGE
-        if view.cluster.is_configurable or view.workload.is_elastic:
-            placements = self._one_job_a_node(view)
-        else:
-            placements = self._list_scheduling(view)
+        if view.workload is not self._workload:  # the first decision of a simulation
+            self._workload = view.workload
+            self._waiting = None
+            self._is_elastic = view.cluster.is_configurable or view.workload.is_elastic
+            self._nodes = NodeLevels() if NodeLevels.serve(view.cluster) else None
+        place = self._one_job_a_node if self._is_elastic else self._list_scheduling
+        placements = place(view)
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
     def _list_scheduling(self, view: View) -> list[Placement]:
@@ -75,10 +79,6 @@ class FirstPrinciple:
         free = view.free_gpus_total
         if free <= 0:
             return []
-        if self._levels is None:
-            self._levels = NodeLevels.serve(view.cluster)
-        if self._nodes is None and self._levels:
-            self._nodes = NodeLevels()
         if self.rank is None and not self.backfill:
             return self._head_first(view)
         waiting = self._waiting

@@ -31,7 +31,7 @@ class NodeLevels:
         self._taken: list[int] = []
         self._free: list[int] = []
         self._levels: list[list[int]] = []
-        self._first = self._step = 0
+        self._step = self._most = 0
 
     @staticmethod
     def serve(cluster: Cluster) -> bool:
@@ -62,6 +62,7 @@ class NodeLevels:
     def _rebuild(self, view: View) -> None:
         self._step = view.cluster.num_controllers
         nodes = view.cluster.nodes_of(view.controller)  # those that are down have none free
+        self._most = 2 * len(nodes) + 16
         self._free = view.free_gpus[nodes].astype(int).tolist()
         self._levels = [[] for _ in range(view.cluster.max_gpus_per_node + 1)]
         for node, free in zip(nodes.tolist(), self._free, strict=True):
@@ -70,11 +71,11 @@ class NodeLevels:
     def _set(self, node: int, free: int) -> None:
         self._free[node // self._step] = free
         level = self._levels[free]
-        if len(level) > 2 * len(self._free) + 16:  # mostly nodes that have moved on
+        heappush(level, node)
+        if len(level) > self._most:  # most of them have moved on
             step = self._step
             level[:] = {n for n in level if self._free[n // step] == free}
             heapify(level)
-        heappush(level, node)
 
     def _first_of(self, level: int) -> int:
         """The first node with so many free GPUs; -1: there is none."""
@@ -106,13 +107,16 @@ class NodeLevels:
             if node < 0:
                 level -= 1
                 continue
-            share = min(left, level)
+            share = level if level < left else left
             placements.append(self._share(job, node, level, share))
             left -= share
         return placements
 
     def _share(self, job: int, node: int, level: int, gpus: int) -> Placement:
-        heappop(self._levels[level])
-        self._set(node, level - gpus)
+        levels, left = self._levels, level - gpus
+        heappop(levels[level])
+        self._free[node // self._step] = left
+        if left:
+            heappush(levels[left], node)
         self._taken.append(node)
         return Placement(job, node, gpus)

@@ -95,6 +95,8 @@ class Result:
     schedule : one record a share and stretch of time, or None if not recorded.
     server_wait_s, server_response_s : one value a request to the optimization server, s.
     damage : what went wrong; None where nothing could.
+    streamed_to : the folder of the Parquet files that hold decisions and schedule (`simulate`,
+        ``stream_to``); None: they are in memory.
     """
 
     workload: Workload
@@ -112,6 +114,7 @@ class Result:
     server_wait_s: FloatArray
     server_response_s: FloatArray
     damage: Damage | None = None
+    streamed_to: Path | None = None
 
     @cached_property
     def wait_s(self) -> FloatArray:
@@ -152,7 +155,6 @@ class Result:
         unless the optimization server takes as long as was measured, or a solver stops at a limit
         of time.
         """
-        cpu_s = self.decisions.cpu_s
         open_gpu_s = self.meters.open_gpu_seconds
         open_cpu_s = self.meters.open_cpu_seconds
         summary: dict[str, float | int | str | None] = {
@@ -166,7 +168,7 @@ class Result:
             "tardiness_cost": self.tardiness_cost,
             "total_cost": self.total_cost,
             "decisions": len(self.decisions),
-            "mean_decision_cpu_s": float(np.mean(cpu_s)) if cpu_s else None,
+            "mean_decision_cpu_s": self.decisions.mean_cpu_s(),
             "gpu_utilisation": (
                 self.meters.gpu_seconds / open_gpu_s if 0 < open_gpu_s < np.inf else None
             ),
@@ -209,17 +211,18 @@ class Result:
         """One row a job: the columns of ``jobs.csv``."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "job_id": self.workload.job_id,
-                "arrival_s": self.workload.submit_s,
-                "first_start_s": self.first_start_s,
-                "completion_s": self.completion_s,
-                "gpu_seconds": self.gpu_seconds,
-                "preemptions": self.preemptions,
-                "tardiness_s": self.tardiness_s,
-            }
-        )
+        return pd.DataFrame({"job_id": self.workload.job_id, **self.job_columns()})
+
+    def job_columns(self) -> dict[str, FloatArray | IntArray]:
+        """The columns of ``jobs.csv`` beside the names, ``(J,)`` each."""
+        return {
+            "arrival_s": self.workload.submit_s,
+            "first_start_s": self.first_start_s,
+            "completion_s": self.completion_s,
+            "gpu_seconds": self.gpu_seconds,
+            "preemptions": self.preemptions,
+            "tardiness_s": self.tardiness_s,
+        }
 
     def decisions_table(self) -> pd.DataFrame:
         """One row a decision: time, controller, active jobs, CPU seconds, and its facts.
@@ -232,6 +235,8 @@ class Result:
         """
         import pandas as pd
 
+        if self.streamed_to is not None:
+            return pd.read_parquet(self.streamed_to / "decisions.parquet")
         log = self.decisions
         table = pd.DataFrame(
             {
@@ -250,6 +255,8 @@ class Result:
         """One row a share and stretch of time, as for a Gantt chart."""
         import pandas as pd
 
+        if self.streamed_to is not None and self.schedule is not None:
+            return pd.read_parquet(self.streamed_to / "schedule.parquet")
         table = pd.DataFrame((self.schedule or ScheduleLog()).table())
         table["node_type"] = [self.cluster.node_types[v].name for v in table["node_type"]]
         table.insert(0, "job_id", [self.workload.job_id[j] for j in table.pop("job")])

@@ -88,12 +88,16 @@ def check_decision(
     view: View,
     policy: str,
     fractional: bool = False,
-) -> None:
+) -> bool:
     """Check that a decision, as `by_job` gives it, can be carried out.
 
     Checked: jobs are active here, nodes are this controller's, one type a node, no node over its
     GPUs, CPUs or memory, positive whole GPUs (real ones on a pool, or where the decision says
     ``fractional``), one share a job and node.
+
+    Returns
+    -------
+    Whether it only starts jobs that wait; False says nothing.
 
     Raises
     ------
@@ -101,7 +105,7 @@ def check_decision(
         One line with policy, time, node and resource.
     """
     if _starts_that_fit(shares_of, view):
-        return
+        return True
     where = _Where(policy, view)
     uses: dict[int, _Use] = {}
     active = view.active
@@ -121,6 +125,7 @@ def check_decision(
                     _add(uses, placement, view.cluster, where, fractional)
     for node, use in uses.items():
         _check_node(node, use, where, tolerances.FRACTIONS if fractional else tolerances.CAPACITY)
+    return False
 
 
 def _starts_that_fit(shares_of: Mapping[int, tuple[Placement, ...]], view: View) -> bool:
@@ -132,18 +137,26 @@ def _starts_that_fit(shares_of: Mapping[int, tuple[Placement, ...]], view: View)
     fixed = cluster.node_type_of
     if fixed is None or cluster.limited_resources:
         return False
-    free_gpus, controllers, controller = view.free_gpus, cluster.num_controllers, view.controller
+    free_gpus, controllers, controller = (
+        view.free_gpus.item,
+        cluster.num_controllers,
+        view.controller,
+    )
+    num_nodes = cluster.num_nodes
     taken: dict[int, float] = {}
     for job, shares in shares_of.items():
         if job in running or job not in active:
             return False
         for _, node, gpus, v, cpus, memory_gb in shares:
-            if not 0 <= node < cluster.num_nodes or node % controllers != controller:
-                return False
-            if (v != FIXED and v != fixed[node]) or cpus or memory_gb:
-                return False
-            use = taken.get(node, 0.0) + gpus
-            if not (0 < gpus == gpus // 1 and use <= free_gpus.item(node) < math.inf):
+            use = taken[node] + gpus if node in taken else gpus
+            if not (
+                0 <= node < num_nodes
+                and node % controllers == controller
+                and (v == FIXED or v == fixed[node])
+                and not (cpus or memory_gb)
+                and 0 < gpus == gpus // 1
+                and use <= free_gpus(node) < math.inf
+            ):
                 return False
             taken[node] = use
         if len(shares) > 1 and len({p.node for p in shares}) < len(shares):

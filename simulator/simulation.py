@@ -7,8 +7,10 @@ import inspect
 import math
 from array import array
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +33,9 @@ from simulator.statistics import Streams
 from simulator.workload import Workload
 from simulator.workloads.fits import check_fits
 
+if TYPE_CHECKING:
+    from simulator.streaming import RecordStream
+
 LEAST_PERIOD_S = 1e-3
 """Periods are at least this long; clocks below `simulator.workload.LATEST_S` resolve it."""
 
@@ -49,6 +54,7 @@ def simulate(
     check: bool = True,
     record_schedule: bool = True,
     measure_decisions: bool = False,
+    stream_to: str | Path | None = None,
     policy_name: str | None = None,
     shown: Shown | None = None,
 ) -> Result:
@@ -72,6 +78,8 @@ def simulate(
     record_schedule : keep every share with its start and end (for Gantt charts).
     measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
         decisions). Off, the reading costs nothing and the column is empty.
+    stream_to : write decisions, schedule and jobs to Parquet files in this folder while the
+        simulation runs (`simulator.streaming`), for runs whose records do not fit in memory.
     policy_name : how the result calls the policy.
     shown : the jobs as policies and dispatchers see them, with predicted times; None: true ones.
 
@@ -95,23 +103,27 @@ def simulate(
     world.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
     if shown is not None:
         _show(world, shown)
-    trouble = None if failures is None else _trouble(failures, world, streams)
-    kind = Controller if trouble is None else FailingController
-    controllers = [
-        kind(world, k, _decider(policy), streams.generator("policy", k))
-        for k in range(cluster.num_controllers)
-    ]
-    if trouble is not None:
-        trouble.begin(controllers)
-    optimization_server = None
-    if server is not None:
-        optimization_server = OptimizationServer(world.clock, server, streams.generator("service"))
-        for controller in controllers:
-            controller.queue_request = optimization_server.request
-    _run(world, make_dispatcher(dispatcher, controllers, streams.generator("dispatcher")))
-    result = _result(world, name, seed, optimization_server)
-    if trouble is not None:
-        return replace(result, damage=trouble.damage(float(result.completion_s.max())))
+    with _stream(world, stream_to) as stream:
+        trouble = None if failures is None else _trouble(failures, world, streams)
+        kind = Controller if trouble is None else FailingController
+        controllers = [
+            kind(world, k, _decider(policy), streams.generator("policy", k))
+            for k in range(cluster.num_controllers)
+        ]
+        if trouble is not None:
+            trouble.begin(controllers)
+        service = None
+        if server is not None:
+            service = OptimizationServer(world.clock, server, streams.generator("service"))
+            for controller in controllers:
+                controller.queue_request = service.request
+        _run(world, make_dispatcher(dispatcher, controllers, streams.generator("dispatcher")))
+        result = _result(world, name, seed, service, stream.folder if stream else None)
+        if trouble is not None:
+            damage = trouble.damage(float(result.completion_s.max()))
+            result = replace(result, damage=damage)
+        if stream is not None:
+            stream.finish(result)
     return result
 
 
@@ -121,6 +133,19 @@ def _trouble(failures: Failures, world: World, streams: Streams) -> Trouble:
         raise InputError("failures: a rental pool has no nodes that fail, expected nodes or VMs")
     world.log = SavedLog.of_size(len(world.workload))
     return Trouble(failures, world, streams)
+
+
+def _stream(world: World, folder: str | Path | None) -> AbstractContextManager[RecordStream | None]:
+    """The files that records are streamed to, if any; the logs of the world are then theirs."""
+    if folder is None:
+        return nullcontext()
+    from simulator.streaming import RecordStream, StreamedDecisions, StreamedSchedule
+
+    stream = RecordStream(folder)
+    world.decisions = StreamedDecisions(stream)
+    if world.schedule is not None:
+        world.schedule = StreamedSchedule(stream, world.workload, world.cluster)
+    return stream
 
 
 def _check_policy(policy: object) -> None:
@@ -231,7 +256,9 @@ def _run(world: World, dispatch: Dispatch) -> None:
         )
 
 
-def _result(world: World, name: str, seed: int, server: OptimizationServer | None) -> Result:
+def _result(
+    world: World, name: str, seed: int, server: OptimizationServer | None, folder: Path | None
+) -> Result:
     end_s = max(world.completion_s)
     for node in world.nodes:
         if node is not None:
@@ -251,4 +278,5 @@ def _result(world: World, name: str, seed: int, server: OptimizationServer | Non
         schedule=world.schedule,
         server_wait_s=np.array(server.wait_s if server else []),
         server_response_s=np.array(server.response_s if server else []),
+        streamed_to=folder,
     )

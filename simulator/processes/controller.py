@@ -84,6 +84,7 @@ class Controller:
         self._joined = Changes(CHANGES_KEPT)
         self._view = self._first_view(rng)
         self._asked = False
+        self._only_starts = False
         self._ticking = False
         self._changed = False
         self._planned = 0
@@ -136,8 +137,9 @@ class Controller:
 
     def finish(self, job: int) -> None:
         """A job of this controller has done its work."""
-        self.partition.release(job, is_done=True)
+        self.partition.release(job)
         world = self.world
+        world.log.remaining[job] = 0.0
         world.completion_s[job] = self._clock.now_s
         del self.active[job]
         self._changed = True
@@ -251,6 +253,7 @@ class Controller:
     def plan(self) -> Plan:
         """Decide on the state of now, to be carried out later."""
         shares_of, keep_running, again_s, cpu_s = self._ask()
+        self._only_starts = False  # by then it may find something else
         before = {job: self.running.get(job) for job in shares_of}
         return Plan(shares_of, keep_running, self._planned, cpu_s, self._applied, before, again_s)
 
@@ -305,31 +308,43 @@ class Controller:
             begin = time.process_time()
             decision = self._decide(view)
             cpu_s = time.process_time() - begin
-            decisions.cpu_s.append(cpu_s)
         else:
             decision = self._decide(view)
-        row = len(decisions)
         decisions.add(now_s, self.index, len(self.active))
+        if world.measure:
+            decisions.cpu_s.append(cpu_s)
         if decision is NO_CHANGE:
             return {}, True, None, cpu_s
         shares_of = placements_of(decision, view, world.policy_name)
         if decision.info:
-            decisions.info[row] = decision.info
+            decisions.info[len(decisions) - 1] = decision.info
         again_s = decision.again_s
         if again_s is not None:
             again_s = wake_up_of(decision, view, world.policy_name)
             if again_s is not None and world.points.on_request:
-                decisions.again_s[row] = again_s
+                decisions.again_s[len(decisions) - 1] = again_s
             else:
                 again_s = None
         keep_running = decision.keep_running
-        if world.check and (shares_of or not keep_running):
-            check_decision(shares_of, keep_running, view, world.policy_name, decision.fractional)
+        self._only_starts = (
+            world.check
+            and (shares_of or not keep_running)
+            and check_decision(
+                shares_of, keep_running, view, world.policy_name, decision.fractional
+            )
+            and keep_running
+        )
         return shares_of, keep_running, again_s, cpu_s
 
     def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
         """Stop what changes, then start it anew; what stays the same is not touched."""
         running, partition = self.running, self.partition
+        if self._only_starts:
+            self._only_starts = False
+            for job, shares in shares_of.items():
+                partition.start(job, shares)
+                del self.waiting[job]
+            return
         moved = [j for j, shares in shares_of.items() if _differ(running.get(j, shares), shares)]
         for job in moved:
             partition.release(job)

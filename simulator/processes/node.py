@@ -64,9 +64,8 @@ class Node:
 
     def add(self, placement: Placement) -> float:
         """Start a share; a closed VM opens as the placement's type. Returns the free GPUs."""
-        now_s = self._clock.now_s
-        if now_s > self._settled_s:
-            self.settle(now_s)
+        if self._clock.now_s > self._settled_s:
+            self.settle(self._clock.now_s)
         job, _, gpus, v, cpus, _ = placement
         if self._type is None:
             self._type = v
@@ -77,9 +76,8 @@ class Node:
 
     def remove(self, job: int) -> float:
         """End a share; a VM without any closes. Returns the free GPUs."""
-        now_s = self._clock.now_s
-        if now_s > self._settled_s:
-            self.settle(now_s)
+        if self._clock.now_s > self._settled_s:
+            self.settle(self._clock.now_s)
         placement = self.shares.pop(job)
         if job in self._led:
             del self._led[job]

@@ -80,12 +80,12 @@ class Partition:
         assert leader is not None
         leader.lead(job, end_s)
 
-    def release(self, job: int, is_done: bool = False) -> None:
-        """Take a job off its nodes, its progress kept, or its work done."""
+    def release(self, job: int) -> None:
+        """Take a job off its nodes, its progress kept."""
         world = self._world
         log = world.log
         now = self._clock.now_s
-        log.remaining[job] = 0.0 if is_done else log.remaining_at(job, now)
+        log.remaining[job] = log.remaining_at(job, now)
         gpus = log.gpus[job]
         log.attained_gpu_s[job] += gpus * (now - log.held_since_s[job])
         log.held_since_s[job] = log.since_s[job] = now

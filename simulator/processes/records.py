@@ -33,6 +33,10 @@ class DecisionLog:
     def __len__(self) -> int:
         return len(self.time_s)
 
+    def mean_cpu_s(self) -> float | None:
+        """CPU seconds of a decision on average; None where they were not measured."""
+        return sum(self.cpu_s) / len(self.cpu_s) if self.cpu_s else None
+
     def add(self, time_s: float, controller: int, active: int) -> None:
         """One more decision; what else is known of it goes to the other columns under its row."""
         self.time_s.append(time_s)

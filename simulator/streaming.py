@@ -1,0 +1,194 @@
+"""Records of a long simulation go to Parquet files while it runs, a block of rows at a time.
+
+    simulate(workload, cluster, policy, stream_to="out")
+
+leaves ``jobs.parquet``, ``decisions.parquet`` and, where the schedule is recorded,
+``schedule.parquet``, with the columns of the tables of the same names. What a decision says of
+itself is one column of JSON, ``facts``. In memory there is one block of each.
+
+The files have other names until the simulation has ended: what has its name is whole.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simulator.accounting import Result
+from simulator.catalog import Cluster
+from simulator.errors import InputError
+from simulator.processes.records import DecisionLog, ScheduleLog, ShareRecord
+from simulator.workload import Workload
+
+ROWS = 65_536
+"""Rows of a block."""
+
+NAMES = ("jobs", "decisions", "schedule")
+
+_DECISIONS = pa.schema(
+    [
+        ("time_s", pa.float64()), ("controller", pa.int64()), ("active", pa.int64()),
+        ("cpu_s", pa.float64()), ("again_s", pa.float64()), ("facts", pa.string()),
+    ]
+)  # fmt: skip
+
+
+class RecordStream:
+    """The files of one simulation; a context that throws them away where it ends in an error.
+
+    Parameters
+    ----------
+    folder : made where it does not exist.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be made, or holds such records already.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{folder}: cannot be made ({error.strerror}), expected a folder"
+            ) from None
+        for name in NAMES:
+            if self._path(name).exists():
+                raise InputError(
+                    f"{self._path(name)}: exists already, expected a folder without it"
+                )
+        self._writers: dict[str, pq.ParquetWriter] = {}
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+    def _unfinished(self, name: str) -> Path:
+        return self.folder / f".{name}.parquet.unfinished"
+
+    def write(self, name: str, table: pa.Table) -> None:
+        """Append a block to one of the files."""
+        writer = self._writers.get(name)
+        if writer is None:
+            writer = pq.ParquetWriter(
+                self._unfinished(name), table.schema, write_page_checksum=True
+            )
+            self._writers[name] = writer
+        writer.write_table(table)
+
+    def __enter__(self) -> RecordStream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for name, writer in self._writers.items():
+            writer.close()
+            if kind is None:
+                self._unfinished(name).rename(self._path(name))
+            else:
+                self._unfinished(name).unlink(missing_ok=True)
+
+    def finish(self, result: Result) -> None:
+        """Write what is left when the simulation has ended."""
+        decisions, schedule = result.decisions, result.schedule
+        assert isinstance(decisions, StreamedDecisions)
+        decisions.write()
+        if isinstance(schedule, StreamedSchedule):
+            schedule.write()
+        for first in range(0, len(result.workload), ROWS):
+            rows = slice(first, first + ROWS)
+            columns = {
+                "job_id": list(result.workload.job_id[rows]),
+                **{name: column[rows] for name, column in result.job_columns().items()},
+            }
+            self.write("jobs", pa.table(columns))
+
+
+class StreamedDecisions(DecisionLog):
+    """Decisions of which only the last are in memory."""
+
+    def __init__(self, stream: RecordStream) -> None:
+        super().__init__()
+        self._stream = stream
+        self._written = 0
+        self._cpu_s = 0.0
+        self._has_cpu_s = False
+
+    def __len__(self) -> int:
+        return self._written + len(self.time_s)
+
+    def mean_cpu_s(self) -> float | None:
+        """Over all decisions, where it was measured."""
+        return self._cpu_s / len(self) if self._has_cpu_s else None
+
+    def add(self, time_s: float, controller: int, active: int) -> None:
+        """One more decision; a full block of those before it is written."""
+        if len(self.time_s) >= ROWS:
+            self.write()
+        super().add(time_s, controller, active)
+
+    def write(self) -> None:
+        """Write what is in memory."""
+        count, first = len(self.time_s), self._written
+        rows = range(first, first + count)
+        facts = [json.dumps(dict(self.info[r])) if r in self.info else None for r in rows]
+        cpu_s = self.cpu_s if self.cpu_s else [None] * count
+        if self.cpu_s:
+            self._has_cpu_s = True
+            self._cpu_s += sum(self.cpu_s)
+        columns: list[Iterable[Any]] = [
+            np.array(self.time_s), np.array(self.controller), np.array(self.active), cpu_s,
+            [self.again_s.get(r) for r in rows], facts,
+        ]  # fmt: skip
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, _DECISIONS, strict=True)]
+        self._stream.write("decisions", pa.table(arrays, schema=_DECISIONS))
+        self._written += count
+        self.info.clear()
+        self.again_s.clear()
+        for column in (self.time_s, self.controller, self.active, self.cpu_s):
+            del column[:]
+
+
+class StreamedSchedule(ScheduleLog):
+    """A schedule of which only the last shares are in memory."""
+
+    def __init__(self, stream: RecordStream, workload: Workload, cluster: Cluster) -> None:
+        super().__init__(cluster.node_type_of)
+        self._stream = stream
+        self._job_id = pa.array(workload.job_id, pa.string())
+        self._types = np.array([t.name for t in cluster.node_types], dtype=object)
+        self._written = 0
+
+    def __len__(self) -> int:
+        return self._written + super().__len__()
+
+    def _spread(self) -> None:
+        super()._spread()
+        if len(self._columns["job"]) >= ROWS:
+            self.write()
+
+    def write(self) -> None:
+        """Write what is in memory."""
+        super()._spread()
+        taken: dict[str, array[Any]] = self._columns
+        columns: dict[str, Any] = {"job_id": self._job_id.take(pa.array(np.array(taken["job"])))}
+        for name in ShareRecord._fields[1:]:
+            columns[name] = np.array(taken[name])
+        columns["node_type"] = pa.array(self._types[columns["node_type"]], pa.string())
+        self._stream.write("schedule", pa.table(columns))
+        self._written += len(taken["job"])
+        for column in taken.values():
+            del column[:]

@@ -1,0 +1,73 @@
+"""Records that are streamed to Parquet are those that a run keeps in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from policies import make_policy
+from simulator import Cluster, Decision, InfeasibleDecision, InputError, NodeType, View, simulate
+from simulator import streaming as module
+from tests.core.jobs import fixed
+
+SERVER = NodeType("server", "GPU", 4)
+JOBS = fixed([3.0 * j for j in range(200)], [20.0 + j % 7 for j in range(200)], [1, 2, 4, 8] * 50)
+CLUSTER = Cluster.of_nodes(SERVER, 8)
+
+
+@pytest.mark.parametrize("rows", [7, 1_000_000])
+def test_streamed_tables_are_those_kept(
+    tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROWS", rows)
+    monkeypatch.setattr(module.StreamedSchedule, "BLOCK", 5)
+    kept = simulate(JOBS, CLUSTER, make_policy("fifo-backfill"))
+    result = simulate(JOBS, CLUSTER, make_policy("fifo-backfill"), stream_to=tmp_path / "out")
+    assert_frame_equal(pd.read_parquet(tmp_path / "out" / "jobs.parquet"), kept.jobs_table())
+    schedule = result.schedule_table()
+    assert_frame_equal(schedule, kept.schedule_table(), check_dtype=False)
+    columns = ["time_s", "controller", "active"]
+    assert_frame_equal(result.decisions_table()[columns], kept.decisions_table()[columns])
+    assert result.summary() == kept.summary()
+    assert len(result.decisions) == len(kept.decisions)
+
+
+def test_facts_and_wake_ups_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROWS", 3)
+    policy = make_policy("fifo-backfill")
+    asked = [0]
+
+    def decide(view: View) -> Decision:
+        asked[0] += 1
+        placements = policy.decide(view).placements
+        facts = {"number": asked[0]} if asked[0] % 2 else {}
+        return Decision(placements, True, facts, again_s=7.0 if asked[0] == 4 else None)
+
+    result = simulate(JOBS.head(40), CLUSTER, decide, stream_to=tmp_path, measure_decisions=True)
+    table = result.decisions_table()
+    assert table["facts"][0] == '{"number": 1}'
+    assert table["facts"].isna()[1]
+    assert table["again_s"][3] == 7.0
+    assert table["again_s"].notna().sum() == 1
+    mean = result.summary()["mean_decision_cpu_s"]
+    assert mean == pytest.approx(table["cpu_s"].mean())
+
+
+def test_an_error_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InfeasibleDecision):
+        simulate(JOBS, CLUSTER, lambda view: Decision(), stream_to=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_records_are_never_overwritten(tmp_path: Path) -> None:
+    simulate(JOBS, CLUSTER, make_policy("fifo"), stream_to=tmp_path)
+    before = (tmp_path / "jobs.parquet").read_bytes()
+    with pytest.raises(InputError, match=r"jobs.parquet: exists already"):
+        simulate(JOBS, CLUSTER, make_policy("fifo"), stream_to=tmp_path)
+    assert (tmp_path / "jobs.parquet").read_bytes() == before
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match=r"file: cannot be made"):
+        simulate(JOBS, CLUSTER, make_policy("fifo"), stream_to=tmp_path / "file")
