@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.errors import InputError
+from simulator.workload import Workload
 
 CostOf = Literal["share", "node"]
 """What a configuration costs: the job's share of the node (thesis), or the whole node."""
@@ -136,3 +138,31 @@ def selection_price_per_hour(cluster: Cluster, cost_of: CostOf = "share") -> Flo
             for g in range(1, int(min(node_type.gpus, price.shape[1] - 1)) + 1):
                 price[v, g] -= node_type.price_per_hour * (1 - g / node_type.gpus)
     return price
+
+
+def require_configurations(
+    policy: str, times_s: FloatArray, workload: Workload, cluster: Cluster
+) -> None:
+    """Refuse jobs that a policy could never start, in one line and before anything runs.
+
+    Parameters
+    ----------
+    times_s : ``(J, V, G + 1)`` times on one node of each type.
+
+    Raises
+    ------
+    InputError
+        A job that has no time on any node: most often it asks for more GPUs than a node has.
+    """
+    runs: npt.NDArray[np.bool_] = np.logical_or.reduce(np.isfinite(times_s), axis=(1, 2))
+    if runs.all():
+        return
+    job = int(np.argmin(runs))
+    gpus = int(workload.num_gpus[job])
+    most = cluster.max_gpus_per_node
+    wants = f"asks for {gpus} GPUs" if gpus > most else "has no time"
+    raise InputError(
+        f"policy {policy!r}: job {workload.job_id[job]!r} {wants} on any node (of {most} GPUs at "
+        f"the most), expected jobs that run on one node; {int((~runs).sum())} of {len(runs)} jobs "
+        "are so. List scheduling (fifo-strict, fifo-backfill, edf-backfill) lets jobs span nodes"
+    )

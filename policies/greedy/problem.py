@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,13 +32,18 @@ OBJECTIVES = {
     "own-finish": OWN_FINISH,
     "ratio": RATIO,
 }
-SWAPS = {"none": 0, "inverse-weight": 1, "released": 2}
+RELEASED = 2
+"""How the authors' program does it, of what the papers do otherwise (`PER_NODE`) or not at all."""
+PER_NODE = 1
+SWAPS = {"none": 0, "inverse-weight": 1, "released": RELEASED}
 PICKS = {"inverse": 0, "uniform": 1}
 
 NEVER = 1 << 30
 """More GPUs than any node has."""
 OPENS_AS, SIZE, LIMIT = 0, 1, 2
 """Columns of `Machines.families`."""
+FAMILY, GPUS, TYPE_OF = 0, 1, 2
+"""Columns of `Machines.configs`."""
 
 
 class Machines(NamedTuple):
@@ -46,7 +51,10 @@ class Machines(NamedTuple):
 
     A *family* is what a configuration names and a node opens as: the node types of one GPU type
     where decisions configure the nodes (sizes of one VM, the largest opens), each node type by
-    itself where nodes are fixed. A configuration is a family and a number of GPUs.
+    itself where nodes are fixed, or where a smaller size is all that some job can run on. A
+    configuration is a family, a number of GPUs, and the type whose price and time count when
+    configurations are compared: the one that opens; as released, any size. The node opens as the
+    largest all the same, and the objective counts that.
 
     Attributes
     ----------
@@ -55,7 +63,7 @@ class Machines(NamedTuple):
     families : ``(F, 3)`` type that opens (`OPENS_AS`, the one with the most GPUs), its GPUs
         (`SIZE`), how many nodes may open (`LIMIT`).
     sizes : ``(F, S)`` types of the family from few GPUs to many, -1 behind the last.
-    configs : ``(C, 2)`` family and GPUs.
+    configs : ``(C, 3)`` family (`FAMILY`), GPUs (`GPUS`), type (`TYPE_OF`).
     num_nodes : ``N``.
     configurable : whether decisions choose the nodes' types.
     """
@@ -75,7 +83,9 @@ class Profile(NamedTuple):
 
     Attributes
     ----------
-    times_s : ``(J, V, G + 1)`` of the whole job, infinite where it cannot run.
+    times_s : ``(J, V, G + 1)`` of the whole job, infinite where it cannot run. The other times here
+        are those by which configurations are chosen; they differ where the source of the times
+        lists several for one configuration (`simulator.workloads.authors.ListedTimes`).
     by_cost, by_time : ``(J, C)`` configurations that the job can run on, cheapest first and
         fastest first; `num_configs` of them are meaningful.
     cost, cost_time_s : ``(J, C)`` cost and time of the whole job, in the order of `by_cost`.
@@ -129,7 +139,11 @@ class Settings(NamedTuple):
         has room, in its best configuration.
     fall_back : whether a job may take a configuration that misses its due date when no other
         fits; 0: it waits.
-    shrink, expand : post-processing: smaller equivalent VMs; idle GPUs to the highest speed-up.
+    shrink : 0 none, `PER_NODE`: the smallest equivalent VM, `RELEASED`: the size with the GPUs in
+        use, or one more, if it is cheaper.
+    expand : 0 none, `PER_NODE`: a node's idle GPUs to its job of highest speed-up, `RELEASED`: to
+        one job of the whole system, the one that gains the most seconds.
+    weigh_late : 1: a pressure above zero counts times the job's weight (released, ANDREAS).
     swap : 0 none, 1 with probability inverse to the weight, 2 as released.
     swap_scale : probability for the lowest weight (1), or at equal weights (2).
     pick, candidate_share : from the best share of configurations; 0 inverse to cost, 1 uniform.
@@ -145,6 +159,7 @@ class Settings(NamedTuple):
     fall_back: int = 1
     shrink: int = 1
     expand: int = 1
+    weigh_late: int = 0
     swap: int = 1
     swap_scale: float = 0.5
     pick: int = 0
@@ -173,9 +188,19 @@ class Solution(NamedTuple):
 
 
 def machines_of(
-    cluster: Cluster, nodes: Sequence[int] | IntArray, cost_of: CostOf = "share"
+    cluster: Cluster,
+    nodes: Sequence[int] | IntArray,
+    cost_of: CostOf | Literal["size"] = "share",
+    times_s: FloatArray | None = None,
 ) -> tuple[Machines, FloatArray]:
     """The machines of some nodes of a cluster, and ``(C,)`` selection price per second.
+
+    Parameters
+    ----------
+    cost_of : "share" or "node", see `policies.selection`; "size": as released, a configuration of
+        each size of a VM, at the price of that whole size.
+    times_s : ``(J, V, G + 1)`` of the jobs that will come, by which types are kept apart that are
+        all that some job can run on.
 
     Raises `InputError` for a rental pool, which has no nodes to choose from.
     """
@@ -185,60 +210,97 @@ def machines_of(
             f"greedy: node type {types[0].name!r} has unlimited GPUs, expected nodes of whole GPUs"
         )
     gpus = np.array([int(t.gpus) for t in types], dtype=np.int64)
+    price = node_price_per_hour(cluster) / SECONDS_PER_HOUR
     if cluster.node_type_of is None:
-        names = list(dict.fromkeys(t.gpu_type for t in types))
-        family = np.array([names.index(t.gpu_type) for t in types], dtype=np.int64)
-        count = np.full(len(names), len(nodes), dtype=np.int64)
+        family = _families_of_sizes([t.gpu_type for t in types], gpus, price, times_s)
+        count = np.full(int(family.max()) + 1, len(nodes), dtype=np.int64)
     else:
         family = np.arange(len(types), dtype=np.int64)
         fixed = np.array([cluster.node_type_of[n] for n in nodes], dtype=np.int64)
         count = np.bincount(fixed, minlength=len(types)).astype(np.int64)
-    price = node_price_per_hour(cluster) / SECONDS_PER_HOUR
-    members = [
-        sorted(np.flatnonzero(family == f).tolist(), key=lambda v: (gpus[v], price[v, gpus[v]]))
-        for f in range(len(count))
-    ]
+    members = [_by_size(np.flatnonzero(family == f), gpus, price) for f in range(len(count))]
     sizes = np.full((len(members), max(map(len, members))), -1, dtype=np.int64)
     for f, types_of_f in enumerate(members):
         sizes[f, : len(types_of_f)] = types_of_f
-    # Of equally large types the cheapest opens.
-    biggest = [
-        next(v for v in types_of_f if gpus[v] == gpus[types_of_f[-1]]) for types_of_f in members
-    ]
+    biggest = [_opens_as(types_of_f, gpus) for types_of_f in members]
     configs = [
-        (f, g) for f, v in enumerate(biggest) for g in range(1, int(gpus[v]) + 1) if count[f] > 0
+        (f, g, v)
+        for f in range(len(count))
+        for v in (members[f] if cost_of == "size" else [biggest[f]])
+        for g in range(1, int(gpus[v]) + 1)
+        if count[f] > 0
     ]
-    selection = selection_price_per_hour(cluster, cost_of) / SECONDS_PER_HOUR
+    rule: CostOf = "node" if cost_of == "size" else cost_of
+    selection = selection_price_per_hour(cluster, rule) / SECONDS_PER_HOUR
     machines = Machines(
         price,
         gpus,
         family,
         np.stack([np.array(biggest), gpus[biggest], count], axis=1).astype(np.int64),
         sizes,
-        np.array(configs, dtype=np.int64).reshape(-1, 2),
+        np.array(configs, dtype=np.int64).reshape(-1, 3),
         len(nodes),
         cluster.is_configurable,
     )
-    return machines, np.array([selection[biggest[f], g] for f, g in configs])
+    return machines, np.array([selection[v, g] for _, g, v in configs])
 
 
-def profile_of(times_s: FloatArray, machines: Machines, price_per_s: FloatArray) -> Profile:
+def _by_size(members: IntArray, gpus: IntArray, price: FloatArray) -> list[int]:
+    """Types from few GPUs to many, of equally large ones the cheapest first."""
+    return sorted(members.tolist(), key=lambda v: (gpus[v], price[v, gpus[v]]))
+
+
+def _opens_as(by_size: list[int], gpus: IntArray) -> int:
+    """The largest type; of equally large ones the cheapest."""
+    return next(v for v in by_size if gpus[v] == gpus[by_size[-1]])
+
+
+def _families_of_sizes(
+    names: list[str], gpus: IntArray, price: FloatArray, times_s: FloatArray | None
+) -> IntArray:
+    """``(V,)`` family of each VM type: its GPU type, or itself.
+
+    A family opens as its largest type. A smaller one on which a job has a time that it has not
+    on the largest would never open for that job, so it becomes a family of its own.
+    """
+    kinds = [(name, -1) for name in names]
+    if times_s is not None:
+        runs = np.logical_or.reduce(np.isfinite(times_s), axis=2)
+        for name in dict.fromkeys(names):
+            members = np.array([v for v, other in enumerate(names) if other == name])
+            largest = _opens_as(_by_size(members, gpus, price), gpus)
+            for v in members.tolist():
+                if (runs[:, v] & ~runs[:, largest]).any():
+                    kinds[v] = (name, v)
+    order = list(dict.fromkeys(kinds))
+    return np.array([order.index(kind) for kind in kinds], dtype=np.int64)
+
+
+def profile_of(
+    times_s: FloatArray,
+    machines: Machines,
+    price_per_s: FloatArray,
+    chosen_by_s: FloatArray | None = None,
+) -> Profile:
     """Order every job's configurations.
 
     Parameters
     ----------
     times_s : ``(J, V, G + 1)`` times of whole jobs.
     price_per_s : ``(C,)`` selection price of the configurations.
+    chosen_by_s : the times by which configurations are compared, where they are others.
     """
-    family, gpus = machines.configs.T
-    times = times_s[:, machines.families[family, OPENS_AS], gpus]
-    runs = np.isfinite(times)
+    known_s = times_s if chosen_by_s is None else chosen_by_s
+    family, gpus, node_type = machines.configs.T
+    opens_as = machines.families[family, OPENS_AS]
+    runs = np.isfinite(known_s[:, node_type, gpus]) & np.isfinite(times_s[:, opens_as, gpus])
+    times = np.where(runs, known_s[:, node_type, gpus], np.inf)
     cost = np.full_like(times, np.inf)
     np.multiply(times, price_per_s, out=cost, where=runs)
     by_cost = np.lexsort((times, cost), axis=-1)
     by_time = np.lexsort((cost, times), axis=-1)
     exists = machines.families[machines.family_of, LIMIT] > 0
-    here = times_s[:, exists].reshape(len(times_s), -1)
+    here = known_s[:, exists].reshape(len(times_s), -1)
     fastest = here.min(axis=1)
     fewest = np.full((len(times), len(machines.families)), NEVER, dtype=np.int64)
     for c in range(len(machines.configs)):
@@ -262,8 +324,9 @@ def settings_of(**options: Any) -> Settings:
     """Settings from the names that users write.
 
     ``objective`` ("paper", "first-finish", "own-finish", "ratio"), ``swap`` ("inverse-weight",
-    "released", "none"), ``pick`` and ``node_pick`` ("inverse", "uniform"); switches as booleans;
-    the rest as numbers. `InputError` names an option that is wrong.
+    "released", "none"), ``pick`` and ``node_pick`` ("inverse", "uniform"); switches as booleans
+    (``shrink`` and ``expand`` also "released"); the rest as numbers. `InputError` names an option
+    that is wrong.
     """
     named = {"objective": OBJECTIVES, "swap": SWAPS, "pick": PICKS, "node_pick": PICKS}
     values: dict[str, Any] = {}
@@ -271,7 +334,7 @@ def settings_of(**options: Any) -> Settings:
         if name in named:
             values[name] = code_of(name, value, named[name])
         elif isinstance(Settings._field_defaults[name], int):
-            values[name] = int(bool(value))
+            values[name] = RELEASED if value == "released" else int(bool(value))
         else:
             upper = 1.0 if name.endswith(("share", "scale")) else math.inf
             if not (math.isfinite(value) and 0 <= value <= upper):

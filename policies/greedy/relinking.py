@@ -1,20 +1,25 @@
 """Compiled path relinking among the best randomised solutions (Filippini et al., IEEE TSC 2023).
 
-`reference_search` says the same in plain Python.
+`tests/greedy/reference_search.py` says the same in plain Python.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from policies.greedy.compiling import allocating, compiled
-from policies.greedy.kernels import FREE, HOSTED, POSTPONED, REMAINING, TYPE, Queue
+from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, Machines, Profile
-from policies.greedy.search import (
+from policies.greedy.queue import REMAINING, Queue
+from policies.greedy.state import (
     NODE,
     NOWHERE,
     State,
+    all_postponed,
     change_of_all,
+    least_improvement,
     load,
     make_state,
     node_value,
@@ -24,7 +29,29 @@ from policies.greedy.search import (
     total_value,
     value_at,
 )
-from simulator.catalog import IntArray
+from simulator.catalog import FloatArray, IntArray
+
+
+class Walk(NamedTuple):
+    """The way from the start to one guide.
+
+    Attributes
+    ----------
+    slot_of : ``(P,)`` which node of the state each node of the guide becomes.
+    node_in_guide : ``(n,)`` each job's node in the guide, or `NOWHERE`.
+    taken, shared : ``(2 P,)`` room for `match_nodes`.
+    open_to : ``(P,)`` 1 for the guide's nodes that no step has taken yet.
+    guide_value : ``(P,)`` value of the guide's nodes.
+    homeless : ``(n,)`` jobs that run in one of the two solutions, by pressure.
+    """
+
+    slot_of: IntArray
+    node_in_guide: IntArray
+    taken: IntArray
+    shared: IntArray
+    open_to: IntArray
+    guide_value: FloatArray
+    homeless: IntArray
 
 
 @compiled
@@ -257,6 +284,89 @@ def fill(
 
 
 @allocating
+def make_walk(num_jobs: int, size: int) -> Walk:
+    """Room for a walk between solutions of at most ``size`` nodes."""
+    return Walk(
+        np.empty(size, np.int64),
+        np.empty(num_jobs, np.int64),
+        np.empty(2 * size, np.int64),
+        np.empty(2 * size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(num_jobs, np.int64),
+    )
+
+
+@compiled
+def set_out(
+    guide: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray,
+    walk: Walk, state: State, objective: int, mu: float, queue: Queue, profile: Profile,
+    m: Machines,
+) -> int:  # fmt: skip
+    """Compare the state with the guide; returns how many jobs run in one of them."""
+    match_nodes(
+        guide, opens, pool_nodes, pool_hosted, state, m.configurable, walk.slot_of, walk.taken,
+        walk.shared,
+    )  # fmt: skip
+    for i in range(len(walk.node_in_guide)):
+        walk.node_in_guide[i] = NOWHERE
+    for k in range(opens[guide]):
+        walk.open_to[k] = 1
+        for a in range(pool_nodes[guide, k, HOSTED]):
+            walk.node_in_guide[pool_hosted[guide, k, a]] = k
+        v = take_guide_node(k, guide, pool_nodes, pool_hosted, pool_gpus, state)
+        walk.guide_value[k] = node_value(
+            len(state.value), -1, -1, v, state.nodes, state.hosted, state.gpus, objective, mu,
+            queue.jobs, queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
+        )  # fmt: skip
+    count = 0
+    for i in range(len(walk.node_in_guide)):
+        if state.place[i, NODE] != NOWHERE or walk.node_in_guide[i] != NOWHERE:
+            walk.homeless[count] = i
+            count += 1
+    return count
+
+
+@compiled
+def best_step(
+    guide: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray,
+    walk: Walk, state: State, objective: int, mu: float, queue: Queue, profile: Profile,
+    m: Machines,
+) -> int:  # fmt: skip
+    """The node of the guide whose step leads to the least objective."""
+    chosen, least = NOWHERE, np.inf
+    for k in range(opens[guide]):
+        if walk.open_to[k] == 1:
+            delta = step_value(
+                k, walk.slot_of[k], walk.guide_value[k], guide, pool_nodes, pool_hosted,
+                pool_gpus, walk.node_in_guide, state, objective, mu, queue, profile, m,
+            )  # fmt: skip
+            if delta < least:
+                chosen, least = k, delta
+    return chosen
+
+
+@allocating
+def best_of_pool(
+    opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray, base: float,
+    state: State, best: State, objective: int, mu: float, queue: Queue, profile: Profile,
+    m: Machines,
+) -> tuple[float, int]:  # fmt: skip
+    """Put the best solution into ``best``: the pool's objective may be another than this one."""
+    lowest, rank = np.inf, 0
+    for other in range(len(opens)):
+        load(
+            other, opens, pool_nodes, pool_hosted, pool_gpus, state, objective, mu, queue, profile,
+            m,
+        )  # fmt: skip
+        value = total_value(base, state)
+        if value < lowest:
+            lowest, rank = value, other
+            copy_state(state, best)
+    return lowest, rank
+
+
+@allocating
 def path_relinking(
     queue: Queue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
     pool_gpus: IntArray, profile: Profile, m: Machines, objective: int, mu: float,
@@ -274,28 +384,15 @@ def path_relinking(
     n, size, most = len(queue.row), pool_nodes.shape[1], pool_hosted.shape[2]
     # Twice the nodes: of fixed nodes, start and guide may use different ones.
     state, best = make_state(n, 2 * size, most), make_state(n, 2 * size, most)
-    here = make_state(n, 2 * size, most)
-    slot_of, node_in_guide = np.empty(size, np.int64), np.empty(n, np.int64)
-    taken, shared = np.empty(2 * size, np.int64), np.empty(2 * size, np.int64)
-    open_to, guide_value = np.empty(size, np.int64), np.empty(size)
-    homeless = np.empty(n, np.int64)
-    base = 0.0
-    for i in range(n):
-        base += queue.jobs[i, POSTPONED]
-    margin = 1e-9 * (1.0 + abs(base))
+    here, walk = make_state(n, 2 * size, most), make_walk(n, size)
+    base = all_postponed(queue)
+    margin = least_improvement(base)
     base = base if objective <= OWN_FINISH else 0.0
-    lowest, origin, steps = np.inf, 0, 0
-    for guide in range(len(opens)):
-        # The pool's objective may be another than the one that is followed here.
-        load(
-            guide, opens, pool_nodes, pool_hosted, pool_gpus, state, objective, mu, queue, profile,
-            m,
-        )  # fmt: skip
-        value = total_value(base, state)
-        if value < lowest:
-            lowest, origin = value, guide
-            copy_state(state, best)
-    start = origin
+    lowest, start = best_of_pool(
+        opens, pool_nodes, pool_hosted, pool_gpus, base, state, best, objective, mu, queue,
+        profile, m,
+    )  # fmt: skip
+    origin, steps = start, 0
     for guide in range(len(opens)):
         if guide == start:
             continue
@@ -303,42 +400,23 @@ def path_relinking(
             start, opens, pool_nodes, pool_hosted, pool_gpus, state, objective, mu, queue, profile,
             m,
         )  # fmt: skip
-        match_nodes(
-            guide, opens, pool_nodes, pool_hosted, state, m.configurable, slot_of, taken, shared
-        )
-        node_in_guide[:] = NOWHERE
-        for k in range(opens[guide]):
-            open_to[k] = 1
-            for a in range(pool_nodes[guide, k, HOSTED]):
-                node_in_guide[pool_hosted[guide, k, a]] = k
-            v = take_guide_node(k, guide, pool_nodes, pool_hosted, pool_gpus, state)
-            guide_value[k] = node_value(
-                2 * size, -1, -1, v, state.nodes, state.hosted, state.gpus, objective, mu,
-                queue.jobs, queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
-            )  # fmt: skip
-        count = 0
-        for i in range(n):
-            if state.place[i, NODE] != NOWHERE or node_in_guide[i] != NOWHERE:
-                homeless[count] = i
-                count += 1
+        count = set_out(
+            guide, opens, pool_nodes, pool_hosted, pool_gpus, walk, state, objective, mu, queue,
+            profile, m,
+        )  # fmt: skip
         for _ in range(opens[guide]):
-            chosen, least = NOWHERE, np.inf
-            for k in range(opens[guide]):
-                if open_to[k] == 1:
-                    delta = step_value(
-                        k, slot_of[k], guide_value[k], guide, pool_nodes, pool_hosted, pool_gpus,
-                        node_in_guide, state, objective, mu, queue, profile, m,
-                    )  # fmt: skip
-                    if delta < least:
-                        chosen, least = k, delta
-            open_to[chosen] = 0
+            chosen = best_step(
+                guide, opens, pool_nodes, pool_hosted, pool_gpus, walk, state, objective, mu,
+                queue, profile, m,
+            )  # fmt: skip
+            walk.open_to[chosen] = 0
             take_step(
-                chosen, slot_of[chosen], guide, pool_nodes, pool_hosted, pool_gpus, node_in_guide,
-                state, objective, mu, queue, profile, m,
+                chosen, walk.slot_of[chosen], guide, pool_nodes, pool_hosted, pool_gpus,
+                walk.node_in_guide, state, objective, mu, queue, profile, m,
             )  # fmt: skip
             steps += 1
             copy_state(state, here)
-            fill(homeless, count, margin, here, objective, mu, queue, profile, m)
+            fill(walk.homeless, count, margin, here, objective, mu, queue, profile, m)
             value = total_value(base, here)
             if value < lowest - margin:
                 lowest, origin = value, guide

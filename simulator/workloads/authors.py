@@ -12,11 +12,12 @@ one, as in what their program does with the file), names and columns that are sp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from simulator.catalog import Cluster, FloatArray, NodeType
@@ -57,6 +58,22 @@ _COST = {
 
 
 @dataclass(frozen=True)
+class ListedTimes(TimeTable):
+    """Times of a file that lists several for one configuration; the jobs run by ``times_s``.
+
+    Parameters
+    ----------
+    shortest_s : ``(J, V, G + 1)`` the shortest of each, by which the authors' greedy chooses.
+    """
+
+    shortest_s: FloatArray = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "shortest_s", TimeTable(self.shortest_s).times_s)
+
+
+@dataclass(frozen=True)
 class Instance:
     """A workload and the machines that come with it."""
 
@@ -78,8 +95,9 @@ def read_instance(
         ANDREAS, ``GPU-costs*.csv`` (upper and lower case do not matter).
     num_controllers : ``K``.
     num_nodes : ``N`` instead of the folder's own; of ANDREAS's nodes, the first ``N``.
-    duplicates : of several times of one configuration, the ``last`` counts, or the ``shortest``:
-        the authors' released program sees them all as configurations and takes the best.
+    duplicates : of several times of one configuration, the ``last`` counts, or the ``shortest``.
+        The authors' greedy chooses by the shortest and runs on the last: with ``last`` both are
+        kept (`ListedTimes`), and a policy with ``released=true`` does so too.
 
     Raises
     ------
@@ -104,8 +122,8 @@ def read_instance(
         by_type = {t.name: [v] for v, t in enumerate(cluster.node_types)}
     if duplicates not in ("last", "shortest"):
         raise InputError(f"duplicates is {duplicates!r}, expected last or shortest")
-    times_s, dropped = _time_table(jobs, times, cluster, by_type, duplicates)
-    return Instance(_workload(jobs, times_s, (*notes, *dropped)), cluster)
+    tables, dropped = _time_tables(jobs, times, cluster, by_type, duplicates)
+    return Instance(_workload(jobs, tables, (*notes, *dropped)), cluster)
 
 
 # -- files -----------------------------------------------------------------------------------
@@ -151,7 +169,8 @@ def _read_jobs(path: Path) -> tuple[Table, tuple[str, ...]]:
     return table.keep(~again), (note,)
 
 
-def _workload(jobs: Table, times_s: FloatArray, notes: tuple[str, ...]) -> Workload:
+def _workload(jobs: Table, tables: list[FloatArray], notes: tuple[str, ...]) -> Workload:
+    """``tables`` holds the times by which jobs run and, if they differ, the shortest listed."""
     names = jobs.texts("UniqueJobsID", unique=True)
     submit_s = jobs.numbers("SubmissionTime", at_least=0)
     due_s = jobs.numbers("Deadline", at_least=0)
@@ -160,11 +179,15 @@ def _workload(jobs: Table, times_s: FloatArray, notes: tuple[str, ...]) -> Workl
     late = int(np.sum(np.diff(submit_s) < 0))
     if late:
         notes += (f"{jobs.path}: {late} rows before an earlier one, sorted by SubmissionTime",)
+    times_s, *shortest_s = (table[order] for table in tables)
+    performance = (
+        ListedTimes(times_s, shortest_s=shortest_s[0]) if shortest_s else TimeTable(times_s)
+    )
     model = list(jobs.frame["Application"]) if "Application" in jobs else [""] * len(jobs)
     return Workload(
         job_id=[names[j] for j in order],
         submit_s=submit_s[order],
-        performance=TimeTable(times_s[order]),
+        performance=performance,
         due_s=due_s[order],
         weight_per_s=jobs.numbers("Tardinessweight", at_least=0)[order],
         model=[str(model[j]) for j in order],
@@ -263,16 +286,17 @@ def _types_by_gpu(cluster: Cluster) -> dict[str, list[int]]:
 # -- times -----------------------------------------------------------------------------------
 
 
-def _time_table(
+def _time_tables(
     jobs: Table,
     times: Table,
     cluster: Cluster,
     by_type: dict[str, list[int]],
     duplicates: Literal["last", "shortest"],
-) -> tuple[FloatArray, tuple[str, ...]]:
+) -> tuple[list[FloatArray], tuple[str, ...]]:
     """``(J, V, G + 1)`` times in the order of the job list, and notes on what was left out.
 
-    ``by_type`` maps what the times file names (VM or GPU type) to node types.
+    ``by_type`` maps what the times file names (VM or GPU type) to node types. A second table has
+    the shortest times, where the last ones count and are others.
     """
     notes: list[str] = []
     if "GPUf" in times:
@@ -286,30 +310,34 @@ def _time_table(
     keys = pd.DataFrame(
         {"job": times.texts("UniqueJobsID"), "type": times.texts(column), "g": gpus}
     )
-    # In which order rows come for "the last counts": their own, or from the longest time down.
-    order = (
-        np.argsort(-seconds, kind="stable") if duplicates == "shortest" else np.arange(len(keys))
-    )
-    superseded = np.zeros(len(keys), dtype=bool)
-    superseded[order] = keys.iloc[order].duplicated(keep="last")
-    if superseded.any():
-        notes.append(
-            f"{times.path}: {int(superseded.sum())} further times of a configuration, dropped "
-            f"(the {duplicates} counts)"
-        )
-
     index = pd.Series(np.arange(len(jobs)), index=jobs.texts("UniqueJobsID", unique=True))
     job = keys["job"].map(index).to_numpy(dtype=float, na_value=np.nan)
-    table = np.full((len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1), np.inf)
-    for name, types in by_type.items():
-        rows = ~superseded & ~np.isnan(job) & (keys["type"] == name).to_numpy(dtype=bool)
-        for v in types:
-            fits = rows & (gpus <= cluster.node_types[v].gpus)
-            table[job[fits].astype(np.int64), v, gpus[fits]] = seconds[fits]
-    runs = np.isfinite(table).any(axis=(1, 2))
+
+    def table(counts: npt.NDArray[np.bool_]) -> FloatArray:
+        made = np.full((len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1), np.inf)
+        for name, types in by_type.items():
+            rows = counts & ~np.isnan(job) & (keys["type"] == name).to_numpy(dtype=bool)
+            for v in types:
+                fits = rows & (gpus <= cluster.node_types[v].gpus)
+                made[job[fits].astype(np.int64), v, gpus[fits]] = seconds[fits]
+        return made
+
+    last = ~keys.duplicated(keep="last").to_numpy(dtype=bool)
+    slowest_first = np.argsort(-seconds, kind="stable")
+    least = np.zeros(len(keys), dtype=bool)
+    least[slowest_first] = ~keys.iloc[slowest_first].duplicated(keep="last")
+    tables = [table(last), table(least)] if duplicates == "last" else [table(least)]
+    if not last.all():
+        notes.append(
+            f"{times.path}: {int(np.sum(~last))} further times of a configuration, dropped "
+            f"(the {duplicates} counts)"
+        )
+    runs = np.isfinite(tables[0]).any(axis=(1, 2))
     if not runs.all():
         stuck = jobs.texts("UniqueJobsID")[int(np.argmin(runs))]
         raise InputError(
             f"{times.path}: no time of job {stuck!r} on any node type, expected one at least"
         )
-    return table, tuple(notes)
+    if len(tables) == 2 and np.array_equal(tables[0], tables[1]):
+        del tables[1]
+    return tables, tuple(notes)

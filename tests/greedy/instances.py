@@ -55,11 +55,13 @@ def random_instance(
     rng = np.random.default_rng(seed)
     n, nodes = int(rng.integers(1, most_jobs + 1)), int(rng.integers(1, most_nodes + 1))
     cluster = servers(nodes, seed) if seed % 2 else vms(nodes)
-    machines, price = machines_of(cluster, range(nodes))
     times = times_of(cluster, n + 2, rng)
     if seed % 7 == 0:
         times[:] = times[0]
-    profile = profile_of(times, machines, price)
+    cost_of = ("share", "share", "size", "node")[seed // 2 % 4]
+    machines, price = machines_of(cluster, range(nodes), cost_of, times)
+    listed = times * rng.uniform(0.5, 1.0, times.shape) if seed % 11 == 3 else None
+    profile = profile_of(times, machines, price, listed)
     index = rng.permutation(n + 2)[:n]
     remaining = rng.uniform(0.1, 1.0, n)
     fastest = np.where(np.isfinite(profile.fastest_s), profile.fastest_s, 1.0)[index] * remaining
@@ -92,8 +94,9 @@ def random_settings(seed: int) -> dict[str, object]:
                 ("first_fit", 0.2),
                 ("suboptimal_first_fit", 0.3),
                 ("fall_back", 0.7),
-                ("shrink", 0.8),
-                ("expand", 0.8),
+                ("weigh_late", 0.2),
             ]
         },
+        "shrink": (True, True, False, "released")[rng.integers(4)],
+        "expand": (True, True, False, "released")[rng.integers(4)],
     }

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from policies.greedy import kernels, reference, reference_search, relinking, search
+from policies.greedy import neighbourhoods, relinking, search
+from policies.greedy.plan import HOSTED, TYPE
 from policies.greedy.policy import LocalSearchPolicy, PathRelinkingPolicy, RandomisedGreedyPolicy
+from policies.greedy.pool import randomised_greedy
 from policies.greedy.problem import OBJECTIVES, settings_of
+from policies.greedy.queue import pressure_order
+from tests.greedy import reference, reference_search
 from tests.greedy.instances import random_instance, random_settings
 
 SEARCHED = ["paper", "own-finish", "paper", "ratio", "first-finish"]
@@ -14,8 +18,8 @@ SEARCHED = ["paper", "own-finish", "paper", "ratio", "first-finish"]
 def prepared(seed):
     instance, options = random_instance(seed), random_settings(seed)
     settings = settings_of(**options)
-    order = kernels.pressure_order(*instance[:2])
-    pool = kernels.randomised_greedy(order, *instance, settings, 12, 4, np.uint64(seed))
+    order = pressure_order(*instance[:2], settings.weigh_late)
+    pool = randomised_greedy(order, *instance, settings, 12, 4, np.uint64(seed))
     x, plans = reference.randomised_greedy(*instance, settings, 12, 4, seed)
     return instance, settings, pool, x, plans, OBJECTIVES[SEARCHED[seed // 5 % 5]]
 
@@ -23,13 +27,11 @@ def prepared(seed):
 def nodes_of(nodes, hosted, gpus):
     return [
         (
-            int(nodes[k, kernels.TYPE]),
-            [[int(i), int(g)] for i, g in zip(hosted[k], gpus[k], strict=True)][
-                : nodes[k, kernels.HOSTED]
-            ],
+            int(nodes[k, TYPE]),
+            [[int(i), int(g)] for i, g in zip(hosted[k], gpus[k], strict=True)][: nodes[k, HOSTED]],
         )
         for k in range(len(nodes))
-        if nodes[k, kernels.HOSTED] > 0
+        if nodes[k, HOSTED] > 0
     ]
 
 
@@ -38,7 +40,7 @@ def test_local_search_is_its_twin(block):
     for seed in range(block * 60, block * 60 + 60):
         (_, profile, m), settings, pool, x, plans, objective = prepared(seed)
         queue, opens, nodes, hosted, gpus, _, _ = pool
-        promise = search.promises(queue, profile)
+        promise = neighbourhoods.promises(queue, profile)
         answer = search.local_search(
             queue, opens, nodes, hosted, gpus, np.argsort(-promise, kind="stable"), promise,
             profile, m, objective, settings.mu, 4, 3,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, PAPER
-from policies.greedy.reference import Instance, Node, Plan
+from tests.greedy.reference import Instance, Node, Plan
 
 Changes = dict[int, tuple[int, list[list[int]]]]
 """A move: the type and the jobs that nodes are to have."""

@@ -1,4 +1,4 @@
-"""The greedy family in plain Python, to be read: `kernels` gives the same answers, fast.
+"""The greedy family in plain Python, to be read: `policies.greedy` gives the same answers, fast.
 
 Sources: Kiros, *Analysis of Scheduling Algorithms for Deep Learning Training Jobs* (thesis),
 Sections 3.1.3 to 3.1.5; Filippini et al., *ANDREAS*, Algorithm 1. Where they differ or are
@@ -17,7 +17,9 @@ from policies.greedy.problem import (
     OPENS_AS,
     OWN_FINISH,
     PAPER,
+    PER_NODE,
     RATIO,
+    RELEASED,
     SIZE,
     Jobs,
     Machines,
@@ -26,7 +28,7 @@ from policies.greedy.problem import (
 )
 from policies.selection import DUE_TOLERANCE_S
 
-GAIN_AT_LEAST = 1.0 + 1e-9
+SAME_TIME = 1.0 + 1e-9
 
 
 class Random:
@@ -88,6 +90,9 @@ class Instance:
         for k, rem, due in zip(*(jobs[c].tolist() for c in range(3)), strict=True):
             runs = profile.num_configs[k] > 0
             slack.append(due - rem * float(profile.fastest_s[k]) if runs else math.inf)
+        if settings.weigh_late:
+            weights = jobs.weight_per_s.tolist()
+            slack = [s * w if s < 0 else s for s, w in zip(slack, weights, strict=True)]
         # Pressure (3.1) is -slack: the most pressed first, equals by arrival.
         self.order = sorted(range(len(slack)), key=slack.__getitem__)
         self.index = [int(jobs.row[j]) for j in self.order]
@@ -127,8 +132,14 @@ class Instance:
 
     def config_time(self, i: int, config: int) -> float:
         """Residual time on a configuration, on the type as which its family opens."""
-        f, g = self.machines.configs[config]
+        f, g, _ = self.machines.configs[config]
         return self.time(i, int(self.machines.families[f, OPENS_AS]), int(g))
+
+    def known_time(self, i: int, config: int) -> float:
+        """The residual time by which the configuration is chosen: of its own size, as listed."""
+        k = self.index[i]
+        at = self.by_cost(i).index(config)
+        return self.remaining[i] * float(self.profile.cost_time_s[k, at])
 
     def by_cost(self, i: int) -> list[int]:
         """All configurations that the job can run on, cheapest first."""
@@ -142,7 +153,7 @@ class Instance:
 
     def on_time(self, i: int) -> list[int]:
         """D*: the configurations that meet the due date, cheapest first."""
-        return [c for c in self.by_cost(i) if self.meets(i, self.config_time(i, c))]
+        return [c for c in self.by_cost(i) if self.meets(i, self.known_time(i, c))]
 
     def candidates(self, i: int) -> list[Choice]:
         """The restricted candidate list: the best share of D*, or of all where D* is empty."""
@@ -196,10 +207,17 @@ class Construction:
             total += x.tardiness(i, time) - x.postponed[i]
         for node in self.nodes:
             if node.free > 0:
-                if x.s.shrink or x.s.expand:
+                if PER_NODE in (x.s.shrink, x.s.expand):
                     total += self.post_process(node)
                 total += x.s.mu * node.free
             total += node.leader
+        if RELEASED in (x.s.shrink, x.s.expand):
+            post_process_as_released(x, self.nodes)
+            total = x.base
+            for node in self.nodes:
+                tardiness, leader = node_parts(x, node)
+                total += tardiness - sum(x.postponed[i] for i, _ in node.hosted)
+                total += leader + x.s.mu * node.free
         if x.s.objective != PAPER:
             total = released_objective(x, self.nodes)
         return Plan(self.nodes, total)
@@ -218,7 +236,7 @@ class Construction:
                 lowest, w = x.lowest_weight, x.weight[current]
                 chance = x.s.swap_scale * (lowest / w if w > 0 else 1.0)
                 if x.s.swap == 2:
-                    chance = x.s.swap_scale + (0.05 if w < x.weight[following] else -0.05)
+                    chance = x.s.swap_scale + (0.05 if w > x.weight[following] else -0.05)
                 if self.random.uniform() < chance:
                     yield following
                     continue
@@ -242,7 +260,7 @@ class Construction:
 
     def fits(self, config: int) -> bool:
         """Whether a configuration fits on an open node or on one that can be opened."""
-        f, g = self.x.machines.configs[config]
+        f, g, _ = self.x.machines.configs[config]
         return int(g) <= self.room(int(f))
 
     def select(self, i: int) -> tuple[int, int] | None:
@@ -266,7 +284,7 @@ class Construction:
 
     def open_node(self, config: int) -> int:
         """The open node for a configuration by best fit or first fit; -1: none fits."""
-        f, g = (int(value) for value in self.x.machines.configs[config])
+        f, g, _ = (int(value) for value in self.x.machines.configs[config])
         if self.most_free(f) < g:
             return -1
         if self.x.s.first_fit:
@@ -317,7 +335,7 @@ class Construction:
         for k, node in enumerate(self.nodes):
             family = x.machines.family_of[node.node_type]
             for config in acceptable:
-                f, g = x.machines.configs[config]
+                f, g, _ = x.machines.configs[config]
                 if f == family and g <= node.free:
                     return config, k
         return None
@@ -325,7 +343,7 @@ class Construction:
     def assign(self, i: int, config: int, k: int) -> None:
         """Give a job its GPUs on an open node, or on a new one (-1)."""
         machines = self.x.machines
-        f, g = (int(value) for value in machines.configs[config])
+        f, g, _ = (int(value) for value in machines.configs[config])
         buckets = self.buckets[f]
         if k < 0:
             node = Node(int(machines.families[f, OPENS_AS]), int(machines.families[f, SIZE]))
@@ -346,9 +364,9 @@ class Construction:
     def post_process(self, node: Node) -> float:
         """Shrink the VM, then share out its idle GPUs; the change in the jobs' part."""
         before, _ = node_parts(self.x, node)
-        if self.x.s.shrink:
+        if self.x.s.shrink == PER_NODE:
             shrink(self.x, node)
-        if self.x.s.expand:
+        if self.x.s.expand == PER_NODE:
             while node.free > 0 and expand(self.x, node):
                 pass
         after, node.leader = node_parts(self.x, node)
@@ -379,7 +397,7 @@ def shrink(x: Instance, node: Node) -> None:
             return
         times = x.profile.times_s
         if gpus[smaller] >= used and all(
-            times[x.index[i], smaller, g] <= times[x.index[i], v, g] * GAIN_AT_LEAST
+            times[x.index[i], smaller, g] <= times[x.index[i], v, g] * SAME_TIME
             for i, g in node.hosted
         ):
             node.node_type, node.free = smaller, int(gpus[smaller]) - used
@@ -391,7 +409,7 @@ def expand(x: Instance, node: Node) -> bool:
 
     Times are not monotone in the number of GPUs: more are given only where they help.
     """
-    best, winner = GAIN_AT_LEAST, None
+    best, winner = SAME_TIME, None
     for place, (i, now) in enumerate(node.hosted):
         times = x.profile.times_s[x.index[i], node.node_type]
         for g in range(now + 1, now + node.free + 1):
@@ -403,6 +421,38 @@ def expand(x: Instance, node: Node) -> bool:
     node.free -= g - node.hosted[place][1]
     node.hosted[place][1] = g
     return True
+
+
+def post_process_as_released(x: Instance, nodes: list[Node]) -> None:
+    """Shrink each node to the size in use, or one more, if it is cheaper; expand one job of all."""
+    machines, times = x.machines, x.profile.times_s
+    for node in nodes if x.s.shrink == RELEASED else ():
+        used = sum(g for _, g in node.hosted)
+        sizes = [int(u) for u in machines.sizes[machines.family_of[node.node_type]] if u >= 0]
+        price = machines.price_per_s[:, used]
+        for wanted in (used, used + 1) if node.free else ():
+            fitting = [
+                u
+                for u in sizes
+                if machines.gpus[u] == wanted
+                and price[u] < price[node.node_type]
+                and all(math.isfinite(times[x.index[i], u, g]) for i, g in node.hosted)
+            ]
+            if fitting:
+                node.node_type, node.free = fitting[0], wanted - used
+                break
+    if x.s.expand == RELEASED:
+        most, winner = 0.0, None
+        for node in nodes:
+            for slot, (i, g) in enumerate(node.hosted if node.free else ()):
+                t = times[x.index[i], node.node_type]
+                gained = x.remaining[i] * (float(t[g]) - float(t[g + node.free]))
+                if gained > most:
+                    most, winner = gained, (node, slot)
+        if winner is not None:
+            node, slot = winner
+            node.hosted[slot][1] += node.free
+            node.free = 0
 
 
 def objective(x: Instance, nodes: list[Node]) -> float:
