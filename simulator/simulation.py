@@ -161,17 +161,22 @@ def _check_policy(policy: object) -> None:
 
 
 def _check_arguments(points: DecisionPoints, reconfiguration_s: float) -> None:
+    for period in (points.period_s, points.since_last_s):
+        _check_period(period)
     period = points.period_s
-    if period is not None and not 0 < period < math.inf:
-        raise InputError(f"period is {period} s, expected a positive number of seconds")
-    if period is not None and period < LEAST_PERIOD_S:
-        raise InputError(f"period is {period:g} s, expected at least {LEAST_PERIOD_S:g} s")
     if period is None and not points.on_arrival:
         raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
     if points.finish_at_tick and period is None:
         raise InputError("jobs that finish at the end of a round need rounds")
     if not 0 <= reconfiguration_s < math.inf:
         raise InputError(f"reconfiguration takes {reconfiguration_s} s, expected a number >= 0")
+
+
+def _check_period(period: float | None) -> None:
+    if period is not None and not 0 < period < math.inf:
+        raise InputError(f"period is {period} s, expected a positive number of seconds")
+    if period is not None and period < LEAST_PERIOD_S:
+        raise InputError(f"period is {period:g} s, expected at least {LEAST_PERIOD_S:g} s")
 
 
 def _name_of(policy: PolicyLike) -> str:

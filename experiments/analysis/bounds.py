@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from policies.milp.highs import least_cost
 from policies.selection import node_price_per_hour
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
@@ -239,40 +239,9 @@ class _Rows:
         )
         matrix = sp.vstack([use[limited], sums[0], sums[1][bounded]]).tocsr()
         whole = sp.csr_array((np.ones(n), (of_job, columns)), shape=(jobs, n + jobs))
-        return _least(
+        return least_cost(
             np.concatenate([np.concatenate(self.cost), self.weight_per_s]),
             sp.vstack([matrix, whole]).tocsr(),
             np.concatenate([np.full(len(upper), -np.inf), np.ones(jobs)]),
             np.concatenate([upper, np.ones(jobs)]),
         )
-
-
-def _least(cost: FloatArray, rows: Any, lower: FloatArray, upper: FloatArray) -> float:
-    """Least cost over x >= 0 with row sums between bounds: one thread, by the simplex method."""
-    rows.sum_duplicates()
-    highs: Any = highspy.Highs()
-    for option, value in {"output_flag": False, "threads": 1, "solver": "simplex"}.items():
-        highs.setOptionValue(option, value)
-    columns, kinds = len(cost), np.zeros(len(cost), dtype=np.int32)
-    highs.passModel(
-        columns,
-        len(lower),
-        rows.nnz,
-        int(highspy.MatrixFormat.kRowwise),
-        int(highspy.ObjSense.kMinimize),
-        0.0,
-        cost,
-        np.zeros(columns),
-        np.full(columns, np.inf),
-        lower,
-        upper,
-        rows.indptr.astype(np.int32),
-        rows.indices.astype(np.int32),
-        rows.data.astype(np.float64),
-        kinds,
-    )
-    highs.run()
-    status = highs.getModelStatus()
-    if status != highspy.HighsModelStatus.kOptimal:
-        raise RuntimeError(f"bounds: the linear program ended with: {status.name}")
-    return float(highs.getInfo().objective_function_value)

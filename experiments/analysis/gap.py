@@ -7,6 +7,7 @@ for ANDREAS's fixed nodes alike; none of the papers could compute it at their si
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,11 @@ from policies.milp.instance import Assignment, Instance, cost
 from simulator.catalog import SECONDS_PER_HOUR
 from simulator.contract import View
 from simulator.errors import InputError
+
+SOLVED = 1e-6
+"""How near, relatively, the exact solver comes to the optimum: a smaller excess is none."""
+LEAST = 1e-12
+"""Instead of an optimum of zero, by which a gap would divide."""
 
 
 class Gap(NamedTuple):
@@ -63,12 +69,6 @@ def milp_instance(jobs: Jobs, profile: Profile, m: Machines, s: Settings) -> Ins
     )
 
 
-def with_open_nodes(instance: Instance, open_nodes: int) -> Instance:
-    """The instance with another number of nodes in use than (P1n) asks for."""
-    instance.__dict__["nodes_in_use"] = open_nodes
-    return instance
-
-
 def assignments_of(solution: Solution, m: Machines) -> list[Assignment]:
     """A heuristic's solution in the exact solver's terms."""
     first = np.cumsum(m.families[:, LIMIT]) - m.families[:, LIMIT]
@@ -94,8 +94,8 @@ def gaps(
 
     def optimum(open_nodes: int) -> Answer:
         if open_nodes not in exact:
-            exact[open_nodes] = decide(with_open_nodes(instance, open_nodes), solver="highs")
-            with_open_nodes(instance, forced)
+            forced_to = replace(instance, open_nodes=open_nodes)
+            exact[open_nodes] = decide(forced_to, solver="highs")
         return exact[open_nodes]
 
     result = {}
@@ -119,9 +119,9 @@ def gaps(
 
 def _relative(proxy: float, optimum: float, constant: float) -> float:
     excess = proxy - optimum
-    if abs(excess) <= 1e-6 * max(1.0, abs(proxy)):
+    if abs(excess) <= SOLVED * max(1.0, abs(proxy)):
         return 0.0
-    return excess / max(optimum - constant, 1e-12)
+    return excess / max(optimum - constant, LEAST)
 
 
 def gaps_at(view: View, methods: Mapping[str, GreedyPolicy], seed: int) -> dict[str, Gap]:

@@ -85,11 +85,15 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
     from simulator.simulation import LEAST_PERIOD_S
 
     period_s, round_s = decisions.period_s, decisions.round_s
+    since_last_s = decisions.since_last_s
     if decisions.finish_at_round and period_s is None and round_s is None:
         raise KeyedError("decisions.finish_at_round", "given without round_s, expected both")
     if period_s is not None and round_s is not None:
         raise KeyedError("decisions", "both round_s and period_s given, expected one of them")
-    for key, value in (("period_s", period_s), ("round_s", round_s)):
+    if since_last_s is not None and round_s is not None:
+        raise KeyedError("decisions", "both round_s and since_last_s given, expected one of them")
+    periods = (("period_s", period_s), ("round_s", round_s), ("since_last_s", since_last_s))
+    for key, value in periods:
         if value is not None and value < LEAST_PERIOD_S:
             raise KeyedError(
                 f"decisions.{key}", f"got {value:g}, expected at least {LEAST_PERIOD_S:g} s"
@@ -97,7 +101,11 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
     with at_key("decisions"):
         if round_s is not None:
             return DecisionPoints.rounds(round_s, decisions.finish_at_round)
-        return DecisionPoints(period_s=period_s, finish_at_tick=decisions.finish_at_round)
+        return DecisionPoints(
+            period_s=period_s,
+            finish_at_tick=decisions.finish_at_round,
+            since_last_s=since_last_s,
+        )
 
 
 def make_server(server: Server | None) -> ServerSpec | None:

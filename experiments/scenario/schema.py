@@ -206,9 +206,13 @@ class PredictedTimes(Config):
 
 
 class Decisions(Config):
-    """When controllers decide: at events, and every ``period_s``; or in rounds only."""
+    """When controllers decide: at events, and every ``period_s``; or in rounds only.
+
+    ``since_last_s``: also when a controller has not decided for so long.
+    """
 
     period_s: Positive | None = None
+    since_last_s: Positive | None = None
     round_s: Positive | None = None
     finish_at_round: bool = False
 

@@ -39,7 +39,7 @@ STAMP = _stamp()
 
 def _stamped(dispatcher: Any) -> Any:
     """A compiled function whose file on disk carries the stamp of all kernels."""
-    file = getattr(dispatcher._cache, "_cache_file", None)
+    file: Any = getattr(dispatcher._cache, "_cache_file", None)
     if hasattr(file, "_source_stamp"):  # else another numba: stamped by its own file alone
         file._source_stamp = STAMP
     return dispatcher

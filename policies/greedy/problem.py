@@ -301,6 +301,7 @@ def profile_of(
     by_time = np.lexsort((cost, times), axis=-1)
     exists = machines.families[machines.family_of, LIMIT] > 0
     here = known_s[:, exists].reshape(len(times_s), -1)
+    real = times_s[:, exists].reshape(len(times_s), -1)
     fastest = here.min(axis=1)
     fewest = np.full((len(times), len(machines.families)), NEVER, dtype=np.int64)
     for c in range(len(machines.configs)):
@@ -314,7 +315,7 @@ def profile_of(
         np.take_along_axis(times, by_cost, axis=-1),
         runs.sum(axis=1).astype(np.int64),
         fastest,
-        np.where(np.isfinite(here), here, 0.0).max(axis=1),
+        np.where(np.isfinite(real), real, 0.0).max(axis=1),
         np.where(runs.any(axis=1), fastest, -np.inf),
         fewest,
     )

@@ -166,7 +166,7 @@ def local_search(
 
     Parameters
     ----------
-    queue, opens, pool_nodes, pool_hosted, pool_gpus : what `kernels.randomised_greedy` returned.
+    queue, opens, pool_nodes, pool_hosted, pool_gpus : what `pool.randomised_greedy` returned.
     by_promise : ``(n,)`` jobs by `promises`, highest first.
     objective : what is improved.
     rounds : moves a solution at the most.

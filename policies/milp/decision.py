@@ -13,7 +13,7 @@ from policies.milp.formulation import Formulation
 from policies.milp.greedy_start import greedy_start
 from policies.milp.instance import Assignment, Instance
 from policies.milp.literal import literal
-from policies.milp.model import Solution, SolverOptions, relative_gap
+from policies.milp.model import BOUND_ABOVE, Solution, SolverOptions, relative_gap
 from policies.milp.patterns import patterns
 from policies.milp.solvers import SolverName, solve
 from simulator.errors import InputError
@@ -24,9 +24,6 @@ FORMULATIONS: dict[str, Callable[[Instance], Formulation]] = {
     "centralised-2019": centralised_2019,
     "centralised-2019-literal": centralised_2019_literal,
 }
-
-ROUNDING = 1e-9
-"""By how much, relatively, a bound may exceed the objective in floating point."""
 
 GREEDY = "greedy"
 """`Answer.fallback` where the greedy answer is used."""
@@ -108,7 +105,7 @@ def decide(
     decoded = None if solution.x is None else form.decode(solution.x)
     assignments, objective, fallback = _best(instance, form, solution, decoded)
     bound = solution.bound
-    if 0 < bound - objective <= ROUNDING * max(1.0, abs(objective)):
+    if 0 < bound - objective <= BOUND_ABOVE * max(1.0, abs(objective)):
         bound = objective
     return Answer(
         assignments=tuple(assignments),

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from policies.milp.model import (
-    TOLERANCE,
+    FEASIBLE_WITHIN,
     FloatArray,
     Model,
     Solution,
@@ -58,8 +58,8 @@ def solve(model: Model, options: SolverOptions, start: FloatArray | None = None)
         gurobi.Params.Seed = options.seed
         gurobi.Params.MIPGap = options.mip_gap
         if model.tight:
-            gurobi.Params.IntFeasTol = TOLERANCE
-            gurobi.Params.FeasibilityTol = TOLERANCE
+            gurobi.Params.IntFeasTol = FEASIBLE_WITHIN
+            gurobi.Params.FeasibilityTol = FEASIBLE_WITHIN
         if options.time_limit_s is not None:
             gurobi.Params.TimeLimit = options.time_limit_s
         shift = options.shift(model)

@@ -12,7 +12,7 @@ import numpy as np
 
 from policies.milp import tree
 from policies.milp.model import (
-    TOLERANCE,
+    FEASIBLE_WITHIN,
     FloatArray,
     Model,
     Solution,
@@ -31,8 +31,8 @@ TIGHT: dict[str, Any] = {
     "mip_pool_soft_limit": 1,
     "mip_pool_age_limit": 0,
     "mip_lp_age_limit": 0,
-    "mip_feasibility_tolerance": TOLERANCE,
-    "primal_feasibility_tolerance": TOLERANCE,
+    "mip_feasibility_tolerance": FEASIBLE_WITHIN,
+    "primal_feasibility_tolerance": FEASIBLE_WITHIN,
 }
 """For `Model.tight`: presolve removes two rows, and cuts and heuristics cost more than the nodes
 that they save (without these, five times the time on decisions of the authors' instances)."""
@@ -87,6 +87,43 @@ def solve(model: Model, options: SolverOptions, start: FloatArray | None = None)
     )
 
 
+def least_cost(cost: FloatArray, rows: Any, lower: FloatArray, upper: FloatArray) -> float:
+    """Least ``cost @ x`` over x >= 0 with ``lower <= rows @ x <= upper``, by the simplex method.
+
+    Parameters
+    ----------
+    rows : ``(m, n)`` sparse array of SciPy, by rows.
+
+    Raises RuntimeError where the program has no optimum.
+    """
+    rows.sum_duplicates()
+    highs = _quiet(SolverOptions())
+    highs.setOptionValue("solver", "simplex")
+    n = len(cost)
+    highs.passModel(
+        n,
+        len(lower),
+        rows.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMinimize),
+        0.0,
+        cost,
+        np.zeros(n),
+        np.full(n, np.inf),
+        lower,
+        upper,
+        rows.indptr.astype(np.int32),
+        rows.indices.astype(np.int32),
+        rows.data.astype(np.float64),
+        np.zeros(n, dtype=np.int32),
+    )
+    highs.run()
+    status = highs.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise RuntimeError(f"the linear program ended with: {status.name}")
+    return float(highs.getInfo().objective_function_value)
+
+
 def _mip(
     model: Model, options: SolverOptions, start: FloatArray | None
 ) -> tuple[Status, FloatArray | None, float, int]:
@@ -114,7 +151,7 @@ def _lp(model: Model, options: SolverOptions) -> Any:
     highs = _quiet(options)
     highs.setOptionValue("presolve", "off")
     highs.setOptionValue("solver", "simplex")
-    highs.setOptionValue("primal_feasibility_tolerance", TOLERANCE)
+    highs.setOptionValue("primal_feasibility_tolerance", FEASIBLE_WITHIN)
     _pass(highs, model, np.zeros_like(model.integer), options.shift(model))
     return highs
 

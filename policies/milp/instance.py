@@ -53,6 +53,7 @@ class Instance:
     rho : factor on the worst-case tardiness of a postponed job.
     mu : cost of an idle GPU on a node in use.
     horizon_s : H, how long a postponed job waits at the most before the next decision, s.
+    open_nodes : how many nodes run something, instead of min(N, J) of (P1n); None as printed.
 
     Raises
     ------
@@ -70,6 +71,7 @@ class Instance:
     rho: float = 100.0
     mu: float = 1.0
     horizon_s: float = 3600.0
+    open_nodes: int | None = None
 
     def __post_init__(self) -> None:
         times = np.array(self.times_s, dtype=np.float64)
@@ -120,6 +122,10 @@ class Instance:
                 raise InputError(f"milp: {name} is {number}, expected a number >= 0")
         if self.num_nodes < 1:
             raise InputError(f"milp: num_nodes is {self.num_nodes}, expected at least 1")
+        if self.open_nodes is not None and not 0 <= self.open_nodes <= self.num_nodes:
+            raise InputError(
+                f"milp: open_nodes is {self.open_nodes}, expected 0 to {self.num_nodes}"
+            )
         self._check_nodes(types)
 
     def _check_nodes(self, types: int) -> None:
@@ -195,6 +201,8 @@ class Instance:
 
         With fixed nodes it is the most nodes that can each get a job of their own.
         """
+        if self.open_nodes is not None:
+            return self.open_nodes
         fits: BoolArray = np.any(self.possible, axis=2)
         if self.nodes_of_type is None or fits.all():
             return min(self.num_nodes, int(np.any(fits, axis=1).sum()))

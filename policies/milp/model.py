@@ -24,9 +24,17 @@ Status = Literal["optimal", "feasible", "no_solution", "infeasible", "unbounded"
 """What came out: proven within the gap; a solution at the limit; none at the limit; there is none;
 no minimum; the solver failed."""
 
-TOLERANCE = 1e-9
+# Tolerances of this room, all of them here.
+
+FEASIBLE_WITHIN = 1e-9
 """On rows and whole columns of `Model.tight` models: postponing a job can cost 1e8 times as much as
 its lease, so the solvers' usual 1e-6 of a job would be worth more than the decision."""
+WHOLE_WITHIN = 10 * FEASIBLE_WITHIN
+"""How near to a whole number a column of a linear program counts as one."""
+LEAST_RISE = 1e-7
+"""A rise of the bound, relative to it, that counts as none when a branch is chosen."""
+BOUND_ABOVE = 1e-9
+"""By how much, relatively, a bound may exceed the objective in floating point."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,11 @@ from policies.milp.model import SolverOptions
 from policies.milp.placing import keep_nodes
 from policies.milp.solvers import SolverName, check_solver
 from policies.packing import beside
-from policies.selection import node_price_per_hour
+from policies.selection import node_price_per_hour, require_configurations
 from simulator.catalog import Cluster
 from simulator.contract import FIXED, Decision, Placement, View
 from simulator.errors import InputError
+from simulator.workload import Workload
 
 
 @dataclass
@@ -58,6 +59,7 @@ class MilpPolicy:
         check_formulation(self.formulation)
         check_solver(self.solver)
         limit = self.time_limit_s if self.time_limit_s else None
+        self._checked: Workload | None = None
         self._options = SolverOptions(self.mip_gap, limit, gap_of_total=self.gap_of_total)
         for option in ("rho", "mu", "horizon_s"):
             value = getattr(self, option)
@@ -67,6 +69,11 @@ class MilpPolicy:
     def decide(self, view: View) -> Decision:
         """Plan all nodes of this controller anew."""
         instance = instance_of(view, self.rho, self.mu, self.horizon_s)
+        if self._checked is not view.workload:
+            everyone = np.arange(len(view.workload), dtype=np.int64)
+            times_s = view.workload.performance.table_s(everyone, view.cluster)
+            require_configurations(self.name, times_s, view.workload, view.cluster)
+            self._checked = view.workload
         solver = cast(SolverName, self.solver)
         answer = decide(instance, self.formulation, solver, self._options, self.start)
         return Decision(placements_of(answer.assignments, view), info=_info(answer))

@@ -15,19 +15,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policies.milp.model import TOLERANCE, FloatArray, IntArray, Model, SolverOptions, Status
+from policies.milp.model import (
+    LEAST_RISE,
+    WHOLE_WITHIN,
+    FloatArray,
+    IntArray,
+    Model,
+    SolverOptions,
+    Status,
+)
 
 MAX_NODES = 400
 """Linear programs; then the MIP solver takes over."""
 
 LOOK = 4
 """Columns without a pseudo-cost that are tried at one node."""
-
-NOTHING = 1e-7
-"""A rise of the bound, relative to it, that counts as none."""
-
-WHOLE = 10 * TOLERANCE
-"""How near to a whole number a column counts as one."""
 
 
 class Found(NamedTuple):
@@ -173,7 +175,7 @@ class _Search:
         value = float(highs.getInfo().objective_function_value)
         point = np.array(highs.getSolution().col_value)
         whole = point[self._columns]
-        if np.abs(whole - np.rint(whole)).max() > WHOLE:
+        if np.abs(whole - np.rint(whole)).max() > WHOLE_WITHIN:
             return value, whole
         if value < self._best:
             self._best, self._x = value, point
@@ -184,8 +186,8 @@ class _Search:
         away = np.abs(point - np.rint(point))
         known: dict[int, list[_Node]] = {}
         column, most = -1, -1.0
-        for priority in np.unique(self._priority[away > WHOLE])[::-1]:
-            columns = np.flatnonzero((away > WHOLE) & (self._priority == priority))
+        for priority in np.unique(self._priority[away > WHOLE_WITHIN])[::-1]:
+            columns = np.flatnonzero((away > WHOLE_WITHIN) & (self._priority == priority))
             unknown = columns[self._tries[:, columns].min(axis=0) == 0]
             for new in unknown[np.argsort(-away[unknown], kind="stable")][:LOOK].tolist():
                 known[new] = self._try(node, value, point, new)
@@ -220,11 +222,11 @@ class _Search:
         self._tries[side, column] += 1
 
     def _score(self, columns: IntArray, value: float, point: FloatArray) -> FloatArray:
-        """Product of the expected rises of the bound on both sides, each in units of ``NOTHING``."""
+        """Product of the expected rises of the bound on both sides, each in units of ``LEAST_RISE``."""
         part = point[columns] - np.floor(point[columns])
         tries = self._tries[:, columns]
         rise = self._gain[:, columns] / np.maximum(tries, 1) * np.stack([part, 1 - part])
-        product = np.maximum(rise / (NOTHING * max(1.0, abs(value))), 1.0).prod(axis=0)
+        product = np.maximum(rise / (LEAST_RISE * max(1.0, abs(value))), 1.0).prod(axis=0)
         score: FloatArray = np.where(tries.min(axis=0) > 0, product, 0.0)
         return score
 

@@ -314,7 +314,7 @@ class Controller:
         if world.measure:
             decisions.cpu_s.append(cpu_s)
         if decision is NO_CHANGE:
-            return {}, True, None, cpu_s
+            return {}, True, world.points.since_last_s, cpu_s
         shares_of = placements_of(decision, view, world.policy_name)
         if decision.info:
             decisions.info[len(decisions) - 1] = decision.info
@@ -325,6 +325,8 @@ class Controller:
                 decisions.again_s[len(decisions) - 1] = again_s
             else:
                 again_s = None
+        if again_s is None:
+            again_s = world.points.since_last_s
         keep_running = decision.keep_running
         self._only_starts = (
             world.check

@@ -22,6 +22,8 @@ class DecisionPoints:
     ----------
     on_arrival, on_completion : at each of these events.
     period_s : and at every multiple of this, while there are jobs; None: not periodically.
+    since_last_s : and when a controller has not decided for so long, counted from its last decision
+        whatever made it; None: not. A wake-up that a policy asks for takes its place.
     on_request : and when a policy asked for it (`simulator.contract.Decision.again_s`).
     finish_at_tick : a job that ends between two ticks is over at the next (rounds as in the
         released Synergy simulator); needs ``period_s``.
@@ -32,6 +34,7 @@ class DecisionPoints:
     period_s: float | None = None
     finish_at_tick: bool = False
     on_request: bool = True
+    since_last_s: float | None = None
 
     @classmethod
     def rounds(cls, round_s: float, finish_at_tick: bool = False) -> DecisionPoints:

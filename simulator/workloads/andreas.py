@@ -24,8 +24,14 @@ ENERGY_EUR_PER_KWH = 0.17168313
 PUE = 1.33
 
 Arrivals = Literal["high", "low", "mixed"]
-SLOWDOWN = {"high": 2.5, "low": 10.0}
+Rates = Literal["measured", "node"]
+SLOWDOWN = {
+    "measured": {"high": 2.5, "low": 10.0},
+    "node": {"high": 3 / 1.3, "low": 12 / 1.3},
+}
 """The rate is that of jobs that the nodes could finish on V100 alone, over this."""
+MEASURED_GPUS = 2
+"""The most GPUs on which the authors timed a job."""
 CLUSTER_OF_JOBS = 10
 WEIGHTS_PER_S = (0.025, 0.045)
 
@@ -42,6 +48,9 @@ class AndreasScenario:
     num_nodes : N, half V100 and half T4, in turn.
     scenario : 1 (nodes of 2 V100 or 1 T4) or 2 (4 V100 or 2 T4).
     arrivals : "mixed" alternates clusters of jobs at the high and the low rate.
+    rates : GPUs of a node that set the rate. "measured": the two on which jobs were timed (the STS
+        branch of the authors' program); "node": all that a V100 node has, four in scenario 2 (the
+        main branch, whose slowdown is another too).
     jobs_per_node : J / N.
     idle_w : power of an open node without a job, W.
     """
@@ -52,8 +61,13 @@ class AndreasScenario:
     jobs_per_node: int = 10
     seed: int = 0
     idle_w: float = 0.0
+    rates: Rates = "measured"
 
     def __post_init__(self) -> None:
+        if self.rates not in SLOWDOWN:
+            raise InputError(
+                f"andreas: rates is {self.rates!r}, expected one of {', '.join(SLOWDOWN)}"
+            )
         if self.scenario not in V100_T4_OF_SCENARIO:
             raise InputError(f"andreas: scenario is {self.scenario}, expected 1 or 2")
         if self.arrivals not in get_args(Arrivals):
@@ -160,17 +174,20 @@ def _submissions(
 ) -> FloatArray:
     """Submission times: exponential gaps at a rate that changes from one cluster to the next.
 
-    The rate at which 2 N V100 would finish jobs, in both scenarios (the generator takes the most
-    GPUs that a job was measured on), over `SLOWDOWN`.
+    The rate at which N nodes of V100 would finish jobs, each job on one GPU, over `SLOWDOWN`; how
+    many GPUs a node counts with is `AndreasScenario.rates`.
     """
     pool, epochs = read_table("andreas_jobs.csv"), read_table("andreas_epochs.csv")
     alone = epochs[(epochs["gpu_type"] == "V100") & (epochs["gpus"] == 1)]
     per_epoch = dict(zip(alone["application"], alone["seconds_per_epoch"], strict=True))
     time_s = pool["epochs"].to_numpy(float) * pool["application"].map(per_epoch).to_numpy(float)
-    rate = 2 * scenario.num_nodes * float(np.mean(1.0 / time_s))
+    own_gpus = V100_T4_OF_SCENARIO[scenario.scenario][0]
+    gpus = MEASURED_GPUS if scenario.rates == "measured" else own_gpus
+    slowdowns = SLOWDOWN[scenario.rates]
+    rate = gpus * scenario.num_nodes * float(np.mean(1.0 / time_s))
     cluster_of = np.arange(count) // CLUSTER_OF_JOBS
-    slow = SLOWDOWN["low"] if scenario.arrivals == "low" else SLOWDOWN["high"]
-    other = SLOWDOWN["low"] if scenario.arrivals == "mixed" else slow
+    slow = slowdowns["low"] if scenario.arrivals == "low" else slowdowns["high"]
+    other = slowdowns["low"] if scenario.arrivals == "mixed" else slow
     slowdown = np.where(cluster_of % 2 == 0, slow, other)
     gaps = generator.exponential(1.0, count) * slowdown / rate
     gaps[0] = 0.0

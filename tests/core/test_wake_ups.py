@@ -231,3 +231,21 @@ def test_a_reconfiguration_of_many_wake_ups_is_waited_for() -> None:
     cluster = Cluster.of_nodes(ONE_GPU, 2)
     result = simulate(fixed([0], [10], [1]), cluster, policy, reconfiguration_s=seconds)
     assert result.completion_s.tolist() == [2 + seconds + 8]
+
+
+def test_so_long_after_the_last_decision_whatever_made_it():
+    from policies.registry import make_policy
+    from simulator import FixedDuration, InputError, Workload
+
+    jobs = Workload(
+        ["a", "b"], [0.0, 35.0], FixedDuration(np.array([100.0, 20.0]), np.array([1, 1])),
+        num_gpus=np.array([1, 1]),
+    )  # fmt: skip
+    cluster = Cluster.of_nodes(NodeType("n", "V", 1), 1)
+    points = DecisionPoints(since_last_s=30.0)
+    result = simulate(jobs, cluster, make_policy("fifo-strict"), decision_points=points)
+    # 0 and 35: arrivals; 100: a completion; the others 30 s after the one before.
+    assert list(result.decisions.time_s) == [0, 30, 35, 65, 95, 100]
+    with pytest.raises(InputError, match=r"period is 0\.0 s"):
+        simulate(jobs, cluster, make_policy("fifo-strict"),
+                 decision_points=DecisionPoints(since_last_s=0.0))  # fmt: skip

@@ -215,9 +215,10 @@ class Construction:
             post_process_as_released(x, self.nodes)
             total = x.base
             for node in self.nodes:
-                tardiness, leader = node_parts(x, node)
-                total += tardiness - sum(x.postponed[i] for i, _ in node.hosted)
-                total += leader + x.s.mu * node.free
+                for i, g in node.hosted:
+                    late = x.tardiness(i, x.time(i, node.node_type, g))
+                    total += late - x.postponed[i]
+                total += node_parts(x, node)[1] + x.s.mu * node.free
         if x.s.objective != PAPER:
             total = released_objective(x, self.nodes)
         return Plan(self.nodes, total)

@@ -94,3 +94,38 @@ def test_options_that_are_wrong_say_so():
 def test_the_registry_lists_the_options():
     assert describe("randomised-greedy").options["iterations"] == 1000
     assert "thesis" in describe("greedy").summary
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_a_job_with_a_time_on_a_smaller_size_alone_runs_there(name):
+    """The family of a GPU type opens as its largest VM, on which that job has no time."""
+    cluster = Cluster.of_vms(CATALOG, 2)
+    workload = workload_on(cluster, 8, 2)
+    times = workload.performance.times_s.copy()
+    times[3] = np.inf
+    times[3, 1, 1:3] = 40.0, 30.0  # a2: two GPUs of A, whose largest VM is a4
+    workload = Workload(
+        workload.job_id, workload.submit_s, TimeTable(times), due_s=workload.due_s,
+        weight_per_s=workload.weight_per_s,
+    )  # fmt: skip
+    result = simulate(workload, cluster, make_policy(name, **FEW.get(name, {})), seed=1)
+    assert np.isfinite(result.completion_s).all()
+    schedule = result.schedule_table()
+    where = schedule.loc[schedule["job_id"] == "j3", "node_type"]
+    assert set(where) == {"a2"}
+
+
+@pytest.mark.parametrize("name", [*FAMILY, "milp"])
+def test_jobs_larger_than_a_node_are_refused_in_one_line(name):
+    from simulator import FixedDuration, NodeType
+
+    cluster = Cluster.of_nodes(NodeType("server", "V", 4, 1.0), 3)
+    gpus = np.array([1, 8, 2, 10])
+    jobs = Workload(
+        ["a", "big", "c", "d"], [0.0, 1.0, 2.0, 3.0],
+        FixedDuration(np.full(4, 10.0), gpus), num_gpus=gpus,
+    )  # fmt: skip
+    with pytest.raises(InputError, match="job 'big' asks for 8 GPUs on any node") as caught:
+        simulate(jobs, cluster, make_policy(name))
+    assert "2 of 4 jobs are so" in str(caught.value)
+    assert "\n" not in str(caught.value)

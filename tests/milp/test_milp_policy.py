@@ -144,8 +144,9 @@ def test_jobs_of_fixed_demand():
 
 
 def test_a_rental_pool_is_refused():
+    jobs = Workload(["a"], [0.0], TimeTable(np.ones((1, 1, 2))))
     with pytest.raises(InputError, match="'pool' has unlimited GPUs"):
-        simulate(workload(3, 1, 1), Cluster.rental_pool(), MilpPolicy())
+        simulate(jobs, Cluster.rental_pool(), MilpPolicy())
 
 
 def test_same_run_twice():
