@@ -14,11 +14,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from simulator.errors import InputError
+from simulator.inputs import MOST_CONFIG_BYTES, read_input_text
 
 Model = TypeVar("Model", bound=BaseModel)
 Function = TypeVar("Function", bound=Callable[..., Any])
 FileKeys = Iterator[tuple[dict[str, Any], str]]
 """Tables of a configuration, each with a key of it whose value names an input file."""
+
+
+DEEPEST = 50
+"""Of tables in tables."""
+
+LARGEST = 10**18
+"""Whole numbers below it are exact in 64 bits."""
 
 
 class Config(BaseModel):
@@ -29,16 +37,36 @@ class Config(BaseModel):
 
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as nested dicts; raises InputError naming file, line and column."""
+    text = read_input_text(path, "a TOML file", MOST_CONFIG_BYTES)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {error}") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except RecursionError:
+        raise InputError(f"{path}: not valid TOML: nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    _expect_sane(found, path)
+    return found
+
+
+def _expect_sane(config: Mapping[str, Any], path: Path) -> None:
+    """No table too deep, no number too large for a computer's own, no text with a NUL in it."""
+    todo: list[tuple[Any, str, int]] = [(config, "", 0)]
+    while todo:
+        value, where, depth = todo.pop()
+        if depth > DEEPEST:
+            raise InputError(f"{path}: {where.partition('.')[0]}: nested too deeply")
+        if isinstance(value, dict):
+            todo += [(v, f"{where}.{k}".removeprefix("."), depth + 1) for k, v in value.items()]
+        elif isinstance(value, list):
+            todo += [(v, where, depth + 1) for v in value]
+        elif isinstance(value, int) and abs(value) >= LARGEST:
+            raise InputError(
+                f"{path}: {where}: got a number of {len(str(value))} digits, expected at most 18"
+            )
+        elif isinstance(value, str) and "\0" in value:
+            raise InputError(f"{path}: {where}: got a text with a NUL character, expected none")
 
 
 class KeyedError(InputError):

@@ -22,6 +22,9 @@ REQUESTS = 4500
 WARM_UP = 500
 """Left out at the start of a replication, at least."""
 
+BEYOND = 3
+"""Servers more than the formula says that are looked at: beyond them waits are nothing."""
+
 MOST_WARM_UP = 20_000
 """Queues that take longer to forget their empty start are not simulated."""
 
@@ -94,11 +97,16 @@ def _by_simulation(
         return found is not None and found.mean <= target_s
 
     servers = sizing.servers
-    while not keeps(servers) and tried[servers] is not None:
+    while not keeps(servers) and tried[servers] is not None and servers < sizing.servers + BEYOND:
         servers += 1
     while tried[servers] is not None and keeps(servers - 1):
         servers -= 1
-    lines = [f"simulation: {_count(servers)}"] if tried[servers] is not None else []
+    lines = [f"simulation: {_count(servers)}"] if keeps(servers) else []
+    if not lines and tried[servers] is not None:
+        lines = [
+            f"simulation: cannot tell, the target is too close to the mean service time of "
+            f"{law.mean:.4g} s; --precision narrows the intervals"
+        ]
     for count, found in sorted(tried.items()):
         said = f"simulation with {_count(count)}: "
         if found is None:

@@ -9,12 +9,23 @@ import typer
 
 
 def gantt(
-    folder: Annotated[Path, typer.Argument(help="Folder that `schedlab run --out` wrote.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that `schedlab run --out` or `schedlab sweep` wrote.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="PNG, SVG or PDF to write; FOLDER/gantt.png.")
     ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a sweep: the run with this label, e.g. seed=1; may be repeated."),
+    ] = None,
 ) -> None:
-    """A Gantt chart of a run: what ran where and when, and how many jobs waited."""
-    from experiments.pictures.gantt import gantt as draw
+    """A Gantt chart of a run: what ran where and when, and how many jobs waited.
 
-    print(draw(folder, out))
+    Example: schedlab gantt out --out gantt.svg
+    """
+    from experiments.pictures.gantt import gantt as draw
+    from experiments.scenario.options import parse_options
+
+    labels = {name: str(value) for name, value in parse_options(where or [], "--where").items()}
+    print(draw(folder, out, labels))

@@ -9,11 +9,16 @@ one row a job.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from experiments.campaign.ledger import LEDGER
+from experiments.pictures.chosen import one_run
 from simulator.errors import InputError
+from simulator.inputs import read_input
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +34,7 @@ METADATA: dict[str, dict[str, str | None]] = {
     ".pdf": {"CreationDate": None},
 }
 """Kinds of picture, and what is left out of each so that the same run gives the same picture."""
+NAMES = ("job_id", "node_type")
 LATE = "#C00000"
 MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
 """Beside the palette of all figures, light enough for names on them."""
@@ -37,8 +43,10 @@ NODE_LABELS = 40
 """More nodes than this have every so many of them named."""
 
 
-def gantt(folder: Path, out: Path | None = None) -> Path:
+def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None = None) -> Path:
     """Draw the run in a folder that ``schedlab run`` wrote; returns the picture's path.
+
+    Of a sweep's folder, the run with the labels ``where``.
 
     Raises
     ------
@@ -48,12 +56,16 @@ def gantt(folder: Path, out: Path | None = None) -> Path:
     """
     import matplotlib.pyplot as plt
 
-    schedule = read_table(folder / "schedule.csv", COLUMNS, ("gpus", "start_s", "end_s"))
-    times = ("arrival_s", "completion_s", "tardiness_s")
-    jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
     path = out or folder / "gantt.png"
     _check_format(path)
-    drawing = draw(schedule, jobs, title=str(folder.name))
+    if (folder / LEDGER).exists():
+        title, schedule, jobs = one_run(folder, where or {})
+    else:
+        title = str(folder.name)
+        schedule = read_table(folder / "schedule.csv", COLUMNS, ("gpus", "start_s", "end_s"))
+        times = ("arrival_s", "completion_s", "tardiness_s")
+        jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
+    drawing = draw(schedule, jobs, title=title)
     try:
         drawing.savefig(path, dpi=130, metadata=METADATA[path.suffix.lower()])
     except OSError as error:
@@ -81,12 +93,20 @@ def read_table(path: Path, columns: tuple[str, ...], numbers: tuple[str, ...]) -
     import numpy as np
     import pandas as pd
 
+    expected = "a file that `schedlab run --out` wrote"
+    content = read_input(path, expected)
     try:
-        table = pd.read_csv(path, dtype={"job_id": str})
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError):
-        raise InputError(
-            f"{path}: cannot be read, expected a file that `schedlab run --out` wrote"
-        ) from None
+        # A job may be called "NA"; in a column of numbers it is none.
+        names = content.partition(b"\n")[0].decode().split(",")
+        blanks = {n: ["", "nan", "NaN", "NA"] for n in names if n not in NAMES}
+        table = pd.read_csv(
+            BytesIO(content),
+            dtype=dict.fromkeys(NAMES, str),
+            keep_default_na=False,
+            na_values=blanks,
+        )
+    except ValueError:  # also what pandas calls a parser's error
+        raise InputError(f"{path}: cannot be read, expected {expected}") from None
     missing = [c for c in columns if c not in table.columns]
     if missing:
         raise InputError(f"{path}: no column {missing[0]!r}, expected {', '.join(columns)}")
@@ -140,7 +160,7 @@ def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") ->
         late = set(jobs.loc[jobs["tardiness_s"] > 0, "job_id"]) if jobs is not None else set()
         _draw_bars(top, bars, scale, late, figure)
         _name_rows(top, bars, whole)
-        top.set_title(title)
+        top.set_title(title, parse_math=False)
         if jobs is not None:
             _draw_queue(axes[1, 0], schedule, jobs, scale)
         axes[-1, 0].set_xlabel(f"time since the first submission, {unit}")
@@ -292,6 +312,7 @@ def _label_bars(ax: Axes, bars: list[_Bar], scale: float, end: float, figure: Dr
                 ha="center",
                 va="center",
                 fontsize=6.5,
+                parse_math=False,  # a job may be called "$x$"
                 clip_on=True,
             )
 
@@ -304,6 +325,8 @@ def _name_rows(ax: Axes, bars: list[_Bar], by_node: bool) -> None:
     every = -(-len(groups) // NODE_LABELS)
     shown = list(groups.items())[::every]
     ax.set_yticks([(low + high) / 2 for _, (low, high) in shown], [name for name, _ in shown])
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
     ax.tick_params(axis="y", labelsize=7, length=0)
     ax.set_ylabel("node (one line a GPU)" if by_node else "job")
     ax.grid(axis="y", visible=False)

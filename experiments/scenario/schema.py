@@ -20,14 +20,22 @@ Every table and key is checked before anything runs; docs/scenarios.md lists the
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
 from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
 
+MOST_NODES = 1_000_000
+MOST_JOBS = 10_000_000
+MOST_GPUS = 10_000
+"""Of one node. What is larger is a slip of the pen, and would fill the memory."""
+
 PositiveInt = Annotated[int, Field(ge=1)]
+NodeCount = Annotated[int, Field(ge=1, le=MOST_NODES)]
+JobCount = Annotated[int, Field(ge=1, le=MOST_JOBS)]
+GpuCount = Annotated[int, Field(ge=1, le=MOST_GPUS)]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 
@@ -36,12 +44,19 @@ class HierarchicalJobs(Config):
     """The random scenario of the hierarchical paper, Section V-A."""
 
     kind: Literal["hierarchical"]
-    num_nodes: PositiveInt = 10
-    jobs_per_node: PositiveInt = 10
+    num_nodes: NodeCount = 10
+    jobs_per_node: Annotated[int, Field(ge=1, le=100_000)] = 10
     mean_gap_s: Positive = 45_000.0
     arrivals: Literal["exponential", "poisson-distributed", "mixed"] = "exponential"
     due: Literal["min-2max", "min-3min", "min-max"] = "min-2max"
     weights: Literal["printed", "released"] = "printed"
+
+    @model_validator(mode="after")
+    def _few_enough(self) -> Self:
+        jobs = self.num_nodes * self.jobs_per_node
+        if jobs > MOST_JOBS:
+            raise ValueError(f"{jobs:,} jobs in all, expected at most {MOST_JOBS:,}")
+        return self
 
 
 class Modelled(Config):
@@ -74,10 +89,10 @@ class PoissonJobs(Config):
     """Poisson arrivals of jobs of fixed demand: the queue of the textbooks."""
 
     kind: Literal["poisson"]
-    num_jobs: PositiveInt = 1000
+    num_jobs: JobCount = 1000
     arrival_rate_per_h: Positive
     duration_s: str = "exponential:3600"
-    num_gpus: list[PositiveInt] = Field(default=[1], min_length=1)
+    num_gpus: list[GpuCount] = Field(default=[1], min_length=1)
 
 
 class SynergyJobs(Modelled):
@@ -87,7 +102,7 @@ class SynergyJobs(Modelled):
     """
 
     kind: Literal["synergy"]
-    num_jobs: PositiveInt = 1000
+    num_jobs: JobCount = 1000
     jobs_per_hour: Positive | None = None
     split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
     multi_gpu: bool = False
@@ -140,15 +155,15 @@ Jobs = Annotated[
 class Partitioned(Config):
     """Nodes that controllers share: so many controllers (1), or one for so many nodes."""
 
-    num_controllers: PositiveInt | None = None
-    nodes_per_controller: PositiveInt | None = None
+    num_controllers: NodeCount | None = None
+    nodes_per_controller: NodeCount | None = None
 
 
 class Vms(Partitioned):
     """VMs, configured at every decision from a catalogue."""
 
     kind: Literal["vms"]
-    num_nodes: PositiveInt | None = None
+    num_nodes: NodeCount | None = None
     catalog: str | None = None
 
 
@@ -156,8 +171,8 @@ class Nodes(Partitioned):
     """Equal servers."""
 
     kind: Literal["nodes"]
-    num_nodes: PositiveInt
-    gpus_per_node: PositiveInt = 8
+    num_nodes: NodeCount
+    gpus_per_node: GpuCount = 8
     gpu_type: str | None = None
     cpus_per_node: Positive | None = None
     memory_gb_per_node: Positive | None = None
@@ -221,7 +236,7 @@ class Server(Config):
     """The optimization server; ``service`` is a law (s), e.g. ``"exponential:40"``, or measured."""
 
     service: str
-    servers: PositiveInt = 1
+    servers: NodeCount = 1
     coalesce: bool = False
 
 

@@ -41,13 +41,17 @@ def parse_law(text: str) -> Law:
         except ValueError:
             raise InputError(f"law {text!r}: {number!r}, expected a number") from None
         if equals:
+            if key.strip() in named:
+                raise InputError(f"law {text!r}: {key.strip()} is given twice, expected once")
             named[key.strip()] = value
         else:
             bare.append(value)
     if name == "empirical" and not named:
         return Empirical(tuple(bare))
     if len(bare) == 1:
-        named.setdefault("mean", bare.pop())
+        if "mean" in named:
+            raise InputError(f"law {text!r}: the mean is given twice, expected once")
+        named["mean"] = bare.pop()
     if bare or sorted(named) != sorted(keys):
         raise InputError(f"law {text!r}: expected {name}:" + ",".join(f"{k}=.." for k in keys))
     return build(**named)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
+from simulator.inputs import read_json
 from simulator.performance import FixedDuration
 from simulator.workload import Workload
 from simulator.workloads.tables import Table, read_cells
@@ -113,16 +113,7 @@ def _find(path: Path) -> Path:
 
 def _rates(path: Path, gpu_type: str) -> dict[tuple[str, int], float]:
     """Steps/s of a job alone, by its type and number of GPUs."""
-    try:
-        measured: Any = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file, expected Gavel's throughputs in JSON") from None
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}, line {error.lineno}: not JSON ({error.msg}), expected Gavel's throughputs"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+    measured: Any = read_json(path, "Gavel's throughputs in JSON")
     if not isinstance(measured, dict) or gpu_type not in measured:
         known = ", ".join(measured) if isinstance(measured, dict) else "none"
         raise InputError(f"{path}: no rates of {gpu_type!r}, found {known}")
@@ -141,7 +132,7 @@ def _key(path: Path, key: str) -> tuple[str, int]:
     try:
         name, gpus = ast.literal_eval(key)
         return str(name), int(gpus)
-    except (ValueError, SyntaxError, TypeError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, OverflowError):
         raise InputError(f"{path}: {key!r}, expected a type of job and a number of GPUs") from None
 
 

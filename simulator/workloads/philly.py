@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import pandas as pd
 
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
+from simulator.inputs import read_json
 from simulator.performance import FixedDuration
 from simulator.workload import Workload
 from simulator.workloads.plain_csv import OPTIONAL, REQUIRED, workload_of
@@ -120,16 +120,7 @@ def _workload(
 
 
 def _load(path: Path) -> list[Any]:
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file, expected Philly's job log in JSON") from None
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}, line {error.lineno}: not JSON ({error.msg}), expected Philly's job log"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+    entries = read_json(path, "Philly's job log in JSON")
     if not isinstance(entries, list) or not entries:
         raise InputError(f"{path}: no list of jobs, expected Philly's job log in JSON")
     return entries
@@ -139,32 +130,45 @@ def _check(path: Path, i: int, entry: Any) -> tuple[str, list[dict[str, Any]]]:
     """Name and attempts of one entry."""
     where = f"{path}, entry {i + 1}"
     if not isinstance(entry, dict):
-        raise InputError(f"{where}: {entry!r}, expected a job")
+        raise InputError(f"{where}: {_brief(entry)}, expected a job")
     for key, kind in (("jobid", str), ("submitted_time", str), ("attempts", list)):
         if not isinstance(entry.get(key), kind):
-            raise InputError(f"{where}: {key} is {entry.get(key)!r}, expected a {kind.__name__}")
+            raise InputError(
+                f"{where}: {key} is {_brief(entry.get(key))}, expected a {kind.__name__}"
+            )
     for attempt in entry["attempts"]:
         if not isinstance(attempt, dict):
-            raise InputError(f"{where}: attempt {attempt!r}, expected start_time and end_time")
+            raise InputError(
+                f"{where}: attempt {_brief(attempt)}, expected start_time and end_time"
+            )
     return entry["jobid"], entry["attempts"]
 
 
 def _held(path: Path, i: int, name: str, attempt: dict[str, Any]) -> int:
     """GPUs of one attempt."""
-    try:
-        return sum(len(machine["gpus"]) for machine in attempt.get("detail") or [])
-    except (KeyError, TypeError):
+    detail = attempt.get("detail") or []
+    lists = isinstance(detail, list) and all(
+        isinstance(machine, dict) and isinstance(machine.get("gpus"), list) for machine in detail
+    )
+    if not lists:
         raise InputError(
-            f"{path}, entry {i + 1}: job {name!r}: detail is {attempt['detail']!r}, "
-            "expected the gpus of each machine"
-        ) from None
+            f"{path}, entry {i + 1}: job {name!r}: detail is {_brief(detail)}, "
+            "expected the gpus of each machine, a list"
+        )
+    return sum(len(machine["gpus"]) for machine in detail)
+
+
+def _brief(value: Any) -> str:
+    """A value for a message; a long one cut."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}.."
 
 
 def _seconds(path: Path, times: list[Any], key: str, names: list[str]) -> FloatArray:
     """Seconds since 1970, NaN where the log has none."""
     texts = pd.Series([None if t in (None, "None", "") else str(t) for t in times], dtype=object)
     # pandas takes "now" and "today" for times whatever the format says.
-    shaped = texts.where(texts.str.fullmatch(r"[\d :-]+").fillna(False).astype(bool))
+    shaped = texts.where(texts.str.fullmatch(r"(19|20|21)\d\d[\d :-]+").fillna(False).astype(bool))
     parsed = pd.to_datetime(shaped, format=TIME_FORMAT, errors="coerce")
     bad = (texts.notna() & parsed.isna()).to_numpy(dtype=bool)
     if bad.any():

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,9 @@ import pandas as pd
 
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
+from simulator.inputs import read_input
 
+MOST_COLUMNS = 10_000
 _FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
 
@@ -100,6 +103,7 @@ class Table:
 
     def texts(self, name: str, *, unique: bool = False) -> list[str]:
         """A column of texts, none empty."""
+        self._expect(name)
         column = self.frame[name]
         self._require(name, (column != "").to_numpy(dtype=bool), "a text")
         if unique:
@@ -161,12 +165,17 @@ class Table:
         """Raise the error of the first row that is not good."""
         self._require(name, good, expected)
 
+    def _expect(self, name: str) -> None:
+        if name not in self:
+            raise InputError(f"{self.path}: column {name!r} is missing, expected it here")
+
     def _require(self, name: str, good: npt.NDArray[np.bool_], expected: str) -> None:
         if not good.all():
             raise self.error(int(np.argmin(good)), name, expected)
 
     def _parse(self, name: str) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Values, NaN where there is no number; and which fields are empty."""
+        self._expect(name)
         column = self.frame[name]
         values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         return values.copy(), (column == "").to_numpy(dtype=bool)
@@ -182,19 +191,22 @@ def read_cells(
     InputError
         A file that cannot be read, is empty, or has a line with too many fields.
     """
+    content = read_input(path, expected)
+    columns = content.partition(b"\n")[0].count(separator.encode()) + 1
+    if columns > MOST_COLUMNS:
+        raise InputError(f"{path}: has {columns:,} columns, expected at most {MOST_COLUMNS:,}")
     try:
         cells = pd.read_csv(
-            path, sep=separator, header=None, dtype=str, na_filter=False,
+            BytesIO(content), sep=separator, header=None, dtype=str, na_filter=False,
             skip_blank_lines=False, encoding="utf-8-sig", quoting=quoting,
         )  # fmt: skip
     except pd.errors.EmptyDataError:
         raise InputError(f"{path}: is empty, expected {expected}") from None
     except pd.errors.ParserError as error:
         raise InputError(f"{path}{_parser_problem(error)}") from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file, expected {expected}") from None
-    except (OSError, UnicodeDecodeError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read ({error}), expected {expected}") from None
+    except (UnicodeDecodeError, ValueError, OverflowError) as error:
+        why = " ".join(str(error).split())
+        raise InputError(f"{path}: cannot be read ({why}), expected {expected}") from None
     cells = cells.fillna("").apply(lambda column: column.str.strip())
     full = (cells != "").any(axis=1).to_numpy(dtype=bool)
     if not full.any():

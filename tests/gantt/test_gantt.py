@@ -63,7 +63,7 @@ def test_a_rental_pool_has_one_row_a_job():
 
 
 def test_a_folder_without_a_run_says_so(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="no such file, expected a file that"):
         g.gantt(tmp_path)
     (tmp_path / "schedule.csv").write_text("job_id,node\na,1\n")
     with pytest.raises(InputError, match="no column 'node_type'"):
@@ -137,3 +137,24 @@ def test_a_picture_of_an_unknown_kind(tmp_path):
     assert g.gantt(tmp_path, tmp_path / "a.svg").exists()
     with pytest.raises(InputError, match="cannot be written"):
         g.gantt(tmp_path, tmp_path / "nowhere" / "a.png")
+
+
+def test_of_a_sweep_the_chart_asks_which_run(tmp_path):
+    from experiments.campaign.store import Store
+    from experiments.campaign.sweep import sweep
+
+    file = tmp_path / "two.toml"
+    file.write_text(
+        'policies = ["fifo", "edf"]\nseeds = 2\n[scenario]\ntables = ["jobs", "schedule"]\n'
+        'workload = { kind = "hierarchical", num_nodes = 2, jobs_per_node = 2 }\n'
+    )
+    assert sweep(file, tmp_path / "out", workers=1, progress=False) == 0
+    with pytest.raises(InputError, match="a sweep, 4 runs to choose from; which one") as error:
+        g.gantt(tmp_path / "out")
+    assert "For example --where policy=fifo --where seed=0" in str(error.value)
+    with pytest.raises(InputError, match="no run has these labels"):
+        g.gantt(tmp_path / "out", where={"seed": "7"})
+    path = g.gantt(tmp_path / "out", where={"policy": "edf", "seed": "1"})
+    assert path == tmp_path / "out" / "gantt.png"
+    with Store(tmp_path / "out") as store:
+        assert store.counts().done == 4

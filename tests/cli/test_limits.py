@@ -1,0 +1,183 @@
+"""Limits with one line: nothing hangs, nothing fills the memory, nothing is read wrongly."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from experiments.analysis import sizing
+from experiments.config import read_toml
+from experiments.pictures import gantt
+from experiments.scenario.schema import read_scenario
+from simulator.errors import InputError
+from simulator.inputs import MOST_BYTES, read_input, read_json
+from simulator.laws import Exponential, parse_law
+from simulator.queueing import size_servers
+from simulator.statistics import Estimate
+from simulator.workloads.philly import read_philly
+from simulator.workloads.plain_csv import read_csv_jobs
+
+HEAD = "job_id,submit_time_s,duration_s,num_gpus\n"
+POISSON = '[workload]\nkind = "poisson"\narrival_rate_per_h = 1\n'
+NODES = '[cluster]\nkind = "nodes"\nnum_nodes = 4\n'
+
+
+def test_a_named_pipe_does_not_wait_for_ever(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "jobs.csv")
+    for read in (read_csv_jobs, read_toml, read_philly):
+        with pytest.raises(InputError, match="is no regular file"):
+            read(tmp_path / "jobs.csv")
+    with pytest.raises(InputError, match="is no regular file"):
+        read_csv_jobs("/dev/zero")
+    with pytest.raises(InputError, match="is a folder"):
+        read_csv_jobs(tmp_path)
+
+
+def test_a_few_kilobytes_that_hold_gigabytes_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv.gz"
+    with gzip.open(path, "wb") as file:
+        for _ in range(50):
+            file.write(bytes(2**20))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(InputError, match="has more than 1,000,000 bytes"):
+        read_input(path, most=1_000_000)
+
+
+def test_a_file_larger_than_the_limit_is_not_even_opened(tmp_path: Path) -> None:
+    with (tmp_path / "sparse.csv").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(
+        InputError, match=r"has 2,147,483,649 bytes, expected at most 2,147,483,648"
+    ):
+        read_csv_jobs(tmp_path / "sparse.csv")
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("content", [b"no such format", b"\x1f\x8b\x08\x00", b""])
+def test_corrupt_compressed_files_are_one_line(tmp_path: Path, suffix: str, content: bytes) -> None:
+    path = tmp_path / f"jobs.csv{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"cannot be read|is empty") as error:
+        read_csv_jobs(path)
+    assert "\n" not in str(error.value)
+
+
+def test_compressed_jobs_are_the_same_jobs(tmp_path: Path) -> None:
+    rows = (HEAD + "a,0,10,1\nb,1,20,2\n").encode()
+    (tmp_path / "jobs.csv").write_bytes(rows)
+    (tmp_path / "jobs.csv.gz").write_bytes(gzip.compress(rows))
+    plain, packed = (read_csv_jobs(tmp_path / n) for n in ("jobs.csv", "jobs.csv.gz"))
+    assert plain.job_id == packed.job_id
+    assert plain.submit_s.tolist() == packed.submit_s.tolist()
+
+
+def test_too_many_columns(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text(",".join(f"c{i}" for i in range(200_000)) + "\n1\n")
+    with pytest.raises(InputError, match="has 200,000 columns, expected at most 10,000"):
+        read_csv_jobs(tmp_path / "wide.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            POISSON + NODES.replace("4", "10_000_000"),
+            "num_nodes: got 10000000, expected an integer",
+        ),
+        (POISSON + "num_jobs = 100_000_000\n", "num_jobs: got 100000000, expected an integer"),
+        (POISSON + NODES + "gpus_per_node = 1_000_000\n", "gpus_per_node: got 1000000, expected"),
+        (
+            '[workload]\nkind = "hierarchical"\nnum_nodes = 1_000_000\njobs_per_node = 100_000\n',
+            "100,000,000,000 jobs in all, expected at most 10,000,000",
+        ),
+        ("seed = 1" + "0" * 5000, "not valid TOML"),
+        ("seed = 1" + "0" * 400, "seed: got a number of 401 digits, expected at most 18"),
+        ("a = " + "[" * 5000, "not valid TOML"),
+        ("a = " + "[" * 100 + "]" * 100, "a: nested too deeply"),
+        ('[workload]\nkind = "csv"\npath = "a\\u0000b"\n', "workload.path: got a text with a NUL"),
+        ("a" * 11_000_000, "has 11,000,014 bytes, expected at most 10,485,760"),
+    ],
+)
+def test_sizes_in_a_scenario(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(
+        'policy = "fifo"\n'[: 14 if text[0] == "a" and len(text) > 10**6 else None] + text
+    )
+    with pytest.raises(InputError) as error:
+        read_scenario(path)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 2000
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "1" * 5000, "[1,", "\ud800"])
+def test_json_that_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "some.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(InputError) as error:
+        read_json(tmp_path / "some.json", "a list")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "good"),
+    [(["gpu0", "gpu1"], True), ("gpu0", False), ({"gpu0": 1}, False), (4, False), (None, False)],
+)
+def test_philly_s_gpus_are_a_list(tmp_path: Path, gpus: object, good: bool) -> None:
+    """A text is a sequence, too: "gpu0" counted as four GPUs."""
+    attempt = {
+        "start_time": "2017-10-01 10:00:00",
+        "end_time": "2017-10-01 10:10:00",
+        "detail": [{"ip": "m", "gpus": gpus}],
+    }
+    entry = {"jobid": "a", "submitted_time": "2017-10-01 09:00:00", "attempts": [attempt]}
+    (tmp_path / "log.json").write_text(json.dumps([entry]))
+    if good:
+        assert read_philly(tmp_path / "log.json").num_gpus.tolist() == [2]
+    else:
+        with pytest.raises(InputError, match="expected the gpus of each machine, a list"):
+            read_philly(tmp_path / "log.json")
+
+
+@pytest.mark.parametrize(
+    "text", ["exponential:1,mean=2", "exponential:mean=1,mean=2", "lognormal:40,cv=2,cv=3"]
+)
+def test_a_law_with_a_value_given_twice_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="given twice, expected once"):
+        parse_law(text)
+
+
+def test_a_target_hard_by_the_service_time_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where noise keeps every simulated mean above the target, more servers do not help."""
+    looked_at: list[int] = []
+
+    def noisy(servers: int, *_: object) -> Estimate:
+        looked_at.append(servers)
+        assert len(looked_at) < 50
+        return Estimate(40.02, 39.7, 40.3, 10)
+
+    monkeypatch.setattr(sizing, "simulated_response_s", noisy)
+    answer = sizing.size_server(20, 1 / 4500, "exponential:40", 40.01, 0)
+    least = size_servers(20, 1 / 4500, Exponential(40.0), 40.01).servers
+    assert looked_at == list(range(least, least + sizing.BEYOND + 1))
+    assert "cannot tell, the target is too close to the mean service time of 40 s" in answer
+
+
+def test_odd_names_of_jobs_are_drawn_as_they_are(tmp_path: Path) -> None:
+    """ "NA" is no missing value, and "$x$" no formula."""
+    names = ["NA", "$\\frac{$", "null", "$x_1$"]
+    pd.DataFrame(
+        {
+            "job_id": names, "node": range(4), "node_type": "t", "gpus": 1,
+            "start_s": 0.0, "end_s": 10.0,
+        }
+    ).to_csv(tmp_path / "schedule.csv", index=False)  # fmt: skip
+    pd.DataFrame(
+        {"job_id": names, "arrival_s": 0.0, "completion_s": 10.0, "tardiness_s": 1.0}
+    ).to_csv(tmp_path / "jobs.csv", index=False)
+    path = gantt.gantt(tmp_path, tmp_path / "chart.svg")
+    assert path.stat().st_size > 5_000

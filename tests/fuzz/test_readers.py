@@ -1,0 +1,269 @@
+"""Whatever is in a file: a reader answers, or says what is wrong in one line.
+
+A few hundred inputs a format here; ``pytest -m slow tests/fuzz`` tries 10,000 each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from experiments.campaign.sweepfile import read_sweep
+from experiments.papers.rental.types_file import read_types
+from experiments.pictures.gantt import read_table
+from experiments.scenario.options import parse_options, parse_window
+from experiments.scenario.schema import read_scenario
+from simulator.errors import InputError
+from simulator.laws import parse_law
+from simulator.workloads import alibaba, authors, catalogs, gavel, openb, philly, plain_csv
+
+ROOT = Path(__file__).parents[2]
+
+JOBS = """job_id,submit_time_s,duration_s,num_gpus,num_cpus,memory_gb,model,due_s
+a,0,100,4,8,16,resnet18,500
+b,10,50,8,,,,
+c,20.5,1e3,2,1,2,gnmt,9000
+"""
+PHILLY = json.dumps(
+    [
+        {
+            "jobid": "application_1",
+            "vc": "vc1",
+            "submitted_time": "2017-10-01 10:00:00",
+            "attempts": [
+                {
+                    "start_time": "2017-10-01 10:00:10",
+                    "end_time": "2017-10-01 11:00:10",
+                    "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}],
+                }
+            ],
+        },
+        {"jobid": "b", "vc": "v", "submitted_time": "2017-10-01 10:00:01", "attempts": []},
+    ],
+    indent=1,
+)
+GAVEL = (
+    "ResNet-18 (batch size 16)\tpython3 main.py\timages\t--steps\t1\t1000\t1\tstatic\t0\t3600\n"
+    "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t2000\t2\tstatic\t120.5\t3600\n"
+)
+RATES = json.dumps(
+    {
+        "v100": {
+            "('ResNet-18 (batch size 16)', 1)": {"null": 20.5},
+            "('LM (batch size 5)', 2)": {"null": 60.1},
+        }
+    }
+)
+PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+p0,12000,16384,1,1000,,LS,Running,0,12537496,0
+p1,6000,12288,1,460,V100M16,LS,Running,427061,12902960,427061
+p2,8000,1000,8,1000,G2|G3,BE,Succeeded,1,100,5
+"""
+NODES = """sn,cpu_milli,memory_mib,gpu,model
+n0,64000,262144,2,P100
+n1,96000,786432,8,G3
+"""
+CATALOG = "name,gpu_type,gpus,price_per_hour\nA,K80,1,0.9\nB,V100,4,12.24\n"
+SCHEDULE = "job_id,node,node_type,gpus,start_s,end_s\na,0,t,1,0.0,1.5\nb,1,t,2,1.0,2.5\n"
+SCENARIO = """policy = "fifo"
+seed = 3
+window = [0, 10]
+tables = ["jobs"]
+[policy_options]
+[workload]
+kind = "poisson"
+num_jobs = 20
+arrival_rate_per_h = 2.5
+duration_s = "lognormal:40,cv=2"
+num_gpus = [1, 2]
+[cluster]
+kind = "nodes"
+num_nodes = 4
+gpus_per_node = 8
+[decisions]
+round_s = 300
+finish_at_round = true
+[server]
+service = "exponential:40"
+"""
+SWEEP = """policies = ["fifo", { name = "edf", label = "E" }]
+seeds = [1, 2]
+[scenario]
+workload = { kind = "hierarchical", num_nodes = 4 }
+[grid]
+workload.mean_gap_s = [30_000, 45_000]
+[[zip]]
+workload.num_nodes = [2, 4]
+cluster.num_controllers = [1, 2]
+cluster.kind = ["vms", "vms"]
+[[points]]
+decisions.period_s = 3600
+"""
+TYPES = """[[types]]
+name = "a"
+arrival_rate_per_h = 0.4
+mean_size_h = 1.0
+speedup = { kind = "tabulated", gpus = [1, 2, 4], throughput = [100, 190, 340] }
+[[types]]
+name = "b"
+arrival_rate_per_h = 1
+mean_size_h = 2.0
+speedup = { kind = "amdahl", parallel_fraction = 0.8 }
+"""
+LIST = "ID,SubmissionTime,Deadline,Tardinessweight\nJ1,0,5000,0.01\nJ2,100,9000,0.02\n"
+TIMES = (
+    "ID,VMtype,GpuType,GpuNumber,maxGpuNumber,cost,ExecutionTime\n"
+    "J1,A,K80,1,2,0.9,1000\nJ1,A,K80,2,2,0.9,600\nJ2,A,K80,1,2,0.9,2000\n"
+)
+HOSTS = "Nodes\nN1\nN2\n"
+
+
+def instance(path: Path) -> None:
+    """The fuzzed file is the table of times of an instance."""
+    folder = path.parent
+    (folder / "Lof_selectjobs.csv").write_text(LIST)
+    (folder / "tNodes.csv").write_text(HOSTS)
+    authors.read_instance(folder)
+
+
+def gavel_rates(path: Path) -> None:
+    (path.parent / "trace.tsv").write_text(GAVEL)
+    gavel.read_gavel(path.parent / "trace.tsv", path)
+
+
+def gavel_trace(path: Path) -> None:
+    (path.parent / "rates.json").write_text(RATES)
+    gavel.read_gavel(path, path.parent / "rates.json")
+
+
+FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
+    "plain CSV": ("jobs.csv", JOBS, plain_csv.read_csv_jobs),
+    "Philly table": ("table.csv", JOBS, philly.read_philly_table),
+    "Philly log": ("log.json", PHILLY, philly.read_philly),
+    "Gavel trace": ("some.trace", GAVEL, gavel_trace),
+    "Gavel rates": ("rates.json", RATES, gavel_rates),
+    "Alibaba": ("pods.csv", PODS, alibaba.read_alibaba),
+    "openb pods": ("pods.csv", PODS, openb.read_pods),
+    "openb nodes": ("nodes.csv", NODES, openb.read_nodes),
+    "catalogue": ("catalog.csv", CATALOG, catalogs.read_catalog),
+    "instance": ("SelectJobs_times.csv", TIMES, instance),
+    "scenario": ("scenario.toml", SCENARIO, read_scenario),
+    "sweep": ("sweep.toml", SWEEP, read_sweep),
+    "rental types": ("types.toml", TYPES, read_types),
+    "schedule": (
+        "schedule.csv",
+        SCHEDULE,
+        lambda path: read_table(
+            path, ("job_id", "gpus", "start_s", "end_s"), ("gpus", "start_s", "end_s")
+        ),
+    ),
+}
+
+TOKENS = [
+    *("", "0", "-1", "1.5", "nan", "inf", "-inf", "1e999", "1e-320", "9" * 30, "9" * 5000, "NA"),
+    *("null", "true", '"', "'", ",", "\t", "\n", "\r\n", "\r", "\0", "=", "{", "}", "[", "]"),
+    *("[" * 3000, '{"a":' * 500, "\ufeff", "é", "\x1b[31m", "=1+1", "None", "#", "2**70"),
+    *("0x10", "1_000", "١", " ", "\x85", "\u2028", "now", "2017-13-45 99:99:99"),
+    *('"gpus": "gpu0"', "path", "kind", 'kind = "pool"', 'path = "a\\u0000b"', "a.b.c = 1"),
+]
+
+
+@st.composite
+def edits(draw: st.DrawFn, sample: bytes) -> bytes:
+    """A valid file after some edits: cut, repeated, overwritten, with odd pieces put in."""
+    text = bytearray(sample)
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.integers(0, 12)))
+        kind = draw(st.sampled_from(["token", "token", "bytes", "cut", "repeat", "swap"]))
+        if kind == "token":
+            text[start:end] = draw(st.sampled_from(TOKENS)).encode()
+        elif kind == "bytes":
+            text[start:end] = draw(st.binary(max_size=6))
+        elif kind == "cut":
+            del text[start : start + draw(st.integers(0, 200))]
+        elif kind == "repeat":
+            text[start:start] = text[start : start + draw(st.integers(0, 60))] * draw(
+                st.integers(1, 3)
+            )
+        else:
+            text[start:end] = text[start:end][::-1]
+    return bytes(text)
+
+
+def complaint_of(call: Callable[[], Any]) -> str:
+    """What a reader finds wrong; empty where it answers. Any other exception is a failure."""
+    try:
+        call()
+    except InputError as error:
+        return str(error) or "\n"  # an empty complaint is none
+    return ""
+
+
+def answers_or_says_why(folder: Path, format: str, content: bytes) -> None:
+    name, _, read = FORMATS[format]
+    path = folder / name
+    path.write_bytes(content)
+    complaint = complaint_of(lambda: read(path))
+    assert "\n" not in complaint
+    assert len(complaint) < 2000
+
+
+QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+def fuzzed(count: int, format: str, folder: Path) -> None:
+    sample = FORMATS[format][1].encode()
+
+    @settings(max_examples=count, deadline=None, suppress_health_check=QUIET, database=None)
+    @given(st.one_of(edits(sample), edits(sample), edits(sample), st.binary(max_size=200)))
+    def check(content: bytes) -> None:
+        answers_or_says_why(folder, format, content)
+
+    check()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("format", FORMATS)
+def test_some_hundred_inputs(tmp_path: Path, format: str) -> None:
+    fuzzed(200, format, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("format", FORMATS)
+def test_ten_thousand_inputs(tmp_path: Path, format: str) -> None:
+    fuzzed(10_000, format, tmp_path)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_samples_themselves_are_read(tmp_path: Path, format: str) -> None:
+    """Else the edits would all die of the same complaint."""
+    name, sample, read = FORMATS[format]
+    (tmp_path / name).write_text(sample)
+    read(tmp_path / name)
+
+
+PIECES = "exponential lognormal bimodal empirical : , = mean cv 40 1e999 nan -1 0 low=1 high=1e308"
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(
+        st.text(max_size=30),
+        st.lists(
+            st.sampled_from(PIECES.split()),
+            max_size=9,
+        ).map("".join),
+    )
+)
+def test_laws_windows_and_options(text: str) -> None:
+    for parse in (parse_law, parse_window, lambda t: parse_options([t])):
+        assert "\n" not in complaint_of(partial(parse, text))
