@@ -222,5 +222,5 @@ def edf_backfill() -> FirstPrinciple:
 
 
 def ps() -> FirstPrinciple:
-    """Priority scheduling: highest tardiness weight first, no preemption."""
+    """Priority scheduling: highest tardiness weight first, no preemption (not processor-sharing)."""
     return FirstPrinciple("ps", by_weight, weight)

@@ -108,6 +108,17 @@ def _fixed_demand(workload: Workload, cluster: Cluster) -> Lack | None:
     return Lack("the jobs have no fixed number of GPUs")
 
 
+def _time_shared(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Jobs of fixed demand that may share GPUs in time."""
+    if not isinstance(workload.performance, FixedDuration):
+        return Lack("the jobs have no fixed demand with one duration, as sharing in time needs it")
+    if not workload.performance.time_shared:
+        return Lack(
+            "the jobs do not share GPUs in time (simulator.workloads.reshaping.time_shared)"
+        )
+    return None
+
+
 def _list_or_node(workload: Workload, cluster: Cluster) -> Lack | None:
     """List scheduling of fixed demands, or one job a node."""
     if cluster.is_pool and not (workload.num_gpus != ELASTIC).all():
@@ -219,6 +230,7 @@ NEEDS: dict[str, Need] = {
     "curves": _curves,
     "elastic": _elastic,
     "fixed-demand": _fixed_demand,
+    "time-shared": _time_shared,
     "list-or-node": _list_or_node,
     "one-node": _one_node,
     "one-kind": _one_kind,

@@ -58,6 +58,8 @@ class FixedDuration:
     ----------
     duration_s : ``(J,)`` s.
     num_gpus : ``(J,)`` GPUs that the job needs, all of them at once.
+    time_shared : whether a job may hold a part of its GPUs, which means all of them for that part of
+        the time. Processor sharing needs this; it is an ideal, switching costs nothing.
 
     Raises
     ------
@@ -67,6 +69,7 @@ class FixedDuration:
 
     duration_s: FloatArray
     num_gpus: IntArray
+    time_shared: bool = False
 
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
@@ -82,8 +85,13 @@ class FixedDuration:
         return len(self.duration_s)
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
-        """Seconds; infinite with any other number of GPUs than the job's own."""
-        return self.duration_s.item(job) if gpus == self.num_gpus.item(job) else math.inf
+        """Seconds; infinite with any other number of GPUs than the job's own, unless time-shared."""
+        own = self.num_gpus.item(job)
+        if gpus == own:
+            return self.duration_s.item(job)
+        if not self.time_shared or not 0 < gpus < own * (1 + tolerances.SUMS):
+            return math.inf
+        return self.duration_s.item(job) * max(1.0, own / gpus)
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Finite only at the job's own number of GPUs, on types that have as many."""

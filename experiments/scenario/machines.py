@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from simulator import Cluster, Workload
     from simulator.adaptation import Rules
 
+SHARING_IN_TIME = ("processor-sharing", "las")
+"""Policies under which the jobs of a scenario may share GPUs in time."""
+
 
 def fitted(
     workload: Workload, own_cluster: Cluster | None, scenario: Scenario
 ) -> tuple[Workload, Cluster]:
     """The workload as it runs on the machines asked for, and these."""
     from simulator.workloads.fits import check_fits
+    from simulator.workloads.reshaping import time_shared
 
     with at_key("cluster"):
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
@@ -40,6 +44,8 @@ def fitted(
             pass  # done, or not wanted
         elif any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
             workload = _with_sensitivity(workload, cluster, scenario)
+        if scenario.policy in SHARING_IN_TIME and _is_fixed_demand(workload):
+            workload = time_shared(workload)
         check_fits(workload, cluster)
     except KeyedError:
         raise

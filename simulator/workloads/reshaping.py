@@ -26,6 +26,19 @@ ON_TIME_S = 1e-6
 """A job that ends this late is on time (rounding)."""
 
 
+def time_shared(workload: Workload) -> Workload:
+    """The same jobs, which may now share their GPUs in time, as processor sharing does.
+
+    Raises
+    ------
+    InputError
+        Jobs without a fixed demand and one duration.
+    """
+    if not isinstance(workload.performance, FixedDuration):
+        raise InputError("sharing in time: expected jobs of fixed demand with one duration each")
+    return replace(workload, performance=replace(workload.performance, time_shared=True))
+
+
 def known_networks(workload: Workload) -> list[str]:
     """The short name of each job's network; `InputError` for the first job without one."""
     known: dict[str, str] = {}

@@ -1,0 +1,287 @@
+"""Orders of service of the textbooks, for jobs of fixed demand: who runs when not all can.
+
+With jobs of one GPU on one node of c GPUs these are the queues M/G/c of a queueing course. They also
+hold for jobs of several GPUs and several nodes: the order decides who is looked at first, and a job
+that does not fit is passed by.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from policies.first_principles import FirstPrinciple, by_weight, weight
+from policies.packing import FreeCapacity, beside
+from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
+from simulator.catalog import FloatArray
+from simulator.contract import LEAST_AGAIN_S
+from simulator.tolerances import SUMS
+
+Rank = Callable[[View], FloatArray]
+"""``(n,)`` numbers of the active jobs; the least is served first."""
+
+SAME = 1e-9
+"""Parts of GPUs below this are rounding."""
+
+ALIKE_S = 2 * LEAST_AGAIN_S
+"""Attained services that differ by less are equal: nobody can be asked again any sooner."""
+
+
+def durations_s(view: View) -> FloatArray:
+    """``(n,)`` how long each active job takes on its own GPUs, s."""
+    if view.cluster.node_type_of is None:
+        raise InputError("this policy needs nodes of fixed types")
+    return np.asarray(whole_durations_s(view.workload)[view.jobs])
+
+
+def whole_durations_s(workload: Workload) -> FloatArray:
+    """``(J,)`` the same of all jobs; `InputError` where the GPUs are the policy's choice."""
+    duration_s: FloatArray | None = getattr(workload.performance, "duration_s", None)
+    if duration_s is None or not workload.num_gpus.all():
+        raise InputError("this policy needs jobs of fixed demand")
+    return duration_s
+
+
+@dataclass
+class Preemptive:
+    """The jobs of least rank run; what must make room for them waits, its progress kept.
+
+    Parameters
+    ----------
+    name : how results call it.
+    rank : the order; equals by submission.
+    """
+
+    name: str
+    rank: Rank
+
+    def decide(self, view: View) -> Decision:
+        """Choose in order while GPUs are left; who is chosen and runs stays where it is."""
+        if not view.changed:
+            return NO_CHANGE
+        durations_s(view)
+        rank = self.rank(view)
+        jobs = view.jobs.tolist()
+        order = [jobs[i] for i in np.argsort(rank, kind="stable").tolist()]
+        return Decision(_Room(view).choose(order))
+
+
+class _Room:
+    """What is free on a controller's nodes, all of it at first: GPUs, CPUs, GB of memory."""
+
+    def __init__(self, view: View) -> None:
+        fixed = view.cluster.node_type_of
+        assert fixed is not None
+        self._view = view
+        self._types = {n: view.cluster.node_types[fixed[n]] for n in view.nodes.tolist()}
+        self._free = {n: [float(t.gpus), t.cpus, t.memory_gb] for n, t in self._types.items()}
+        self._gpus = sum(float(t.gpus) for t in self._types.values())
+
+    def choose(self, order: Sequence[int]) -> list[Placement]:
+        """Placements of the jobs that run, the first of the order before the others."""
+        placements: list[Placement] = []
+        for job in order:
+            if self._view.workload.num_gpus[job] > self._gpus:
+                continue
+            old = self._view.running.get(job, ())
+            shares = old if old and all(self._holds(p) for p in old) else self._place(job)
+            for placement in shares:
+                self._take(placement)
+            placements += shares
+            if self._gpus < 1:
+                break
+        return placements
+
+    def _place(self, job: int) -> Sequence[Placement]:
+        """On the fullest node that holds it, else on the emptiest ones; empty where it does not fit."""
+        gpus = int(self._view.workload.num_gpus[job])
+        by_room = sorted(self._free, key=lambda n: (self._free[n][0], n))
+        for node in by_room:
+            share = self._share(job, node, gpus)
+            if self._holds(share):
+                return (share,)
+        placements = []
+        for node in reversed(by_room):
+            most = int(min(gpus, self._free[node][0]))
+            while most and not self._holds(self._share(job, node, most)):
+                most -= 1
+            if most:
+                placements.append(self._share(job, node, most))
+                gpus -= most
+            if not gpus:
+                return placements
+        return ()
+
+    def _share(self, job: int, node: int, gpus: int) -> Placement:
+        """With CPUs and memory as the job states them, else in proportion to the GPUs."""
+        workload, (cpus, memory_gb) = self._view.workload, beside(self._types[node], gpus)
+        part = gpus / int(workload.num_gpus[job])
+        stated_cpus, stated_gb = float(workload.num_cpus[job]), float(workload.memory_gb[job])
+        if not math.isnan(stated_cpus) and math.isfinite(self._types[node].cpus):
+            cpus = stated_cpus * part
+        if not math.isnan(stated_gb) and math.isfinite(self._types[node].memory_gb):
+            memory_gb = stated_gb * part
+        return Placement(job, node, gpus, cpus=cpus, memory_gb=memory_gb)
+
+    def _holds(self, share: Placement) -> bool:
+        wanted = (share.gpus, share.cpus, share.memory_gb)
+        free = self._free[share.node]
+        return all(w <= f + SUMS * max(1.0, w) for w, f in zip(wanted, free, strict=True))
+
+    def _take(self, share: Placement) -> None:
+        free = self._free[share.node]
+        free[0] -= share.gpus
+        free[1] -= share.cpus
+        free[2] -= share.memory_gb
+        self._gpus -= share.gpus
+
+
+@dataclass
+class Sharing:
+    """Jobs share the GPUs in time: an ideal that switches without cost.
+
+    Parameters
+    ----------
+    least_attained : only those that have had least service so far share (foreground-background);
+        else all do (processor sharing).
+
+    A job gets ``a`` times its GPUs, the same ``a <= 1`` for all that share.
+    """
+
+    name: str
+    least_attained: bool
+
+    def decide(self, view: View) -> Decision:
+        """Divide anew, and, for foreground-background, ask again when more jobs have had as little."""
+        if not getattr(view.workload.performance, "time_shared", False):
+            raise InputError(
+                f"policy {self.name}: the jobs do not share GPUs in time, expected a workload made "
+                "by simulator.workloads.reshaping.time_shared"
+            )
+        duration_s = durations_s(view)
+        attained_s = (1 - view.remaining) * duration_s if self.least_attained else None
+        demand = view.num_gpus.astype(np.float64)
+        part, again_s = _parts(demand, attained_s, _total_gpus(view))
+        placements = _fill(view, demand * part)
+        return Decision(placements, fractional=True, again_s=again_s)
+
+
+def _total_gpus(view: View) -> float:
+    fixed = view.cluster.node_type_of
+    assert fixed is not None
+    return float(sum(view.cluster.node_types[fixed[n]].gpus for n in view.nodes.tolist()))
+
+
+def _parts(
+    demand: FloatArray, attained_s: FloatArray | None, total: float
+) -> tuple[FloatArray, float | None]:
+    """The part of its demand that each job gets, and after how long that is no longer right."""
+    if attained_s is None:
+        return np.full(len(demand), min(1.0, total / float(demand.sum()))), None
+    part = np.zeros(len(demand))
+    order = np.argsort(attained_s, kind="stable")
+    level = attained_s[order]
+    speeds: list[tuple[float, float]] = []
+    begin = 0
+    while begin < len(order) and total > 0:
+        end = begin + 1
+        while end < len(order) and level[end] <= level[begin] + ALIKE_S:
+            end += 1
+        group = order[begin:end]
+        share = min(1.0, total / float(demand[group].sum()))
+        part[group] = share
+        speeds.append((float(level[begin]), share))
+        total -= share * float(demand[group].sum())
+        begin = end
+    if begin < len(order):
+        speeds.append((float(level[begin]), 0.0))
+    meets = [
+        (there - here) / (fast - slow)
+        for (here, fast), (there, slow) in itertools.pairwise(speeds)
+        if fast > slow
+    ]
+    return part, max(min(meets), LEAST_AGAIN_S) if meets else None
+
+
+def _fill(view: View, gpus: FloatArray) -> list[Placement]:
+    """Fractions of GPUs laid on the nodes one after the other."""
+    fixed = view.cluster.node_type_of
+    assert fixed is not None
+    nodes = view.nodes.tolist()
+    free = [float(view.cluster.node_types[fixed[n]].gpus) for n in nodes]
+    placements, at = [], 0
+    for job, wanted in zip(view.jobs.tolist(), gpus.tolist(), strict=True):
+        left = wanted
+        while left > SAME * max(1.0, wanted):
+            while at < len(nodes) - 1 and free[at] <= SAME:
+                at += 1
+            share = min(left, free[at]) if at < len(nodes) - 1 else left
+            cpus, memory_gb = beside(view.cluster.node_types[fixed[nodes[at]]], share)
+            placements.append(Placement(job, nodes[at], share, cpus=cpus, memory_gb=memory_gb))
+            free[at] -= share
+            left -= share
+    return placements
+
+
+def processor_sharing() -> Sharing:
+    """Processor sharing: all jobs share the GPUs equally at every moment (not ps, which is priority)."""
+    return Sharing("processor-sharing", least_attained=False)
+
+
+def las() -> Sharing:
+    """Least attained service (foreground-background): who has had least service so far shares."""
+    return Sharing("las", least_attained=True)
+
+
+def srpt() -> Preemptive:
+    """Shortest remaining processing time first, with preemption."""
+    return Preemptive("srpt", lambda view: durations_s(view) * view.remaining)
+
+
+def sjf(preemptive: bool = False) -> FirstPrinciple | Preemptive:
+    """Shortest job first, by its whole duration; it waits for running jobs unless preemptive."""
+    if preemptive:
+        return Preemptive("sjf", durations_s)
+
+    def by_duration(view: View) -> list[int]:
+        duration_s = whole_durations_s(view.workload)
+        return sorted(view.waiting, key=lambda job: (duration_s[job], job))
+
+    return FirstPrinciple("sjf", by_duration, whole_durations_s, backfill=True)
+
+
+@dataclass
+class RandomOrder:
+    """Whenever GPUs are free, any waiting job that fits, each with equal probability."""
+
+    name: str = "random-order"
+
+    def decide(self, view: View) -> Decision:
+        """Draw jobs as long as one fits."""
+        durations_s(view)
+        waiting = list(view.waiting)
+        if not waiting or view.free_gpus_total < 1:
+            return NO_CHANGE
+        capacity = FreeCapacity(view)
+        placements: list[Placement] = []
+        for i in view.rng.permutation(len(waiting)).tolist():
+            placements += capacity.take(waiting[i])
+            if capacity.total_gpus < 1:
+                break
+        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+
+
+def random_order() -> RandomOrder:
+    """Service in random order: whenever GPUs are free, any waiting job with equal probability."""
+    return RandomOrder()
+
+
+def priority(preemptive: bool = False) -> FirstPrinciple | Preemptive:
+    """Priority classes: the highest weight first, equals by submission; preemptive where asked."""
+    if preemptive:
+        return Preemptive("priority", lambda view: -view.weight_per_s)
+    return FirstPrinciple("priority", by_weight, weight, backfill=True)

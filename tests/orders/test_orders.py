@@ -1,0 +1,133 @@
+"""Orders of service against their formulas, by hand-made schedules, and by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from policies import make_policy
+from simulator import Cluster, FixedDuration, InputError, NodeType, Result, Workload, simulate
+from simulator.laws import Exponential, HyperExponential, Law
+from simulator.queueing import (
+    mg1_mean_response_s,
+    mg1_priority_response_s,
+    mg1_ps_response_s,
+    mg1_srpt_response_s,
+)
+from simulator.statistics import Streams, student
+from simulator.workloads.poisson import poisson_jobs
+from simulator.workloads.reshaping import time_shared
+
+ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
+
+
+def jobs(*rows: tuple[float, float, int], weights: tuple[float, ...] = ()) -> Workload:
+    """Submission, duration, GPUs of each."""
+    submit_s, duration_s, gpus = (np.array(column) for column in zip(*rows, strict=True))
+    workload = Workload(
+        job_id=[f"j{k}" for k in range(len(rows))], submit_s=submit_s,
+        performance=FixedDuration(duration_s, gpus), num_gpus=gpus,
+        weight_per_s=np.array(weights) if weights else None,
+    )  # fmt: skip
+    return time_shared(workload)
+
+
+def ends(
+    name: str, workload: Workload, nodes: int = 1, gpus: int = 1, **options: bool
+) -> list[float]:
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", gpus), nodes)
+    return simulate(workload, cluster, make_policy(name, **options)).completion_s.tolist()
+
+
+THREE = jobs((0.0, 10.0, 1), (1.0, 4.0, 1), (2.0, 1.0, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("srpt", [15.0, 6.0, 3.0]),
+        ("sjf", [10.0, 15.0, 11.0]),
+        # j0 alone to 1; two share to 2; three to 5 (j2 has its 1 s); two to 10 (j1 had 1.5, +2.5); j0.
+        ("processor-sharing", [15.0, 10.0, 5.0]),
+        # Foreground-background: j1 catches up with j0 at 1 s each, j2 then runs alone at 2..3, ..
+        ("las", [15.0, 9.0, 3.0]),
+    ],
+)
+def test_by_hand(name, expected):
+    assert ends(name, THREE) == pytest.approx(expected)
+
+
+def test_priority_with_and_without_preemption():
+    three = jobs((0.0, 10.0, 1), (1.0, 4.0, 1), (2.0, 1.0, 1), weights=(1.0, 2.0, 3.0))
+    assert ends("priority", three) == [10.0, 15.0, 11.0]
+    assert ends("priority", three, preemptive=True) == [15.0, 6.0, 3.0]
+    assert ends("sjf", three, preemptive=True) == [15.0, 6.0, 3.0]
+
+
+def test_jobs_of_several_gpus_share_in_proportion():
+    """Two jobs of 2 GPUs on 2: half each, as a whole GPU; one of 4 over two nodes."""
+    assert ends("processor-sharing", jobs((0.0, 4.0, 2), (0.0, 4.0, 2)), gpus=2) == [8.0, 8.0]
+    both = jobs((0.0, 4.0, 4), (0.0, 4.0, 2))
+    assert ends("processor-sharing", both, nodes=2, gpus=2) == pytest.approx([6.0, 6.0])
+    assert ends("srpt", jobs((0.0, 9.0, 4), (1.0, 2.0, 3)), nodes=2, gpus=2) == [11.0, 3.0]
+
+
+def replications(
+    name: str, load: float, law: Law, classes: bool = False, seeds: int = 6
+) -> list[Result]:
+    found = []
+    for seed in range(seeds):
+        workload = poisson_jobs(
+            2000, Streams(seed), arrival_rate_per_h=load * 36, duration_s=law, num_gpus=(1,)
+        )
+        urgent = Streams(seed).generator("classes").random(2000) < 0.5
+        weights = np.where(urgent, 2.0, 1.0)
+        workload = time_shared(replace(workload, weight_per_s=weights))
+        policy = make_policy(name, **({"preemptive": True} if classes else {}))
+        found.append(simulate(workload, ONE, policy, record_schedule=False))
+    return found
+
+
+LAW = HyperExponential.with_cv2(100.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "law", "formula"),
+    [
+        ("processor-sharing", LAW, mg1_ps_response_s),
+        ("srpt", LAW, mg1_srpt_response_s),
+        ("random-order", LAW, mg1_mean_response_s),
+        # Exponential sizes tell nothing of what is left, so foreground-background is as any other.
+        ("las", Exponential(100.0), mg1_mean_response_s),
+    ],
+)
+def test_against_formulas(name, law, formula):
+    load = 0.6
+    means = [float(r.jct_s[500:].mean()) for r in replications(name, load, law)]
+    assert student(means, 0.999).contains(formula(load / 100.0, law))
+
+
+def test_preemptive_priority_against_its_formula():
+    found = replications("priority", 0.6, LAW, classes=True)
+    formula = mg1_priority_response_s([0.003, 0.003], [LAW, LAW], True)
+    for weight, expected in ((2.0, formula[0]), (1.0, formula[1])):
+        means = [
+            float(r.jct_s[500:][r.workload.weight_per_s[500:] == weight].mean()) for r in found
+        ]
+        assert student(means, 0.999).contains(float(expected))
+
+
+def test_srpt_is_best_and_las_between_on_variable_jobs():
+    means = {
+        name: np.mean([r.jct_s.mean() for r in replications(name, 0.7, LAW, seeds=2)])
+        for name in ("fifo-strict", "processor-sharing", "las", "srpt")
+    }
+    assert means["srpt"] < means["las"] < means["processor-sharing"] < means["fifo-strict"]
+
+
+def test_what_cannot_be_shared_is_one_line():
+    whole = replace(THREE, performance=replace(THREE.performance, time_shared=False))
+    with pytest.raises(InputError, match="do not share GPUs in time"):
+        simulate(whole, ONE, make_policy("processor-sharing"))
