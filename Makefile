@@ -6,7 +6,7 @@ SCALE ?= quick
 WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 VENV := .venv
 
-.PHONY: setup reproduce test lint bench page-checks clean
+.PHONY: setup reproduce test lint bench gate page-checks clean
 
 setup: $(VENV)/.ready
 
@@ -33,6 +33,9 @@ bench: setup  ## CPU seconds of the parts where speed counts
 
 page-checks:  ## axe-core, with which the tests look for accessibility faults of pages; needs npm
 	cd tests/web && npm ci --silent --no-audit --no-fund
+
+gate: setup  ## ratios of CPU times that must not grow
+	$(VENV)/bin/python -m benchmarks --gate
 
 clean:
 	rm -rf $(VENV) results/quick .pytest_cache .mypy_cache .ruff_cache

@@ -1,15 +1,21 @@
-"""The simulation loop: jobs per CPU second under strict FIFO, and the memory that it takes.
+"""The simulation loop: jobs per CPU second, beside bare loops in the same process, and memory.
 
-python -m benchmarks.bench_engine
+python -m benchmarks.bench_engine [--million]
+
+Ratios to the bare loops depend little on the machine; jobs per CPU second do.
 """
 
 from __future__ import annotations
 
 import resource
+import sys
+import tempfile
 import time
+from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.bare_loops import heapq_fifo, simpy_fifo
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 
@@ -30,27 +36,91 @@ def workload(num_jobs: int, gpus: int = 128) -> Workload:
     )
 
 
-def measure(num_jobs: int, repetitions: int = 5) -> float:
-    """Least CPU seconds of a whole simulation."""
-    jobs = workload(num_jobs)
-    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), 32)
+def cpu_s(call: Callable[[], object], repetitions: int = 5) -> float:
+    """Least CPU seconds of a call."""
     best = np.inf
     for _ in range(repetitions):
         begin = time.process_time()
-        simulate(jobs, cluster, make_policy("fifo-strict"))
+        call()
         best = min(best, time.process_time() - begin)
     return float(best)
 
 
-def main() -> None:
-    """Print CPU seconds, jobs per CPU second and peak memory."""
-    for num_jobs, repetitions in ((8_000, 5), (100_000, 1)):
-        cpu_s = measure(num_jobs, repetitions)
-        memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"strict FIFO, 128 GPUs, load {LOAD}: {num_jobs:,} jobs in {cpu_s:.3f} CPU s = "
-            f"{num_jobs / cpu_s:,.0f} jobs/s, peak memory {memory_mb:.0f} MB"
+def loops(num_jobs: int, repetitions: int = 5) -> tuple[float, float, float]:
+    """CPU seconds of the engine, of bare SimPy and of a bare heap, on the same jobs."""
+    jobs = workload(num_jobs)
+    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), 32)
+    assert isinstance(jobs.performance, FixedDuration)
+    columns = (jobs.submit_s, jobs.performance.duration_s, jobs.num_gpus, 128)
+    return (
+        cpu_s(lambda: simulate(jobs, cluster, make_policy("fifo-strict")), repetitions),
+        cpu_s(lambda: simpy_fifo(*columns), repetitions),
+        cpu_s(lambda: heapq_fifo(*columns), repetitions),
+    )
+
+
+def by_nodes() -> None:
+    """Cost of a job as nodes grow, the number of jobs a node and the load being the same."""
+    for nodes in (32, 1_000, 10_000):
+        jobs = workload(20_000, 4 * nodes)
+        cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
+        spent = cpu_s(lambda jobs=jobs, c=cluster: simulate(jobs, c, make_policy("fifo-strict")), 2)  # type: ignore[misc]
+        print(f"{nodes:7,} nodes: {1e6 * spent / len(jobs):6.1f} us a job")
+    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), 1_000_000)
+    jobs = workload(100)
+    spent = cpu_s(lambda: simulate(jobs, cluster, make_policy("fifo-strict")), 1)
+    print(f"a million nodes, 100 jobs: {spent:.2f} CPU s")
+
+
+def long_queue(count: int = 30_000) -> None:
+    """All jobs come in the first hour: the queue holds nearly all of them."""
+    jobs = workload(count)
+    late = Workload(
+        jobs.job_id,
+        jobs.submit_s / jobs.submit_s[-1] * 3600,
+        jobs.performance,
+        jobs.num_gpus,
+        due_s=jobs.submit_s + 7200,
+    )
+    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), 32)
+    for name in ("fifo-strict", "fifo-backfill", "edf-backfill"):
+        spent = cpu_s(lambda name=name: simulate(late, cluster, make_policy(name)), 1)  # type: ignore[misc]
+        print(f"queue of {count:,}, {name}: {spent:.2f} CPU s")
+
+
+def million() -> None:
+    """A million jobs on 10,000 GPUs, their records streamed to Parquet."""
+    jobs = workload(1_000_000, 10_000)
+    cluster = Cluster.of_nodes(NodeType("server", "GPU", 8), 1_250)
+    with tempfile.TemporaryDirectory() as folder:
+        spent = cpu_s(
+            lambda: simulate(jobs, cluster, make_policy("fifo-strict"), stream_to=f"{folder}/run"),
+            1,
         )
+    print(
+        f"1,000,000 jobs on 10,000 GPUs, streamed: {spent:.1f} CPU s, peak memory {memory_mb():.0f} MB"
+    )
+
+
+def memory_mb() -> float:
+    """Peak memory of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Print CPU seconds, jobs per CPU second, ratios and peak memory."""
+    if "--million" in sys.argv[1:]:
+        million()
+        return
+    for num_jobs, repetitions in ((8_000, 5), (100_000, 1)):
+        engine, simpy, heap = loops(num_jobs, repetitions)
+        print(
+            f"strict FIFO, 128 GPUs, load {LOAD}, {num_jobs:,} jobs: engine {num_jobs / engine:,.0f} "
+            f"jobs/s, bare SimPy {num_jobs / simpy:,.0f}, bare heapq {num_jobs / heap:,.0f}; the "
+            f"engine costs {engine / simpy:.1f} times bare SimPy; peak memory {memory_mb():.0f} MB"
+        )
+    by_nodes()
+    long_queue()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,81 @@
+"""Ratios that must not grow: a gate for continuous integration.
+
+Each is a ratio of CPU times measured in one process, so it depends little on the machine and on
+what else runs there. Bounds are about half as large again as what was measured on a busy machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.bench_engine import cpu_s, loops, workload
+from benchmarks.bench_milp import all_wait, scenario
+from policies import make_policy
+from policies.milp import FORMULATIONS
+from policies.milp.highs import solve
+from policies.milp.model import SolverOptions
+from simulator import Cluster, NodeType, simulate
+
+ENGINE_TO_SIMPY = 12.0
+"""Engine over bare SimPy on 4,000 jobs of strict FIFO; measured 6.5 to 8."""
+
+MANY_NODES_TO_FEW = 3.0
+"""Cost of a job on 10,000 nodes over that on 100; measured 1.1 to 1.4."""
+
+MILP_TO_LP = 6.0
+"""A decision of 50 jobs solved to 1e-6 over the LP of the same model; measured 2 to 3."""
+
+
+def engine_to_simpy() -> float:
+    """The engine's cost in units of bare SimPy's."""
+    engine, simpy, _ = loops(4_000, 3)
+    return engine / simpy
+
+
+def many_nodes_to_few() -> float:
+    """The cost of a job on many nodes in units of that on few, at the same load."""
+    spent = []
+    for nodes in (100, 10_000):
+        jobs = workload(4_000, 4 * nodes)
+        cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
+        run = lambda j=jobs, c=cluster: simulate(j, c, make_policy("fifo-strict"))  # noqa: E731
+        spent.append(cpu_s(run, 3))
+    return spent[1] / spent[0]
+
+
+def milp_to_lp() -> float:
+    """Decisions solved to 1e-6 in units of the LPs of the same models, eight instances."""
+    whole = relaxed = 0.0
+    for seed in range(1, 9):
+        model = FORMULATIONS["patterns"](all_wait(*scenario(5, seed), 50, 5)).model
+        lp = replace(model, integer=np.zeros(model.columns, dtype=bool))
+        whole += cpu_s(lambda m=model: solve(m, SolverOptions()), 3)  # type: ignore[misc]
+        relaxed += cpu_s(lambda m=lp: solve(m, SolverOptions()), 3)  # type: ignore[misc]
+    return whole / relaxed
+
+
+GATES = (
+    ("engine over bare SimPy, 4,000 jobs", engine_to_simpy, ENGINE_TO_SIMPY),
+    ("a job on 10,000 nodes over one on 100", many_nodes_to_few, MANY_NODES_TO_FEW),
+    ("MILP over its LP, 50 jobs", milp_to_lp, MILP_TO_LP),
+)
+
+
+def main() -> int:
+    """Print the ratios; exit code 1 if one is above its bound, twice."""
+    code = 0
+    for name, measure, bound in GATES:
+        ratio = measure()
+        if ratio > bound:
+            ratio = min(ratio, measure())  # once more: other work may have come between
+        verdict = "ok" if ratio <= bound else "TOO HIGH"
+        print(f"{name:40} {ratio:6.2f}, at most {bound:g}: {verdict}")
+        code |= ratio > bound
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

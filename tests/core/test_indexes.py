@@ -1,0 +1,171 @@
+"""Indexes of nodes and of the queue decide as a search through all of them would."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy
+from policies.packing import FreeCapacity
+from simulator import (
+    NO_CHANGE,
+    Cluster,
+    Decision,
+    DecisionPoints,
+    FixedDuration,
+    NodeType,
+    ServerSpec,
+    View,
+    Workload,
+    simulate,
+)
+from simulator.contract import Changes
+from simulator.laws import Exponential
+from simulator.processes import partition
+
+common = settings(max_examples=25, deadline=None, derandomize=True)
+KEYS = {
+    "fifo-strict": None,
+    "fifo-backfill": None,
+    "edf": lambda w, j: (w.due_s[j], j),
+    "edf-backfill": lambda w, j: (w.due_s[j], j),
+    "ps": lambda w, j: (-w.weight_per_s[j], j),
+}
+
+
+def naive(name: str):
+    """The same rule, with the queue sorted and all nodes searched at each decision."""
+    key, backfill = KEYS[name], name.endswith("backfill")
+
+    def decide(view: View) -> Decision:
+        jobs = list(view.waiting)
+        if key is not None:
+            jobs.sort(key=lambda j: key(view.workload, j))
+        capacity, placements = FreeCapacity(view), []
+        for job in jobs:
+            shares = capacity.take(job)
+            placements += shares
+            if not shares and not backfill:
+                break
+        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+
+    return decide
+
+
+def jobs_of(seed: int, count: int) -> Workload:
+    rng = np.random.default_rng(seed)
+    gpus = rng.integers(1, 12, count)
+    submit_s = np.floor(np.cumsum(rng.exponential(60, count)) / 50) * 50
+    return Workload(
+        [str(j) for j in range(count)],
+        submit_s,
+        FixedDuration(rng.uniform(10, 900, count), gpus),
+        num_gpus=gpus,
+        due_s=submit_s + rng.integers(0, 20, count) * 100.0,
+        weight_per_s=rng.integers(0, 3, count) / 100.0,
+    )
+
+
+@pytest.mark.parametrize("name", list(KEYS))
+@given(
+    seed=st.integers(0, 10_000),
+    count=st.integers(1, 60),
+    controllers=st.sampled_from([1, 2]),
+    servers=st.sampled_from([0, 1, 3]),
+    period_s=st.sampled_from([None, 170.0]),
+    forgets=st.booleans(),
+)
+@common
+def test_the_same_schedule_as_a_search_through_everything(
+    name: str,
+    seed: int,
+    count: int,
+    controllers: int,
+    servers: int,
+    period_s: float | None,
+    forgets: bool,
+) -> None:
+    """Also where plans come into force late, and where changes are forgotten before they are read."""
+    types = (NodeType("small", "GPU", 4), NodeType("big", "GPU", 8))
+    cluster = Cluster(types, 6, (0, 1, 0, 0, 1, 1), controllers)
+    server = ServerSpec(Exponential(40.0), servers) if servers else None
+    found = []
+    since = Changes.since
+    try:
+        if forgets:
+            Changes.since = lambda changes, mark: None  # type: ignore[method-assign]
+        for policy in (make_policy(name), naive(name)):
+            result = simulate(
+                jobs_of(seed, count),
+                cluster,
+                policy,
+                seed=seed,
+                server=server,
+                decision_points=DecisionPoints(period_s=period_s),
+            )
+            found.append(list(result.schedule or ()))
+    finally:
+        Changes.since = since  # type: ignore[method-assign]
+    assert found[0] == found[1]
+
+
+@given(seed=st.integers(0, 10_000))
+@common
+def test_jobs_that_another_policy_preempts_queue_again(seed: int) -> None:
+    """A policy that is asked only now and then keeps its indexes right all the same."""
+    results = []
+    for rule in (make_policy("fifo-backfill").decide, naive("fifo-backfill")):
+        turn = [0]
+
+        def decide(view: View, rule=rule, turn=turn) -> Decision:
+            turn[0] += 1
+            if turn[0] % 3:
+                return rule(view)
+            first = min(view.jobs.tolist())
+            return Decision(view.running.get(first, ()))  # stop all others
+
+        cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), 3)
+        points = DecisionPoints(period_s=100.0)
+        result = simulate(jobs_of(seed, 25), cluster, decide, decision_points=points)
+        results.append(list(result.schedule or ()))
+    assert results[0] == results[1]
+
+
+def test_changes_are_remembered_until_they_are_many() -> None:
+    changes = Changes(kept=3)
+    changes.items.extend(range(5))
+    assert changes.since(0) == [0, 1, 2, 3, 4]
+    assert changes.since(4) == [4]
+    changes.items.extend((5, 6))
+    changes.trim()
+    assert changes.end == 7
+    assert changes.since(2) is None
+    assert changes.since(3) == [3, 4, 5, 6]
+    assert changes.since(7) == []
+
+
+def test_a_large_cluster_is_not_looked_through_at_each_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nodes are made when first used: 20 jobs on 100,000 nodes make 20 of them."""
+    made = []
+    original = partition.Node
+
+    def count(*arguments):
+        made.append(1)
+        return original(*arguments)
+
+    monkeypatch.setattr(partition, "Node", count)
+    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4, power_w=(100.0,) * 5), 100_000)
+    jobs = Workload(
+        [str(j) for j in range(20)],
+        np.zeros(20),
+        FixedDuration(np.full(20, 3600.0), np.full(20, 4)),
+        num_gpus=np.full(20, 4),
+    )
+    result = simulate(jobs, cluster, make_policy("fifo-backfill"))
+    assert len(made) == 20
+    assert result.meters.energy_kwh == pytest.approx(100_000 * 0.1)
+    assert result.meters.open_gpu_seconds == pytest.approx(400_000 * 3600.0)
