@@ -54,6 +54,13 @@ PAPERS: dict[str, Paper] = {
             "schedlab",
             "Closed forms of single and many-server queues, and the simulated values next to them.",
         ),
+        Paper(
+            "beyond",
+            "Beyond the papers",
+            "schedlab",
+            "What real clusters do: nodes that fail and jobs that save their work, spot VMs, GPUs "
+            "shared by several jobs.",
+        ),
     )
 }
 

@@ -22,7 +22,7 @@ from policies.greedy.problem import (
     settings_of,
 )
 from policies.selection import CostOf, require_configurations
-from simulator.catalog import Cluster
+from simulator.catalog import Cluster, IntArray
 from simulator.contract import Decision, View
 from simulator.errors import InputError
 from simulator.workload import Workload
@@ -33,6 +33,7 @@ class _Scenario(NamedTuple):
 
     workload: Workload
     cluster: Cluster
+    nodes: IntArray
     machines: Machines
     profile: Profile
 
@@ -149,6 +150,7 @@ class GreedyPolicy:
             known is None
             or known.workload is not view.workload
             or known.cluster is not view.cluster
+            or known.nodes is not view.nodes  # where some went or came back
         ):
             everyone = np.arange(len(view.workload), dtype=np.int64)
             performance = view.workload.performance
@@ -159,7 +161,9 @@ class GreedyPolicy:
             # Released: of several times of one configuration it chooses by the shortest.
             shortest_s = getattr(performance, "shortest_s", None) if self.released else None
             profile = profile_of(times_s, machines, price, shortest_s)
-            known = self._scenario = _Scenario(view.workload, view.cluster, machines, profile)
+            known = self._scenario = _Scenario(
+                view.workload, view.cluster, view.nodes, machines, profile
+            )
         return known
 
 

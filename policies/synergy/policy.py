@@ -57,6 +57,7 @@ class Synergy:
             ordering.settles == "order"
             or (ordering.settles == "set" and mechanism.depends_on_set_alone)
         )
+        self._nodes: IntArray | None = None
         # Whether that takes equal servers: on others, who comes first has the faster ones.
         self._needs_equal = ordering.settles == "set"
 
@@ -64,12 +65,14 @@ class Synergy:
         """What runs in the round that begins."""
         if self._settles and not view.changed:
             return NO_CHANGE
-        if self._state is None:
+        if self._nodes is not view.nodes:  # the first decision, or nodes went or came back
+            self._nodes = view.nodes
             self._state = _begin(view, self._mechanism.heterogeneous)
             several = len(self._state.room.groups) > 1
             self._settles = self._settles and not (several and self._needs_equal)
             if self._ranks_at_full_speed:
                 self._state.book.rank_at_full_speed(np.array([], dtype=np.int64))
+        assert self._state is not None
         book, room, seating = self._state
         book.update(view)
         if self._ordering.needs_dominant:
@@ -108,7 +111,7 @@ def _begin(view: View, heterogeneous: bool) -> _State:
         first += len(members)
     room = Room(groups, kinds)
     most = max(g.num_servers * g.capacity.gpus for g in groups)
-    if kinds.gpus.max() > most:
+    if kinds.gpus.max() > most and view.health is None:
         job = int(kinds.gpus.argmax())
         raise InputError(
             f"workload: job {view.workload.job_id[job]!r}: num_gpus is {kinds.gpus[job]}, expected "

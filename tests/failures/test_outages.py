@@ -69,12 +69,22 @@ def elastic_jobs(rng, count, width=2):
     )
 
 
+STAGGER_S = 170.0
+"""The first outage of node ``n`` comes so many times ``n`` later."""
+
+
 def windows(node, time_to, duration, begin_s, end_s):
     """When a node of deterministic outages is away, between two instants."""
-    t = begin_s
+    t = begin_s + node * STAGGER_S
     while (t := t + time_to) < end_s:
         yield t, t + duration
         t += duration
+
+
+def each_node(count, time_to, duration):
+    groups = [(n,) for n in range(count)]
+    laws = Deterministic(time_to), Deterministic(duration)
+    return Outages(*laws, groups, stagger_s=STAGGER_S)
 
 
 def check(result, outages, begin_s):
@@ -114,7 +124,7 @@ def test_every_policy_lives_with_outages(name, seed, time_to, duration, interval
     node = NodeType("node", "GPU", 4 if fixed else 2, 1.0, cpus=12, memory_gb=250)
     cluster = Cluster.of_nodes(node, 3) if fixed else Cluster.of_nodes(node, 2)
     failures = Failures(
-        [Outages.of_each_node(cluster.num_nodes, Deterministic(time_to), Deterministic(duration))],
+        [each_node(cluster.num_nodes, time_to, duration)],
         Checkpoints(interval, 0.0 if interval == 0 else 20.0, 30.0),
     )
     points = DecisionPoints.rounds(300.0) if rounds else DecisionPoints()
@@ -138,7 +148,7 @@ def test_every_policy_lives_with_outages(name, seed, time_to, duration, interval
 def test_vms_fail_too(name):
     rng = np.random.default_rng(4)
     cluster = Cluster.of_vms([NodeType("small", "GPU", 2, 1.0)], 3)
-    cause = Outages.of_each_node(3, Deterministic(1500.0), Deterministic(700.0))
+    cause = each_node(3, 1500.0, 700.0)
     failures = Failures([cause], Checkpoints(200.0))
     workload = elastic_jobs(rng, 8)
     result = simulate(workload, cluster, make_policy(name), failures=failures)

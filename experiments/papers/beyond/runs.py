@@ -1,0 +1,132 @@
+"""The runs: jobs on failing nodes, spot VMs, and a cluster that is filled with parts of GPUs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from experiments.campaign.task import Outcome, Scalar, Task
+from experiments.papers.studies import scenario_task
+from experiments.report.contents import Scale
+from policies.sharing.filling import RULES
+
+HERE = "experiments.papers.beyond.runs"
+FILLING_SOURCES = ("simulator", "policies.sharing")
+FAILING_SOURCES = ("simulator", "policies")
+
+WORK_S, COST_S, RESTART_S = 20_000.0, 120.0, 60.0
+"""Length of the jobs that save their work, the cost of a checkpoint, and of a restart, s."""
+
+UP_S = (3600.0, 10_800.0, 43_200.0)
+"""Mean times between failures, s."""
+
+INTERVALS_S = (300.0, 600.0, 1200.0, 2400.0, 4800.0, 9600.0)
+POLICIES = ("fifo-strict", "fifo-backfill", "srtf+proportional", "las+proportional")
+POLICY_UP_H = (0.0, 96.0, 24.0, 6.0)
+"""Mean hours between failures of a node; 0: none fails."""
+
+SPOT_NODES = (0, 4, 8, 12, 16)
+NOTICES_S = (0.0, 120.0)
+SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
+JOBS: dict[Scale, int] = {"quick": 150, "paper": 1000}
+ORDERS: dict[Scale, int] = {"quick": 20, "paper": 100}
+PODS = 8152
+"""As many as the trace has."""
+
+
+def tasks(scale: Scale) -> list[Task]:
+    """Every run of this page."""
+    seeds = range(1, SEEDS[scale] + 1)
+    return [
+        *(_filling(rule, scale) for rule in RULES),
+        *(_saving(up, i, seed) for up in UP_S for i in INTERVALS_S for seed in seeds),
+        *(_failing(p, up, seed, scale) for p in POLICIES for up in POLICY_UP_H for seed in seeds),
+        *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
+    ]
+
+
+def _filling(rule: str, scale: Scale) -> Task:
+    config = {"rule": rule, "orders": ORDERS[scale], "pods": PODS, "seed": 0}
+    return Task(f"{HERE}:run_filling", config, cost_s=3.0, sources=FILLING_SOURCES)
+
+
+def run_filling(config: dict[str, Any]) -> Outcome:
+    """GPUs allocated over GPUs asked for, one row an order of the pods and a whole percent."""
+    import pandas as pd
+
+    from policies.sharing.filling import fill
+    from simulator.workloads.openb import like_openb, openb_machines
+
+    pods = like_openb(config["pods"], np.random.default_rng(config["seed"]))
+    machines = openb_machines()
+    rows = []
+    for order in range(config["orders"]):
+        run = fill(pods, machines, config["rule"], seed=order)
+        rows += [(order, load, run.allocated_at(load)) for load in range(50, 131, 2)]
+    table = pd.DataFrame(rows, columns=["order", "arrived_percent", "allocated_percent"])
+    return Outcome({}, {"allocated": table})
+
+
+def _saving(up_s: float, interval_s: float, seed: int) -> Task:
+    """Jobs one after the other on one node."""
+    scenario = {
+        "workload": {
+            "kind": "poisson", "num_jobs": 60, "arrival_rate_per_h": 1e6,
+            "duration_s": f"deterministic:{WORK_S:g}",
+        },
+        "cluster": {"kind": "nodes", "num_nodes": 1, "gpus_per_node": 1},
+        "policy": "fifo-strict",
+        "seed": seed,
+        "failures": {"time_to_failure": f"exponential:{up_s:g}", "repair": "deterministic:300"},
+        "checkpoints": {"interval_s": interval_s, "cost_s": COST_S, "restart_s": RESTART_S},
+    }  # fmt: skip
+    labels: dict[str, Scalar] = {
+        "study": "saving",
+        "up_s": up_s,
+        "interval_s": interval_s,
+        "seed": seed,
+    }
+    return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
+
+
+def _cluster_run(seed: int, scale: Scale, policy: str) -> dict[str, Any]:
+    """Jobs of 1 to 16 GPUs on 16 nodes of 8 GPUs, about 70 % loaded."""
+    return {
+        "workload": {
+            "kind": "poisson", "num_jobs": JOBS[scale], "arrival_rate_per_h": 9.6,
+            "duration_s": "lognormal:14400,cv=1.5", "num_gpus": [1, 1, 1, 2, 2, 4, 8, 16],
+        },
+        "cluster": {"kind": "nodes", "num_nodes": 16, "price_per_hour": 10.0},
+        "policy": policy,
+        "seed": seed,
+        "checkpoints": {"interval_s": "daly", "cost_s": COST_S, "restart_s": RESTART_S},
+    }  # fmt: skip
+
+
+def _failing(policy: str, up_h: float, seed: int, scale: Scale) -> Task:
+    scenario = _cluster_run(seed, scale, policy)
+    if up_h:
+        scenario["failures"] = {
+            "time_to_failure": f"exponential:{3600 * up_h:g}", "repair": "exponential:1800",
+        }  # fmt: skip
+    if "+" in policy:
+        scenario["decisions"] = {"round_s": 300.0}
+    labels: dict[str, Scalar] = {"study": "failing", "policy": policy, "up_h": up_h, "seed": seed}
+    return scenario_task(scenario, labels, cost_s=0.8, sources=FAILING_SOURCES)
+
+
+def _spot(nodes: int, notice_s: float, seed: int, scale: Scale) -> Task:
+    scenario = _cluster_run(seed, scale, "fifo-backfill")
+    if nodes:
+        scenario["spot"] = {
+            "nodes": nodes, "time_to_reclaim": "exponential:14400", "away": "exponential:3600",
+            "notice_s": notice_s, "price": 0.3,
+        }  # fmt: skip
+    labels: dict[str, Scalar] = {
+        "study": "spot",
+        "nodes": nodes,
+        "notice_s": notice_s,
+        "seed": seed,
+    }
+    return scenario_task(scenario, labels, cost_s=0.4, sources=FAILING_SOURCES)
