@@ -4,16 +4,17 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
   && echo $$p && break; done)
 SCALE ?= quick
 WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-VENV := .venv
+# `make test PYTHON=python3.13` sets up and uses an environment of its own, .venv-python3.13.
+VENV := $(if $(filter command line,$(origin PYTHON)),.venv-$(notdir $(PYTHON)),.venv)
 
 .PHONY: setup reproduce test lint bench gate page-checks clean
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "schedlab needs Python 3.11, 3.12 or 3.13 on the PATH (or PYTHON=...)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,dask]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,dask]'
 	@touch $@
 
 reproduce: setup  ## every figure; SCALE=quick (default) or SCALE=paper
@@ -38,4 +39,4 @@ gate: setup  ## ratios of CPU times that must not grow
 	$(VENV)/bin/python -m benchmarks --gate
 
 clean:
-	rm -rf $(VENV) results/quick .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-* results/quick .pytest_cache .mypy_cache .ruff_cache

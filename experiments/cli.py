@@ -27,12 +27,13 @@ from experiments.commands import (
 )
 from simulator.errors import InfeasibleDecision, InputError
 
+COMPLETION = (["--install-completion"], ["--show-completion"])
+
 app = typer.Typer(
     name="schedlab",
     help="A laboratory for GPU-cluster scheduling research.",
     epilog="Start with: schedlab policies; schedlab run examples/hierarchical.toml --out out",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
@@ -115,6 +116,8 @@ def _run(words: list[str], debug: bool) -> int:
         _complain("schedlab: interrupted")
         return 130
     except SystemExit as error:
+        if "_SCHEDLAB_COMPLETE" in os.environ or words[:1] in COMPLETION:
+            return int(error.code or 0)
         if isinstance(error.__context__, BrokenPipeError):  # as rich ends where nobody reads
             return 141
         _complain(
