@@ -92,7 +92,9 @@ def test_every_paper_finds_its_files(installed: Run) -> None:
     ran = installed("-c", code, program="python")
     assert ran.returncode == 0, ran.stderr
     *papers, where = ran.stdout.splitlines()
-    assert {"hierarchical", "andreas", "thesis", "rental", "synergy"} <= {p.split()[0] for p in papers}
+    assert {"hierarchical", "andreas", "thesis", "rental", "synergy"} <= {
+        p.split()[0] for p in papers
+    }
     assert str(ROOT) not in where
 
 
