@@ -176,7 +176,7 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def plug(attribute: str) -> None:
         entry = EntryPoint("mine", f"here:{attribute}", registry.ENTRY_POINTS)
         monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[attribute])
-        monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+        monkeypatch.setattr(registry, "installed", lambda group: [entry])
 
     return plug
 
