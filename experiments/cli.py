@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from experiments.commands import (
+    classroom,
     compare,
     fill,
     gantt,
@@ -44,6 +45,7 @@ for command in (
     solve.solve,
     gantt.gantt,
     replay.replay,
+    classroom.classroom,
     rental.rental,
     compare.compare,
     size_server.size_server,

@@ -50,7 +50,10 @@ def player_html(recordings: Sequence[Recording], title: str = "") -> str:
     """The page as text."""
     events = events_of(recordings)
     heading = title or " and ".join(run["name"] for run in events["runs"])
-    return webpage.page(WEB / "player.html", STYLES, MODULES, events, title=heading)
+    body = (WEB / "player_body.html").read_text(encoding="utf-8")
+    return webpage.page(
+        WEB / "player.html", STYLES, MODULES, events, title=heading, player=webpage.markup(body)
+    )
 
 
 def embedded_html(result: Result) -> str:

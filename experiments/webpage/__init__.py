@@ -66,6 +66,13 @@ def page(
     )
 
 
+def markup(text: str) -> Any:
+    """Text of ours that is HTML, to stand in a page as it is."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
 def write(path: Path, text: str, what: str = "--out") -> Path:
     """Write a page whole or not at all.
 

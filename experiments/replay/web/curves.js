@@ -56,6 +56,7 @@ export class Curves {
   y(value) { return this.height - BOTTOM - value / this.most * (this.height - BOTTOM - TOP); }
 
   draw(time, theme) {
+    if (!this.canvas.width || !this.canvas.height) return;
     const key = theme.text;
     if (this.key !== key) { this.paint(theme); this.key = key; }
     const context = this.canvas.getContext("2d");

@@ -100,7 +100,7 @@ export class Player {
     on("scrub", "input", (event) => this.jump(event.target.value / 1000 * this.replay.end, false));
     on("job", "change", (event) => this.followNamed(event.target.value));
     on("unfollow", "click", () => this.followJob(null));
-    document.addEventListener("keydown", (event) => this.key(event));
+    (this.root.id === "replay" ? document : this.root).addEventListener("keydown", (event) => this.key(event));
     for (const panel of this.panels) {
       panel.canvas.addEventListener("pointermove", (event) => this.hover(panel, event));
       panel.canvas.addEventListener("pointerleave", () => { this.find("tip").hidden = true; });

@@ -53,6 +53,7 @@ export class Scene {
   timeAt(x) { return this.from + (x - this.left) / (this.width - this.left - 6) * (this.to - this.from); }
 
   draw(time, view) {
+    if (!this.canvas.width || !this.canvas.height) return;
     const key = [view.from, view.to, view.scroll, view.follow, view.theme.text, this.width, this.height].join();
     this.from = view.from;
     this.to = view.to;

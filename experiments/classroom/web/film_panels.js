@@ -1,0 +1,20 @@
+// Panels 8 and 9: runs of the engine, played in step.
+
+export const FILM_PANELS = [
+  {
+    id: "packing", title: "Packing a small cluster",
+    text: "24 jobs that want 1 to 4 GPUs come to three nodes of four GPUs. Press Play: five schedulers see the same jobs, and each is good at something else.",
+    films: [["packing", ""]],
+    question: "Which scheduler is best?",
+    answer: "It depends on what you count. SRTF has the least mean completion time. Greedy and the optimum look at due dates: they have the fewest late jobs and the least cost. The optimum is that of each decision with what is known then, not of the whole day.",
+    how: "schedlab replay out out-edf --out replay.html",
+  },
+  {
+    id: "synergy", title: "CPUs by need",
+    text: "Language models hardly need CPUs, image models need many of them to prepare their data. Synergy gives CPUs by need: proportional is the usual equal part, greedy and tune ask what each job gains.",
+    films: [["one", "One server, 10 jobs"], ["four", "Four servers, 40 jobs"]],
+    question: "Greedy gives each job all that it asks for. When does that hurt?",
+    answer: "When a job's CPUs are not there although its GPUs are: greedy leaves GPUs idle and lets the job wait. Tune takes CPUs back from jobs that have more than their part, so that no GPU stays idle.",
+    how: "schedlab run examples/synergy.toml --out out-synergy",
+  },
+];

@@ -1,0 +1,75 @@
+// Small simulations in the page, on draws that are made first; tested against the Python engine.
+
+import { lastUpTo } from "./events.js";
+
+/** Waits at equal servers with one queue, first come first served (Lindley; Kiefer and Wolfowitz). */
+export function firstComeWaits(arrivals, services, servers = 1) {
+  const free = new Array(servers).fill(-Infinity);
+  return arrivals.map((arrival, i) => {
+    let k = 0;
+    for (let c = 1; c < servers; c++) if (free[c] < free[k]) k = c;
+    const start = Math.max(arrival, free[k]);
+    free[k] = start + services[i];
+    return start - arrival;
+  });
+}
+
+/** Which jobs are lost where nobody waits (Erlang's loss system). */
+export function lostJobs(arrivals, services, servers) {
+  const free = new Array(servers).fill(-Infinity);
+  return arrivals.map((arrival, i) => {
+    const k = free.findIndex((t) => t <= arrival);
+    if (k < 0) return true;
+    free[k] = arrival + services[i];
+    return false;
+  });
+}
+
+/** How many are in the system at given times; departures need not be in order. */
+export function numberAt(arrivals, departures, times) {
+  const left = [...departures].sort((a, b) => a - b);
+  return times.map((t) => lastUpTo(arrivals, t) - lastUpTo(left, t));
+}
+
+/**
+ * Completions of one server in another order: "sharing", "srpt" or "priority" (preemptive; `rank` of each
+ * job, the least first). Time goes from event to event; at each, `share` says who is served.
+ */
+export function completionsInOrder(arrivals, services, order, rank = null) {
+  const left = services.slice();
+  const done = new Array(arrivals.length).fill(NaN);
+  let active = [];
+  let now = 0;
+  let next = 0;
+  while (next < arrivals.length || active.length) {
+    const served = servedNow(active, left, order, rank);
+    const speed = served.length ? 1 / served.length : 0;
+    const first = served.reduce((a, j) => (left[j] < left[a] ? j : a), served[0]);
+    const ends = served.length ? now + left[first] / speed : Infinity;
+    const comes = next < arrivals.length ? arrivals[next] : Infinity;
+    const until = Math.min(ends, comes);
+    for (const j of served) left[j] -= (until - now) * speed;
+    now = until;
+    if (ends <= comes) {
+      done[first] = now;
+      active = active.filter((j) => j !== first);
+    } else active.push(next++);
+  }
+  return done;
+}
+
+function servedNow(active, left, order, rank) {
+  if (order === "sharing" || active.length < 2) return active;
+  const key = order === "srpt" ? (j) => left[j] : (j) => rank[j];
+  return [active.reduce((a, j) => (key(j) < key(a) ? j : a), active[0])];
+}
+
+export function meanOf(values) { return values.reduce((a, b) => a + b, 0) / values.length; }
+
+/** Mean and 95 % interval of independent values; `student` holds the factors by count. */
+export function intervalOf(values, student) {
+  const mean = meanOf(values);
+  const spread = Math.sqrt(values.reduce((s, v) => s + (v - mean) ** 2, 0) / (values.length - 1) / values.length);
+  const half = student[Math.min(values.length, student.length - 1)] * spread;
+  return [mean, mean - half, mean + half];
+}

@@ -1,0 +1,293 @@
+"""The page for a class: its formulas, its simulations, and the page in a real browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pages import accessibility_faults, check_quiet, open_quietly, settle, start
+
+from experiments import webpage
+from experiments.campaign.results import Results
+from experiments.campaign.runner import run_tasks
+from experiments.campaign.store import Store
+from experiments.classroom import runs, write_classroom
+from experiments.classroom.page import MODULES
+from policies import make_policy
+from policies.rental import JobType, optimal_widths
+from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from simulator import queueing as q
+from simulator.laws import Exponential
+from simulator.speedup import Amdahl, Power
+from simulator.statistics import mser5
+from simulator.workloads.reshaping import time_shared
+
+CLOSE = {"rel": 1e-9, "abs": 1e-9}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = start(tmp_path_factory)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def maths(browser, tmp_path_factory):
+    """The modules alone in an empty page: `call(expression)`."""
+    page = tmp_path_factory.mktemp("modules") / "modules.html"
+    used = [p for p in MODULES if p.stem in ("text", "events", "random", "formulas", "queues")]
+    names = "{...module_formulas, ...module_queues, ...module_random}"
+    page.write_text(
+        f"<!doctype html><link rel='icon' href='data:,'><script type=module>{webpage.bundle(used)}\n"
+        f"window.m = {names};</script>"
+    )
+
+    def call(expression: str):
+        return browser.run(expression.replace("@", "m."))
+
+    def opened(expression: str):
+        if not browser.run("location.href").endswith("modules.html"):
+            open_quietly(browser, page)
+        return call(expression)
+
+    return opened
+
+
+def test_erlang(maths):
+    for load in (0.1, 0.9, 3.5, 12.0):
+        for servers in (1, 2, 8, 32):
+            assert maths(f"@erlangB({load}, {servers})") == pytest.approx(
+                q.erlang_b(load, servers), **CLOSE
+            )
+            if load < servers:
+                found = maths(
+                    f"[@erlangC({load},{servers}), @mmcMeanWait({load},1,{servers}), "
+                    f"@mmcWaitExceeds({load},1,{servers},2.5)]"
+                )
+                expected = [
+                    q.erlang_c(load, servers),
+                    q.mmc_mean_wait_s(load, 1.0, servers),
+                    q.mmc_wait_exceeds(load, 1.0, servers, 2.5),
+                ]
+                assert found == pytest.approx(expected, **CLOSE)
+
+
+@pytest.mark.parametrize("load", [0.1, 0.5, 0.95, 1.2])
+def test_filling(maths, load):
+    times = [0.0, 0.5, 5.0, 60.0, 200.0]
+    expected = q.mm1_mean_number_at(load, 1.0, times)
+    assert maths(f"@mm1MeanNumberAt({load}, 1, {times})") == pytest.approx(expected, **CLOSE)
+
+
+@pytest.mark.parametrize("cv2", [0.0, 1.0, 4.0, 16.0])
+def test_mg1(maths, cv2):
+    law = runs.law(cv2)
+    for load in (0.3, 0.7, 0.95):
+        js = f"@lawOf({cv2})"
+        assert maths(f"@mg1MeanWait({load}, {js})") == pytest.approx(
+            q.mg1_mean_wait_s(load, law), **CLOSE
+        )
+        for t in (0.0, 0.6, 3.3, 20.0):
+            assert maths(f"@mg1WaitExceeds({load}, {js}, {t})") == pytest.approx(
+                q.mg1_wait_exceeds(load, law, t), **CLOSE
+            )
+        assert maths(f"@mg1WaitQuantile({load}, {js}, 0.95)") == pytest.approx(
+            q.mg1_wait_quantile_s(load, law, 0.95), rel=1e-8
+        )
+    assert maths(f"@inspectedWait(@lawOf({cv2}))") == pytest.approx((1 + cv2) / 2, **CLOSE)
+
+
+def test_orders(maths):
+    pareto = "@paretoOf(1.5, 1000)"
+    assert maths(f"[{pareto}.mean, {pareto}.second]") == pytest.approx(
+        [1.0, runs.PARETO.second_moment], **CLOSE
+    )
+    for load in (0.5, 0.7, 0.9):
+        assert maths(f"@srptResponse({load}, {pareto})") == pytest.approx(
+            q.mg1_srpt_response_s(load, runs.PARETO), **CLOSE
+        )
+        for size in (0.5, 2.0, 90.0):
+            assert maths(f"@srptResponseOfSize({load}, {pareto}, {size})") == pytest.approx(
+                q.mg1_srpt_response_s(load, runs.PARETO, size), **CLOSE
+            )
+            assert maths(f"@mg1PsResponse({load}, {pareto}, {size})") == pytest.approx(
+                q.mg1_ps_response_s(load, runs.PARETO, size), **CLOSE
+            )
+        for preemptive in (False, True):
+            laws = [runs.law(1.0), runs.PARETO]
+            js = f"[@lawOf(1), {pareto}]"
+            found = maths(
+                f"@mg1PriorityResponse([{load / 2},{load / 2}], {js}, {str(preemptive).lower()})"
+            )
+            assert found == pytest.approx(
+                q.mg1_priority_response_s([load / 2, load / 2], laws, preemptive).tolist(), **CLOSE
+            )
+
+
+def test_general_and_unlimited(maths):
+    for load in (0.5, 0.9):
+        for gaps in (0, 1, 4):
+            for service in (0, 1, 16):
+                found = maths(
+                    f"[@kingmanBound({load},{gaps},1,{service}), @ggcMeanWait({load},{gaps},1,{service})]"
+                )
+                assert found == pytest.approx(
+                    [
+                        q.kingman_bound_s(load, gaps, 1.0, service),
+                        q.ggc_mean_wait_s(load, gaps, 1.0, service),
+                    ],
+                    **CLOSE,
+                )
+    numbers = list(range(20))
+    assert maths(f"{numbers}.map((n) => @mginfNumber(4, n))") == pytest.approx(
+        q.mginf_number_pmf(4.0, Exponential(1.0), numbers).tolist(), **CLOSE
+    )
+
+
+def test_renting(maths):
+    types = (JobType("amdahl", 0.4, 1.0, Amdahl(0.8)), JobType("root", 0.4, 1.0, Power(0.5)))
+    for budget in (0.82, 0.86, 0.88, 1.0, 2.0, 7.5):
+        plan = optimal_widths(types, budget)
+        found = maths(f"@rentalPlan({budget})")
+        assert [found["amdahl"], found["root"]] == pytest.approx(list(plan.widths_gpus), rel=1e-6)
+        assert found["response"] == pytest.approx(plan.mean_response_time_h, rel=1e-9)
+
+
+def test_warm_up(maths):
+    rng = np.random.default_rng(4)
+    values = np.concatenate([rng.exponential(1, 60) / 5, rng.exponential(1, 400)]).tolist()
+    assert maths(f"@mser5({values})") == mser5(values) > 0
+
+
+DRAW = """(() => {
+    const random = new @Random(7); const arrivals = [], services = [], rank = []; let now = 0;
+    for (let i = 0; i < 400; i++) {
+        now += random.exponential() / 0.8; arrivals.push(now); services.push(random.ofCv2(4));
+        rank.push(random.uniform() < 0.5 ? 0 : 1);
+    }
+    return {arrivals, services, rank,
+        waits: @firstComeWaits(arrivals, services), several: @firstComeWaits(arrivals, services, 3),
+        sharing: @completionsInOrder(arrivals, services, "sharing"),
+        srpt: @completionsInOrder(arrivals, services, "srpt"),
+        priority: @completionsInOrder(arrivals, services, "priority", rank)};
+})()"""
+
+
+def test_queues_in_the_page_are_those_of_the_engine(maths):
+    """The same draws, in seconds."""
+    found = maths(DRAW)
+    ones = np.ones(400, dtype=np.int64)
+    jobs = Workload(
+        job_id=[str(j) for j in range(400)], submit_s=np.array(found["arrivals"]) * 1e4,
+        performance=FixedDuration(np.array(found["services"]) * 1e4, ones), num_gpus=ones,
+        weight_per_s=2.0 - np.array(found["rank"]),
+    )  # fmt: skip
+
+    def engine(policy: str, servers: int = 1, **options: bool):
+        cluster = Cluster.of_nodes(NodeType("n", "GPU", servers), 1)
+        return simulate(time_shared(jobs), cluster, make_policy(policy, **options))
+
+    scale = 1e-4
+    assert found["waits"] == pytest.approx(engine("fifo-strict").wait_s * scale, **CLOSE)
+    assert found["several"] == pytest.approx(engine("fifo-strict", 3).wait_s * scale, **CLOSE)
+    for order, policy, options in (
+        ("sharing", "processor-sharing", {}),
+        ("srpt", "srpt", {}),
+        ("priority", "priority", {"preemptive": True}),
+    ):
+        ends = engine(policy, **options).completion_s * scale
+        assert found[order] == pytest.approx(ends, **CLOSE), order
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> Path:
+    """Made like the real one, of shorter runs."""
+    folder = tmp_path_factory.mktemp("classroom")
+    before, runs.JOBS = runs.JOBS, {"quick": 200, "paper": 200}
+    seeds, runs.SEEDS = runs.SEEDS, {"quick": (1, 2), "paper": (1, 2)}
+    wanted = runs.tasks("quick")
+    with Store(folder / "store", create=True) as store:
+        summary = run_tasks(wanted, store, workers=2, progress=False)
+        assert summary.failed == 0
+        path = write_classroom(Results(store, wanted, "quick"), folder / "classroom.html")
+    runs.JOBS, runs.SEEDS = before, seeds
+    return path
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_opens(page, browser, width):
+    open_quietly(browser, page, width)
+    assert browser.run("document.querySelectorAll('section.panel').length") == 10
+    assert browser.run("document.querySelectorAll('.charts svg[role=img]').length") == 9
+    assert browser.run("[...document.querySelectorAll('.question')].every((d) => !d.open)")
+    assert "NaN" not in browser.run("document.getElementById('panels').innerHTML")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_serious_accessibility_fault(page, browser, theme):
+    browser.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]
+    )
+    open_quietly(browser, page)
+    assert accessibility_faults(browser) == []
+    browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+def test_a_slider_changes_the_numbers_to_the_formulas(page, browser):
+    open_quietly(browser, page)
+    for name, value in (("controllers", 60), ("servers", 2)):
+        browser.run(
+            f"(() => {{ const s = document.getElementById('server-{name}'); s.value = {value}; "
+            "s.dispatchEvent(new Event('input', {bubbles: true})); })()"
+        )
+    settle(browser)
+    expected = q.mmc_mean_response_s(60 / 4500, 40.0, 2)
+    shown = browser.run("document.querySelector('#server .facts li').textContent")
+    assert f"{expected:.2f} s to a decision" in shown
+    check_quiet(browser)
+
+
+def test_every_slider_at_both_ends_draws_without_a_complaint(page, browser):
+    open_quietly(browser, page)
+    browser.run("""document.querySelectorAll('.slider input').forEach((s) => {
+        for (const value of [s.min, s.max]) {
+            s.value = value; s.dispatchEvent(new Event('input', {bubbles: true}));
+            if (/NaN|undefined/.test(s.closest('section').innerHTML)) throw new Error(s.id);
+        }
+    })""")
+    check_quiet(browser)
+
+
+def test_new_random_numbers_change_the_runs_and_not_the_formula(page, browser):
+    open_quietly(browser, page)
+    state = "JSON.stringify(classroom.filling.charts[0].series.map((s) => s.data))"
+    first = json.loads(browser.run(state))
+    browser.run("document.querySelector('#filling button').click()")
+    second = json.loads(browser.run(state))
+    assert first[0] != second[0]
+    assert first[1] == second[1]
+    assert first[2] != second[2]
+
+
+def test_films_play_in_step(page, browser):
+    open_quietly(browser, page)
+    names = browser.run("classroom.packing.replay.runs.map((r) => r.name)")
+    assert names == ["FIFO", "backfill", "SRTF", "greedy", "optimum of each decision"]
+    browser.run("classroom.packing.jump(classroom.packing.replay.end / 4)")
+    times = browser.run("classroom.packing.panels.map((p) => p.scene.painted.time)")
+    assert len(set(times)) == 1
+    assert browser.run("classroom.four.replay.runs.length") == 3
+
+
+def test_points_have_intervals(page, browser):
+    """The points of the page are the means of the runs."""
+    open_quietly(browser, page)
+    entry = browser.run("classroom.data.queues[0]")
+    mean, low, high = entry["mean_wait"]
+    assert low < mean < high
