@@ -43,8 +43,11 @@ def reproduce(
     InputError
         Unknown paper or scale.
     """
+    from experiments.campaign.results import Results
     from experiments.campaign.runner import exit_code, run_tasks
     from experiments.campaign.store import Store
+    from experiments.classroom import tasks as classroom_tasks
+    from experiments.classroom import write_classroom
 
     if scale not in get_args(Scale):
         raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
@@ -55,19 +58,23 @@ def reproduce(
     chosen = [PAPERS[name] for name in known if name in papers or not papers]
     tasks = {paper: load(paper).tasks(cast(Scale, scale)) for paper in chosen}
     folder = out or Path("results") / scale
+    # The page for a class goes with the queueing laboratory.
+    lesson = classroom_tasks(scale) if "queueing" in {paper.name for paper in chosen} else []
 
     def work() -> int:
         with Store(folder / "store", create=True) as store:
             # Figures and claims may be committed, the runs behind them need not be.
             (store.folder / ".gitignore").write_text("*\n")
             summary = run_tasks(
-                [task for of_paper in tasks.values() for task in of_paper],
+                [task for of_paper in [*tasks.values(), lesson] for task in of_paper],
                 store,
                 workers=workers,
                 dask=dask,
                 progress=progress,
                 retry_failed=True,
             )
+            if lesson:
+                write_classroom(Results(store, lesson, scale), folder / "classroom.html")
         problems = _draw_all(tasks, scale, folder, workers)
         _tell(folder, scale, summary.done, summary.failed, summary.wall_s, problems)
         return 1 if summary.failed or problems else 0

@@ -111,6 +111,7 @@ def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
         "claims": claims,
         "verdicts": VERDICTS,
         "single": False,
+        "classroom": (out / "classroom.html").exists(),
     }
     write_claims(out, claims)
     for name in ("style.css", "site.js"):
