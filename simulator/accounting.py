@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator import readout
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.failures import Damage
 from simulator.processes.node import Node
@@ -183,7 +184,7 @@ class Result:
             "preemptions": int(self.preemptions.sum()),
             "reconfigurations": int(self.reconfigurations.sum()),
         }
-        return summary | self._damage_summary()
+        return summary | readout.fairness_summary(self) | self._damage_summary()
 
     def _damage_summary(self) -> dict[str, float | int | str | None]:
         """What went wrong, as scalars; nothing where nothing could.
@@ -208,13 +209,22 @@ class Result:
         }
 
     def jobs_table(self) -> pd.DataFrame:
-        """One row a job: the columns of ``jobs.csv``."""
+        """One row a job: the columns of ``jobs.csv`` (docs/scenarios.md lists them)."""
         import pandas as pd
 
-        return pd.DataFrame({"job_id": self.workload.job_id, **self.job_columns()})
+        facts = readout.job_facts(self)
+        return pd.DataFrame({"job_id": self.workload.job_id, **self.job_columns(), **facts})
+
+    def timeline_table(self) -> pd.DataFrame:
+        """One row an instant at which something changes: the columns of ``timeline.csv``."""
+        return readout.timeline_table(self)
+
+    def tenants_table(self) -> pd.DataFrame:
+        """One row a tenant: the columns of ``tenants.csv``; empty where jobs name none."""
+        return readout.tenants_table(self)
 
     def job_columns(self) -> dict[str, FloatArray | IntArray]:
-        """The columns of ``jobs.csv`` beside the names, ``(J,)`` each."""
+        """What the simulation itself says of each job, ``(J,)`` each."""
         return {
             "arrival_s": self.workload.submit_s,
             "first_start_s": self.first_start_s,

@@ -34,6 +34,7 @@ class Workload:
     due_s : ``(J,)`` due dates on the same clock as ``submit_s``; infinite: none.
     weight_per_s : ``(J,)`` cost of a second of tardiness, currency/s.
     model : name of the trained network, "" where unknown.
+    user, vc : who submitted the job, and the virtual cluster that it belongs to; "" where unknown.
     notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
     """
 
@@ -47,6 +48,8 @@ class Workload:
     weight_per_s: FloatArray = None  # type: ignore[assignment]
     model: Sequence[str] = ()
     notes: tuple[str, ...] = ()
+    user: Sequence[str] = ()
+    vc: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -57,7 +60,8 @@ class Workload:
         self._fill("weight_per_s", 0.0, np.float64)
         self._fill("submit_s", 0.0, np.float64)
         object.__setattr__(self, "job_id", tuple(self.job_id))
-        object.__setattr__(self, "model", tuple(self.model) or ("",) * count)
+        for name in ("model", "user", "vc"):
+            object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
         self._check()
 
     def _fill(self, name: str, default: float, dtype: npt.DTypeLike) -> None:
@@ -130,6 +134,8 @@ class Workload:
             self.weight_per_s[:count],
             self.model[:count],
             self.notes,
+            self.user[:count],
+            self.vc[:count],
         )
 
     def __len__(self) -> int:

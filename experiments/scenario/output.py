@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 SUMMARY = "summary.json"
-TABLES = ("jobs.csv", "decisions.csv", "schedule.csv")
+TABLES = ("jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv")
+TENANTS = "tenants.csv"
 MACHINES = "machines.json"
 
 
@@ -71,7 +72,7 @@ def _expect_no_input(folder: Path, inputs: Sequence[Path]) -> None:
     for path in inputs:
         if path.is_dir() and is_same(path, folder):
             raise InputError(f"--out {folder}: is the folder of the instance, expected another one")
-        for name in (SUMMARY, MACHINES, *TABLES):
+        for name in (SUMMARY, MACHINES, *TABLES, TENANTS):
             if is_same(path, folder / name):
                 raise InputError(
                     f"--out {folder}: {name} there is an input of this run, expected another folder"
@@ -99,7 +100,7 @@ def _alone(folder: Path) -> Iterator[None]:
 def write_result(
     result: Result, folder: Path, window: Sequence[int] | None = None, *, raw: bool = False
 ) -> list[str]:
-    """Write the five files, each whole or not at all; returns notes on what they cannot hold.
+    """Write the files, each whole or not at all; returns notes on what they cannot hold.
 
     A folder with a ``summary.json`` holds one whole result: an old one goes first, the new one
     comes last.
@@ -111,8 +112,18 @@ def write_result(
     """
     summary, notes = finite(summarise(result, window))
     (folder / SUMMARY).unlink(missing_ok=True)
-    makers = (result.jobs_table, result.decisions_table, result.schedule_table)
-    for name, make in zip(TABLES, makers, strict=True):
+    makers = [
+        result.jobs_table,
+        result.decisions_table,
+        result.schedule_table,
+        result.timeline_table,
+    ]
+    names = list(TABLES)
+    (folder / TENANTS).unlink(missing_ok=True)
+    if any(result.workload.vc) or any(result.workload.user):
+        names.append(TENANTS)
+        makers.append(result.tenants_table)
+    for name, make in zip(names, makers, strict=True):
         table = make() if raw else with_safe_cells(make())
         _write(folder / name, table.to_csv(index=False, lineterminator="\n"))
     machines = json.dumps(machines_of(result.workload, result.cluster), separators=(",", ":"))

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,13 @@ def read_philly(path: str | Path) -> Workload:
     open_end[np.array(owner, dtype=np.int64)[np.isnan(ran)]] = True
     duration_s = np.zeros(len(names))
     np.add.at(duration_s, owner, np.nan_to_num(ran))
-    return _workload(path, names, submit_s, duration_s, np.array(gpus, dtype=np.int64), open_end)
+    kept = _workload(path, names, submit_s, duration_s, np.array(gpus, dtype=np.int64), open_end)
+    who = dict(zip(names, entries, strict=True))
+    return replace(
+        kept,
+        user=[str(who[name].get("user") or "") for name in kept.job_id],
+        vc=[str(who[name].get("vc") or "") for name in kept.job_id],
+    )
 
 
 def _workload(

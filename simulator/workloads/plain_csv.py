@@ -1,6 +1,7 @@
 """Jobs from a plain CSV file.
 
-    job_id,submit_time_s,duration_s,num_gpus[,num_cpus,memory_gb,model,due_s,tardiness_weight_per_h]
+    job_id,submit_time_s,duration_s,num_gpus[,num_cpus,memory_gb,model,due_s,tardiness_weight_per_h,
+                                         user,vc]
 
 A job needs ``num_gpus`` GPUs, all at once and wherever they are, for ``duration_s`` seconds. CPUs
 and memory are for the whole job; an empty field means none. ``due_s`` is a time on the clock of
@@ -20,7 +21,7 @@ from simulator.workload import LATEST_S, Workload
 from simulator.workloads.tables import Table
 
 REQUIRED = ("job_id", "submit_time_s", "duration_s", "num_gpus")
-OPTIONAL = ("num_cpus", "memory_gb", "model", "due_s", "tardiness_weight_per_h")
+OPTIONAL = ("num_cpus", "memory_gb", "model", "due_s", "tardiness_weight_per_h", "user", "vc")
 
 
 def read_csv_jobs(path: str | Path) -> Workload:
@@ -47,6 +48,9 @@ def workload_of(table: Table, notes: tuple[str, ...] = ()) -> Workload:
         table.require("due_s", due_s >= submit_s, "a time not before submit_time_s")
     weight = table.numbers("tardiness_weight_per_h", at_least=0, empty=0.0) / SECONDS_PER_HOUR
     model = list(table.frame["model"]) if "model" in table else [""] * len(table)
+    named = {name: list(table.frame[name]) for name in ("user", "vc") if name in table}
+    if "vc" not in named and "virtual_cluster" in table:
+        named["vc"] = list(table.frame["virtual_cluster"])
     order = np.argsort(submit_s, kind="stable")
     late = int(np.sum(np.diff(submit_s) < 0))
     if late:
@@ -64,4 +68,5 @@ def workload_of(table: Table, notes: tuple[str, ...] = ()) -> Workload:
         weight_per_s=weight[order],
         model=[str(model[j]) for j in order],
         notes=notes,
+        **{name: [str(column[j]) for j in order] for name, column in named.items()},
     )

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy, policy_names
-from policies.registry import BUILT_IN
+from policies.registry import needs_of
 from simulator import (
     Cluster,
     Decision,
@@ -30,9 +30,14 @@ OPTIONS = {
     name: {"iterations": 5} for name in ("randomised-greedy", "local-search", "path-relinking")
 }
 SYNERGY = [f"{o}+{m}" for o in ("fifo", "srtf", "las") for m in ("proportional", "greedy", "tune")]
-RENTAL = {n for n in policy_names() if BUILT_IN.get(n, "").startswith("policies.rental")}
-POLICIES = [n for n in policy_names() if n not in RENTAL and n != "milp-literal"] + SYNERGY
-FIXED = {"fifo-strict", "fifo-backfill", "edf-backfill", *SYNERGY}
+ELSEWHERE = {"pool", "time-shared", "elastic"}
+"""Needs of policies for other clusters, or for jobs that share GPUs in time."""
+POLICIES = [
+    n for n in policy_names() if not ELSEWHERE & set(needs_of(n)) and n != "milp-literal"
+] + SYNERGY
+FIXED = {"fifo-strict", "fifo-backfill", "edf-backfill", *SYNERGY} | {
+    n for n in POLICIES if "fixed-demand" in needs_of(n)
+}
 
 few = settings(
     max_examples=4,

@@ -1,0 +1,122 @@
+"""What users read off a result: recomputed by other ways, and by hand."""
+
+import numpy as np
+import pytest
+
+from policies import make_policy
+from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload, simulate
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Exponential
+from simulator.readout import finish_time_fairness, jain
+from simulator.workloads.plain_csv import read_csv_jobs
+
+
+def jobs(count=40, seed=1, **columns):
+    rng = np.random.default_rng(seed)
+    gpus = rng.choice([1, 2, 4, 12], count)
+    return Workload(
+        [f"j{j}" for j in range(count)],
+        np.cumsum(rng.exponential(300, count)),
+        FixedDuration(rng.uniform(100, 4000, count), gpus),
+        num_gpus=gpus,
+        **columns,
+    )
+
+
+SERVER = NodeType("server", "GPU", 8, 3.0, power_w=tuple(100.0 + 50 * g for g in range(9)))
+
+
+def cluster(price=0.2):
+    from dataclasses import replace
+
+    return replace(Cluster.of_nodes(SERVER, 2), energy_price_per_kwh=price, pue=1.2)
+
+
+def integral(table, column):
+    return float((table[column].to_numpy()[:-1] * np.diff(table["time_s"])).sum())
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_the_timeline_adds_up_to_the_meters(failing):
+    cause = Outages.of_each_node(2, Exponential(3000.0), Exponential(400.0))
+    failures = Failures([cause], Checkpoints(300.0)) if failing else None
+    result = simulate(jobs(), cluster(), make_policy("fifo-backfill"), failures=failures)
+    table = result.timeline_table()
+    assert (table[["queue", "running"]] >= 0).all(axis=None)
+    assert table["queue"].iloc[-1] == table["running"].iloc[-1] == 0
+    assert integral(table, "gpus") == pytest.approx(result.meters.gpu_seconds)
+    both = integral(table, "queue") + integral(table, "running")
+    assert both == pytest.approx(result.jct_s.sum())
+    if not failing:  # Nodes that are away cost nothing, which the timeline does not know.
+        cost = result.meters.leasing_cost + result.meters.energy_cost
+        assert integral(table, "cost_per_h") / 3600 == pytest.approx(cost)
+        assert integral(table, "power_kw") / 3600 == pytest.approx(result.meters.energy_kwh)
+
+
+def test_the_timeline_of_vms_counts_open_ones_alone():
+    rng = np.random.default_rng(3)
+    times = rng.uniform(100, 3000, (12, 1, 3))
+    work = Workload([str(j) for j in range(12)], np.arange(12) * 200.0, TimeTable(times))
+    vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 5.0)], 3)
+    result = simulate(work, vms, make_policy("fifo"))
+    table = result.timeline_table()
+    assert integral(table, "cost_per_h") / 3600 == pytest.approx(result.meters.leasing_cost)
+
+
+def test_columns_of_jobs_by_hand():
+    """Two jobs of 100 s on one GPU; the second waits, its wait is its slowdown."""
+    ones = np.ones(2, dtype=np.int64)
+    work = Workload(
+        ["a", "b"], [0.0, 0.0], FixedDuration([100.0, 100.0], ones), num_gpus=ones,
+        due_s=[150.0, np.inf], user=["ann", "bob"], vc=["x", "x"],
+    )  # fmt: skip
+    one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+    result = simulate(work, one, make_policy("fifo-strict"))
+    table = result.jobs_table().set_index("job_id")
+    assert table.loc["b", ["gpus", "ideal_s", "slowdown", "total_wait_s"]].tolist() == [
+        1, 100, 2, 100,
+    ]  # fmt: skip
+    assert table["user"].tolist() == ["ann", "bob"]
+    assert table["due_s"].tolist()[0] == 150.0
+    summary = result.summary()
+    assert summary["mean_slowdown"] == pytest.approx(1.5)
+    assert summary["jain_slowdown"] == pytest.approx(1.5**2 / (2 * 1.25))
+    # Both share with one other for 100 s; b then is alone for as long: 200 / (100 * 1.5).
+    assert finish_time_fairness(result) == pytest.approx([100 / 200, 200 / 150])
+    tenants = result.tenants_table()
+    assert tenants["jobs"].tolist() == [2]
+    assert tenants["mean_jct_s"].tolist() == [150.0]
+
+
+def test_waits_of_preempted_jobs_and_jobs_over_nodes():
+    work = jobs(30, 5)
+    result = simulate(work, cluster(), make_policy("srtf+proportional"))
+    table = result.jobs_table()
+    run_s = work.performance.duration_s
+    np.testing.assert_allclose(table["total_wait_s"], result.jct_s - run_s, atol=1e-6)
+    assert (table["slowdown"] >= 1 - 1e-9).all()
+
+
+def test_without_a_schedule_and_on_a_pool_there_is_no_number():
+    result = simulate(jobs(), cluster(), make_policy("fifo-backfill"), record_schedule=False)
+    assert result.jobs_table()["total_wait_s"].isna().all()
+    assert result.timeline_table().empty
+    assert np.isfinite(result.summary()["mean_slowdown"])
+
+
+def test_jain():
+    assert jain(np.array([2.0, 2.0, 2.0])) == pytest.approx(1)
+    assert jain(np.array([1.0, 0.0, 0.0, 0.0])) == pytest.approx(0.25)
+
+
+def test_tenants_of_a_plain_file(tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text(
+        "job_id,submit_time_s,duration_s,num_gpus,user,vc\na,5,10,1,ann,x\nb,0,10,3,bob,y\n"
+    )
+    work = read_csv_jobs(path)
+    assert (work.user, work.vc) == (("bob", "ann"), ("y", "x"))
+    result = simulate(work, cluster(), make_policy("fifo-strict"))
+    table = result.tenants_table().set_index("tenant")
+    assert table.loc["y", "share"] == pytest.approx(0.75)
+    assert work.head(1).vc == ("y",)
