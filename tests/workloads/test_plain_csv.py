@@ -63,9 +63,9 @@ def test_unsorted_rows_are_sorted_with_a_note(tmp_path: Path) -> None:
 
 
 def test_other_columns_are_named_in_a_note(tmp_path: Path) -> None:
-    w = read_csv_jobs(write(tmp_path, HEADER + ",user\na,0,1,1,me\n"))
+    w = read_csv_jobs(write(tmp_path, HEADER + ",queue\na,0,1,1,me\n"))
     assert len(w.notes) == 1
-    assert w.notes[0].endswith("columns not used: user")
+    assert w.notes[0].endswith("columns not used: queue")
 
 
 @pytest.mark.parametrize(
