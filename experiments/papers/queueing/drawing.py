@@ -1,0 +1,44 @@
+"""How points with intervals and lines of formulas are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from experiments.pictures.plots import MARKERS, PALETTE, intervals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+GRID = np.linspace(0.02, 0.96, 60)
+"""Loads at which lines are drawn."""
+
+
+def draw_points(
+    ax: Axes, table: pd.DataFrame, by: str, value: str, index: int, scale: float = 1.0
+) -> pd.DataFrame:
+    """Means with intervals; the table behind them."""
+    points = intervals(table, [by], value)
+    error = np.array([points["mean"] - points["low"], points["high"] - points["mean"]])
+    ax.errorbar(
+        points[by],
+        points["mean"] / scale,
+        yerr=np.nan_to_num(error) / scale,
+        fmt=MARKERS[index % len(MARKERS)],
+        color=PALETTE[index % len(PALETTE)],
+        capsize=2.5,
+    )
+    return points
+
+
+def draw_formula(ax: Axes, x: object, y: object, label: str, index: int) -> None:
+    """The line of a formula."""
+    ax.plot(x, y, color=PALETTE[index % len(PALETTE)], label=label)  # type: ignore[arg-type]
+
+
+def servers_text(count: int) -> str:
+    """How many, in words."""
+    return f"{count} server{'s' if count > 1 else ''}"
