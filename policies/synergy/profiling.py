@@ -166,13 +166,16 @@ class Profile:
     Attributes
     ----------
     matrix : relative to the reference share.
-    measured_cpus : CPUs at which the job was run, in that order.
+    measured_cpus : CPUs at which the job was run.
+    searched : how many of them the binary search asked for; the others are one CPU and the
+        reference, which the matrix needs.
     minutes : that this took.
     exhaustive_minutes : that measuring every point would have taken.
     """
 
     matrix: SensitivityMatrix
     measured_cpus: tuple[int, ...]
+    searched: int
     minutes: float
     exhaustive_minutes: float
 
@@ -212,6 +215,7 @@ def profile(
             high = middle
         else:
             low = middle
+    searched = len(known)
     at(1)
     at(reference[0])
     cpus = sorted(known)
@@ -223,6 +227,7 @@ def profile(
     return Profile(
         matrix.relative_to(*reference),
         tuple(known),
+        searched,
         len(known) * MINUTES_PER_POINT,
         max_cpus * len(memory_gb) * MINUTES_PER_POINT,
     )
