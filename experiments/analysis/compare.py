@@ -6,6 +6,7 @@ taken pair by pair, which takes most of the noise away.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,7 +25,10 @@ FIRST = 10
 """Replications before the width of the intervals is looked at."""
 
 MOST = 1000
-"""Where a comparison stops, precise or not, unless told otherwise."""
+"""Where a comparison stops, precise or not, unless given."""
+
+Runs = dict[str, list[dict[str, float]]]
+"""The metrics of each replication, by policy."""
 
 Measure = Callable[[str, int], dict[str, float]]
 """The metrics of one policy, as it was named, under one seed."""
@@ -55,7 +59,7 @@ def compare(
     Returns
     -------
     Columns ``metric``, ``policy``, ``minus`` (empty, or the policy that is subtracted), ``mean``,
-    ``lower``, ``upper`` (95 %), ``replications``.
+    ``lower``, ``upper`` (95 %; empty where the seed changes nothing), ``replications``.
     """
     from experiments.scenario.schema import read_scenario
 
@@ -74,11 +78,28 @@ def compare(
         with of_file(str(path)):
             return _metrics(scenarios[policy], start + replication, metrics)
 
+    runs = _replicate(measure, names, {name: [] for name in names}, 2)
+    if not _seed_matters(runs):
+        warnings.warn(
+            "the seed changes nothing here: another one gave the same numbers, so one run of each "
+            "policy is reported, without an interval (jobs from a file and nothing random besides)",
+            stacklevel=2,
+        )
+        return _table({name: made[:1] for name, made in runs.items()}, names, metrics)
     if precision is None:
-        runs = _replicate(measure, names, {name: [] for name in names}, replications or FIRST)
+        runs = _replicate(measure, names, runs, replications or FIRST)
     else:
-        runs = _until_precise(measure, names, metrics[0], precision, replications or MOST)
+        runs = _until_precise(measure, names, runs, metrics[0], precision, replications or MOST)
     return _table(runs, names, metrics)
+
+
+def _seed_matters(runs: Runs) -> bool:
+    """Whether two replications differ in anything but how long they took to compute."""
+
+    def results(run: dict[str, float]) -> dict[str, float]:
+        return {name: v for name, v in run.items() if not name.endswith(("cpu_s", "wall_s"))}
+
+    return any(results(one) != results(other) for one, other in runs.values())
 
 
 def _under(scenario: Scenario, policy: str) -> Scenario:
@@ -114,9 +135,6 @@ def _metrics(scenario: Scenario, seed: int, metrics: Sequence[str]) -> dict[str,
     return numbers
 
 
-Runs = dict[str, list[dict[str, float]]]
-
-
 def _replicate(measure: Measure, names: Sequence[str], runs: Runs, wanted: int) -> Runs:
     """Add replications, the same seeds for all policies."""
     for replication in range(len(runs[names[0]]), wanted):
@@ -126,9 +144,14 @@ def _replicate(measure: Measure, names: Sequence[str], runs: Runs, wanted: int) 
 
 
 def _until_precise(
-    measure: Measure, names: Sequence[str], metric: str, precision: float, most: int
+    measure: Measure,
+    names: Sequence[str],
+    runs: Runs,
+    metric: str,
+    precision: float,
+    most: int,
 ) -> Runs:
-    runs = _replicate(measure, names, {name: [] for name in names}, min(FIRST, most))
+    runs = _replicate(measure, names, runs, min(FIRST, most))
     while True:
         done = len(runs[names[0]])
         wanted = max(
@@ -157,8 +180,8 @@ def _table(runs: Runs, names: Sequence[str], metrics: Sequence[str]) -> pd.DataF
                 "policy": policy,
                 "minus": minus,
                 "mean": estimate.mean,
-                "lower": estimate.lower,
-                "upper": estimate.upper,
+                "lower": estimate.lower if estimate.n > 1 else math.nan,
+                "upper": estimate.upper if estimate.n > 1 else math.nan,
                 "replications": estimate.n,
             }
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -17,38 +19,53 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 60.0
 REDRAW_EVERY_S = 0.2
+RECENT = 30
+"""Runs of a kind that tell its pace."""
+
+Kind = tuple[str, str]
 
 
 class Pace:
-    """Estimates the time left from the runs that have ended.
+    """Estimates the time left from the runs that have ended, by kind of work.
 
-    The tasks' ``cost_s`` say how runs of one function compare, not how those of different ones do;
-    how long one unit of cost really takes is learnt per function.
+    A kind is a task function and what decides most of its pace: the policy, or method, of the
+    run. The tasks' ``cost_s`` say how runs of one kind compare, not how those of different ones
+    do; how long one unit of cost really takes is learnt for each kind. A kind of which no run has
+    ended yet goes by its function.
     """
 
     def __init__(self, tasks: Iterable[Task], slots: int) -> None:
         self._slots = slots
-        self._left: Counter[str] = Counter()
+        self._left: dict[Kind, float] = defaultdict(float)
         for task in tasks:
-            self._left[task.function] += task.cost_s  # type: ignore[assignment]
-        self._cost: dict[str, float] = defaultdict(float)
-        self._spent_s: dict[str, float] = defaultdict(float)
+            self._left[_kind(task)] += task.cost_s
+        self._of_kind: dict[Kind, deque[float]] = defaultdict(partial(deque, maxlen=RECENT))
+        self._of_function: dict[str, deque[float]] = defaultdict(partial(deque, maxlen=RECENT))
 
     def ended(self, task: Task, wall_s: float) -> None:
         """Take one run into account."""
-        self._left[task.function] -= task.cost_s  # type: ignore[assignment]
-        self._cost[task.function] += task.cost_s
-        self._spent_s[task.function] += wall_s
+        kind = _kind(task)
+        self._left[kind] -= task.cost_s
+        pace = wall_s / max(task.cost_s, 1e-9)
+        self._of_kind[kind].append(pace)
+        self._of_function[task.function].append(pace)
 
     def left_s(self) -> float | None:
         """Seconds until all is done; None before a run of each function that is left has ended."""
         work_s = 0.0
-        for function, left in self._left.items():
-            if left > 0:
-                if self._cost[function] <= 0:
+        for kind, left in self._left.items():
+            if left > 1e-9:
+                paces = self._of_kind.get(kind) or self._of_function.get(kind[0])
+                if not paces:
                     return None
-                work_s += left * self._spent_s[function] / self._cost[function]
+                # The first run of a worker imports and compiles; the median leaves that out.
+                work_s += left * statistics.median(paces)
         return work_s / self._slots
+
+
+def _kind(task: Task) -> Kind:
+    config = task.config
+    return task.function, str(config.get("policy") or config.get("method") or "")
 
 
 def in_good_order(tasks: Iterable[Task]) -> list[Task]:

@@ -80,6 +80,7 @@ def retry(
     from experiments.campaign.runner import exit_code
     from experiments.campaign.store import Store
 
+    folder = store_folder(folder)
     with Store(folder) as store:  # It has to be there already.
         functions = [task.function for task in store.tasks()]
     expect_trusted(functions, str(folder), allow_code=allow_code)
@@ -98,6 +99,16 @@ def retry(
             )
 
     return exit_code(work)
+
+
+def store_folder(folder: Path) -> Path:
+    """The folder of a sweep, or the store of a reproduction: results/quick -> results/quick/store."""
+    from experiments.campaign.ledger import LEDGER
+
+    inner = folder / "store"
+    if not (folder / LEDGER).exists() and (inner / LEDGER).exists():
+        return inner
+    return folder
 
 
 def _run(tasks: list[Task], store: Store, **options: Any) -> int:
@@ -152,6 +163,7 @@ def status(folder: Path, *, tracebacks: bool = False) -> int:
     """Print how far the sweep in the folder is, and which runs failed; returns the exit code."""
     from experiments.campaign.store import Store
 
+    folder = store_folder(folder)
     with Store(folder) as store:
         counts = store.counts()
         running = "a sweep is running on it" if store.is_locked() else "no sweep is running"
@@ -186,7 +198,7 @@ def export(
     from experiments.campaign.export import write_export
     from experiments.campaign.store import Store
 
-    with Store(folder) as store:
+    with Store(store_folder(folder)) as store:
         path, rows = write_export(
             store, format=format, out=out, table=table, timings=timings, raw=raw
         )

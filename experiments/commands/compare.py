@@ -14,21 +14,31 @@ def compare(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME or NAME:OPTION=VALUE,..; again for each; the first is compared with."
+            help="NAME or NAME:OPTION=VALUE,..; give it once for each policy. The first is the one that "
+            "the others are compared with."
         ),
     ] = None,
     metric: Annotated[
-        str, typer.Option(help="Of summary.json, comma-separated; precision counts for the first.")
+        str,
+        typer.Option(
+            help="Names of summary.json with commas between them. --precision is for the first."
+        ),
     ] = "mean_jct_s",
     precision: Annotated[
-        str | None, typer.Option(help="Replicate until the interval's relative half width: 1%.")
+        str | None,
+        typer.Option(
+            help="Replicate until half of the interval is at most this part of the mean, e.g. 1%."
+        ),
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(help="So many; with --precision at most so many.")
+        int | None, typer.Option(help="How many replications; with --precision, how many at most.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the first replication.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first replication.")] = None,
 ) -> None:
-    """Policies on the same random numbers: means and paired differences with 95 % intervals, CSV."""
+    """Policies on the same random numbers: means and paired differences with 95 % intervals, CSV.
+
+    Example: schedlab compare examples/hierarchical.toml --policy edf --policy greedy --metric total_cost
+    """
     import warnings
 
     from experiments.analysis.compare import compare as compare_policies

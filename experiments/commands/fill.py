@@ -26,7 +26,10 @@ def fill(
     memory: Annotated[bool, typer.Option(help="Main memory limits, too.")] = False,
     out: Annotated[Path | None, typer.Option(help="CSV file for the table.")] = None,
 ) -> None:
-    """GPU sharing without departures: GPUs allocated over GPUs asked for (FGD, ATC 2023)."""
+    """GPU sharing without departures: GPUs allocated over GPUs asked for (FGD, ATC 2023).
+
+    Example: schedlab fill --rules best-fit,fgd --seeds 3
+    """
     import numpy as np
 
     from experiments.analysis.filling import filling_table

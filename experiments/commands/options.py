@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
-Out = Annotated[Path, typer.Option(help="Folder for the results; made where it does not exist.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Worker processes; all cores by default.")]
+Out = Annotated[
+    Path, typer.Option(help="Folder for the results. It is made where it does not exist.")
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Worker processes. Default: one for each core.")
+]
 AllowCode = Annotated[
     bool,
     typer.Option(

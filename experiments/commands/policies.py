@@ -21,9 +21,9 @@ def policies(
         typer.Option("--for", help="A scenario file: which policies run on its jobs and machines."),
     ] = None,
 ) -> None:
-    """Every policy with one line and its options (name=default).
+    r"""Every policy with one line and its options (name=default).
 
-    With --for SCENARIO.toml: which policies run there as they are, which with a key of [adapt], and
+    With --for SCENARIO.toml: which policies run there as they are, which with a key of \[adapt], and
     which make no sense there, and why. Example: schedlab policies --for examples/synergy.toml
     """
     from rich.console import Console

@@ -16,7 +16,10 @@ def rental(
     budgets: Annotated[str, typer.Option(help="Time-average GPUs, comma-separated: 0.8,1,2,5.")],
     allow_code: AllowCode = False,
 ) -> None:
-    """The optimal fixed widths and mean response times at each budget, as CSV on stdout."""
+    """The optimal fixed widths and mean response times at each budget, as CSV on stdout.
+
+    Example: schedlab rental examples/rental_figure1.toml --budgets 0.8,1,2,5
+    """
     from experiments.papers.rental.types_file import rental_csv
 
     text, notes = rental_csv(types, budgets, allow_code=allow_code)

@@ -22,7 +22,10 @@ def replay(
     ] = None,
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
 ) -> None:
-    """A page that plays one run, or several on the same jobs side by side."""
+    """A page that plays one run, or several on the same jobs side by side.
+
+    Example: schedlab replay out --out replay.html
+    """
     from experiments.replay.folders import default_out, replay_folders
     from experiments.scenario.options import parse_options
 

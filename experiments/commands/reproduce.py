@@ -10,7 +10,7 @@ import typer
 
 
 class Scale(StrEnum):
-    """Of a reproduction."""
+    """How large a reproduction is."""
 
     quick = "quick"
     paper = "paper"
@@ -18,17 +18,22 @@ class Scale(StrEnum):
 
 def reproduce(
     papers: Annotated[
-        list[str] | None, typer.Argument(help="hierarchical, andreas, ..; all where none is named.")
+        list[str] | None, typer.Argument(help="Names, e.g. hierarchical andreas. Default: all.")
     ] = None,
     scale: Annotated[
-        Scale, typer.Option(help="quick (minutes) or paper (the full sizes).")
+        Scale, typer.Option(help="quick (minutes), or paper (the papers' full sizes, hours).")
     ] = Scale.quick,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; all cores by default.")
+        int | None, typer.Option(min=1, help="Worker processes. Default: one for each core.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="results/<scale> by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results. Default: results/SCALE.")
+    ] = None,
 ) -> None:
-    """Every figure and claim of the papers, with a report; resumes where it was stopped."""
+    """Every figure and claim of the papers, with a report; resumes where it was stopped.
+
+    Example: schedlab reproduce hierarchical --scale quick
+    """
     from experiments.papers.reproduce import reproduce as reproduce_papers
 
     code = reproduce_papers(papers or [], scale=scale.value, workers=workers, out=out)

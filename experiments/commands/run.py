@@ -29,24 +29,31 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="With --jobs: number of nodes.")] = None,
     gpus_per_node: Annotated[
-        int | None, typer.Option(min=1, help="With --jobs: GPUs of each node; 8 unless told.")
+        int | None, typer.Option(min=1, help="With --jobs: GPUs of each node. Default: 8.")
     ] = None,
     cpus_per_node: Annotated[
-        float | None, typer.Option(help="With --jobs: CPUs of each; no limit unless told.")
+        float | None, typer.Option(help="With --jobs: CPUs of each node. Default: no limit.")
     ] = None,
     memory_gb_per_node: Annotated[
-        float | None, typer.Option(help="With --jobs: GB of each; no limit unless told.")
+        float | None, typer.Option(help="With --jobs: GB of each node. Default: no limit.")
     ] = None,
     controllers: Annotated[int | None, typer.Option(min=1, help="Local controllers K.")] = None,
-    dispatcher: Annotated[str | None, typer.Option(help="How jobs are split over them.")] = None,
-    period_s: Annotated[float | None, typer.Option(help="Decide every H seconds as well.")] = None,
-    round_s: Annotated[float | None, typer.Option(help="Decide in rounds only.")] = None,
+    dispatcher: Annotated[
+        str | None, typer.Option(help="How jobs are split over the controllers.")
+    ] = None,
+    period_s: Annotated[
+        float | None, typer.Option(help="Decide every H seconds, and at events.")
+    ] = None,
+    round_s: Annotated[
+        float | None,
+        typer.Option(help="Decide in rounds of so many seconds, and never between them."),
+    ] = None,
     released: Annotated[
         bool, typer.Option("--released", help="Synergy as its released simulator behaves.")
     ] = False,
     adapt: Annotated[
         list[str] | None,
-        typer.Option(help="What the jobs lack, KEY=VALUE of [adapt]; see docs/workloads.md."),
+        typer.Option(help=r"What the jobs lack, KEY=VALUE of \[adapt]; see docs/workloads.md."),
     ] = None,
     window: Annotated[
         str | None, typer.Option(help="FIRST:LAST, the jobs that averages are taken over.")
@@ -58,6 +65,8 @@ def run(
     """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.
 
     Leaves summary.json, jobs.csv, decisions.csv, schedule.csv and machines.json in the folder --out.
+
+    Example: schedlab run examples/hierarchical.toml --policy edf --out out
     """
     from experiments.config import of_file
     from experiments.scenario import output

@@ -20,14 +20,23 @@ def size_server(
         ),
     ],
     target_delay: Annotated[
-        float, typer.Option(help="Mean time from request to decision to stay below, s.")
+        float,
+        typer.Option(help="The mean time from a request to its decision shall be at most this, s."),
     ],
-    seed: Annotated[int, typer.Option(min=0, help="Of the simulation beside the formula.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the simulation beside the formula.")
+    ] = 0,
     precision: Annotated[
-        str | None, typer.Option(help="Replicate until the interval's relative half width: 1%.")
+        str | None,
+        typer.Option(
+            help="Replicate until half of the interval is at most this part of the mean, e.g. 1%."
+        ),
     ] = None,
 ) -> None:
-    """How many optimization servers K controllers need: by theory and by simulation."""
+    """How many optimization servers K controllers need: by theory and by simulation.
+
+    Example: schedlab size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60
+    """
     import warnings
 
     from experiments.analysis.sizing import parse_rate

@@ -10,14 +10,14 @@ import typer
 
 
 class Formulation(StrEnum):
-    """Of the hierarchical paper's decision."""
+    """How the hierarchical paper's decision is written down."""
 
     patterns = "patterns"
     literal = "literal"
 
 
 class Solver(StrEnum):
-    """Of MILPs."""
+    """Who solves the MILP."""
 
     auto = "auto"
     highs = "highs"
@@ -31,19 +31,27 @@ def solve(
         int | None,
         typer.Option(min=1, help="Only the first J jobs; now is the last one's submission."),
     ] = None,
-    formulation: Annotated[Formulation, typer.Option(help="Exact and fast, or as printed.")] = (
-        Formulation.patterns
-    ),
-    solver: Annotated[Solver, typer.Option(help="auto: Gurobi with a full licence.")] = Solver.auto,
+    formulation: Annotated[
+        Formulation, typer.Option(help="patterns: exact and fast; literal: as the paper prints it.")
+    ] = (Formulation.patterns),
+    solver: Annotated[
+        Solver, typer.Option(help="auto: Gurobi where it has a full licence, else HiGHS.")
+    ] = Solver.auto,
     rho: Annotated[float, typer.Option(min=0, help="Penalty of postponed jobs.")] = 100.0,
     mu: Annotated[float, typer.Option(min=0, help="Penalty of idle GPUs.")] = 1.0,
-    horizon_s: Annotated[float, typer.Option(min=0, help="H, s.")] = 3600.0,
-    mip_gap: Annotated[float, typer.Option(min=0)] = 1e-6,
-    time_limit_s: Annotated[float | None, typer.Option(min=0)] = None,
+    horizon_s: Annotated[
+        float, typer.Option(min=0, help="Time until the next decision, H, s.")
+    ] = 3600.0,
+    mip_gap: Annotated[
+        float, typer.Option(min=0, help="Relative gap at which the solver may stop.")
+    ] = 1e-6,
+    time_limit_s: Annotated[float | None, typer.Option(min=0, help="Of the solver, s.")] = None,
 ) -> None:
     """One decision of the hierarchical paper's MILP, as JSON on stdout.
 
     All J jobs wait, unstarted. Times in s, prices per hour, tardiness weights per s.
+
+    Example: schedlab solve --instance FOLDER --nodes 5 --jobs 50
     """
     import json
 

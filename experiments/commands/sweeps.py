@@ -18,11 +18,17 @@ def sweep(
     workers: Workers = None,
     dask: Dask = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Keep what still fits after the file or code changed.")
+        bool,
+        typer.Option(
+            "--resume", help="The file or the code has changed: keep the runs that still fit."
+        ),
     ] = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Many runs: a grid over any parameter, policies and seeds. Killed, it goes on where it was."""
+    """Many runs: a grid over any parameter, policies and seeds. After a stop it goes on where it was.
+
+    Example: schedlab sweep examples/sweep_small.toml --out sweep --workers 2
+    """
     from experiments.campaign import sweep as sweeps
 
     folder = out or Path("out") / file.stem
@@ -34,9 +40,14 @@ def sweep(
 
 def status(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
-    tracebacks: Annotated[bool, typer.Option("--tracebacks", help="Of failed runs.")] = False,
+    tracebacks: Annotated[
+        bool, typer.Option("--tracebacks", help="Print the traceback of each kind of failure.")
+    ] = False,
 ) -> None:
-    """How many runs are done, failed and left."""
+    """How many runs are done, failed and left.
+
+    Example: schedlab status sweep --tracebacks
+    """
     from experiments.campaign import sweep as sweeps
 
     raise typer.Exit(sweeps.status(folder, tracebacks=tracebacks))
@@ -47,14 +58,22 @@ def export(
     format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
     table: Annotated[
-        str | None, typer.Option(help="A table of the runs instead of their scalars.")
+        str | None, typer.Option(help="Instead: all rows of this table of all runs, e.g. jobs.")
     ] = None,
-    timings: Annotated[bool, typer.Option("--timings", help="Measured times as well.")] = False,
+    timings: Annotated[
+        bool,
+        typer.Option(
+            "--timings", help="With measured times, which differ from machine to machine."
+        ),
+    ] = False,
     raw: Annotated[
         bool, typer.Option("--raw", help="Texts in CSV as they are, also those like '=1+1'.")
     ] = False,
 ) -> None:
-    """All runs of a sweep as one tidy table."""
+    """All runs of a sweep as one tidy table.
+
+    Example: schedlab export sweep --format parquet --table jobs
+    """
     from experiments.campaign import sweep as sweeps
 
     code = sweeps.export(folder, format=format, out=out, table=table, timings=timings, raw=raw)
@@ -63,12 +82,15 @@ def export(
 
 def retry(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
-    failed: Annotated[bool, typer.Option("--failed", help="Run the failed ones again.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Run failed runs again.")] = False,
     workers: Workers = None,
     dask: Dask = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Finish a sweep; with --failed, run what failed again as well."""
+    """Finish a sweep; with --failed, run what failed again as well.
+
+    Example: schedlab retry sweep --failed
+    """
     from experiments.campaign import sweep as sweeps
 
     code = sweeps.retry(folder, failed=failed, workers=workers, dask=dask, allow_code=allow_code)

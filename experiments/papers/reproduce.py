@@ -11,6 +11,7 @@ from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Scale
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from experiments.campaign.results import Results
     from experiments.campaign.task import Task
 
 
@@ -111,7 +112,7 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
 
     from experiments.campaign.results import Results
     from experiments.campaign.store import Store
-    from experiments.report.site import Page, write_page
+    from experiments.report.site import RUNS, Page, write_page
 
     mpl.use("Agg")
     experiment, name = load(paper), paper.name
@@ -130,8 +131,30 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
         except Exception as error:
             print(traceback.format_exc(), file=sys.stderr)
             problems.append(f"{name}: cannot be drawn: {type(error).__name__}: {error}")
-        write_page(Path(out), Page(paper, figures, claims, problems, len(results.tasks)))
+        code = _write_runs(results, folder / RUNS)
+        write_page(Path(out), Page(paper, figures, claims, problems, len(results.tasks), code))
     return problems
+
+
+def _write_runs(results: Results, path: Path) -> str:
+    """One row a run, what figures and intervals are made from; returns the version of its code.
+
+    Measurements of the machine are left out: the file has the same bytes everywhere.
+    """
+    import hashlib
+
+    from experiments.campaign.export import MEASURED
+    from experiments.files import write_whole
+    from experiments.text import with_safe_cells
+
+    table = results.scalars()
+    table = table[[name for name in table.columns if not name.endswith(MEASURED)]]
+    if "function" not in table:
+        table.insert(0, "function", [task.function.partition(":")[2] for task in results.tasks])
+    text = with_safe_cells(table).to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    write_whole(path, text)
+    versions = "".join(sorted({task.code for task in results.tasks}))
+    return hashlib.sha256(versions.encode()).hexdigest()[:12]
 
 
 def _tell(

@@ -17,6 +17,7 @@ import importlib.metadata
 import json
 import math
 import os
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN = 200
 PAGE = "page.json"
+RUNS = "runs.csv"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Page:
     ----------
     problems : what went wrong on the way, one line each; shown on the page.
     runs : finished runs behind it.
+    code : version of the code that made these runs; where there is one, the paper's folder holds
+        the runs themselves (`RUNS`), one a row.
     """
 
     paper: Paper
@@ -48,6 +52,17 @@ class Page:
     claims: Sequence[Claim]
     problems: Sequence[str] = ()
     runs: int = 0
+    code: str = ""
+
+    def figure_of(self, claim: Claim) -> Figure | None:
+        """The figure that shows a claim, by the number in its place ("Section V, Figure 3")."""
+        for number, letter in re.findall(r"Figures? (\d+)\s*\(?([a-z]?)\b", claim.place):
+            names = [f"figure_{number}{letter}", f"figure_{number}_{letter}", f"figure_{number}"]
+            for name in names if letter else names[-1:]:
+                for figure in self.figures:
+                    if figure.name == name or figure.name.startswith(f"{name}_"):
+                        return figure
+        return None
 
 
 def write_page(out: Path, page: Page) -> None:
@@ -61,6 +76,7 @@ def write_page(out: Path, page: Page) -> None:
         "claims": [asdict(claim) for claim in page.claims],
         "problems": list(page.problems),
         "runs": page.runs,
+        "code": page.code,
     }
     _write(folder / PAGE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
@@ -74,7 +90,8 @@ def read_pages(out: Path, papers: Iterable[Paper]) -> list[Page]:
             content = json.loads(path.read_text(encoding="utf-8"))
             figures = [_figure(entry, path.parent) for entry in content["figures"]]
             claims = [Claim(**entry) for entry in content["claims"]]
-            pages.append(Page(paper, figures, claims, content["problems"], content["runs"]))
+            code = content.get("code", "")
+            pages.append(Page(paper, figures, claims, content["problems"], content["runs"], code))
     return pages
 
 
@@ -108,6 +125,7 @@ def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
         "scale": scale,
         "version": importlib.metadata.version("schedlab"),
         "pages": pages,
+        "by_paper": {page.paper.name: page for page in pages},
         "claims": claims,
         "verdicts": VERDICTS,
         "single": False,

@@ -1,4 +1,4 @@
-"""What `schedlab run` is told by options, as a scenario."""
+"""The options of `schedlab run` as a scenario."""
 
 from __future__ import annotations
 

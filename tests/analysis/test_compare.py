@@ -29,6 +29,23 @@ gpus_per_node = 2
 """
 
 
+def test_on_a_trace_one_run_and_no_interval(tmp_path):
+    """The seed changes nothing: it is said, and no interval of width zero pretends otherwise."""
+    (tmp_path / "jobs.csv").write_text(
+        "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
+    )
+    path = tmp_path / "trace.toml"
+    path.write_text(
+        'policy = "fifo"\n[workload]\nkind = "csv"\npath = "jobs.csv"\n'
+        '[cluster]\nkind = "nodes"\nnum_nodes = 2\n'
+    )
+    with pytest.warns(UserWarning, match="the seed changes nothing here"):
+        table = compare(path, ["fifo", "fifo-strict"], ["mean_jct_s"])
+    assert table["replications"].tolist() == [1, 1, 1]
+    assert table["lower"].isna().all()
+    assert table["mean"].notna().all()
+
+
 def scenario(tmp_path: Path, jobs: int = 60, gpus: str = "[1]") -> Path:
     path = tmp_path / "scenario.toml"
     path.write_text(SCENARIO.format(jobs=jobs, gpus=gpus), encoding="utf-8")

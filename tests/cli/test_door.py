@@ -224,3 +224,33 @@ def test_names_that_look_like_formulas_are_marked_and_raw_on_demand(tmp_path: Pa
     assert names == ["job_id", "'=1+1", "-7", "c"]
     assert schedlab(*words, "--raw").returncode == 0
     assert "\n=1+1," in (tmp_path / "out" / "jobs.csv").read_text()
+
+
+def test_each_command_s_help_has_an_example() -> None:
+    from experiments.cli import app
+
+    for command in app.registered_commands:
+        assert command.callback is not None
+        name = command.name or command.callback.__name__
+        if name != "policies":
+            assert "Example: schedlab " in (command.callback.__doc__ or ""), name
+        assert "Example" in (command.callback.__doc__ or ""), name
+
+
+def test_the_store_of_a_reproduction_is_found(tmp_path: Path) -> None:
+    from experiments.campaign.store import Store
+    from experiments.campaign.sweep import store_folder
+
+    Store(tmp_path / "quick" / "store", create=True).close()
+    assert store_folder(tmp_path / "quick") == tmp_path / "quick" / "store"
+    assert store_folder(tmp_path / "quick" / "store") == tmp_path / "quick" / "store"
+    assert store_folder(tmp_path) == tmp_path
+
+
+def test_completion_of_commands_in_the_shell() -> None:
+    words = {"_SCHEDLAB_COMPLETE": "complete_bash", "COMP_WORDS": "schedlab siz", "COMP_CWORD": "1"}
+    ran = subprocess.run(
+        [Path(sys.executable).with_name("schedlab")],
+        env=os.environ | words, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout.split()) == (0, ["size-server"])

@@ -14,8 +14,8 @@ from browser import CHROMIUM, Browser
 from experiments.campaign.store import Store
 from experiments.papers.registry import PAPERS, available
 from experiments.papers.reproduce import reproduce
-from experiments.report import number, read_pages, seeds_told
 from experiments.report.contents import Claim, Paper
+from experiments.report.site import number, read_pages, seeds_told
 from simulator.errors import InputError
 
 FAKE = Paper("fake", "A <em>fake</em> paper", "N. & N.", "About <nothing>.", "fake_paper")
@@ -42,7 +42,7 @@ def site(only_fake, tmp_path_factory) -> Path:
 def test_what_is_left_behind(site):
     left = {p.relative_to(site).as_posix() for p in site.rglob("*") if "store" not in p.parts}
     assert left == {
-        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/page.json", "claims.csv",
+        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/page.json", "fake/runs.csv", "claims.csv",
         "index.html", "claims.html", "fake.html", "report.html", "site.js", "style.css",
     }  # fmt: skip
     with (site / "claims.csv").open() as file:
@@ -50,9 +50,29 @@ def test_what_is_left_behind(site):
     assert [row["verdict"] for row in rows] == ["reproduced", "new", "partly", "reproduced"]
     assert rows[1]["claim"] == "<script>alert(1)</script>"
     assert (site / "fake" / "figure_1.csv").read_text().startswith("n,seed,value\n1,0,")
-    (page,) = read_pages(site)
+    (page,) = read_pages(site, PAPERS.values())
     assert page.runs == 6
     assert page.figures[0].seeds == (0, 1, 2)
+
+
+def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
+    """One row a run: what an interval is made from."""
+    with (site / "fake" / "runs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["function"], row["n"], row["seed"]) for row in rows] == [
+        ("run", n, s) for n in "12" for s in "012"
+    ]
+    assert "run_cpu_s" not in rows[0]
+    (page,) = read_pages(site, PAPERS.values())
+    assert len(page.code) == 12
+    assert f"code version <code>{page.code}</code>" in (site / "fake.html").read_text("utf-8")
+    shown = page.figures[0]
+    for place, found in (
+        ("Section V, Figure 1", shown), ("Figure 1 (a)", shown), ("Figure 12", None), ("–", None),
+    ):  # fmt: skip
+        assert page.figure_of(Claim("fake", place, "c", 1.0, 1.0)) is found
+    html = (site / "claims.html").read_text("utf-8")
+    assert 'href="fake/runs.csv"' in html
 
 
 def test_a_second_call_computes_nothing_and_writes_the_same_bytes(site, capsys):

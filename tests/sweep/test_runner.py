@@ -251,6 +251,19 @@ def test_the_time_left_is_known_once_a_run_of_each_function_has_ended():
         assert task is order[0] or pace.left_s() == pytest.approx(left, abs=1e-6)
 
 
+def test_the_time_left_is_that_of_the_work_left_by_kind():
+    """Cheap rules and slow solvers of one function: once only solvers are left, their pace counts."""
+    tasks = [Task("m:a", {"x": i, "policy": "fifo"}) for i in range(50)]
+    tasks += [Task("m:a", {"x": i, "policy": "milp"}) for i in range(50)]
+    pace = Pace(tasks, slots=2)
+    for i in range(50):
+        # The first run of a worker imports and compiles.
+        pace.ended(tasks[i], 30.0 if i < 2 else 0.5)
+    for i in range(50, 60):
+        pace.ended(tasks[i], 40.0 if i == 50 else 8.0)
+    assert pace.left_s() == pytest.approx(40 * 8.0 / 2)
+
+
 def test_without_a_terminal_a_line_first_each_minute_and_last(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
