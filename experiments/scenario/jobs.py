@@ -166,6 +166,8 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "philly-table": _trace,
     "gavel": _trace,
     "alibaba": _trace,
+    "swf": _trace,
+    "helios": _trace,
 }
 
 

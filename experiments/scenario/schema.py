@@ -133,7 +133,7 @@ class PhillyLikeJobs(Modelled):
 class TraceJobs(Modelled):
     """A public trace, read by name of its format; ``split`` gives its jobs models (Synergy)."""
 
-    kind: Literal["philly", "philly-table", "gavel", "alibaba"]
+    kind: Literal["philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
     path: str
     max_jobs: PositiveInt | None = None
     split: list[NonNegative] | None = Field(default=None, min_length=3, max_length=3)

@@ -1,0 +1,61 @@
+"""Standard Workload Format and Helios."""
+
+import pytest
+
+from simulator import InputError
+from simulator.workloads.swf import read_helios, read_swf
+
+SWF = """; Computer: somewhere
+; UnixStartTime: 0
+1 100 5 60 4 -1 -1 4 60 -1 1 7 1 -1 2 -1 -1 -1
+2 90 -1 30 -1 -1 -1 2 30 -1 1 8 1 -1 -1 -1 -1 -1
+3 120 0 -1 1 -1 -1 1 30 -1 0 7 1 -1 2 -1 -1 -1
+"""
+
+
+def test_swf_by_hand(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(SWF)
+    work = read_swf(path)
+    assert work.job_id == ("2", "1")
+    assert work.submit_s.tolist() == [0, 10]
+    assert work.performance.duration_s.tolist() == [30, 60]
+    assert work.num_gpus.tolist() == [2, 4]
+    assert (work.user, work.vc) == (("8", "7"), ("", "2"))
+    assert work.notes == (f"{path}: 1 jobs without a run on a GPU, left out",)
+
+
+HELIOS = "job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue\n"
+
+
+def test_helios_by_hand(tmp_path):
+    path = tmp_path / "cluster_log.csv"
+    path.write_text(
+        HELIOS
+        + "a,u1,vc1,8,32,COMPLETED,2020-04-01 00:10:00,x,x,3600,5\n"
+        + "b,u2,vc2,0,4,COMPLETED,2020-04-01 00:00:00,x,x,60,5\n"
+        + "c,u2,vc2,1,4,FAILED,2020-04-01 00:09:00,x,x,60,5\n"
+    )
+    work = read_helios(path)
+    assert work.job_id == ("c", "a")
+    assert work.submit_s.tolist() == [0, 60]
+    assert work.vc == ("vc2", "vc1")
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "told"),
+    [
+        (read_swf, "1 2 3\n", "line 1: '1 2 3', expected 18 numbers"),
+        (read_swf, "; nothing\n", "no job, expected lines"),
+        (read_swf, SWF.replace(" 60 4 ", " x 4 "), "line 3: '1 100 5 x"),
+        (read_helios, HELIOS + "a,u,v,1,1,C,soon,x,x,9,1\n", "submit_time is 'soon', expected a date"),
+        (read_helios, HELIOS + "a,u,v,-1,1,C,2020-04-01,x,x,9,1\n", "gpu_num is '-1'"),
+        (read_helios, HELIOS + "a,u,v,0,1,C,2020-04-01,x,x,9,1\n", "no job that ran"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(tmp_path, read, text, told):
+    path = tmp_path / "log"
+    path.write_text(text)
+    with pytest.raises(InputError, match=told) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
