@@ -1,0 +1,235 @@
+"""Any scenario of jobs of fixed demand as a Gymnasium environment (extra ``rl``).
+
+    env = SchedulingEnv(scenario)             # a Scenario, or the path of a scenario file
+    observation, info = env.reset(seed=1)     # the seed draws the jobs, too
+    observation, reward, terminated, truncated, info = env.step(action)
+
+At each decision point the agent starts waiting jobs one by one: action ``i < K`` starts the i-th of the
+first K waiting jobs, action K ends the decision. ``info["action_mask"]`` says which are possible. The
+reward of a step is minus the job-hours spent in the system since the step before, so that an
+episode's return is minus the sum of all completion times (h).
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from experiments.scenario.build import build
+from experiments.scenario.schema import Scenario, read_scenario
+from policies.learned import FEATURES, features
+from policies.packing import FreeCapacity
+from simulator import NO_CHANGE, Decision, InputError, Placement, Result, View, simulate
+
+FloatObservation = npt.NDArray[np.float32]
+ON_JOB = len(FEATURES) + 1
+"""Numbers a job: its features, and whether it fits."""
+
+
+class _Stopped(Exception):
+    """The episode was abandoned."""
+
+
+class _Agent:
+    """The policy inside the simulation: it hands views out and waits for decisions."""
+
+    name = "agent"
+
+    def __init__(self) -> None:
+        self.views: SimpleQueue[View | None] = SimpleQueue()
+        self.answers: SimpleQueue[Decision | None] = SimpleQueue()
+
+    def __deepcopy__(self, memo: Any) -> _Agent:
+        return self  # the one with which the environment talks
+
+    def decide(self, view: View) -> Decision:
+        """Ask the agent; nothing to decide where no job can be started."""
+        self.views.put(view)
+        answer = self.answers.get()
+        if answer is None:
+            raise _Stopped
+        return answer
+
+
+class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
+    """One scenario as an environment.
+
+    Parameters
+    ----------
+    scenario : a `Scenario`, or the path of a scenario file; its policy is not used.
+    window : ``K``, how many waiting jobs the agent sees and may choose from.
+
+    Attributes
+    ----------
+    result : of the last episode that came to its end.
+
+    Raises
+    ------
+    InputError
+        Jobs without a fixed demand, machines other than nodes of fixed types, several controllers, or
+        decisions in rounds.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+
+    def __init__(self, scenario: Scenario | str | Path, window: int = 16) -> None:
+        self.scenario = (
+            scenario if isinstance(scenario, Scenario) else read_scenario(Path(scenario))
+        )
+        if self.scenario.decisions.round_s is not None:
+            raise InputError(
+                "decisions.round_s: given, expected decisions at arrivals and completions"
+            )
+        if window < 1:
+            raise InputError(f"window is {window}, expected at least 1")
+        self.window = window
+        self.result: Result | None = None
+        self._seed = self.scenario.seed
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+        self._prepare()
+        levels = self._cluster.max_gpus_per_node + 1
+        size = window * ON_JOB + levels + 2
+        self.observation_space = gymnasium.spaces.Box(-1.0, 1.0, (size,), np.float32)
+        self.action_space = gymnasium.spaces.Discrete(window + 1)
+
+    def _prepare(self) -> None:
+        self._workload, self._cluster = build(self.scenario.model_copy(update={"seed": self._seed}))
+        if (
+            not self._workload.num_gpus.all()
+            or self._cluster.is_configurable
+            or self._cluster.is_pool
+        ):
+            raise InputError("environment: expected jobs of fixed demand on nodes of fixed types")
+        if self._cluster.num_controllers != 1:
+            raise InputError("cluster.num_controllers: expected 1 in an environment")
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[FloatObservation, dict[str, Any]]:
+        """Begin an episode; with a seed on the jobs of that seed, else on the same as before."""
+        super().reset(seed=seed)
+        self.close()
+        if seed is not None and seed != self._seed:
+            self._seed = seed
+            self._prepare()
+        self._agent = _Agent()
+        self._error = None
+        self.result = None
+        self._cost_h = 0.0
+        self._finished_s = 0.0
+        self._present: dict[int, float] = {}
+        self._thread = threading.Thread(target=self._simulate, daemon=True)
+        self._thread.start()
+        self._next_view()
+        return self._observe(), self._info()
+
+    def _simulate(self) -> None:
+        try:
+            self.result = simulate(
+                self._workload, self._cluster, self._agent, seed=self._seed, record_schedule=False
+            )
+        except _Stopped:
+            pass
+        except BaseException as error:
+            self._error = error
+        self._agent.views.put(None)
+
+    def _next_view(self) -> None:
+        """The next decision point at which some job can be started; None: the episode is over."""
+        while True:
+            view = self._agent.views.get()
+            if self._error is not None:
+                raise self._error
+            self._view = view
+            self._placements: list[Placement] = []
+            if view is None:
+                return
+            self._capacity = FreeCapacity(view)
+            self._take_stock(view)
+            self._list()
+            if self._mask[:-1].any():
+                return
+            self._agent.answers.put(NO_CHANGE)
+
+    def _take_stock(self, view: View) -> None:
+        """Job-seconds spent so far; a completion is a decision point, so its time is now."""
+        submit, now = self._workload.submit_s, view.now_s
+        gone = [job for job in self._present if job not in view.active]
+        for job in gone:
+            self._finished_s += now - self._present.pop(job)
+        for job in view.active:
+            if job not in self._present:
+                self._present[job] = float(submit[job])
+        self._spent_s = self._finished_s + now * len(self._present) - sum(self._present.values())
+
+    def _list(self) -> None:
+        """The jobs that the agent sees, and which of them fit."""
+        assert self._view is not None
+        taken = {p.job for p in self._placements}
+        self._jobs = [j for j in self._view.waiting if j not in taken][: self.window]
+        gpus = self._workload.num_gpus[self._jobs] if self._jobs else np.zeros(0)
+        self._mask = np.zeros(self.window + 1, dtype=np.int8)
+        self._mask[: len(self._jobs)] = gpus <= self._capacity.total_gpus
+        self._mask[-1] = 1
+
+    def step(self, action: int) -> tuple[FloatObservation, float, bool, bool, dict[str, Any]]:
+        """Start a job, or end this decision. An action that is not possible ends the decision, too."""
+        if self._view is None:
+            raise InputError("step: the episode is over, expected reset")
+        started = False
+        if action < len(self._jobs) and self._mask[action]:
+            shares = self._capacity.take(self._jobs[action])
+            self._placements += shares
+            started = bool(shares)
+        if started:
+            self._list()
+        if not started or not self._mask[:-1].any():
+            self._agent.answers.put(Decision(tuple(self._placements), keep_running=True))
+            self._next_view()
+        over = self._view is None
+        if over:
+            assert self.result is not None
+            self._spent_s = float(self.result.jct_s.sum())
+        cost_h, self._cost_h = self._spent_s / 3600 - self._cost_h, self._spent_s / 3600
+        return self._observe(), -cost_h, over, False, self._info()
+
+    def _observe(self) -> FloatObservation:
+        seen = np.zeros(self.observation_space.shape or (0,), dtype=np.float32)
+        if self._view is None:
+            return seen
+        if self._jobs:
+            rows = np.zeros((len(self._jobs), ON_JOB))
+            rows[:, :-1] = features(self._view, self._jobs)
+            rows[:, -1] = self._mask[: len(self._jobs)]
+            seen[: rows.size] = rows.ravel()
+        levels = self._cluster.max_gpus_per_node + 1
+        free = self._view.free_gpus[self._view.nodes].astype(np.int64)
+        count = np.bincount(free, minlength=levels) / len(free)
+        seen[-levels - 2 : -2] = count[:levels]
+        seen[-2] = self._capacity.total_gpus / self._cluster.total_gpus
+        seen[-1] = np.tanh(len(self._view.waiting) / self.window)
+        return seen
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """``(K + 1,)`` 1 where an action is possible."""
+        return self._mask.copy()
+
+    def _info(self) -> dict[str, Any]:
+        now_s = float("nan") if self._view is None else self._view.now_s
+        return {"action_mask": self._mask.copy(), "now_s": now_s}
+
+    def close(self) -> None:
+        """Abandon the episode that is under way."""
+        if self._thread is not None and self._thread.is_alive():
+            self._agent.answers.put(None)
+            while self._agent.views.get() is not None:
+                self._agent.answers.put(None)
+            self._thread.join()
+        self._thread = None
