@@ -92,14 +92,14 @@ def test_scenarios_that_are_no_environment(tmp_path):
 
 def test_linear_score_is_a_policy_of_the_registry():
     scenario = read_scenario(FILE)
-    short = ",".join("-1" if name == "work" else "0" for name in FEATURES)
+    found = "-0.585,-1.723,-5.776,-0.618,0.047,0.370,0.220"  # by examples/learn.py
     learned = fifo = 0.0
-    for seed in range(5):
+    for seed in range(101, 111):
         jobs, cluster = build(scenario.model_copy(update={"seed": seed}))
-        policy = make_policy("linear-score", weights=short)
+        policy = make_policy("linear-score", weights=found)
         learned += simulate(jobs, cluster, policy).jct_s.mean()
         fifo += simulate(jobs, cluster, make_policy("fifo-backfill")).jct_s.mean()
-    assert learned < 0.97 * fifo
+    assert learned < 0.96 * fifo
     seen = []
 
     class Looks(LinearScore):
