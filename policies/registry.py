@@ -55,8 +55,12 @@ BUILT_IN: dict[str, str] = {
     "rental-srpt": "policies.rental.named:rental_srpt",
     "rental-hesrpt": "policies.rental.named:rental_hesrpt",
     "rental-on-nodes": "policies.rental.named:rental_on_nodes",
+    "foresight": "policies.foresight:Foresight",
 }
 """Factories of the built-in policies, by name."""
+
+SELF_TIMED = "@self-timed"
+"""Behind a name: the same policy with the wake-ups of foresight (`policies.foresight.self_timed`)."""
 
 _PLAN = ("nodes", "one-node", "objective")
 _SYNERGY = ("servers", "fixed-demand", "one-kind")
@@ -86,6 +90,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "milp": _PLAN,
     "milp-literal": _PLAN,
     "milp-centralised-2019": _PLAN,
+    "foresight": _PLAN,
     "rental-fixed-width": _RENTED,
     "rental-whole-gpus": _RENTED,
     "rental-equi": _RENTED,
@@ -159,6 +164,7 @@ def needs_of(name: str) -> tuple[str, ...]:
         An unknown policy, or one that states a need that there is not.
     """
     factory = _factory(name)
+    name = name.removesuffix(SELF_TIMED)
     if name in NEEDED:
         return NEEDED[name]
     if name in importlib.import_module("policies.synergy").names():
@@ -211,6 +217,10 @@ def needs_verdict(
 
 
 def _factory(name: str) -> Callable[..., Any]:
+    if name.endswith(SELF_TIMED):
+        wrapper = importlib.import_module("policies.foresight.self_timed")
+        inner = name.removesuffix(SELF_TIMED)
+        return cast(Callable[..., Any], wrapper.self_timed(inner, _factory(inner)))
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         return cast(Callable[..., Any], getattr(importlib.import_module(module), attribute))

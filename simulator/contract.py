@@ -213,6 +213,7 @@ class View:
     node_changes, queue_changes : the nodes of this controller whose shares changed, and the jobs that
         joined `waiting`, in that order, for policies that keep an index of them.
     rng : the policy's own stream of random numbers.
+    reconfiguration_s : delay of a job that has run before and is started elsewhere or anew.
     """
 
     health: NodeHealth | None = None
@@ -236,7 +237,9 @@ class View:
         queue_changes: Changes,
         log: JobLog,
         rng: np.random.Generator,
+        reconfiguration_s: float = 0.0,
     ) -> None:
+        self.reconfiguration_s = reconfiguration_s
         self.now_s = now_s
         self.controller = controller
         self.cluster = cluster

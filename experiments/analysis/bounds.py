@@ -125,8 +125,8 @@ def shared(workload: Workload, cluster: Cluster, intervals: int = 60) -> float:
     ----------
     intervals : more are tighter and slower; with 60, 50 jobs take a second, 100 some seconds.
     """
-    options = [_useful(o) for o in options_of(workload, cluster)]
-    starts, ends = _intervals(workload, options, cluster, intervals)
+    options = [useful(o) for o in options_of(workload, cluster)]
+    starts, ends = intervals_of(workload, options, cluster, intervals)
     rows = _Rows()
     for job, option in enumerate(options):
         usable = np.flatnonzero(ends > workload.submit_s[job])
@@ -144,7 +144,7 @@ def shared(workload: Workload, cluster: Cluster, intervals: int = 60) -> float:
     return max(rows.solve(_capacity(cluster, ends - starts)), float(alone(workload, cluster).sum()))
 
 
-def _useful(o: Options) -> Options:
+def useful(o: Options) -> Options:
     """Without configurations that another one beats in time, cost and node-seconds."""
     keys = np.stack([o.time_s, o.cost, o.node_s], axis=1)
     keep = []
@@ -156,7 +156,7 @@ def _useful(o: Options) -> Options:
     return Options(*(getattr(o, name)[keep] for name in o.__dataclass_fields__))
 
 
-def _intervals(
+def intervals_of(
     workload: Workload, options: list[Options], cluster: Cluster, count: int
 ) -> tuple[FloatArray, FloatArray]:
     """Equal intervals from the first submission until all work is certainly done, and the rest."""

@@ -120,6 +120,7 @@ class Controller:
             queue_changes=self._joined,
             log=world.log,
             rng=rng,
+            reconfiguration_s=world.reconfiguration_s,
         )
 
     # -- what happens to it ------------------------------------------------------------------

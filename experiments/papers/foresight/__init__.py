@@ -1,0 +1,1 @@
+"""Beyond the papers: foresight, the laboratory's own policy, against the papers' methods."""

@@ -1,0 +1,151 @@
+"""What a controller has learnt from the jobs that it has seen; nothing of those to come."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policies.foresight.machines import Machines
+from policies.foresight.price import SEEN, Demand
+from policies.foresight.value import NEVER_S
+from simulator.catalog import FloatArray, IntArray
+from simulator.contract import View
+from simulator.errors import InputError
+
+PRIOR = 0.125
+"""Before the second arrival the mean gap is taken as this part of a job's shortest time."""
+
+LONGEST = 4.0
+"""A window is at most this many times a job's shortest time."""
+
+
+class Ledger:
+    """The jobs seen, in order of submission, as columns.
+
+    Attributes
+    ----------
+    times_s : ``(n, C)`` of the whole job on each configuration, s.
+    weight_per_s, fastest_s, slack_s : ``(n,)``; slack: due date less submission.
+    median_odds : of the last jobs, what a second of lateness costs over a second of lease on the
+        configuration that is cheapest; infinite or NaN where that costs nothing.
+    """
+
+    def __init__(self, machines: Machines) -> None:
+        self._machines = machines
+        self._row: dict[int, int] = {}
+        self._columns = np.empty((3, 0))
+        self._times = np.empty((0, len(machines.config_type)))
+        self._first_s = self._last_s = 0.0
+        self._odds: list[float] = []
+        self.median_odds = 0.0
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    @property
+    def times_s(self) -> FloatArray:
+        """``(n, C)`` of the whole job, s."""
+        return self._times[: len(self)]
+
+    @property
+    def weight_per_s(self) -> FloatArray:
+        """``(n,)`` cost of a second of tardiness."""
+        return self._columns[0, : len(self)]
+
+    @property
+    def fastest_s(self) -> FloatArray:
+        """``(n,)`` shortest time of the whole job, s."""
+        return self._columns[1, : len(self)]
+
+    @property
+    def slack_s(self) -> FloatArray:
+        """``(n,)`` due date less submission, s."""
+        return self._columns[2, : len(self)]
+
+    def update(self, view: View) -> IntArray:
+        """Take in the jobs that are new in a view; returns the rows of its active jobs.
+
+        Raises
+        ------
+        InputError
+            A job that can run on no node of this controller.
+        """
+        jobs = view.jobs.tolist()
+        row = self._row
+        new = [job for job in jobs if job not in row]
+        if new:
+            self._add(view, np.array(new, dtype=np.int64))
+        return np.fromiter((row[job] for job in jobs), dtype=np.int64, count=len(jobs))
+
+    def _add(self, view: View, new: IntArray) -> None:
+        machines, workload = self._machines, view.workload
+        table = workload.performance.table_s(new, view.cluster)
+        times = table[:, machines.config_type, machines.config_gpus]
+        fastest = times.min(axis=1)
+        if not np.isfinite(fastest).all():
+            stuck = int(new[int(np.argmax(~np.isfinite(fastest)))])
+            raise InputError(
+                f"foresight: job {workload.job_id[stuck]!r} fits on no single node, "
+                "expected jobs that do"
+            )
+        first, count = len(self._row), len(self._row) + len(new)
+        if count > len(self._times):
+            size = max(64, 2 * count)
+            self._times = np.resize(self._times, (size, times.shape[1]))
+            self._columns = np.concatenate(
+                [self._columns, np.empty((3, size - self._columns.shape[1]))], axis=1
+            )
+        submit, due = workload.submit_s[new], workload.due_s[new]
+        self._times[first:count] = times
+        self._columns[0, first:count] = workload.weight_per_s[new]
+        self._columns[1, first:count] = fastest
+        self._columns[2, first:count] = np.minimum(due - submit, NEVER_S)
+        if not first:
+            self._first_s = float(submit[0])
+        self._last_s = float(submit[-1])
+        for job in new.tolist():
+            self._row[job] = len(self._row)
+        price = machines.config_price_per_s[machines.cheapest(times)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._odds.extend((workload.weight_per_s[new] / price).tolist())
+        self.median_odds = float(np.median(self._odds[-SEEN:]))
+
+    def mean_gap_s(self, now_s: float) -> float:
+        """tau: observed mean time between arrivals, with one more gap of a guessed length."""
+        prior = PRIOR * float(np.median(self.fastest_s))
+        return (now_s - self._first_s + prior) / len(self)
+
+    def demand(self, view: View, rows: IntArray, forecast: float, weigh: bool = True) -> Demand:
+        """Who wants node-time in the window to come: the active jobs, and jobs like the last ones.
+
+        Parameters
+        ----------
+        rows : of the active jobs.
+        forecast : phi, factor on the expected arrivals.
+        weigh : active jobs count as far as they fall into the window.
+
+        The window T is the median of the lives of the last jobs, from submission to due date, within
+        one to four times their shortest time.
+        """
+        last = np.arange(max(0, len(self) - SEEN), len(self))
+        fastest, slack = self.fastest_s[last], self.slack_s[last]
+        window = float(np.median(np.clip(slack, fastest, LONGEST * fastest)))
+        life = np.maximum(slack, fastest)
+        # An arrival at a uniform instant of the window has only the rest of it.
+        inside = np.where(window <= life, window / (2 * life), 1 - life / (2 * window))
+        rate = 1.0 / max(self.mean_gap_s(view.now_s), view.now_s - self._last_s)
+        arrivals = np.full(len(last), forecast * rate * window / len(last))
+        due_in = due_in_s(view)
+        left = np.maximum(due_in, view.remaining * self.fastest_s[rows])
+        part = np.minimum(1.0, window / left) if weigh else np.ones(len(rows))
+        return Demand(
+            rows=np.concatenate([rows, last]),
+            work=np.concatenate([view.remaining, np.ones(len(last))]),
+            due_in_s=np.concatenate([due_in, slack]),
+            part=np.concatenate([part, arrivals * inside]),
+            window_s=window,
+        )
+
+
+def due_in_s(view: View) -> FloatArray:
+    """``(n,)`` d, seconds to the due date; a very long time where there is none."""
+    return np.minimum(view.due_s - view.now_s, NEVER_S)

@@ -1,0 +1,116 @@
+"""What a job may run on and what that costs, in the arrays that the method reads."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from policies.selection import node_price_per_hour
+from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Machines:
+    """The node types of a cluster, seen by one controller.
+
+    Attributes
+    ----------
+    gpus : ``(V,)`` GPUs of a node.
+    node_price_per_s : ``(V, G + 1)`` what a decision can change of a node's price, by GPUs in use:
+        all of it for a VM, which is closed while it is empty; what comes on top of the idle node
+        where nodes have their type.
+    config_type, config_gpus : ``(C,)`` the configurations k = (v, g).
+    config_price_per_s : ``(C,)`` p_k, the least price of g GPUs of a node, whatever runs beside.
+    config_share : ``(C,)`` s_k = g / G_v.
+    nodes_of_type : ``(V,)`` this controller's nodes, or None where every node can have any type.
+    num_nodes : this controller's nodes.
+    by_use : whether a node's price depends on the GPUs in use.
+    """
+
+    gpus: IntArray
+    node_price_per_s: FloatArray
+    config_type: IntArray
+    config_gpus: IntArray
+    config_price_per_s: FloatArray
+    config_share: FloatArray
+    nodes_of_type: IntArray | None
+    num_nodes: int
+    by_use: bool
+
+    @classmethod
+    def of(cls, cluster: Cluster, nodes: IntArray) -> Machines:
+        """The machines of a controller with these nodes.
+
+        Raises
+        ------
+        InputError
+            A rental pool, whose GPUs are not limited.
+        """
+        for spec in cluster.node_types:
+            if not math.isfinite(spec.gpus):
+                raise InputError(
+                    f"foresight: node type {spec.name!r} has unlimited GPUs, expected whole nodes"
+                )
+        gpus = np.array([int(t.gpus) for t in cluster.node_types], dtype=np.int64)
+        price = node_price_per_hour(cluster) / SECONDS_PER_HOUR
+        count = None
+        if cluster.node_type_of is not None:
+            price = np.maximum(price - price[:, :1], 0.0)
+            mine = np.asarray(cluster.node_type_of)[nodes]
+            count = np.bincount(mine, minlength=len(gpus))
+        exists = np.ones(len(gpus), dtype=bool) if count is None else count > 0
+        v, g = np.nonzero((np.arange(price.shape[1]) >= 1) & exists[:, None] & np.isfinite(price))
+        return cls(
+            gpus=gpus,
+            node_price_per_s=price,
+            config_type=v,
+            config_gpus=g,
+            config_price_per_s=share_price_per_s(price, gpus)[v, g],
+            config_share=g / gpus[v],
+            nodes_of_type=count,
+            num_nodes=len(nodes),
+            by_use=any(len(set(price[v, 1 : n + 1])) > 1 for v, n in enumerate(gpus.tolist())),
+        )
+
+    @property
+    def node_limits(self) -> IntArray:
+        """``(groups,)`` nodes that patterns share: of each type where types are fixed, else all."""
+        if self.nodes_of_type is None:
+            return np.array([self.num_nodes])
+        return self.nodes_of_type
+
+    @cached_property
+    def config_index(self) -> dict[tuple[int, int], int]:
+        """Configuration by node type and GPUs."""
+        pairs = zip(self.config_type.tolist(), self.config_gpus.tolist(), strict=True)
+        return {pair: k for k, pair in enumerate(pairs)}
+
+    def cheapest(self, times_s: FloatArray) -> IntArray:
+        """``(n,)`` the configuration on which each job costs least, of ``(n, C)`` times."""
+        possible = np.isfinite(times_s)
+        cost = np.where(possible, times_s, 0.0) * self.config_price_per_s
+        cost[~possible] = np.inf
+        cheapest: IntArray = cost.argmin(axis=1)
+        return cheapest
+
+
+def share_price_per_s(node_price: FloatArray, gpus: IntArray) -> FloatArray:
+    """``(V, G + 1)`` least price of g GPUs of a node: min over u >= g of c(u) g / u.
+
+    An open node costs c(u) with u GPUs in use, and g of them pay at least that share of it.
+
+    Parameters
+    ----------
+    node_price : ``(V, G + 1)`` by GPUs in use, per second or per hour.
+    gpus : ``(V,)`` GPUs of a node.
+    """
+    share = np.full_like(node_price, np.inf)
+    for v, total in enumerate(gpus.tolist()):
+        per_gpu = node_price[v, 1 : total + 1] / np.arange(1, total + 1)
+        least = np.minimum.accumulate(per_gpu[::-1])[::-1]
+        share[v, 1 : total + 1] = np.arange(1, total + 1) * least
+    return share

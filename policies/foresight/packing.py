@@ -1,0 +1,336 @@
+"""Exact packing: which jobs share which nodes for one step.
+
+    max  sum_js gain_js x_js - sum_k price_k p_k
+    s.t. sum_s x_js <= 1                    each job
+         sum_j x_js <= sum_k D_ks p_k       each kind of slot
+         sum_k p_k  <= N                    (of each type, where types are fixed)
+
+with p whole: how many nodes look like pattern k, a type and a partition of GPUs in use into slots.
+With p fixed the rest is a transportation problem, whose vertices are whole. No node has to be
+opened, and none has a leader. A job may leave GPUs of its slot idle (free disposal), so gains need
+not rise with the GPUs.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from policies.foresight.machines import Machines
+from policies.milp import highs
+from policies.milp.instance import Assignment
+from policies.milp.model import Builder, Model, SolverOptions
+from policies.milp.slots import MAX_PATTERNS, partitions
+from simulator.catalog import FloatArray, IntArray
+from simulator.errors import InputError
+
+TIME_LIMIT_S = 60.0
+"""Wall time of one packing; the best found then serves. Far from what any instance here takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """All patterns of some node types.
+
+    Attributes
+    ----------
+    node_type, in_use : ``(K,)`` type, and GPUs in use.
+    parts : the GPUs of each pattern's slots, from many to few.
+    slot_type, slot_gpus : ``(S,)`` of each kind of slot.
+    slots : ``(K, P)`` kinds of each pattern's slots, S behind the last.
+    demand : ``(K, S)`` D_ks, slots of each kind.
+    """
+
+    node_type: IntArray
+    in_use: IntArray
+    parts: tuple[tuple[int, ...], ...]
+    slot_type: IntArray
+    slot_gpus: IntArray
+    slots: IntArray
+    demand: FloatArray
+
+
+@functools.lru_cache(maxsize=64)
+def patterns_of(gpus: tuple[int, ...], by_use: bool) -> Patterns:
+    """The patterns of nodes with these GPUs: all in slots, or any number where power counts.
+
+    Raises
+    ------
+    InputError
+        More than `policies.milp.slots.MAX_PATTERNS`.
+    """
+    found: list[tuple[int, tuple[int, ...]]] = []
+    for v, total in enumerate(gpus):
+        for used in range(1 if by_use else total, total + 1):
+            for parts in partitions(used):
+                found.append((v, parts))
+                if len(found) > MAX_PATTERNS:
+                    raise InputError(
+                        f"foresight: nodes of {total} GPUs have more than {MAX_PATTERNS} patterns, "
+                        "expected smaller nodes"
+                    )
+    kinds = [(v, g) for v, total in enumerate(gpus) for g in range(1, total + 1)]
+    index = {kind: s for s, kind in enumerate(kinds)}
+    slots = np.full((len(found), max(gpus)), len(kinds), dtype=np.int64)
+    demand = np.zeros((len(found), len(kinds)))
+    for k, (v, parts) in enumerate(found):
+        for place, g in enumerate(parts):
+            slots[k, place] = index[v, g]
+            demand[k, index[v, g]] += 1.0
+    return Patterns(
+        node_type=np.array([v for v, _ in found], dtype=np.int64),
+        in_use=np.array([sum(parts) for _, parts in found], dtype=np.int64),
+        parts=tuple(parts for _, parts in found),
+        slot_type=np.array([v for v, _ in kinds], dtype=np.int64),
+        slot_gpus=np.array([g for _, g in kinds], dtype=np.int64),
+        slots=slots,
+        demand=demand,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """One packing problem, small enough to solve: equal slots merged, dominated patterns gone.
+
+    Attributes
+    ----------
+    machines, table : the nodes and all their patterns.
+    gain : ``(n, R)`` of each job in each kind of slot; minus infinity where it cannot run.
+    used : ``(n, S)`` GPUs that a job uses in each kind of slot of the table.
+    row_of : ``(S,)`` kind of slot of the table -> one of the R that differ.
+    kept : ``(K',)`` patterns of the table.
+    demand : ``(K', R)``.
+    price : ``(K',)`` of a node for the step.
+    """
+
+    machines: Machines
+    table: Patterns
+    gain: FloatArray
+    used: IntArray
+    row_of: IntArray
+    kept: IntArray
+    demand: FloatArray
+    price: FloatArray
+
+    @property
+    def node_type(self) -> IntArray:
+        """``(K',)``."""
+        return self.table.node_type[self.kept]
+
+    @property
+    def group(self) -> IntArray:
+        """``(K',)`` which limit on nodes a pattern falls under."""
+        return self.node_type if self.machines.nodes_of_type is not None else 0 * self.kept
+
+
+def pose(machines: Machines, gain: FloatArray, step_s: float) -> Packing:
+    """The packing problem of a step.
+
+    Parameters
+    ----------
+    gain : ``(n, C)`` of each job on each configuration of the machines.
+    step_s : seconds that a node is paid for.
+    """
+    table = patterns_of(tuple(machines.gpus.tolist()), machines.by_use)
+    value, used = _with_disposal(machines, table, gain)
+    price = machines.node_price_per_s[table.node_type, table.in_use] * step_s
+    exists = np.isfinite(price)
+    if machines.nodes_of_type is not None:
+        exists &= machines.nodes_of_type[table.node_type] > 0
+    row_of, first = _equal_columns(value)
+    kept = _not_dominated(machines, table, np.flatnonzero(exists), value, price)
+    demand = np.zeros((len(kept), len(first)))
+    np.add.at(demand.T, row_of, table.demand[kept].T)
+    return Packing(machines, table, value[:, first], used, row_of, kept, demand, price[kept])
+
+
+def _with_disposal(
+    machines: Machines, table: Patterns, gain: FloatArray
+) -> tuple[FloatArray, IntArray]:
+    """``(n, S)`` best gain of a job in a slot, some GPUs of it idle perhaps, and GPUs used."""
+    slots = len(table.slot_type)
+    value = np.full((len(gain), slots), -np.inf)
+    used = np.zeros((len(gain), slots), dtype=np.int64)
+    index = machines.config_index
+    for s, (v, g) in enumerate(
+        zip(table.slot_type.tolist(), table.slot_gpus.tolist(), strict=True)
+    ):
+        k = index.get((v, g))
+        if k is not None:
+            value[:, s], used[:, s] = gain[:, k], g
+        if g > 1:
+            fewer = value[:, s - 1] >= value[:, s]
+            value[fewer, s] = value[fewer, s - 1]
+            used[fewer, s] = used[fewer, s - 1]
+    return value, used
+
+
+def _equal_columns(value: FloatArray) -> tuple[IntArray, IntArray]:
+    """Kinds of slots that are worth the same to every job become one."""
+    rows: dict[bytes, int] = {}
+    first: list[int] = []
+    row_of = np.empty(value.shape[1], dtype=np.int64)
+    for s, column in enumerate(np.ascontiguousarray(value.T)):
+        row_of[s] = rows.setdefault(column.tobytes(), len(rows))
+        if row_of[s] == len(first):
+            first.append(s)
+    return row_of, np.array(first, dtype=np.int64)
+
+
+def _not_dominated(
+    machines: Machines, table: Patterns, patterns: IntArray, value: FloatArray, price: FloatArray
+) -> IntArray:
+    """Patterns without those beside which another one is no dearer and has, slot for slot, no less
+    to offer to any job (of the same type, where types are fixed)."""
+    slots = table.slots[patterns]
+    none = len(table.slot_type)
+    no_less = np.zeros((none + 1, none + 1), dtype=bool)  # [s, s']: s' is worth no less than s
+    for s in range(none):
+        no_less[s, :none] = (value >= value[:, s : s + 1]).all(axis=0)
+    no_less[none, :] = True
+    cost = price[patterns]
+    better: np.ndarray[tuple[int, int], np.dtype[np.bool_]] = cost[None, :] <= cost[:, None]
+    if machines.nodes_of_type is not None:
+        types = table.node_type[patterns]
+        better &= types[None, :] == types[:, None]
+    for place in range(slots.shape[1]):
+        better &= no_less[slots[:, place][:, None], slots[:, place][None, :]]
+    order = np.arange(len(patterns))
+    strictly = better & (~better.T | (order[None, :] < order[:, None]))
+    np.fill_diagonal(strictly, False)
+    return patterns[~strictly.any(axis=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A packing.
+
+    Attributes
+    ----------
+    assignments : jobs on nodes; where types are fixed, nodes are numbered type by type.
+    value, bound : of the objective: what was reached, and what cannot be exceeded.
+    method : how it was found.
+    """
+
+    assignments: list[Assignment]
+    value: float
+    bound: float
+    method: str = "exact"
+
+
+def solve(packing: Packing, mip_gap: float, at_least_one: bool = False) -> Packed:
+    """The best packing, within a relative gap.
+
+    Parameters
+    ----------
+    at_least_one : some job has to run, if any can.
+
+    Raises
+    ------
+    RuntimeError
+        The solver found nothing, which no packing should lead to.
+    """
+    gain = packing.gain
+    job, row = np.nonzero(np.isfinite(gain) if at_least_one else gain > 0.0)
+    if not len(job):
+        return Packed([], 0.0, 0.0)
+    # In units of the largest gain, so that no tolerance of the solver depends on the currency.
+    unit = float(np.abs(gain[job, row]).max()) or 1.0
+    model = _model(packing, job, row, at_least_one, unit)
+    solution = highs.solve(model, SolverOptions(mip_gap, TIME_LIMIT_S))
+    if solution.x is None:
+        raise RuntimeError(f"foresight: the packing ended with {solution.status}")
+    counts = np.rint(solution.x[len(job) : len(job) + len(packing.kept)]).astype(np.int64)
+    taken = solution.x[: len(job)]
+    if np.abs(taken - (taken > 0.5)).max() < 1e-4:
+        pairs = job[taken > 0.5], row[taken > 0.5]
+    else:
+        pairs = _transport(packing, counts)
+    value = float(gain[pairs].sum() - packing.price @ counts)
+    return Packed(seat(packing, counts, *pairs), value, max(value, -unit * solution.bound))
+
+
+def _model(
+    packing: Packing, job: IntArray, row: IntArray, at_least_one: bool, unit: float
+) -> Model:
+    """Columns x then p, then counts to branch on, as in `policies.milp.slots`."""
+    b = Builder()
+    machines = packing.machines
+    limits = machines.node_limits.astype(np.float64)
+    group = packing.group
+    x = b.add_columns(len(job), cost=-packing.gain[job, row] / unit, upper=1.0)
+    p = b.add_columns(
+        len(packing.kept), cost=packing.price / unit, upper=limits[group], integer=True
+    )
+    b.add(b.add_rows(len(packing.gain), lower=-np.inf, upper=1.0)[job], x)
+    slots = b.add_rows(packing.demand.shape[1], lower=-np.inf, upper=0.0)
+    b.add(slots[row], x)
+    k, s = np.nonzero(packing.demand)
+    b.add(slots[s], p[k], -packing.demand[k, s])
+    b.add(b.add_rows(len(limits), lower=-np.inf, upper=limits)[group], p)
+    if at_least_one:
+        b.add(b.add_rows(1, lower=1.0, upper=np.inf), x)
+    size = packing.demand.sum(axis=1)
+    types = packing.node_type
+    levels = [
+        size[None, :],
+        types == np.unique(types)[:, None],
+        size >= np.unique(size)[1:, None],
+        packing.demand.T,
+    ]
+    for priority, level in zip(range(len(levels), 0, -1), levels, strict=True):
+        counts = b.add_columns(len(level), integer=True, priority=priority)
+        rows = b.add_rows(len(level), lower=0.0, upper=0.0)
+        i, k = np.nonzero(level)
+        b.add(rows[i], p[k], np.asarray(level, dtype=np.float64)[i, k])
+        b.add(rows, counts, -1.0)
+    return b.build(offset=0.0, constant=0.0, tight=True)
+
+
+def _transport(packing: Packing, counts: IntArray) -> tuple[IntArray, IntArray]:
+    """The best jobs for given patterns, where the solver stopped off a vertex."""
+    capacity = np.rint(counts @ packing.demand).astype(np.int64)
+    places = np.repeat(np.arange(len(capacity)), capacity)
+    worth = np.maximum(packing.gain[:, places], 0.0)
+    job, place = linear_sum_assignment(worth, maximize=True)
+    takes = worth[job, place] > 0.0
+    return job[takes], places[place[takes]]
+
+
+def seat(packing: Packing, counts: IntArray, job: IntArray, row: IntArray) -> list[Assignment]:
+    """Jobs on nodes: ``counts`` nodes of each pattern, each job in a slot of its kind."""
+    table, machines = packing.table, packing.machines
+    waiting: list[list[int]] = [[] for _ in range(packing.demand.shape[1])]
+    for j, r in zip(job.tolist()[::-1], row.tolist()[::-1], strict=True):
+        waiting[r].append(j)
+    free = None
+    if machines.nodes_of_type is not None:
+        free = np.cumsum(machines.nodes_of_type) - machines.nodes_of_type
+    result: list[Assignment] = []
+    node = 0
+    kind = {
+        (int(v), int(g)): s
+        for s, (v, g) in enumerate(zip(table.slot_type, table.slot_gpus, strict=True))
+    }
+    for k, count in zip(packing.kept.tolist(), counts.tolist(), strict=True):
+        v = int(table.node_type[k])
+        for _ in range(count):
+            index = node if free is None else int(free[v])
+            hosted = []
+            for g in table.parts[k]:
+                s = kind[v, g]
+                queue = waiting[int(packing.row_of[s])]
+                if queue:
+                    j = queue.pop()
+                    hosted.append(Assignment(j, index, v, int(packing.used[j, s])))
+            if not hosted:
+                continue
+            result.extend(hosted)
+            if free is None:
+                node += 1
+            else:
+                free[v] += 1
+    return result

@@ -1,0 +1,223 @@
+"""foresight: run what is worth more now than later, and look again soon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from policies.foresight.ledger import Ledger, due_in_s
+from policies.foresight.machines import Machines
+from policies.foresight.packing import Packed, pose
+from policies.foresight.packing import solve as solve_exactly
+from policies.foresight.price import PriceGrid
+from policies.foresight.value import ONE_STEP, STEPS, Value, slopes_of, step_gain, support
+from policies.milp.policy import placements_of
+from simulator.catalog import FloatArray, IntArray
+from simulator.contract import LEAST_AGAIN_S, Decision, View
+from simulator.errors import InputError
+
+RATIO_ROUNDS = 12
+"""Steps of Dinkelbach's method for the best ratio of gain to price."""
+
+ODDS = 100.0
+"""A second of lateness that is worth more seconds of lease than this calls for caution."""
+
+CAUTION = 2.0 / 3.0
+"""How much caution grows with the logarithm of the odds beyond `ODDS`."""
+
+MOST_CAUTION = 3.0
+
+LEAST_GAIN = 1e-6
+"""What any progress counts, relative to the largest gain: nodes that cost nothing stand idle for
+nobody, and short jobs go first there."""
+
+
+@dataclass
+class Foresight:
+    """Packs the nodes by what each job gains from running now, at a price of node-time.
+
+    Parameters
+    ----------
+    tilt : c, gains count 1 + c times: how much more a second of work now is worth than one later.
+    forecast : phi, factor on the arrivals expected in the window; 0: none are.
+    spare : eta, part of the node-time that can be used.
+    mip_gap : relative gap of the packing at which to stop.
+    price : whether node-time has a price beside the lease.
+    deferral : whether the price knows that work can wait until the window has passed.
+    weigh : whether active jobs count in the price as far as they fall into the window.
+    caution : whether jobs whose lateness is worth far more than their lease are kept running.
+    two_steps : whether the step to the next decision is random (two lengths), or the mean gap.
+    wake_up : whether to ask for the next decision after one mean gap between arrivals.
+    """
+
+    name: ClassVar[str] = "foresight"
+
+    tilt: float = 0.3
+    forecast: float = 0.5
+    spare: float = 0.9
+    mip_gap: float = 1e-3
+    price: bool = True
+    deferral: bool = True
+    weigh: bool = True
+    caution: bool = True
+    two_steps: bool = True
+    wake_up: bool = True
+    _machines: Machines | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for option, low, high in (
+            ("tilt", 0.0, 100.0),
+            ("forecast", 0.0, 100.0),
+            ("spare", 1e-3, 1.0),
+            ("mip_gap", 0.0, 1.0),
+        ):
+            value = getattr(self, option)
+            if not (math.isfinite(value) and low <= value <= high):
+                raise InputError(
+                    f"foresight: {option} is {value}, expected a number from {low:g} to {high:g}"
+                )
+
+    def decide(self, view: View) -> Decision:
+        """Plan all nodes of this controller for one step."""
+        if self._machines is None:
+            self._machines = Machines.of(view.cluster, view.nodes)
+            self._ledger = Ledger(self._machines)
+            self._grid = PriceGrid(self._machines)
+        machines = self._machines
+        rows = self._ledger.update(view)
+        tau = self._ledger.mean_gap_s(view.now_s)
+        caution = self._caution(machines)
+        node_price = 0.0 if caution else self._node_price(view, rows)
+        gain, step_s = self._gains(view, machines, rows, node_price, tau, caution)
+        packed = self._pack(machines, gain, step_s)
+        info: dict[str, float | int | str | bool] = {
+            "gain": packed.value,
+            "bound": packed.bound,
+            "node_price_per_hour": 3600.0 * node_price,
+            "caution": caution,
+            "method": packed.method,
+        }
+        again_s = max(tau, LEAST_AGAIN_S) if self.wake_up else None
+        return Decision(placements_of(packed.assignments, view), info=info, again_s=again_s)
+
+    def _caution(self, machines: Machines) -> float:
+        """How much more it counts that a job runs at all: by the median odds of the jobs seen.
+
+        Where lateness is worth a thousand leases, a plan that is just in time is ruined by one
+        burst, and the price of node-time jumps between nothing and the weights. So it is left out
+        there, and the caution takes its place.
+        """
+        if not self.caution:
+            return 0.0
+        odds = self._ledger.median_odds
+        if not ODDS < odds < math.inf:
+            return 0.0
+        return min(CAUTION * math.log(odds / ODDS), MOST_CAUTION)
+
+    def _node_price(self, view: View, rows: IntArray) -> float:
+        """lambda, per second of a node of the fastest type."""
+        ledger = self._ledger
+        if not self.price:
+            return 0.0
+        self._grid.update(ledger.times_s, ledger.weight_per_s)
+        demand = ledger.demand(view, rows, self.forecast, self.weigh)
+        slopes = slopes_of(ledger.weight_per_s[demand.rows])
+        return self._grid.best(demand, slopes, self.spare, self.deferral)
+
+    def _gains(
+        self,
+        view: View,
+        machines: Machines,
+        rows: IntArray,
+        node_price: float,
+        tau: float,
+        caution: float,
+    ) -> tuple[FloatArray, float]:
+        """``(n, C)`` what each job gains on each configuration, and the mean step."""
+        times, weight = self._ledger.times_s[rows], self._ledger.weight_per_s[rows]
+        rate = machines.config_price_per_s + node_price * machines.config_share * self._grid.speed
+        slopes = slopes_of(weight)
+        value = Value(slopes, support(times, rate, slopes))
+        speed = _speed(view, machines, times, tau)
+        gain, mean = np.zeros(times.shape), 0.0
+        for length, part in STEPS if self.two_steps else ONE_STEP:
+            step_s = length * tau
+            due = due_in_s(view)
+            gain += part * step_gain(value, view.remaining, due, weight, times, step_s, speed)
+            mean += part * step_s
+        tilted = (1.0 + self.tilt) * gain
+        if caution:
+            cheapest = machines.cheapest(times)
+            least = np.maximum(gain[np.arange(len(gain)), cheapest], 0.0)
+            tilted += caution * np.minimum(gain, least[:, None])
+        return tilted + _progress(times, view.remaining, tilted, mean), mean
+
+    def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> Packed:
+        """The best packing; where none pays, the one of the best ratio of gain to price."""
+        packed = solve_exactly(pose(machines, gain, step_s), self.mip_gap)
+        if packed.assignments:
+            return packed
+        scale = 1.0
+        for _ in range(RATIO_ROUNDS):
+            packing = pose(machines, gain * scale, step_s)
+            packed = solve_exactly(packing, self.mip_gap, at_least_one=True)
+            if not packed.assignments:
+                break
+            earned = _earned(gain, machines, packed)
+            if earned <= 0.0:
+                scale *= 4.0
+                continue
+            best = _paid(machines, packed, step_s) / earned * (1.0 + 1e-6)
+            if best <= 0.0 or abs(best - scale) <= 1e-5 * scale:
+                break
+            scale = best
+        return packed
+
+
+def _speed(view: View, machines: Machines, times_s: FloatArray, tau: float) -> FloatArray | None:
+    """``(n, C)`` the part of a run in which a job gets on, the rest being reconfiguration.
+
+    A job that has run before and is not left as it is loses the delay once, over a run of two mean
+    gaps or to its end, whichever is shorter. None where there is no delay.
+    """
+    delay_s = view.reconfiguration_s
+    if not delay_s:
+        return None
+    run_s = np.minimum(view.remaining[:, None] * times_s, 2.0 * tau)
+    speed: FloatArray = np.where(view.has_started[:, None], run_s / (run_s + delay_s), 1.0)
+    speed[~np.isfinite(times_s)] = 1.0
+    fixed = view.cluster.node_type_of
+    row = {job: i for i, job in enumerate(view.jobs.tolist())}
+    for job, shares in view.running.items():
+        share = shares[0]
+        v = share.node_type if fixed is None else fixed[share.node]
+        same = (machines.config_type == v) & (machines.config_gpus == share.gpus)
+        speed[row[job], same] = 1.0
+    return speed
+
+
+def _progress(
+    times_s: FloatArray, remaining: FloatArray, gain: FloatArray, step_s: float
+) -> FloatArray:
+    """``(n, C)`` part of what is left that a step does, as a gain that decides ties only."""
+    largest = float(np.max(gain, initial=0.0, where=np.isfinite(gain)))
+    done = np.minimum(step_s / (remaining[:, None] * times_s), 1.0)
+    return LEAST_GAIN * (largest if largest > 0.0 else 1.0) * done
+
+
+def _earned(gain: FloatArray, machines: Machines, packed: Packed) -> float:
+    index = machines.config_index
+    return sum(max(float(gain[a.job, index[a.node_type, a.gpus]]), 0.0) for a in packed.assignments)
+
+
+def _paid(machines: Machines, packed: Packed, step_s: float) -> float:
+    used: dict[int, tuple[int, int]] = {}
+    for a in packed.assignments:
+        used[a.node] = (a.node_type, used.get(a.node, (0, 0))[1] + a.gpus)
+    price, full = machines.node_price_per_s, machines.gpus
+    return sum(
+        float(price[v, u if machines.by_use else int(full[v])]) * step_s for v, u in used.values()
+    )

@@ -1,0 +1,115 @@
+"""What a job costs from here on if it had the machines to itself: V_j(r, d).
+
+With r of its work left and d seconds to its due date, at a price lambda of node-time,
+
+    A_j(m)    = min over k of t_jk (p_k + lambda s_k + m)
+    V_j(r, d) = max over 0 <= m <= w_j of [r A_j(m) - m d].
+
+m is what a second is worth to the job. At a fixed m the job takes the configuration that is best
+when time costs m a second, so r A_j(m) - m d is a lower bound on lease plus tardiness, and the best m
+makes it exact for a job that may change its configuration on the way: V is the lower convex hull
+of the configurations' costs over their times, plus w_j a second beyond the due date. It is convex in
+d, and linear when r and d grow together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.catalog import FloatArray
+
+SLOPES = 24
+"""Values of m that are looked at: 0, then geometric from w/10,000 up to w."""
+
+NEVER_S = 1e12
+"""Time to the due date of a job that has none."""
+
+
+def slopes_of(weight_per_s: FloatArray, count: int = SLOPES) -> FloatArray:
+    """``(n, M)`` values of m for each job."""
+    relative = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, count - 1)])
+    slopes: FloatArray = weight_per_s[:, None] * relative
+    return slopes
+
+
+def support(times_s: FloatArray, rate_per_s: FloatArray, slopes: FloatArray) -> FloatArray:
+    """``(n, M)`` A_j(m): least cost of the whole job when a second costs m.
+
+    Parameters
+    ----------
+    times_s : ``(n, C)`` of the whole job, s; infinite where it cannot run.
+    rate_per_s : ``(C,)`` p_k + lambda s_k.
+    slopes : ``(n, M)``.
+    """
+    possible = np.isfinite(times_s)
+    # An impossible configuration must stay infinite also where it would cost nothing a second.
+    base = np.where(possible, times_s, 0.0) * rate_per_s
+    base[~possible] = np.inf
+    times = np.where(possible, times_s, 0.0)
+    result = np.empty_like(slopes)
+    for i in range(slopes.shape[1]):
+        result[:, i] = (base + slopes[:, i : i + 1] * times).min(axis=1)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """V_j of n jobs.
+
+    Attributes
+    ----------
+    slopes, least : ``(n, M)`` m and A_j(m).
+    """
+
+    slopes: FloatArray
+    least: FloatArray
+
+    def __call__(self, remaining: FloatArray, due_in_s: FloatArray) -> FloatArray:
+        """V_j(r, d), for ``(n,)`` or ``(n, C)`` of r and of d."""
+        columns = (slice(None),) + (None,) * (remaining.ndim - 1)
+        value = np.full(remaining.shape, -np.inf)
+        for i in range(self.slopes.shape[1]):
+            m, a = self.slopes[:, i][columns], self.least[:, i][columns]
+            np.maximum(value, remaining * a - m * due_in_s, out=value)
+        return value
+
+
+STEPS = ((0.42, 0.63), (1.0, 0.37))
+"""Lengths of a step in units of the mean gap, and their weights: two points for the exponential
+time until the next event."""
+
+ONE_STEP = ((1.0, 1.0),)
+
+
+def step_gain(
+    value: Value,
+    remaining: FloatArray,
+    due_in_s: FloatArray,
+    weight_per_s: FloatArray,
+    times_s: FloatArray,
+    step_s: float,
+    speed: FloatArray | None = None,
+) -> FloatArray:
+    """``(n, C)`` what it saves to run a job on each configuration for a step, rather than wait.
+
+    V_j(r, d - x) - V_j(r - x / t_jk, d - x); where the job ends within the step, the second term
+    is its tardiness w_j (r t_jk - d)^+. Minus infinity where it cannot run.
+
+    Parameters
+    ----------
+    remaining, due_in_s, weight_per_s : ``(n,)``.
+    times_s : ``(n, C)`` of the whole job, s.
+    step_s : x.
+    speed : ``(n, C)`` part of the step in which the job gets on (reconfiguration), 1 where None.
+    """
+    possible = np.isfinite(times_s)
+    times = np.where(possible, times_s, 1.0)
+    left = due_in_s - step_s
+    done = step_s / times if speed is None else speed * step_s / times
+    after = np.maximum(remaining[:, None] - done, 0.0)
+    at_end = weight_per_s[:, None] * np.maximum(remaining[:, None] * times - due_in_s[:, None], 0.0)
+    go_on = value(after, np.broadcast_to(left[:, None], after.shape))
+    gain = value(remaining, left)[:, None] - np.where(after > 0.0, go_on, at_end)
+    return np.where(possible, gain, -np.inf)

@@ -1,0 +1,127 @@
+"""Exact packing against brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies.foresight.machines import Machines
+from policies.foresight.packing import patterns_of, pose, solve
+from simulator.catalog import Cluster, NodeType
+
+
+def vms(nodes: int) -> Cluster:
+    return Cluster.of_vms(
+        (
+            NodeType("one", "A", 1, price_per_hour=1.0),
+            NodeType("three", "B", 3, price_per_hour=2.5),
+        ),
+        nodes,
+    )
+
+
+def servers(types: tuple[int, ...]) -> Cluster:
+    power = NodeType("two", "A", 2, power_w=(0.0, 900.0, 1000.0))
+    small = NodeType("single", "B", 1, power_w=(0.0, 300.0))
+    return Cluster((power, small), len(types), types, energy_price_per_kwh=3.0)
+
+
+def brute_force(machines: Machines, gain: np.ndarray, step_s: float) -> float:
+    """Every assignment of jobs to nodes of every type, node by node."""
+    nodes = machines.num_nodes
+    kinds = list(range(len(machines.gpus)))
+    best = 0.0
+    if machines.nodes_of_type is None:
+        layouts = itertools.product(kinds, repeat=nodes)
+    else:
+        layouts = iter([tuple(np.repeat(kinds, machines.nodes_of_type).tolist())])
+    price = machines.node_price_per_s
+    for layout in layouts:
+        places = [None] + [
+            (n, g) for n, v in enumerate(layout) for g in range(1, int(machines.gpus[v]) + 1)
+        ]
+        for choice in itertools.product(places, repeat=len(gain)):
+            used = [0] * nodes
+            value = 0.0
+            for job, place in enumerate(choice):
+                if place is not None:
+                    used[place[0]] += place[1]
+                    value += gain[job, machines.config_index[layout[place[0]], place[1]]]
+            if any(u > machines.gpus[v] for u, v in zip(used, layout, strict=True)):
+                continue
+            for u, v in zip(used, layout, strict=True):
+                if u:
+                    value -= price[v, u if machines.by_use else int(machines.gpus[v])] * step_s
+            best = max(best, value)
+    return best
+
+
+def earned(machines: Machines, gain: np.ndarray, step_s: float, assignments) -> float:  # type: ignore[no-untyped-def]
+    value, used, types = 0.0, {}, {}
+    jobs = [a.job for a in assignments]
+    assert len(set(jobs)) == len(jobs)
+    for a in assignments:
+        value += gain[a.job, machines.config_index[a.node_type, a.gpus]]
+        used[a.node] = used.get(a.node, 0) + a.gpus
+        assert types.setdefault(a.node, a.node_type) == a.node_type
+    assert len(used) <= machines.num_nodes
+    for node, u in used.items():
+        v = types[node]
+        assert u <= machines.gpus[v]
+        value -= machines.node_price_per_s[v, u if machines.by_use else machines.gpus[v]] * step_s
+    if machines.nodes_of_type is not None:
+        count = np.bincount(list(types.values()), minlength=len(machines.gpus))
+        assert (count <= machines.nodes_of_type).all()
+    return value
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.sampled_from([vms(1), vms(2), servers((0,)), servers((0, 1)), servers((1, 1))]),
+    st.integers(1, 3),
+    st.integers(0, 10_000),
+)
+def test_it_is_the_best_of_all_packings(cluster: Cluster, jobs: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    gain = rng.uniform(-0.5, 3.0, (jobs, len(machines.config_type)))
+    gain[rng.random(gain.shape) < 0.15] = -np.inf
+    step_s = 2000.0
+    packed = solve(pose(machines, gain, step_s), 0.0)
+    best = brute_force(machines, gain, step_s)
+    assert packed.value == pytest.approx(best, abs=1e-7)
+    assert packed.bound >= best - 1e-7
+    assert earned(machines, gain, step_s, packed.assignments) == pytest.approx(best, abs=1e-7)
+
+
+def test_nothing_runs_where_nothing_pays_unless_it_must() -> None:
+    cluster = vms(2)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    gain = np.full((2, len(machines.config_type)), 0.1)
+    packing = pose(machines, gain, 3600.0)
+    assert solve(packing, 0.0).assignments == []
+    forced = solve(packing, 0.0, at_least_one=True)
+    assert len(forced.assignments) == 1
+    assert forced.value == pytest.approx(0.1 - 1.0)
+
+
+def test_equal_jobs_by_the_hundred() -> None:
+    cluster = vms(20)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    gain = np.tile([2.0, 3.0, 3.0, 3.0], (300, 1))
+    packed = solve(pose(machines, gain, 3600.0), 1e-9)
+    # Three of them on each of the large nodes: 9 - 2.5 a node.
+    assert packed.value == pytest.approx(20 * 6.5)
+    assert len(packed.assignments) == 60
+
+
+def test_patterns() -> None:
+    full = patterns_of((1, 3), False)
+    assert full.parts == ((1,), (3,), (2, 1), (1, 1, 1))
+    by_use = patterns_of((2,), True)
+    assert by_use.parts == ((1,), (2,), (1, 1))
+    assert by_use.in_use.tolist() == [1, 2, 2]

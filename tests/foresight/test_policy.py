@@ -1,0 +1,289 @@
+"""Whole runs of foresight: above every bound, blind to the future, whole on odd input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from experiments.analysis.bounds import alone, shared
+from experiments.analysis.lagrangian import lagrangian
+from policies import make_policy
+from policies.foresight.ledger import Ledger
+from policies.foresight.machines import Machines
+from policies.foresight.price import PriceGrid, peak
+from policies.foresight.value import slopes_of
+from simulator import (
+    Cluster,
+    Decision,
+    FixedDuration,
+    InputError,
+    NodeType,
+    Result,
+    ServerSpec,
+    TimeTable,
+    View,
+    Workload,
+    simulate,
+)
+from simulator.laws import Deterministic
+from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from tests.core.test_invariants import check
+
+CATALOG = (
+    NodeType("small", "A", 1, price_per_hour=1.0),
+    NodeType("large", "B", 3, price_per_hour=2.5),
+)
+
+
+def jobs(seed: int, count: int, weight: float = 2.0, gap_s: float = 600.0) -> Workload:
+    """Elastic jobs on the two types, with times that need not fall with the GPUs."""
+    rng = np.random.default_rng(seed)
+    submit = np.cumsum(rng.exponential(gap_s, count))
+    table = np.full((count, 2, 4), np.inf)
+    base = rng.uniform(500.0, 4000.0, count)
+    table[:, 0, 1] = base
+    table[:, 1, 1:] = base[:, None] * rng.uniform(0.2, 1.1, (count, 3))
+    return Workload(
+        [f"j{j}" for j in range(count)],
+        submit,
+        TimeTable(table),
+        due_s=submit + base * rng.uniform(0.2, 3.0, count),
+        weight_per_s=rng.uniform(0.0, weight, count) / 3600,
+    )
+
+
+def run(workload: Workload, cluster: Cluster, **more) -> Result:  # type: ignore[no-untyped-def]
+    return simulate(workload, cluster, make_policy("foresight"), seed=1, **more)
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 7),
+    st.sampled_from([1, 2]),
+    st.sampled_from([0.5, 20.0, 5000.0]),
+    st.booleans(),
+)
+def test_no_run_costs_less_than_a_bound(
+    seed: int, count: int, nodes: int, weight: float, fixed: bool
+) -> None:
+    workload = jobs(seed, count, weight, gap_s=300.0)
+    cluster = Cluster.of_vms(CATALOG, nodes)
+    if fixed:
+        power = (
+            replace(CATALOG[0], price_per_hour=0.0, power_w=(0.0, 400.0)),
+            replace(CATALOG[1], price_per_hour=0.0, power_w=(0.0, 500.0, 800.0, 1000.0)),
+        )
+        cluster = Cluster(power, 2, (0, 1), energy_price_per_kwh=1.0)
+    result = run(workload, cluster)
+    check(result)
+    cost = result.total_cost * (1 + 1e-9)
+    assert float(alone(workload, cluster).sum()) <= cost
+    assert shared(workload, cluster, 20) <= cost
+    assert lagrangian(workload, cluster, 15, 40) <= cost
+
+
+def test_it_does_not_read_jobs_that_have_not_come() -> None:
+    """Two workloads whose later jobs differ in everything: the same decisions until they come."""
+    first = jobs(5, 14)
+    until = float(first.submit_s[7])
+
+    def poisoned() -> Workload:
+        times = np.array(first.performance.table_s(np.arange(14), Cluster.of_vms(CATALOG, 2)))
+        times[7:] *= 50.0
+        submit, due, weight = (
+            np.array(c) for c in (first.submit_s, first.due_s, first.weight_per_s)
+        )
+        submit[8:] += 5e5
+        due[7:] = submit[7:] + 1.0
+        weight[7:] = 1e3
+        return replace(
+            first, submit_s=submit, performance=TimeTable(times), due_s=due, weight_per_s=weight
+        )
+
+    for cluster in (
+        Cluster.of_vms(CATALOG, 2),
+        Cluster(CATALOG, 2, (0, 1)),
+        Cluster.of_vms(CATALOG, 4, num_controllers=2),
+    ):
+        tables = []
+        for workload in (first, poisoned()):
+            table = run(workload, cluster).decisions_table()
+            tables.append(table[table["time_s"] < until].drop(columns="cpu_s", errors="ignore"))
+        assert len(tables[0]) > 8
+        assert tables[0].to_csv() == tables[1].to_csv()
+
+
+def test_same_seed_same_bytes() -> None:
+    cluster = Cluster.of_vms(CATALOG, 2)
+    tables = [run(jobs(3, 10), cluster) for _ in range(2)]
+    assert tables[0].jobs_table().to_csv() == tables[1].jobs_table().to_csv()
+    assert tables[0].schedule_table().to_csv() == tables[1].schedule_table().to_csv()
+
+
+ODD = {
+    "one job": lambda w: w.head(1),
+    "all overdue": lambda w: replace(w, due_s=w.submit_s),
+    "no due dates": lambda w: replace(w, due_s=np.full(len(w), np.inf)),
+    "weights of zero": lambda w: replace(w, weight_per_s=np.zeros(len(w))),
+    "nothing is due and nothing matters": lambda w: replace(
+        w, due_s=np.full(len(w), np.inf), weight_per_s=np.zeros(len(w))
+    ),
+    "all at once": lambda w: replace(w, submit_s=np.zeros(len(w))),
+    "huge weights": lambda w: replace(w, weight_per_s=1e6 * w.weight_per_s),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        Cluster.of_vms(CATALOG, 1),
+        Cluster.of_vms(CATALOG, 20),
+        Cluster(CATALOG, 2, (1, 1)),
+        Cluster((replace(CATALOG[0], price_per_hour=0.0), CATALOG[1]), 3, (0, 1, 0)),
+    ],
+    ids=["one VM", "more VMs than jobs", "one type exists", "nodes that cost nothing more"],
+)
+def test_odd_input_is_carried_out(odd: str, cluster: Cluster) -> None:
+    result = run(ODD[odd](jobs(2, 6)), cluster)
+    check(result)
+    assert np.isfinite(result.completion_s).all()
+
+
+def test_equal_jobs_by_the_hundred() -> None:
+    count = 200
+    times = np.tile(
+        [[[np.inf, 900.0, np.inf, np.inf], [np.inf, 800.0, 500.0, 400.0]]], (count, 1, 1)
+    )
+    workload = Workload(
+        [f"j{j}" for j in range(count)],
+        np.zeros(count),
+        TimeTable(times),
+        due_s=np.full(count, 3000.0),
+        weight_per_s=np.full(count, 1e-3),
+    )
+    result = run(workload, Cluster.of_vms(CATALOG, 20))
+    check(result)
+    assert float(alone(workload, result.cluster).sum()) <= result.total_cost
+
+
+def test_jobs_of_fixed_demand_are_sequenced() -> None:
+    """Nodes that cost nothing more, no due dates: the shortest job goes first."""
+    server = NodeType("server", "A", 4, price_per_hour=3.0)
+    workload = Workload(
+        ["long", "short", "two"],
+        [0.0, 0.0, 0.0],
+        FixedDuration(np.array([1000.0, 100.0, 300.0]), np.array([4, 4, 2])),
+        num_gpus=[4, 4, 2],
+    )
+    result = run(workload, Cluster.of_nodes(server, 1))
+    check(result)
+    assert result.completion_s[1] == 100.0
+    assert result.completion_s[0] == max(result.completion_s)
+
+
+def test_a_job_that_fits_on_no_node_is_one_line() -> None:
+    server = NodeType("server", "A", 4)
+    workload = Workload(
+        ["wide"], [0.0], FixedDuration(np.array([10.0]), np.array([8])), num_gpus=[8]
+    )
+    with pytest.raises(InputError, match=r"'wide' fits on no single node"):
+        run(workload, Cluster.of_nodes(server, 4))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("tilt", -1.0), ("spare", 0.0), ("forecast", float("nan")), ("mip_gap", 2.0)],
+)
+def test_options_out_of_range(option: str, value: float) -> None:
+    with pytest.raises(InputError, match=f"foresight: {option} is"):
+        make_policy("foresight", **{option: value})
+
+
+def test_it_asks_again_after_one_mean_gap() -> None:
+    workload = jobs(4, 3)
+    table = run(workload, Cluster.of_vms(CATALOG, 2)).decisions_table()
+    at = table.iloc[0]
+    shortest = workload.performance.table_s(np.array([0]), Cluster.of_vms(CATALOG, 2)).min()
+    assert at["again_s"] == pytest.approx(shortest / 8)
+    silent = simulate(workload, Cluster.of_vms(CATALOG, 2), make_policy("foresight", wake_up=False))
+    assert "again_s" not in silent.decisions_table()
+
+
+def test_a_delay_of_reconfiguration_is_not_paid_for_nothing() -> None:
+    """With a delay of ten minutes jobs are moved less often, not counted by run but by hour."""
+    workload, cluster = jobs(7, 30, weight=50.0), Cluster.of_vms(CATALOG, 3)
+    free, dear = run(workload, cluster), run(workload, cluster, reconfiguration_s=600.0)
+    blind = simulate(workload, cluster, Blind(), seed=1, reconfiguration_s=600.0)
+    moves = [int((r.preemptions + r.reconfigurations).sum()) for r in (free, dear, blind)]
+    assert moves[1] < moves[2]
+    assert dear.total_cost < blind.total_cost
+
+
+class Blind:
+    """foresight that is not shown the delay."""
+
+    def __init__(self) -> None:
+        self.inner = make_policy("foresight")
+
+    def decide(self, view: View) -> Decision:
+        view.reconfiguration_s = 0.0
+        return self.inner.decide(view)
+
+
+def test_decisions_may_take_time() -> None:
+    server = ServerSpec(Deterministic(120.0))
+    check(run(jobs(8, 8), Cluster.of_vms(CATALOG, 2), server=server))
+
+
+def test_the_dual_is_concave_and_its_peak_is_found() -> None:
+    """The dual of the price of node-time on its grid, for the active jobs of a view."""
+    scenario = HierarchicalScenario(num_nodes=5, seed=4, weights="released")
+    workload, cluster = generate(scenario), scenario.cluster(1)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    grid, ledger = PriceGrid(machines), Ledger(machines)
+    seen: list[np.ndarray] = []
+
+    class Spy:
+        def decide(self, view: View) -> Decision:
+            rows = ledger.update(view)
+            grid.update(ledger.times_s, ledger.weight_per_s)
+            demand = ledger.demand(view, rows, 0.5)
+            slopes = slopes_of(ledger.weight_per_s[demand.rows])
+            seen.extend(grid.dual(demand, slopes, 0.9, deferral) for deferral in (True, False))
+            return make_policy("greedy").decide(view)
+
+    simulate(workload.head(20), cluster, Spy(), seed=1)
+    assert len(seen) > 40
+    for dual in seen:
+        slope = np.diff(dual) / np.diff(grid.prices)
+        assert (np.diff(slope) <= 1e-6 * np.abs(slope).max()).all()
+
+
+def test_peak_of_a_parabola() -> None:
+    x = np.linspace(0.0, 4.0, 9)
+    assert peak(x, -((x - 1.7) ** 2)) == pytest.approx(1.7)
+    assert peak(x, x) == 4.0
+    assert peak(x, -x) == 0.0
+
+
+def test_rivals_are_asked_as_often() -> None:
+    workload, cluster = jobs(4, 6), Cluster.of_vms(CATALOG, 2)
+    plain = simulate(workload, cluster, make_policy("greedy"))
+    asked = simulate(workload, cluster, make_policy("greedy@self-timed", rho=50.0))
+    assert len(asked.decisions) > len(plain.decisions)
+    assert asked.decisions_table()["again_s"].notna().any()
+    with pytest.raises(InputError, match="unknown option"):
+        make_policy("greedy@self-timed", nonsense=1)
+    with pytest.raises(InputError, match="unknown policy"):
+        make_policy("nonsense@self-timed")

@@ -1,0 +1,141 @@
+"""The value of a job alone, against the bound, its closed form, and its shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.analysis.bounds import alone
+from policies.foresight.machines import Machines, share_price_per_s
+from policies.foresight.value import NEVER_S, Value, slopes_of, step_gain, support
+from simulator.workloads import andreas
+from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.hierarchical import HierarchicalScenario, generate
+
+quick = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+def value_of(times_s, price_per_s, weight, slopes=24):  # type: ignore[no-untyped-def]
+    """V of one job without a price of node-time."""
+    m = slopes_of(np.array([weight]), slopes)
+    return Value(m, support(np.array([times_s]), np.array(price_per_s), m))
+
+
+def at(value: Value, r: float, d: float) -> float:
+    return float(value(np.array([r]), np.array([d]))[0])
+
+
+def test_one_configuration_is_lease_and_tardiness() -> None:
+    """100 s at 0.5 a second, 2 a second late: 50 in time; 10 s too late, 20 more."""
+    value = value_of([100.0], [0.5], 2.0)
+    assert at(value, 1.0, 100.0) == pytest.approx(50.0)
+    assert at(value, 1.0, 90.0) == pytest.approx(70.0)
+    assert at(value, 1.0, NEVER_S) == pytest.approx(50.0)
+    assert at(value, 0.5, 40.0) == pytest.approx(25.0 + 20.0)
+
+
+def test_two_configurations_are_mixed_to_be_just_in_time() -> None:
+    """Slow 100 s for 10, fast 50 s for 30; due after 75 s half of the work is done on each: 20."""
+    value = value_of([100.0, 50.0], [0.1, 0.6], 10.0, 4000)
+    assert at(value, 1.0, 100.0) == pytest.approx(10.0)
+    assert at(value, 1.0, 50.0) == pytest.approx(30.0)
+    assert at(value, 1.0, 75.0) == pytest.approx(20.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["vms", "nodes"])
+def test_it_is_the_bound_of_a_job_alone(kind: str) -> None:
+    """With many slopes, V(1, slack) of a new job is `bounds.alone`; 24 slopes lose little."""
+    if kind == "vms":
+        scenario = HierarchicalScenario(num_nodes=5, jobs_per_node=4, seed=3)
+        workload, cluster = generate(scenario), scenario.cluster(1)
+    else:
+        workload, cluster = andreas.generate(andreas.AndreasScenario(num_nodes=4, seed=3))
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    table = workload.performance.table_s(np.arange(len(workload)), cluster)
+    times = table[:, machines.config_type, machines.config_gpus]
+    exact, whole = alone(workload, cluster), np.ones(len(workload))
+    for slopes, worst in ((2000, 1e-3), (24, 0.06)):
+        m = slopes_of(workload.weight_per_s, slopes)
+        value = Value(m, support(times, machines.config_price_per_s, m))
+        found = value(whole, workload.due_s - workload.submit_s)
+        assert (found <= exact * (1 + 1e-9)).all()
+        assert found == pytest.approx(exact, rel=worst)
+
+
+configurations = st.lists(
+    st.tuples(st.floats(1.0, 1e4), st.floats(0.0, 10.0)), min_size=1, max_size=5
+)
+
+
+@quick
+@given(configurations, st.floats(0.0, 5.0), st.floats(0.01, 1.0), st.floats(-1e4, 1e4))
+def test_it_is_convex_in_the_due_date_and_grows_with_work(
+    configs: list[tuple[float, float]], weight: float, r: float, d: float
+) -> None:
+    value = value_of([t for t, _ in configs], [p for _, p in configs], weight)
+    left, middle, right = (at(value, r, d + step) for step in (-100.0, 0.0, 100.0))
+    assert left + right >= 2 * middle - 1e-6 * max(1.0, abs(middle))
+    assert left >= middle >= right  # more time never costs more
+    assert at(value, 0.9 * r, d) <= middle + 1e-9 * max(1.0, abs(middle))
+
+
+@quick
+@given(configurations, st.floats(0.0, 5.0), st.floats(-1e4, 1e4))
+def test_no_single_configuration_beats_it(
+    configs: list[tuple[float, float]], weight: float, d: float
+) -> None:
+    value = value_of([t for t, _ in configs], [p for _, p in configs], weight)
+    best = min(p * t + weight * max(0.0, t - d) for t, p in configs)
+    assert at(value, 1.0, d) <= best + 1e-9 * max(1.0, best)
+
+
+def test_gain_of_a_step() -> None:
+    """Overdue, 100 s left at no price: a step of 10 s saves 10 s of lateness at 2 a second."""
+    m = slopes_of(np.array([2.0]))
+    times = np.array([[100.0, np.inf]])
+    value = Value(m, support(times, np.zeros(2), m))
+    one, due, weight = np.array([1.0]), np.array([-5.0]), np.array([2.0])
+    gain = step_gain(value, one, due, weight, times, 10.0)
+    assert gain[0, 0] == pytest.approx(20.0)
+    assert gain[0, 1] == -np.inf
+    # 5 s of work left: it ends within the step, 10 s late; waiting first makes it 20 s late.
+    short = step_gain(value, np.array([0.05]), due, weight, times, 10.0)
+    assert short[0, 0] == pytest.approx(2.0 * 20.0 - 2.0 * 10.0)
+
+
+def test_reconfiguration_takes_from_the_step() -> None:
+    m = slopes_of(np.array([2.0]))
+    times = np.array([[100.0]])
+    value = Value(m, support(times, np.zeros(1), m))
+    arguments = (np.array([1.0]), np.array([-5.0]), np.array([2.0]), times, 10.0)
+    half = step_gain(value, *arguments, np.array([[0.5]]))
+    assert half[0, 0] == pytest.approx(10.0)
+
+
+def test_share_prices() -> None:
+    """2 GPUs for 3, 1 for 2: one GPU pays at least half of the full node."""
+    price = np.array([[0.0, 2.0, 3.0]])
+    assert share_price_per_s(price, np.array([2]))[0, 1:].tolist() == [1.5, 3.0]
+
+
+def test_nodes_of_fixed_type_pay_what_comes_on_top_of_idling() -> None:
+    _, cluster = andreas.generate(andreas.AndreasScenario(num_nodes=2, seed=1, idle_w=50.0))
+    _, free = andreas.generate(andreas.AndreasScenario(num_nodes=2, seed=1))
+    with_idle, without = (Machines.of(c, c.nodes_of(0)) for c in (cluster, free))
+    idle = 50.0 / 1000 * andreas.PUE * andreas.ENERGY_EUR_PER_KWH / 3600
+    difference = without.node_price_per_s[0, 1] - with_idle.node_price_per_s[0, 1]
+    assert difference == pytest.approx(idle)
+    assert with_idle.by_use
+
+
+def test_prices_of_vms_are_the_catalogue_s() -> None:
+    scenario = HierarchicalScenario(num_nodes=5, seed=1)
+    cluster = scenario.cluster(1)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    assert not machines.by_use
+    for k, (v, g) in enumerate(zip(machines.config_type, machines.config_gpus, strict=True)):
+        spec = read_catalog("hierarchical")[v]
+        expected = spec.price_per_hour / 3600 * g / spec.gpus
+        assert machines.config_price_per_s[k] == pytest.approx(expected)
