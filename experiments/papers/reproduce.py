@@ -13,6 +13,7 @@ from simulator.errors import InputError
 if TYPE_CHECKING:
     from experiments.campaign.results import Results
     from experiments.campaign.task import Task
+    from experiments.papers.contract import Experiment
 
 
 def reproduce(
@@ -126,7 +127,7 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
         if results.missing:
             problems.append(f"{name}: {len(results.missing)} runs failed or are missing")
         try:
-            figures = experiment.figures(results, folder)
+            figures = _figures(experiment, results, folder)
             claims = experiment.claims(results)
         except Exception as error:
             print(traceback.format_exc(), file=sys.stderr)
@@ -134,6 +135,26 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
         code = _write_runs(results, folder / RUNS)
         write_page(Path(out), Page(paper, figures, claims, problems, len(results.tasks), code))
     return problems
+
+
+def _figures(experiment: Experiment, results: Results, folder: Path) -> list[Figure]:
+    """The figures of a paper; what is hard to read in them is a note on stderr."""
+    import sys
+    import warnings
+
+    from experiments.pictures.legibility import HardToRead
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", HardToRead)
+        figures = experiment.figures(results, folder)
+    for warning in caught:
+        if issubclass(warning.category, HardToRead):
+            print(f"schedlab: note: {folder.name}/{warning.message}", file=sys.stderr)
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    return figures
 
 
 def _write_runs(results: Results, path: Path) -> str:

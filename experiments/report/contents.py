@@ -103,14 +103,22 @@ def save_figure(
 ) -> Figure:
     """Write ``out_dir``/``name``.png and .csv, the same bytes each time; closes the drawing.
 
+    What is hard to read in the drawing is a warning `HardToRead` each.
+
     Parameters
     ----------
     data : the plotted numbers, tidy, one row a point; written with nine significant digits.
     """
+    import warnings
+
     import matplotlib.pyplot as plt
+
+    from experiments.pictures.legibility import HardToRead, faults
 
     csv, png = out_dir / f"{name}.csv", out_dir / f"{name}.png"
     data.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
     drawing.savefig(png, dpi=130, bbox_inches="tight", metadata={"Software": None})
+    for fault in faults(drawing):
+        warnings.warn(f"{name}: {fault}", HardToRead, stacklevel=2)
     plt.close(drawing)
     return Figure(name, title, caption, csv, png, command, tuple(int(seed) for seed in seeds))
