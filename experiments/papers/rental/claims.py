@@ -112,7 +112,8 @@ def _equal_types(runs: pd.DataFrame) -> list[Claim]:
     times = [float(1 / t.speedup(k)) for t, k in zip(FIGURE_1, (k1, k2), strict=True)]
     made = [
         judged(PAPER, "Figure 1, derived", "E[T1] over E[T2] at b = 2, worked out",
-               amount(1.0, margin=CERTAIN), times[0] / times[1]),
+               amount(1.0, margin=CERTAIN), times[0] / times[1],
+               why="the solver's widths are not exact"),
     ]  # fmt: skip
     part = runs[runs["budget_gpus"] == 2.0]
     columns = [f"mean_response_time_{t.name}_h" for t in FIGURE_1]
@@ -140,7 +141,8 @@ def _least_stable_budget() -> Claim:
         else:
             high = middle
     return judged(PAPER, "Equation 2", "least budget for which there are widths, found by bisection",
-                  amount(load, margin=CERTAIN), high, unit="GPUs")  # fmt: skip
+                  amount(load, margin=CERTAIN), high, unit="GPUs",
+                  why="the solver refuses a budget near the least one")  # fmt: skip
 
 
 def _insensitivity(results: Results) -> list[Claim]:
@@ -205,7 +207,8 @@ def _theorem_1(results: Results) -> list[Claim]:
         ours = student(100 * (part[MEAN].to_numpy(dtype=float) / best - 1))
         made.append(
             judged(PAPER, place, f"{text}: mean response time above that of the optimal widths on the "
-                   "same jobs, b = 5", at_least(0, text="> 0"), ours, unit="%")
+                   "same jobs, b = 5", at_least(0, text="> 0"), ours, unit="%",
+                   why="the interval reaches zero")
         )  # fmt: skip
     return made
 

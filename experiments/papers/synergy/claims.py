@@ -78,7 +78,7 @@ def _profiling(results: Results) -> list[Claim]:
         measured(PAPER, "Section 3.1", "of these, minutes of the search itself", searched,
                  unit="min", why="the two others are the ends that its matrix needs"),
         judged(PAPER, "Section 3.1", "minutes to profile every share", amount(240), exhaustive,
-               unit="min"),
+               unit="min", why="another grid"),
         judged(PAPER, "Section 3.1", "minutes with every number of CPUs, memory worked out",
                amount(24), exhaustive / 10, unit="min", why="another grid"),
         judged(PAPER, "Section 3.1", "fewer minutes with binary search", effect(30, none=1, text=
