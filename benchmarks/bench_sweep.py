@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.campaign.codeversion import code_version
+from experiments.campaign.records import Report
 from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Report, Store
+from experiments.campaign.store import Store
 from experiments.campaign.task import DEFAULT_SOURCES, Task
 from experiments.campaign.worker import Order, Site, execute
 

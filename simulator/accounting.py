@@ -147,8 +147,11 @@ class Result:
         """From the first submission to the last completion."""
         return float(self.completion_s.max() - self.workload.submit_s[0])
 
-    def summary(self) -> dict[str, float | int | str | None]:
+    def summary(self, window: Sequence[int] | None = None) -> dict[str, float | int | str | None]:
         """The scalars of ``summary.json``; times in s, costs in the currency.
+
+        ``window`` ``(first, last)`` restricts waits and completion times to jobs first..last - 1
+        in order of submission, so that the ramps up and down do not count.
 
         ``gpu_utilisation`` is GPU-seconds in use over GPU-seconds of open nodes (all nodes, where
         their types are fixed); None on a rental pool. ``mean_decision_cpu_s`` is None unless
@@ -156,13 +159,15 @@ class Result:
         unless the optimization server takes as long as was measured, or a solver stops at a limit
         of time.
         """
+        first, last = window or (0, len(self.workload))
+        jct_s = self.jct_s[first:last]
         open_gpu_s = self.meters.open_gpu_seconds
         open_cpu_s = self.meters.open_cpu_seconds
         summary: dict[str, float | int | str | None] = {
             "jobs": len(self.workload),
-            "mean_wait_s": float(self.wait_s.mean()),
-            "mean_jct_s": float(self.jct_s.mean()),
-            "p99_jct_s": float(np.quantile(self.jct_s, 0.99)),
+            "mean_wait_s": float(self.wait_s[first:last].mean()),
+            "mean_jct_s": float(jct_s.mean()),
+            "p99_jct_s": float(np.quantile(jct_s, 0.99)),
             "makespan_s": self.makespan_s,
             "leasing_cost": self.meters.leasing_cost,
             "energy_cost": self.meters.energy_cost,

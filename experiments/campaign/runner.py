@@ -19,7 +19,8 @@ from typing import Any
 from experiments.campaign.executors import Pool, WorkerDied, open_pool
 from experiments.campaign.ledger import NO_SPACE, StoreFull, StoreLost
 from experiments.campaign.progress import Meter, Pace, State, in_good_order
-from experiments.campaign.store import Report, Store
+from experiments.campaign.records import Report
+from experiments.campaign.store import Store
 from experiments.campaign.task import Task
 from experiments.campaign.worker import Order, RunTimeout, Site, execute, told_briefly
 from simulator.errors import InputError

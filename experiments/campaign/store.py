@@ -20,10 +20,9 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 from experiments.campaign.ledger import (
     LEDGER,
@@ -35,6 +34,7 @@ from experiments.campaign.ledger import (
     open_ledger,
     reading,
 )
+from experiments.campaign.records import Counts, Report, Rows
 from experiments.campaign.tables import (
     Mark,
     is_whole,
@@ -51,54 +51,6 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-@dataclass(frozen=True)
-class Report:
-    """What came out of one run, as it travels from a worker to the ledger.
-
-    Attributes
-    ----------
-    tables : name -> mark of the file that the worker wrote.
-    contents : name -> the file itself, from a worker that cannot see the store's folder.
-    error : traceback of a failed run, empty for a finished one.
-    """
-
-    key: str
-    status: Literal["done", "failed"]
-    scalars: Mapping[str, Scalar] = field(default_factory=dict)
-    tables: Mapping[str, Mark] = field(default_factory=dict)
-    contents: Mapping[str, bytes] = field(default_factory=dict)
-    error: str = ""
-    cpu_s: float = 0.0
-    wall_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many runs of the present sweep are in which state."""
-
-    total: int
-    done: int
-    failed: int
-
-    @property
-    def left(self) -> int:
-        """Neither done nor failed."""
-        return self.total - self.done - self.failed
-
-
-class Rows(NamedTuple):
-    """The runs of the present sweep, as lists of equal length.
-
-    ``statuses`` are "done", "failed" or "left"; ``errors`` are tracebacks, empty where all went well.
-    """
-
-    keys: list[str]
-    labels: list[dict[str, Scalar]]
-    statuses: list[str]
-    scalars: list[dict[str, Scalar]]
-    errors: list[str]
 
 
 class Store:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from experiments.campaign.ledger import NO_SPACE, StoreFull
-from experiments.campaign.store import Report
+from experiments.campaign.records import Report
 from experiments.campaign.tables import Mark, write_table
 from experiments.campaign.task import Outcome, Scalar, plain_scalar, resolve
 from simulator.errors import InputError

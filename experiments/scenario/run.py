@@ -116,21 +116,14 @@ def decision_facts(result: Result) -> dict[str, float | int]:
 
 
 def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, Any]:
-    """The scalars of ``summary.json``.
-
-    ``window`` ``(first, last)`` restricts waits and completion times to jobs first..last - 1 in
-    order of submission, so that the ramps up and down do not count.
-    """
+    """The scalars of ``summary.json``: those of `Result.summary`, and what a scenario adds."""
     import numpy as np
 
-    summary = result.summary()
     check_window(window, len(result.workload))
+    summary: dict[str, Any] = dict(result.summary(window))
     first, last = window or (0, len(result.workload))
     jct_s = result.jct_s[first:last]
     summary |= {
-        "mean_wait_s": float(result.wait_s[first:last].mean()),
-        "mean_jct_s": float(jct_s.mean()),
-        "p99_jct_s": float(np.quantile(jct_s, 0.99)),
         "p50_jct_s": float(np.quantile(jct_s, 0.5)),
         "p95_jct_s": float(np.quantile(jct_s, 0.95)),
         "rounds": summary["decisions"],

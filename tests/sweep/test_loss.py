@@ -18,8 +18,9 @@ import pytest
 
 from experiments.campaign.export import write_export
 from experiments.campaign.ledger import LEDGER, StoreLost
+from experiments.campaign.records import Report
 from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Report, Store
+from experiments.campaign.store import Store
 from experiments.campaign.sweep import export, retry, status
 from experiments.campaign.tables import table_path, write_table
 from experiments.campaign.task import Task

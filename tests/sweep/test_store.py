@@ -15,8 +15,9 @@ import pytest
 
 from experiments.campaign.export import run_columns, write_export
 from experiments.campaign.ledger import StoreFull
+from experiments.campaign.records import Report
 from experiments.campaign.results import Results
-from experiments.campaign.store import Report, Store
+from experiments.campaign.store import Store
 from experiments.campaign.sweep import export, status
 from experiments.campaign.tables import Mark, table_path, write_table
 from experiments.campaign.task import Task
