@@ -72,7 +72,7 @@ def in_good_order(tasks: Iterable[Task]) -> list[Task]:
     """Those with the highest ``cost_s`` first, so that none is long alone at the end.
 
     Of several functions, one run of each comes before: the middle one by cost, from which the
-    time left can be told early.
+    time left can be estimated early.
     """
     ordered = sorted(tasks, key=lambda task: -task.cost_s)
     by_function: defaultdict[str, list[Task]] = defaultdict(list)
