@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -69,4 +70,13 @@ def solve(
         mip_gap=mip_gap,
         time_limit_s=time_limit_s,
     )
-    print(json.dumps(answer, indent=2))
+    print(json.dumps(_finite(answer), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """The value as JSON can hold it: null where a number is infinite or none."""
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -215,6 +215,13 @@ def test_infinite_numbers_are_null_with_a_note() -> None:
     assert len(notes) == 2
 
 
+def test_a_solution_without_a_bound_is_still_json() -> None:
+    from experiments.commands.solve import _finite
+
+    answer = {"bound": float("-inf"), "gap": 0.5, "plan": [{"x": float("nan")}, (1, "a")]}
+    assert _finite(answer) == {"bound": None, "gap": 0.5, "plan": [{"x": None}, [1, "a"]]}
+
+
 def test_names_that_look_like_formulas_are_marked_and_raw_on_demand(tmp_path: Path) -> None:
     path = tmp_path / "named.csv"
     path.write_text(GOOD.replace("\na,", "\n=1+1,").replace("\nb,", "\n-7,"))
