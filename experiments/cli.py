@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from experiments.commands import (
+    bound,
     classroom,
     compare,
     fill,
@@ -43,6 +44,7 @@ for command in (
     policies.policies,
     run.run,
     solve.solve,
+    bound.bound,
     gantt.gantt,
     replay.replay,
     classroom.classroom,

@@ -1,0 +1,80 @@
+"""All lower bounds of one instance, and what each takes: what `schedlab bound` prints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from simulator.catalog import Cluster
+from simulator.errors import InputError
+from simulator.workload import Workload
+
+SHARED_JOBS = 60
+"""Beyond so many jobs the linear program of `shared` takes minutes, and is left out."""
+
+
+def floor(workload: Workload, cluster: Cluster, intervals: int = 40) -> dict[str, Any]:
+    """Lower bounds on the total cost of any schedule.
+
+    Parameters
+    ----------
+    intervals : of the bounds that look at intervals of time; more are tighter and slower.
+
+    Returns
+    -------
+    ``best``, and under ``bounds`` for each of ``alone``, ``shared`` and ``lagrangian`` its
+    ``value`` and its ``cpu_s``; jobs, nodes and currency.
+
+    Raises
+    ------
+    InputError
+        A rental pool, or a job that can run nowhere.
+    """
+    from experiments.analysis.bounds import alone, shared
+    from experiments.analysis.lagrangian import lagrangian
+
+    methods: dict[str, Callable[[], float]] = {
+        "alone": lambda: float(alone(workload, cluster).sum()),
+        "shared": lambda: shared(workload, cluster, intervals),
+        "lagrangian": lambda: lagrangian(workload, cluster, intervals),
+    }
+    if len(workload) > SHARED_JOBS:
+        del methods["shared"]
+    found = {}
+    for name, method in methods.items():
+        begin = time.process_time()
+        value = method()
+        found[name] = {"value": value, "cpu_s": round(time.process_time() - begin, 3)}
+    best = max(found, key=lambda name: found[name]["value"])
+    return {
+        "best": found[best]["value"],
+        "by": best,
+        "currency": cluster.currency,
+        "jobs": len(workload),
+        "nodes": cluster.num_nodes,
+        "bounds": found,
+    }
+
+
+def read(scenario: Path | None, instance: Path | None) -> tuple[Workload, Cluster]:
+    """Jobs and machines of a scenario file, or of a folder in one of the authors' formats.
+
+    Raises
+    ------
+    InputError
+        Both or none of the two, or one that cannot be read.
+    """
+    if (scenario is None) == (instance is None):
+        raise InputError("bound: expected a scenario file or --instance FOLDER, one of the two")
+    if instance is not None:
+        from simulator.workloads.authors import read_instance
+
+        found = read_instance(instance)
+        return found.workload, found.cluster
+    from experiments.scenario.build import build
+    from experiments.scenario.schema import read_scenario
+
+    assert scenario is not None
+    return build(read_scenario(scenario))
