@@ -7,7 +7,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null ||
 # `make test PYTHON=python3.13` sets up and uses an environment of its own, .venv-python3.13.
 VENV := $(if $(filter command line,$(origin PYTHON)),.venv-$(notdir $(PYTHON)),.venv)
 
-.PHONY: setup reproduce test lint bench gate page-checks clean
+.PHONY: setup reproduce test lint bench gate page-checks docs clean
 
 setup: $(VENV)/.ready
 
@@ -37,6 +37,10 @@ page-checks:  ## axe-core, with which the tests look for accessibility faults of
 
 gate: setup  ## ratios of CPU times that must not grow
 	$(VENV)/bin/python -m benchmarks --gate
+
+docs: setup  ## the documentation as a site: build/docs/index.html
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(VENV)/bin/python docs/site/build.py build/docs
 
 clean:
 	rm -rf .venv .venv-* results/quick .pytest_cache .mypy_cache .ruff_cache
