@@ -86,7 +86,7 @@ class JobLog(NamedTuple):
     (1/s); ``since_s`` lies in the future while a reconfiguration is under way. ``gpus`` have been
     held since ``held_since_s``, and ``attained_gpu_s`` counts what was held before that.
 
-    They are `array`s, not lists: eight bytes a number, and NumPy can look at them as they are.
+    They are of `array.array`, not lists: eight bytes a number, and NumPy can look at them as they are.
     """
 
     remaining: array[float]

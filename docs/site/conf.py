@@ -11,6 +11,7 @@ html_title = "schedlab"
 html_extra_path = ["extra"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # It would fetch the pages, which a browser forbids from files.
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": True}

@@ -30,7 +30,7 @@ def _(mo):
 @app.cell
 def _(mo):
     jobs_per_hour = mo.ui.slider(10, 40, 5, value=30, label="jobs per hour")
-    nodes = mo.ui.slider(4, 16, 1, value=9, label="nodes of 8 GPUs")
+    nodes = mo.ui.slider(4, 16, 1, value=6, label="nodes of 8 GPUs")
     mo.vstack([jobs_per_hour, nodes])
     return jobs_per_hour, nodes
 
