@@ -82,9 +82,9 @@ def main() -> None:
             what = f"{num_nodes} nodes, {10 * num_nodes} jobs, {'overdue' if overdue else 'loose'}"
             for policy in (
                 GreedyPolicy(),
-                RandomisedGreedyPolicy(),
-                LocalSearchPolicy(),
-                PathRelinkingPolicy(),
+                RandomisedGreedyPolicy(candidate_share=1.0),
+                LocalSearchPolicy(candidate_share=1.0),
+                PathRelinkingPolicy(candidate_share=1.0),
             ):
                 spent = cpu_s(policy, instance, 100 if policy.name == "greedy" else 2)
                 if policy.name == "randomised-greedy":

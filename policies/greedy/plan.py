@@ -16,7 +16,6 @@ from policies.greedy.problem import (
     FAMILY,
     GPUS,
     LIMIT,
-    OPENS_AS,
     SIZE,
     Machines,
     Profile,
@@ -194,36 +193,3 @@ def suboptimal_on_first_node(
             if configs[config, FAMILY] == family and configs[config, GPUS] <= free:
                 return node, config
     return -1, -1
-
-
-@compiled
-def open_node(f: int, plan: Plan, limits: IntArray, num_open: int) -> int:
-    """Open a node of a family as its largest type; returns how many GPUs it has."""
-    plan.families[f, OPENED] += 1
-    plan.nodes[num_open, TYPE] = limits[f, OPENS_AS]
-    plan.nodes[num_open, HOSTED] = 0
-    plan.leading[num_open] = np.inf
-    return int(limits[f, SIZE])
-
-
-@compiled
-def leave_bucket(node: int, f: int, free: int, plan: Plan) -> None:
-    """Take a node out of the bucket in which it lies; the last one there takes its place."""
-    last = plan.in_bucket[f, free] - 1
-    plan.in_bucket[f, free] = last
-    moved, at = plan.bucket[f, free, last], plan.nodes[node, POSITION]
-    plan.bucket[f, free, at] = moved
-    plan.nodes[moved, POSITION] = at
-
-
-@compiled
-def enter_bucket(node: int, f: int, free: int, plan: Plan) -> None:
-    """Put a node into the bucket of its free GPUs; the most free GPUs of its family follow."""
-    at = plan.in_bucket[f, free]
-    plan.bucket[f, free, at] = node
-    plan.nodes[node, POSITION] = at
-    plan.in_bucket[f, free] = at + 1
-    top = max(plan.families[f, MOST_FREE], free)
-    while top > 0 and plan.in_bucket[f, top] == 0:
-        top -= 1
-    plan.families[f, MOST_FREE] = top

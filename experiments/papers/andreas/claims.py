@@ -223,8 +223,10 @@ def _why_events(shares: pd.DataFrame, method: str) -> str:
             "keeps them when J10 comes. The released objective (cost and tardiness until the first "
             "job ends) gives the paper's events"
         )
-    cost = float(shares["energy_cost_with_both"][method])
-    return f"the replays with both events cost {cost:.4f} EUR"
+    cost = shares["energy_cost_with_both"][method]
+    if cost is None or pd.isna(cost):
+        return "no seed shows both events"
+    return f"the replays with both events cost {float(cost):.4f} EUR on average"
 
 
 def _errors(results: Results) -> list[Claim]:

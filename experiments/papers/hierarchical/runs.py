@@ -45,7 +45,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "as printed": {},
     "arrivals as released": {"arrivals": "poisson-distributed"},
     "weights as released": {"weights": "released"},
+    "due dates as released in 2021": {"due": "min-3min"},
     "events only (no H)": {"period_s": None},
+    "H since the last decision": {"period_s": None, "since_last_s": 3600.0},
+    "times predicted 7 % off": {"error": 0.07},
+    "times predicted 11 % off": {"error": 0.11},
     "all as released": {
         "arrivals": "poisson-distributed",
         "weights": "released",
@@ -54,10 +58,22 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+DUE_LAWS = {
+    "min-2max": "due dates U[min, 2 max], as printed",
+    "min-3min": "due dates U[min, 3 min], as released in 2021",
+}
+OTHER_LAW = "size, min-3min"
+"""Study of the second law of due dates; that of the first is "size"."""
+OTHER_LAW_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5,), "paper": SIZES["paper"]}
+SD_OF_ERROR = 1.2533
+"""Standard deviation of a nearly normal factor over its mean absolute error, sqrt(pi / 2)."""
+
+
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper."""
     return [
         *_cost_tasks(scale),
+        *_other_law_tasks(scale),
         *_variant_tasks(scale),
         *_literal_tasks(scale),
         *_server_tasks(scale),
@@ -86,6 +102,16 @@ def _cost_tasks(scale: Scale) -> list[Task]:
     return study(FIGURE_3, labels, keep=keep, cost_s=_cost_s, sources=SOURCES)
 
 
+def _other_law_tasks(scale: Scale) -> list[Task]:
+    """The savings at each size under the due dates of the authors' generator of 2021."""
+    return [
+        _variant_task(OTHER_LAW, num_nodes, method, seed, {**PAPER_SETTING, "due": "min-3min"})
+        for num_nodes in OTHER_LAW_SIZES[scale]
+        for method in (*HEURISTICS, "hierarchical")
+        for seed in SEEDS[scale]
+    ]
+
+
 def _cost_s(columns: Labels) -> float:
     by_method = {"hierarchical": 0.1, "central": 0.3, "central-2019": 0.35}
     num_nodes = float(columns["num_nodes"] or 0)
@@ -108,7 +134,7 @@ def _variant_task(
     labels: dict[str, Scalar] = {
         "study": name, "num_nodes": num_nodes, "method": method, "seed": seed
     }  # fmt: skip
-    jobs = {key: value for key, value in setting.items() if key != "period_s"}
+    jobs = {key: value for key, value in setting.items() if key in ("arrivals", "weights", "due")}
     scenario: dict[str, Any] = {
         "workload": {"kind": "hierarchical", "num_nodes": num_nodes, **jobs},
         "cluster": {"kind": "vms"},
@@ -117,8 +143,15 @@ def _variant_task(
     }
     if method == "hierarchical":
         scenario["cluster"]["nodes_per_controller"] = NODES_PER_CONTROLLER
-        if setting["period_s"] is not None:
-            scenario["decisions"] = {"period_s": setting["period_s"]}
+        decisions = {
+            key: setting[key]
+            for key in ("period_s", "since_last_s")
+            if setting.get(key) is not None
+        }
+        if decisions:
+            scenario["decisions"] = decisions
+    if "error" in setting:
+        scenario["predictions"] = {"configuration_noise": SD_OF_ERROR * setting["error"]}
     return scenario_task(scenario, labels, cost_s=_cost_s(labels), sources=SOURCES)
 
 
@@ -150,12 +183,14 @@ def _server_tasks(scale: Scale) -> list[Task]:
     in_system = [
         Task(
             f"{HERE}:run_server",
-            {"num_nodes": num_nodes, "service": service, "seed": seed, **PAPER_SETTING},
-            labels={"num_nodes": num_nodes, "service": service, "seed": seed},
+            {"num_nodes": num_nodes, "service": service, "seed": seed, "h": h, **PAPER_SETTING},
+            labels={"num_nodes": num_nodes, "service": service, "h": h, "seed": seed},
             cost_s=0.02 * num_nodes**1.5,
             sources=SOURCES,
         )
         for service in ("exponential:40", "deterministic:40", "measured")
+        for h in ("full hour", "last decision")
+        if h == "full hour" or scale == "paper" or service.startswith("exponential")
         for seed in SEEDS[scale][: 2 if scale == "quick" else 3]
     ]
     alone = [
@@ -230,7 +265,11 @@ def _instances(config: dict[str, Any], central: bool) -> list[Any]:
 
 
 def run_server(config: dict[str, Any]) -> Outcome:
-    """The optimization server inside the whole system, its requests those of the controllers."""
+    """The optimization server inside the whole system, its requests those of the controllers.
+
+    ``h``: whether a controller asks at each "full hour", or an hour after its own "last decision",
+    as the authors' program does.
+    """
     import numpy as np
 
     from simulator import ServerSpec
@@ -238,6 +277,8 @@ def run_server(config: dict[str, Any]) -> Outcome:
 
     service = config["service"]
     spec = ServerSpec("measured" if service == "measured" else parse_law(service))
+    if config["h"] == "last decision":
+        config = {**config, "since_last_s": config["period_s"], "period_s": None}
     result = _simulate(config, "hierarchical", server=spec)
     times = np.array(result.decisions.time_s)
     middle = (times > result.completion_s.min()) & (times < result.workload.submit_s[-1])
@@ -302,7 +343,10 @@ def _simulate(config: dict[str, Any], method: str, policy: Any = None, **options
         Cluster.of_vms(catalog, num_nodes, controllers),
         policy or make_policy(name.get(method, method)),
         seed=config["seed"],
-        decision_points=DecisionPoints(period_s=config["period_s"] if periodic else None),
+        decision_points=DecisionPoints(
+            period_s=config["period_s"] if periodic else None,
+            since_last_s=config.get("since_last_s") if periodic else None,
+        ),
         record_schedule=False,
         measure_decisions=True,
         policy_name=method,

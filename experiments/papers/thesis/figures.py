@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from experiments.papers.thesis.runs import CENTRAL
+from experiments.papers.thesis.runs import CENTRAL, DUE_LAWS
 from experiments.pictures.plots import (
     PALETTE,
     PAPER,
@@ -30,9 +30,10 @@ LABELS = {
     "edf": "EDF",
     "ps": "PS",
     "greedy": "greedy",
-    "randomised-greedy": "RG, all configurations",
-    "randomised-few": "RG, 5 % of the configurations",
+    "randomised-greedy": "RG (best 5 %)",
+    "randomised-all": "RG, all configurations",
     "randomised-own": "RG, own finishes counted",
+    "randomised-no-h": "RG, without H",
     "local-search": "local search",
     "path-relinking": "path relinking",
     "hierarchical-greedy": "hierarchical greedy",
@@ -40,6 +41,8 @@ LABELS = {
     "hierarchical-milp": "hierarchical, exact MILP",
 }
 TIMES_S = {"greedy": 0.0038, "randomised-greedy": 3.04, "local-search": 3.15}
+SMALL_UP_TO = 20
+"""Nodes that end the first regime of Figure 4.6."""
 KEYS = ["study", "num_nodes", "mean_gap_s", "trace"]
 
 
@@ -48,126 +51,154 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
     command = f"schedlab reproduce thesis --scale {results.scale or 'quick'}"
     drawn = [
         draw(results, out_dir, command)
-        for draw in (_figure_4_2, _figure_4_3, _figure_4_4, _figure_4_5, _figure_4_6, _decisions)
+        for draw in (
+            _figure_4_2,
+            _figure_4_3,
+            _figure_4_4,
+            _figure_4_5,
+            _figure_4_6,
+            _proxies,
+            _decisions,
+        )
     ]
     return [figure for figure in drawn if figure is not None]
 
 
-def costs(results: Results, study: str) -> pd.DataFrame:
+def costs(results: Results, study: str, due: str = "min-2max") -> pd.DataFrame:
     """One row a trace and setting, a column a method: mean total cost over its random seeds."""
-    runs = results.where("run_cost", study=study).scalars()
+    runs = results.where("run_cost", study=study, due=due).scalars()
     if runs.empty:
         return runs
     return runs.pivot_table(index=KEYS[1:], columns="method", values="total_cost")
 
 
-def gains(results: Results, study: str, over: str, methods: tuple[str, ...]) -> pd.DataFrame:
+def gains(
+    results: Results, study: str, over: str, methods: tuple[str, ...], due: str = "min-2max"
+) -> pd.DataFrame:
     """Gain of methods over another one on the same jobs, %; one row a trace and method."""
-    wide = costs(results, study)
-    if wide.empty or over not in wide:
+    wide = costs(results, study, due)
+    if wide.empty or over not in wide or not set(methods) & set(wide.columns):
         return pd.DataFrame()
     table = pd.DataFrame({m: 100 * (1 - wide[m] / wide[over]) for m in methods if m in wide})
     return table.reset_index().melt(KEYS[1:], var_name="method", value_name="gain").dropna()
 
 
-def _lines(
-    table: pd.DataFrame, x: str, methods: tuple[str, ...], value: str, ax: object, log: bool = False
-) -> list[pd.DataFrame]:
+def _by_law(
+    tables: dict[str, pd.DataFrame],
+    x: str,
+    methods: tuple[str, ...],
+    value: str,
+    labels: tuple[str, str],
+    log: bool = False,
+) -> tuple[Any, list[Any], pd.DataFrame]:
+    """A panel for each law of due dates: drawing, axes, and the numbers; ``labels`` of x and y."""
+    figure, axes = canvas(1, 2, width=5.8, height=4.2, sharey=True)
     rows = []
-    for index, method in enumerate(methods):
-        part = table[table["method"] == method]
-        if not part.empty:
-            line = intervals(part, [x], value, geometric=log)
-            places = beside(line[x], index, len(methods))
-            draw_line(ax, places, line, LABELS[method], index)  # type: ignore[arg-type]
-            rows.append(line.assign(method=method))
-    return rows
+    for ax, (due, table) in zip(axes, tables.items(), strict=True):
+        for index, method in enumerate(methods):
+            part = table[table["method"] == method]
+            if not part.empty:
+                line = intervals(part, [x], value, geometric=log)
+                places = beside(line[x], index, len(methods))
+                draw_line(ax, places, line, LABELS[method], index)
+                rows.append(line.assign(method=method, due=due))
+        ax.set(xlabel=labels[0], title=DUE_LAWS[due])
+        if x == "num_nodes":
+            ax.set_xticks(sorted(set(table[x])))
+    axes[0].set(ylabel=labels[1])
+    return figure, list(axes), pd.concat(rows)
+
+
+def _runs_by_law(results: Results, study: str) -> dict[str, pd.DataFrame]:
+    return {due: results.where("run_cost", study=study, due=due).scalars() for due in DUE_LAWS}
+
+
+GAP = "mean time between submissions x N, s"
 
 
 def _figure_4_2(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = results.where("run_cost", study="gap").scalars()
-    if runs.empty:
+    runs = _runs_by_law(results, "gap")
+    if any(part.empty for part in runs.values()):
         return None
-    figure, (ax,) = canvas(1, 1, width=7.0, height=4.2)
-    methods = ("hierarchical-milp", "randomised-greedy", "randomised-own", "greedy")
-    rows = _lines(runs, "mean_gap_s", methods, "total_cost", ax, log=True)
-    ax.set(xlabel="mean time between submissions x N, s", ylabel="total cost, $")
-    log_ticks(ax)
-    legend_below(figure, ax, 2)
+    methods = ("hierarchical-milp", "randomised-greedy", "randomised-all", "greedy")
+    labels = (GAP, "total cost, $")
+    figure, axes, table = _by_law(runs, "mean_gap_s", methods, "total_cost", labels, log=True)
+    log_ticks(axes[0])
+    legend_below(figure, axes[0], 4)
     return save_figure(
         out_dir,
         "figure_4_2",
-        "Hierarchical model and randomised greedy",
+        "Figure 4.2: hierarchical model and randomised greedy",
         "Total cost against the mean time between submissions. The hierarchical method solves its "
-        "MILP exactly here, which the thesis could not; geometric means over traces and seeds.",
+        "MILP exactly here, which the thesis could not; geometric means over traces, of each the mean "
+        "over random seeds.",
         figure,
-        pd.concat(rows),
+        table,
         command=command,
         seeds=results.seeds,
     )
 
 
 def _figure_4_3(results: Results, out_dir: Path, command: str) -> Figure | None:
-    table = gains(results, "gap", "edf", CENTRAL)
-    if table.empty:
+    tables = {due: gains(results, "gap", "edf", CENTRAL, due) for due in DUE_LAWS}
+    if any(table.empty for table in tables.values()):
         return None
-    figure, (ax,) = canvas(1, 1, width=7.0, height=4.2)
-    rows = _lines(table, "mean_gap_s", CENTRAL, "gain", ax)
-    paper_line(ax, 95.05, "thesis: greedy 95.05 %, RG 95.99 %")
-    ax.set(xlabel="mean time between submissions x N, s", ylabel="gain over EDF, %")
-    legend_below(figure, ax, 3)
+    labels = (GAP, "gain over EDF, %")
+    figure, axes, table = _by_law(tables, "mean_gap_s", CENTRAL, "gain", labels)
+    for ax in axes:
+        paper_line(ax, 95.05, "thesis: greedy 95.05 %, RG 95.99 %")
+    legend_below(figure, axes[0], 4)
     return save_figure(
         out_dir,
         "figure_4_3",
-        "Gain over EDF",
-        "Share of EDF's total cost that each method saves on the same jobs, mean over traces.",
+        "Figure 4.3: gain over EDF",
+        "Share of EDF's total cost that each method saves on the same jobs, mean over traces. The "
+        "variants of ours run under the first law alone.",
         figure,
-        pd.concat(rows),
+        table,
         command=command,
         seeds=results.seeds,
     )
 
 
 def _figure_4_4(results: Results, out_dir: Path, command: str) -> Figure | None:
-    table = gains(results, "size", "greedy", CENTRAL[1:])
-    if table.empty:
+    tables = {due: gains(results, "size", "greedy", CENTRAL[1:], due) for due in DUE_LAWS}
+    if any(table.empty for table in tables.values()):
         return None
-    figure, (ax,) = canvas(1, 1, width=7.0, height=4.2)
-    rows = _lines(table, "num_nodes", CENTRAL[1:], "gain", ax)
-    paper_line(ax, 3.0, "thesis: RG 3 %")
-    ax.axhline(0.0, color=PAPER, linewidth=0.8)
-    ax.set(xlabel="nodes N", ylabel="gain over the greedy, %")
-    ax.set_xticks(sorted(set(table["num_nodes"])))
-    legend_below(figure, ax, 3)
+    labels = ("nodes N", "gain over the greedy, %")
+    figure, axes, table = _by_law(tables, "num_nodes", CENTRAL[1:], "gain", labels)
+    for ax in axes:
+        paper_line(ax, 3.0, "thesis: RG 3 %")
+        ax.axhline(0.0, color=PAPER, linewidth=0.8)
+    legend_below(figure, axes[0], 4)
     return save_figure(
         out_dir,
         "figure_4_4",
-        "Central greedy and its improvements",
+        "Figure 4.4: central greedy and its improvements",
         "Share of the greedy's total cost that each method saves; 30,000 s / N between submissions.",
         figure,
-        pd.concat(rows),
+        table,
         command=command,
         seeds=results.seeds,
     )
 
 
 def _figure_4_5(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = results.where("run_cost", study="size").scalars()
-    if runs.empty:
+    runs = _runs_by_law(results, "size")
+    if any(part.empty for part in runs.values()):
         return None
-    figure, (ax,) = canvas(1, 1, width=7.0, height=4.2)
     methods = ("greedy", "hierarchical-greedy", "randomised-greedy", "hierarchical-randomised")
-    rows = _lines(runs, "num_nodes", methods, "decision_cpu_s", ax, log=True)
-    ax.set(xlabel="nodes N", ylabel="CPU time of a decision in a run, s", yscale="log")
-    ax.set_xticks(sorted(set(runs["num_nodes"])))
-    legend_below(figure, ax, 2)
+    labels = ("nodes N", "CPU time of a decision in a run, s")
+    figure, axes, table = _by_law(runs, "num_nodes", methods, "decision_cpu_s", labels, log=True)
+    axes[0].set_yscale("log")
+    legend_below(figure, axes[0], 4)
     return save_figure(
         out_dir,
         "figure_4_5",
-        "Time of a decision, central and hierarchical",
+        "Figure 4.5: time of a decision, central and hierarchical",
         "Mean CPU time of the decisions of whole runs, from the view to the placements.",
         figure,
-        pd.concat(rows),
+        table,
         command=command,
         seeds=results.seeds,
     )
@@ -175,22 +206,56 @@ def _figure_4_5(results: Results, out_dir: Path, command: str) -> Figure | None:
 
 def _figure_4_6(results: Results, out_dir: Path, command: str) -> Figure | None:
     methods = ("hierarchical-randomised", "hierarchical-greedy", "hierarchical-milp", "greedy")
-    table = gains(results, "size", "randomised-greedy", methods)
-    if table.empty:
+    tables = {due: gains(results, "size", "randomised-greedy", methods, due) for due in DUE_LAWS}
+    if any(table.empty for table in tables.values()):
         return None
-    figure, (ax,) = canvas(1, 1, width=7.0, height=4.2)
-    rows = _lines(table, "num_nodes", methods, "gain", ax)
-    paper_line(ax, -15.0, "thesis: hierarchical RG -15 %")
-    ax.axhline(0.0, color=PAPER, linewidth=0.8)
-    ax.set(xlabel="nodes N", ylabel="gain over the central RG, %")
-    ax.set_xticks(sorted(set(table["num_nodes"])))
-    legend_below(figure, ax, 3)
+    labels = ("nodes N", "gain over the central RG, %")
+    figure, axes, table = _by_law(tables, "num_nodes", methods, "gain", labels)
+    for ax, part in zip(axes, tables.values(), strict=True):
+        paper_line(ax, -15.0, "thesis: hierarchical RG -15 %")
+        ax.axhline(0.0, color=PAPER, linewidth=0.8)
+        if part["num_nodes"].max() > SMALL_UP_TO:
+            ax.axvspan(SMALL_UP_TO + 5, part["num_nodes"].max() + 3, color=PAPER, alpha=0.08)
+    legend_below(figure, axes[0], 3)
     return save_figure(
         out_dir,
         "figure_4_6",
-        "Hierarchical against central",
+        "Figure 4.6: hierarchical against central",
         "Gain over the central randomised greedy (negative: dearer) of methods that split the nodes "
-        "among controllers of five.",
+        f"among controllers of five. Two regimes, up to {SMALL_UP_TO} nodes and beyond (shaded), have rows "
+        "of their own in the table of claims; the figure proxies shows at how many decisions the "
+        "randomised greedy improves on the greedy's plan.",
+        figure,
+        table,
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def _proxies(results: Results, out_dir: Path, command: str) -> Figure | None:
+    runs = results.where("run_proxies").scalars()
+    if runs.empty:
+        return None
+    figure, axes = canvas(1, 2, width=5.4, height=3.6, sharey=True)
+    rows = []
+    for ax, due in zip(axes, DUE_LAWS, strict=True):
+        for index, method in enumerate(("randomised-greedy", "randomised-all")):
+            part = runs[(runs["due"] == due) & (runs["method"] == method)]
+            part = part.assign(percent=100 * part["better_share"])
+            line = intervals(part, ["num_nodes"], "percent")
+            draw_line(ax, beside(line["num_nodes"], index, 2), line, LABELS[method], index)
+            rows.append(line.assign(due=due, method=method))
+        ax.set(xlabel="nodes N", title=DUE_LAWS[due], ylim=(-4, 104))
+        ax.set_xticks(sorted(set(runs["num_nodes"])))
+    axes[0].set(ylabel="decisions with a better plan, %")
+    legend_below(figure, axes[0], 2)
+    return save_figure(
+        out_dir,
+        "proxies",
+        "How often the randomised greedy improves on the greedy's plan",
+        "At every decision of runs of RG, both plan the same jobs: the share of decisions at which RG's "
+        "plan has the lower proxy objective. Means and intervals over traces; 30,000 s / N between "
+        "submissions.",
         figure,
         pd.concat(rows),
         command=command,

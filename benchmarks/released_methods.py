@@ -1,0 +1,95 @@
+"""The released randomised greedy and local search beside the authors' own runs, 30 seeds.
+
+python -m benchmarks.released_methods FACTS OUT
+
+FACTS is a folder with ``gpuaas/instances`` in the authors' formats and ``gpuaas/baseline.csv``, what
+their program gave on them. Writes ``released_methods.csv`` and ``.png`` into OUT: the cost of each
+of our seeds over theirs, and the 95 % interval of the mean ratio. Their program and ours draw other
+random numbers, so that only the distributions can agree.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from policies.registry import make_policy
+from simulator import simulate
+from simulator.statistics import student
+from simulator.workloads.authors import read_instance
+
+SEEDS = 30
+INSTANCES = {
+    "v2020_1-5-50-45000-100-1000": "2020, 5 nodes",
+    "v2020_1-10-100-45000-100-1000": "2020, 10 nodes",
+    "v2021_1-5-50-1000-exponential-30000": "2021, 5 nodes",
+    "v2021_1-10-100-1000-exponential-30000": "2021, 10 nodes",
+}
+METHODS = {"RandomGreedy": "randomised-greedy", "LocalSearch": "local-search"}
+ITERATIONS = (10, 100)
+
+
+def runs(facts: Path) -> pd.DataFrame:
+    """One row a seed: instance, method, iterations, our cost, the mean of theirs."""
+    theirs = pd.read_csv(facts / "gpuaas" / "baseline.csv")
+    rows = []
+    for instance in INSTANCES:
+        read = read_instance(facts / "gpuaas" / "instances" / instance)
+        for name, method in METHODS.items():
+            for iterations in ITERATIONS:
+                at = (theirs["instance"] == instance) & (theirs["method"] == name)
+                known = theirs.loc[at & (theirs["iterations"] == iterations), "total_cost"]
+                if known.empty:
+                    continue
+                for seed in range(1, SEEDS + 1):
+                    policy = make_policy(method, released=True, iterations=iterations)
+                    run = simulate(
+                        read.workload, read.cluster, policy, seed=seed, record_schedule=False
+                    )
+                    rows.append((instance, method, iterations, seed, run.total_cost, known.mean()))
+    columns = ["instance", "method", "iterations", "seed", "ours", "theirs"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(ratio=table["ours"] / table["theirs"])
+
+
+def draw(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The ratio of each seed, and the interval of the mean; returns the intervals."""
+    from experiments.pictures.plots import PALETTE, PAPER, canvas
+
+    groups = list(table.groupby(["instance", "method", "iterations"], sort=False))
+    figure, (ax,) = canvas(width=7.6, height=0.36 * len(groups) + 1.4)
+    rows, labels = [], []
+    for y, ((instance, method, iterations), part) in enumerate(groups):
+        e = student(np.log(part["ratio"].to_numpy()))
+        mean, low, high = np.exp([e.mean, e.lower, e.upper]).tolist()
+        color = PALETTE[list(METHODS.values()).index(method)]
+        ax.plot(part["ratio"], np.full(len(part), y), "|", color=color, alpha=0.5, ms=9)
+        ax.errorbar(mean, y, xerr=[[mean - low], [high - mean]], fmt="o", color=color, capsize=4)
+        labels.append(f"{INSTANCES[instance]}, {method}, {iterations} iterations")
+        rows.append((instance, method, iterations, mean, low, high, part["ratio"].std()))
+    ax.axvline(1.0, color=PAPER, linestyle="--", label="the authors' program")
+    ax.set_yticks(range(len(labels)), labels, fontsize=8)
+    ax.invert_yaxis()
+    ax.set(xlabel="total cost over the authors'; dashes: 30 seeds, dots: mean and 95 % interval")
+    ax.legend(loc="upper left", bbox_to_anchor=(0, 1.12), frameon=False)
+    figure.savefig(path, dpi=130, bbox_inches="tight", metadata={"Software": None})
+    columns = ["instance", "method", "iterations", "mean", "low", "high", "sd"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def main() -> None:
+    """Run, draw, write."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    facts, out = Path(sys.argv[1]), Path(sys.argv[2])
+    intervals = draw(runs(facts), out / "released_methods.png")
+    intervals.to_csv(out / "released_methods.csv", index=False, float_format="%.6g")
+    print(intervals.to_string())
+
+
+if __name__ == "__main__":
+    main()
