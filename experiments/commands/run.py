@@ -70,6 +70,7 @@ def run(
     """
     from experiments.config import of_file
     from experiments.scenario import output
+    from experiments.scenario.formulas import formula_line
     from experiments.scenario.options import (
         as_released,
         parse_adapt,
@@ -104,3 +105,5 @@ def run(
         for note in (*result.workload.notes, *notes):
             print(f"schedlab: note: {printable(note)}", file=sys.stderr)
     print(output.one_paragraph(result, out, checked.window))
+    if line := formula_line(checked, result):
+        print(line)

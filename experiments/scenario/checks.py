@@ -60,7 +60,7 @@ class ScenarioChecks:
         if isinstance(jobs, PoissonJobs):
             one = jobs.model_copy(update={"num_jobs": 1, "arrival_rate_per_h": 1.0})
             self._once(
-                f"law {jobs.duration_s}",
+                f"law {jobs.duration_s} {jobs.gaps} {jobs.priorities}",
                 lambda: read_jobs(scenario.model_copy(update={"workload": one})),
             )
         self._check_machines(scenario)

@@ -89,17 +89,22 @@ def _instance(jobs: InstanceJobs, scenario: Scenario) -> Built:
 def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
     from simulator.laws import parse_law
     from simulator.statistics import Streams
-    from simulator.workloads.poisson import poisson_jobs
+    from simulator.workloads.poisson import gaps_cv2, poisson_jobs
 
     with at_key("workload.duration_s"):
         duration_s = parse_law(jobs.duration_s)
-    workload = poisson_jobs(
-        jobs.num_jobs,
-        Streams(scenario.seed),
-        arrival_rate_per_h=jobs.arrival_rate_per_h,
-        duration_s=duration_s,
-        num_gpus=jobs.num_gpus,
-    )
+    with at_key("workload.gaps"):
+        gaps_cv2(jobs.gaps)
+    with at_key("workload.priorities"):
+        workload = poisson_jobs(
+            jobs.num_jobs,
+            Streams(scenario.seed),
+            arrival_rate_per_h=jobs.arrival_rate_per_h,
+            duration_s=duration_s,
+            num_gpus=jobs.num_gpus,
+            gaps=jobs.gaps,
+            priorities=jobs.priorities,
+        )
     return workload, None
 
 

@@ -93,6 +93,8 @@ class PoissonJobs(Config):
     arrival_rate_per_h: Positive
     duration_s: str = "exponential:3600"
     num_gpus: list[GpuCount] = Field(default=[1], min_length=1)
+    gaps: str = "exponential"
+    priorities: list[NonNegative] = Field(default_factory=list)
 
 
 class SynergyJobs(Modelled):

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR
-from simulator.laws import Law
+from simulator.catalog import SECONDS_PER_HOUR, FloatArray
+from simulator.errors import InputError
+from simulator.laws import Law, parse_law
 from simulator.performance import FixedDuration
 from simulator.statistics import Streams
 from simulator.workload import Workload
+from simulator.workloads.elastic import mmpp_times
 
 
 def poisson_jobs(
@@ -20,8 +22,10 @@ def poisson_jobs(
     arrival_rate_per_h: float,
     duration_s: Law,
     num_gpus: Sequence[int] = (1,),
+    gaps: str = "exponential",
+    priorities: Sequence[float] = (),
 ) -> Workload:
-    """Exponential gaps, durations from a law, GPU demands drawn with equal probability.
+    """Durations from a law, GPU demands drawn with equal probability, exponential gaps by default.
 
     Parameters
     ----------
@@ -30,9 +34,12 @@ def poisson_jobs(
     arrival_rate_per_h : jobs per hour.
     duration_s : law of the durations, s.
     num_gpus : the demands to draw from.
+    gaps : ``"exponential"``, ``"mmpp"`` (bursts), or a law such as ``"hyperexponential:1,cv2=4"``,
+        which is scaled to the rate.
+    priorities : shares of the classes, the most urgent first; the class decides the weight.
     """
     mean_gap_s = SECONDS_PER_HOUR / arrival_rate_per_h
-    gaps_s = streams.generator("arrivals").exponential(mean_gap_s, num_jobs)
+    gaps_s = _gaps(gaps, streams.generator("arrivals"), num_jobs) * mean_gap_s
     demand = streams.generator("gpus").choice(np.array(num_gpus, dtype=np.int64), num_jobs)
     durations_s = duration_s.sample(streams.generator("durations"), num_jobs)
     return Workload(
@@ -40,4 +47,33 @@ def poisson_jobs(
         submit_s=np.cumsum(gaps_s),
         performance=FixedDuration(durations_s, demand),
         num_gpus=demand,
+        weight_per_s=_weights(priorities, streams, num_jobs),  # type: ignore[arg-type]
     )
+
+
+def _gaps(text: str, rng: np.random.Generator, count: int) -> FloatArray:
+    """``(n,)`` gaps of mean 1."""
+    if text == "exponential":
+        return rng.exponential(1.0, count)
+    if text == "mmpp":
+        return np.diff(mmpp_times(rng, count), prepend=0.0)
+    law = parse_law(text)
+    return law.sample(rng, count) / law.mean
+
+
+def gaps_cv2(text: str) -> float | None:
+    """Squared coefficient of variation of the gaps; None where they depend on each other."""
+    if text == "mmpp":
+        return None
+    return 1.0 if text == "exponential" else parse_law(text).cv2
+
+
+def _weights(priorities: Sequence[float], streams: Streams, count: int) -> FloatArray | None:
+    """Weight of each job: the number of classes for the most urgent, 1 for the least."""
+    if not priorities:
+        return None
+    shares = np.array(priorities, dtype=np.float64)
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
+        raise InputError(f"priorities are {list(priorities)}, expected shares >= 0, one above 0")
+    classes = streams.generator("classes").choice(len(shares), count, p=shares / shares.sum())
+    return np.asarray(len(shares) - classes, dtype=np.float64)

@@ -1,0 +1,92 @@
+"""The formula that `schedlab run` prints beside a queue of the textbooks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.scenario.formulas import formula_line
+from experiments.scenario.run import run
+from experiments.scenario.schema import Scenario
+from simulator import InputError
+from simulator import queueing as q
+from simulator.laws import parse_law
+from simulator.statistics import Streams
+from simulator.workloads.poisson import gaps_cv2, poisson_jobs
+
+
+def scenario(policy: str, gpus: int = 1, **jobs: object) -> Scenario:
+    workload = {"kind": "poisson", "num_jobs": 1500, "arrival_rate_per_h": 0.6 * gpus, **jobs}
+    cluster = {"kind": "nodes", "num_nodes": 1, "gpus_per_node": gpus}
+    return Scenario.model_validate({"policy": policy, "workload": workload, "cluster": cluster})
+
+
+RATE = 0.6 / 3600
+LAW = parse_law("hyperexponential:3600,cv2=4")
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "response_s"),
+    [
+        (scenario("fifo-strict"), "M/M/1", q.mmc_mean_response_s(RATE, 3600.0, 1)),
+        (scenario("fifo", 4), "M/M/4, Erlang C", q.mmc_mean_response_s(4 * RATE, 3600.0, 4)),
+        (
+            scenario("random-order", duration_s="hyperexponential:3600,cv2=4"),
+            "M/G/1, Pollaczek and Khinchine", q.mg1_mean_response_s(RATE, LAW),
+        ),
+        (
+            scenario("srpt", duration_s="hyperexponential:3600,cv2=4"),
+            "M/G/1, SRPT", q.mg1_srpt_response_s(RATE, LAW),
+        ),
+        (
+            scenario("fifo", gaps="deterministic:1"),
+            "G/G/c, approximate: Allen and Cunneen",
+            q.ggc_mean_wait_s(RATE, 0.0, 3600.0, 1.0) + 3600.0,
+        ),
+    ],
+)  # fmt: skip
+def test_the_line(made, name, response_s):
+    line = formula_line(made, run(made))
+    assert line.startswith(f"formula ({name}): mean completion time {response_s / 3600:.4g} h; ")
+    low, high = map(float, re.search(r"interval ([\d.]+) to ([\d.]+) h", line).groups())
+    assert low < high
+
+
+def test_no_line_where_no_formula_holds():
+    for made in (scenario("fifo", num_gpus=[1, 2], gpus=4), scenario("sjf"), scenario("srpt", 4)):
+        assert formula_line(made, run(made)) == ""
+    full = scenario("fifo", arrival_rate_per_h=1.2, num_jobs=100)
+    assert "the queue grows without end" in formula_line(full, run(full))
+
+
+def test_gaps_have_their_mean_and_variability():
+    for text, cv2 in (("deterministic:5", 0.0), ("hyperexponential:1,cv2=4", 4.0), ("mmpp", None)):
+        jobs = poisson_jobs(20_000, Streams(2), arrival_rate_per_h=2.0, duration_s=LAW, gaps=text)
+        gaps = np.diff(jobs.submit_s)
+        assert gaps.mean() == pytest.approx(1800, rel=0.1)
+        assert gaps_cv2(text) == pytest.approx(cv2) if cv2 is not None else gaps_cv2(text) is None
+        if cv2 is not None:
+            assert gaps.var() / gaps.mean() ** 2 == pytest.approx(cv2, rel=0.15, abs=1e-9)
+
+
+def test_priorities_are_weights_and_change_nothing_else():
+    made = [
+        poisson_jobs(4000, Streams(1), arrival_rate_per_h=1.0, duration_s=LAW, priorities=p)
+        for p in ((), (1.0, 3.0))
+    ]
+    assert (made[0].submit_s == made[1].submit_s).all()
+    assert set(made[1].weight_per_s) == {1.0, 2.0}
+    assert (made[1].weight_per_s == 2.0).mean() == pytest.approx(0.25, abs=0.03)
+    assert replace(made[1], weight_per_s=made[0].weight_per_s).job_id == made[0].job_id
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [("gaps", "weekly", "workload.gaps"), ("priorities", [0.0, 0.0], "workload.priorities")],
+)
+def test_mistakes_are_one_line(key, value, told):
+    with pytest.raises(InputError, match=told):
+        run(scenario("fifo", **{key: value}))
