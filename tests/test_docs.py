@@ -72,8 +72,8 @@ def _run(command: str, folder: Path) -> None:
 
 
 def test_every_key_of_a_scenario_is_documented() -> None:
-    """Names of tables, kinds and keys stand in the two pages, as code."""
-    pages = (ROOT / "docs" / name for name in ("scenarios.md", "clusters.md"))
+    """Names of tables, kinds and keys stand in these pages, as code."""
+    pages = (ROOT / "docs" / name for name in ("scenarios.md", "clusters.md", "workloads.md"))
     page = "".join(path.read_text("utf-8") for path in pages)
     schema = scenario.Scenario.model_json_schema()
     tables = [table["properties"] for table in (schema, *schema["$defs"].values())]
