@@ -61,6 +61,13 @@ PAPERS: dict[str, Paper] = {
             "What real clusters do: nodes that fail and jobs that save their work, spot VMs, GPUs "
             "shared by several jobs.",
         ),
+        Paper(
+            "cross",
+            "Every policy on every workload",
+            "schedlab",
+            "All policies on the same jobs of eight workloads, and the questions that the papers left "
+            "open: dispatching, controllers, wrong predictions, delays, periods, bounds, elasticity.",
+        ),
     )
 }
 

@@ -1,0 +1,341 @@
+"""A figure and a paragraph for each question that the papers left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from experiments.papers.cross.questions import (
+    BLIND,
+    BOUNDED,
+    DISPATCHERS,
+    EVENTS,
+    FIXED_OR_ELASTIC,
+    MOVED,
+    MOVED_ELASTIC,
+    ON_TABLES,
+    ON_TIMES,
+    SOLVERS,
+)
+from experiments.papers.cross.ratios import relative
+from experiments.pictures.plots import (
+    PALETTE,
+    PAPER,
+    beside,
+    canvas,
+    draw_line,
+    intervals,
+    legend_below,
+)
+from experiments.report.contents import Figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from experiments.campaign.results import Results
+
+
+def study(results: Results, name: str) -> pd.DataFrame:
+    """The runs of one question; empty where there are none."""
+    function = "run_delayed" if name == "delays" else "run_scenario"
+    return results.where(function, study=name).scalars()
+
+
+def _lines(
+    ax: Axes,
+    table: pd.DataFrame,
+    x: str,
+    names: Sequence[str],
+    value: str,
+    by: str = "method",
+    apart: bool = True,
+) -> pd.DataFrame:
+    """A line for each name, geometric means with intervals; the numbers behind them."""
+    drawn = []
+    for index, name in enumerate(names):
+        part = table[table[by] == name]
+        if not part.empty:
+            line = intervals(part, [x], value, geometric=True)
+            places = beside(line[x], index, len(names)) if apart else line[x]
+            draw_line(ax, places, line, name, index)
+            drawn.append(line.assign(**{by: name}))
+    return pd.concat(drawn)
+
+
+def _at_one(ax: Axes) -> None:
+    ax.axhline(1.0, color=PAPER, linewidth=1.0, linestyle="--")
+
+
+def dispatching(results: Results, out_dir: Path, command: str) -> Figure | None:
+    """Rules by load and controllers, over round robin."""
+    table = study(results, "dispatching")
+    if table.empty:
+        return None
+    keys = ["load", "controllers", "policy", "seed"]
+    ratios = relative(table, "total_cost", {"rule": "round-robin"}, keys)
+    panels = sorted({(p, load) for p, load in zip(ratios["policy"], ratios["load"], strict=True)})
+    figure, axes = canvas(1, len(panels), width=5.2, height=4.4, sharey=True)
+    rows = []
+    for ax, (policy, load) in zip(axes, panels, strict=True):
+        part = ratios[(ratios["policy"] == policy) & (ratios["load"] == load)]
+        for i, (count, of_count) in enumerate(part.groupby("controllers")):
+            line = intervals(of_count, ["rule"], "ratio", geometric=True)
+            line = line.set_index("rule").loc[list(DISPATCHERS)].reset_index()
+            places = pd.Series(range(len(line))) + 0.12 * (2 * i - 1)
+            draw_line(ax, places, line, f"{count} controllers", i, linestyle="none")
+            rows.append(line.assign(policy=policy, load=load, controllers=count))
+        _at_one(ax)
+        ax.set_xticks(range(len(DISPATCHERS)), DISPATCHERS, rotation=40, ha="right", fontsize=8)
+        ax.set_title(f"{policy}, load {load:g}")
+    axes[0].set_ylabel("total cost over round robin")
+    axes[0].legend(loc="upper left")
+    return save_figure(
+        out_dir,
+        "dispatching",
+        "Which rule sends jobs to controllers",
+        "Total cost over that of round robin on the same jobs, geometric mean and 95 % interval. The "
+        "hierarchical paper uses round robin and names the others as future work. Two rules are new: "
+        "size intervals (small jobs to one controller, large ones to another, the same work in each) "
+        "and the least estimated tardiness. An interval that holds 1 says nothing.",
+        figure,
+        pd.concat(rows),
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
+    """From one controller to one a node."""
+    table = study(results, "controllers")
+    if table.empty:
+        return None
+    ratios = relative(
+        table, "total_cost", {"solver": SOLVERS[0], "controllers": 1}, ["load", "seed"]
+    )
+    loads = sorted(set(ratios["load"]))
+    figure, axes = canvas(1, len(loads), width=5.4, height=4.2)
+    rows = []
+    for ax, load in zip(axes, loads, strict=True):
+        part = ratios[ratios["load"] == load]
+        rows.append(_lines(ax, part, "controllers", SOLVERS, "ratio", "solver").assign(load=load))
+        ax.set_xscale("log", base=2)
+        ticks = sorted(set(part["controllers"]))
+        ax.set_xticks(ticks, [str(k) for k in ticks])
+        ax.set(xlabel="controllers K", title=f"load {load:g}")
+        _at_one(ax)
+    axes[0].set_ylabel("total cost over one controller without delay")
+    legend_below(figure, axes[0], 2)
+    return save_figure(
+        out_dir,
+        "controllers",
+        "How many controllers",
+        "Total cost of the greedy by the number of controllers, over one controller that decides at "
+        "once. A decision takes no time; 40 s, the paper's solver, at one server; or 40 s for five "
+        "nodes and more with the square of the nodes of a controller, at one server or at one for "
+        "each controller. Splitting costs where the curve of no time rises; deciding costs what lies "
+        "between it and the others.",
+        figure,
+        pd.concat(rows),
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def predictions(results: Results, out_dir: Path, command: str) -> Figure | None:
+    """Errors of predicted times."""
+    table = study(results, "predictions")
+    if table.empty:
+        return None
+    on_times = relative(
+        table[table["method"].isin(list(ON_TIMES))], "mean_jct_s",
+        {"method": "SRTF", "error": 0.0, "kind": "noise"}, ["seed"],
+    )  # fmt: skip
+    tables = table[table["method"].isin(list(ON_TABLES))]
+    on_tables = relative(tables[tables["error"] >= 0], "total_cost", {"error": 0.0},
+                         ["method", "kind", "seed"])  # fmt: skip
+    figure, axes = canvas(2, 2, width=5.4, height=3.7, sharex=True)
+    rows = []
+    for column, kind in enumerate(("noise", "bias")):
+        for row, (part, names) in enumerate(((on_times, ON_TIMES), (on_tables, ON_TABLES))):
+            ax = axes[2 * row + column]
+            own = part[part["kind"] == kind].assign(percent=100 * part["error"])
+            drawn = _lines(ax, own, "percent", [n for n in names if n not in BLIND], "ratio")
+            rows.append(drawn.assign(kind=kind, value=("mean_jct_s", "total_cost")[row]))
+            for i, blind in enumerate(BLIND if row == 0 else ()):
+                level = intervals(
+                    part[part["method"] == blind], ["method"], "ratio", geometric=True
+                )
+                ax.axhline(level["mean"].iloc[0], color=PALETTE[4 + i], linestyle=":", label=blind)
+                rows.append(level.assign(kind=kind, value="mean_jct_s", percent=0.0))
+            _at_one(ax)
+            ax.legend(fontsize=7.5, ncols=2)
+        axes[column].set_title(f"{kind} of predicted times")
+        axes[2 + column].set_xlabel(f"{kind}, %")
+    axes[0].set_ylabel("mean JCT over exact SRTF")
+    axes[2].set_ylabel("total cost over exact times")
+    return save_figure(
+        out_dir,
+        "predictions",
+        "Wrong predictions of execution times",
+        "Policies see predicted times, the engine runs the true ones. Noise is a lognormal factor by "
+        "job, times another by job and configuration; bias makes all times too long. Above: mean "
+        "completion time on Synergy's jobs over SRTF with exact times; LAS, Gittins (the law is "
+        "known) and history (finished jobs of the same model) never see a job's duration, so LAS and history "
+        "are level. Below: total cost "
+        "on the hierarchical paper's jobs over the same policy with exact times. The papers state "
+        "errors of 10 and 11 %. Learned: what is observed of a running job corrects its predictions.",
+        figure,
+        pd.concat(rows),
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def delays(results: Results, out_dir: Path, command: str) -> Figure | None:
+    """Reconfiguration delays."""
+    table = study(results, "delays")
+    if table.empty:
+        return None
+    table = table.assign(minutes=table["delay_s"] / 60)
+    stuck = table[table["stuck"] == 1]
+    told = "; ".join(
+        f"{len(part)} of {len(table[table['method'] == method])} runs of {method}"
+        for method, part in stuck.groupby("method")
+    )
+    figure, axes = canvas(1, 2, width=5.4, height=4.2)
+    rows = []
+    pairs = (
+        (MOVED, "mean_jct_s", "mean completion time"),
+        (MOVED_ELASTIC, "total_cost", "total cost"),
+    )
+    for ax, (names, value, said) in zip(axes, pairs, strict=True):
+        own = table[table["method"].isin(list(names))]
+        ratios = relative(own, value, {"delay_s": 0.0}, ["method", "seed"])
+        rows.append(_lines(ax, ratios, "minutes", list(names), "ratio").assign(value=value))
+        ax.set(xlabel="reconfiguration delay, min", ylabel=f"{said} over that without delay")
+        _at_one(ax)
+        ax.legend(fontsize=8)
+    return save_figure(
+        out_dir,
+        "delays",
+        "Who suffers from a reconfiguration delay",
+        "A job that has run before loses this much progress whenever it is moved, resized or resumed. "
+        "Left: Synergy's jobs at load 0.9. Right: the hierarchical paper's jobs. Deciding less often "
+        "is the simplest hysteresis. "
+        + (
+            f"Never ended, and left out: {told}: jobs were moved in every round before the delay was "
+            "over."
+            if told
+            else ""
+        ),
+        figure,
+        pd.concat(rows),
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def periods(results: Results, out_dir: Path, command: str) -> Figure | None:
+    """Events or periods."""
+    table = study(results, "periods")
+    if table.empty:
+        return None
+    table = table.assign(
+        value=table["mean_jct_s"].where(table["method"] == "SRTF", table["total_cost"])
+    )
+    ratios = relative(table, "value", {"period_s": EVENTS}, ["method", "seed"])
+    ratios = ratios[ratios["period_s"] > 0].assign(minutes=ratios["period_s"] / 60)
+    figure, (ax,) = canvas(1, 1, width=6.4, height=4.2)
+    names = {"SRTF": "SRTF, mean completion time", "greedy": "greedy, total cost",
+             "EDF": "EDF, total cost"}  # fmt: skip
+    ratios = ratios.assign(method=ratios["method"].map(names))
+    drawn = _lines(ax, ratios, "minutes", list(names.values()), "ratio")
+    ax.set_xscale("log")
+    ticks = sorted(set(ratios["minutes"]))
+    ax.set_xticks(ticks, [f"{m:g}" for m in ticks])
+    ax.minorticks_off()
+    _at_one(ax)
+    ax.set(xlabel="period between decisions, min", ylabel="over decisions at events")
+    ax.legend()
+    return save_figure(
+        out_dir,
+        "periods",
+        "Events against periods",
+        "Decisions only every so often, over decisions at every arrival and completion on the same "
+        "jobs: SRTF on Synergy's jobs at load 0.9, greedy and EDF on the hierarchical paper's.",
+        figure,
+        drawn,
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def bounds(results: Results, out_dir: Path, command: str) -> Figure | None:
+    """Distance to the lower bound by load."""
+    table = results.where("run_bound").table("ratios")
+    if table.empty:
+        return None
+    figure, (ax,) = canvas(1, 1, width=6.4, height=4.4)
+    drawn = _lines(ax, table, "load", list(BOUNDED), "ratio")
+    ax.set(xlabel="offered load (0.5: jobs as often as in the paper)",
+           ylabel="total cost over the lower bound", yscale="log")  # fmt: skip
+    _at_one(ax)
+    ax.legend()
+    return save_figure(
+        out_dir,
+        "bounds",
+        "Myopic against far-sighted",
+        "Total cost over a lower bound that no policy can beat, far-sighted or not, on the "
+        "hierarchical paper's jobs and VMs. What is left to gain is at most what lies above 1.",
+        figure,
+        drawn,
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def elasticity(results: Results, out_dir: Path, command: str) -> Figure | None:
+    """Fixed demands against elastic ones."""
+    table = study(results, "elasticity")
+    if table.empty:
+        return None
+    figure, axes = canvas(1, 2, width=5.4, height=4.2)
+    rows = []
+    pairs = (("mean_jct_s", "mean completion time"), ("total_cost", "total cost"))
+    for ax, (value, said) in zip(axes, pairs, strict=True):
+        ratios = relative(table, value, {"method": "fixed, SRTF"}, ["load", "seed"])
+        drawn = _lines(ax, ratios, "load", list(FIXED_OR_ELASTIC), "ratio")
+        rows.append(drawn.assign(value=value))
+        ax.set(xlabel="offered load of the trace's demands", yscale="log",
+               ylabel=f"{said} over SRTF on fixed demands")  # fmt: skip
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("{x:g}")
+        ax.tick_params(axis="y", which="minor", labelsize=8)
+        _at_one(ax)
+    legend_below(figure, axes[0], 3)
+    return save_figure(
+        out_dir,
+        "elasticity",
+        "What fixed demands cost",
+        "The same trace (Synergy's derived jobs of several GPUs, on as many servers) with the demands "
+        "that it states, and with GPUs chosen by the policy. Tune gives each job the CPUs and memory "
+        "that it gains from; with elastic jobs CPUs and memory go along with the GPUs.",
+        figure,
+        pd.concat(rows),
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+FIGURES: tuple[Callable[[Results, Path, str], Figure | None], ...] = (
+    dispatching,
+    controllers,
+    predictions,
+    delays,
+    periods,
+    bounds,
+    elasticity,
+)

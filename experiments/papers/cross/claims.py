@@ -1,0 +1,237 @@
+"""What came out: a row for each comparison and for each question, all of them new."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from experiments.papers.cross.asked import study
+from experiments.papers.cross.comparison import METHODS
+from experiments.papers.cross.questions import BOUNDED, DISPATCHERS, EVENTS, SOLVERS
+from experiments.papers.cross.ratios import EVERYWHERE, paired
+from experiments.report.verdict import measured
+from simulator.statistics import Estimate, student
+
+if TYPE_CHECKING:
+    from experiments.campaign.results import Results
+    from experiments.report.contents import Claim
+
+PAPER = "cross"
+TELLS_NOTHING = "the interval holds 1: no difference can be told"
+
+
+def claims(results: Results) -> list[Claim]:
+    """The table of claims."""
+    made: list[Claim] = []
+    for ask in (
+        _comparison, _dispatching, _controllers, _predictions, _delays, _periods, _bounds,
+        _elasticity,
+    ):  # fmt: skip
+        made += ask(results)
+    return made
+
+
+def _row(place: str, text: str, ours: Estimate, why: str = "") -> Claim:
+    """One row; an interval that holds 1 says so."""
+    if math.isfinite(ours.lower) and ours.lower <= 1 <= ours.upper:
+        why = f"{TELLS_NOTHING}; {why}" if why else TELLS_NOTHING
+    return measured(PAPER, place, text, ours, why=why)
+
+
+def _comparison(results: Results) -> list[Claim]:
+    """Each paper's users, and what another paper's idea would bring them."""
+    cells = results.where("run_cell").table("methods")
+    if cells.empty:
+        return []
+    own = {m.label for m in METHODS}
+    pairs = (
+        ("hierarchical", "MILP, central", "greedy", "total_cost",
+         "hierarchical jobs: cost of the greedy over the central MILP"),
+        ("hierarchical", "SRTF, tune", "MILP, central", "mean_jct_s",
+         "hierarchical jobs: completion time of the MILP over SRTF with tune, demands fixed"),
+        ("Synergy, multi-GPU", "SRTF, tune", "SRTF, proportional", "mean_jct_s",
+         "Synergy's jobs: completion time of proportional over tune"),
+        ("Synergy, multi-GPU", "SRTF, tune", "MILP, central", "mean_jct_s",
+         "Synergy's jobs: completion time of the MILP on elastic jobs over tune on fixed demands"),
+        ("Philly-like", "FIFO, backfill", "MILP, central", "total_cost",
+         "Philly-like jobs: cost of the MILP on elastic jobs over FIFO with backfill"),
+        ("Philly-like", "FIFO, backfill", "rental widths on nodes", "mean_jct_s",
+         "Philly-like jobs: completion time of rental widths over FIFO with backfill"),
+        ("ANDREAS 1", "MILP, central", "randomised greedy", "total_cost",
+         "ANDREAS: cost of the randomised greedy over the MILP"),
+    )  # fmt: skip
+    made = []
+    for workload, one, other, value, text in pairs:
+        assert {one, other} <= own
+        part = cells[cells["workload"] == workload]
+        ratio = paired(part, value, {"method": other}, {"method": one}, ("load", "seed"))
+        made.append(_row("comparison", text, ratio))
+    return [*made, *_least(cells)]
+
+
+def _least(cells: pd.DataFrame) -> list[Claim]:
+    """How many policies come first somewhere: none is best everywhere."""
+    on_nodes = cells[cells["method"].isin([m.label for m in METHODS if m.view != "pool"])]
+    made = []
+    for value, name in (("total_cost", "total cost"), ("mean_jct_s", "mean completion time")):
+        means = on_nodes.groupby(["workload", "method"])[value].mean().unstack()
+        winners = means.idxmin(axis=1)
+        told = "; ".join(f"{w}: {m}" for w, m in winners.items())
+        made.append(
+            measured(
+                PAPER, "comparison", f"policies that are best in {name} on some workload",
+                float(winners.nunique()), why=told,
+            )
+        )  # fmt: skip
+    part = on_nodes[on_nodes["workload"].isin(EVERYWHERE)]
+    cpu = part.groupby("method")["mean_decision_cpu_s"].mean()
+    slow = str(cpu.idxmax())
+    made.append(
+        measured(PAPER, "comparison", "CPU time of a decision of the slowest policy, s",
+                 float(cpu.max()), unit="s", why=f"it is {slow}")
+    )  # fmt: skip
+    return made
+
+
+def _dispatching(results: Results) -> list[Claim]:
+    table = study(results, "dispatching")
+    if table.empty:
+        return []
+    keys = ("load", "controllers", "policy", "seed")
+    ratios = {
+        rule: paired(table, "total_cost", {"rule": rule}, {"rule": "round-robin"}, keys)
+        for rule in DISPATCHERS[1:]
+    }
+    best = min(ratios, key=lambda rule: ratios[rule].mean)
+    return [
+        _row("dispatching", f"total cost of {rule} over round robin, all settings", ratio,
+             "the best of the seven on average" if rule == best else "")
+        for rule, ratio in ratios.items()
+    ]  # fmt: skip
+
+
+def _controllers(results: Results) -> list[Claim]:
+    table = study(results, "controllers")
+    if table.empty:
+        return []
+    most = int(table["controllers"].max())
+    made = []
+    for load in sorted(set(table["load"])):
+        at = {"load": load, "solver": SOLVERS[0]}
+        split = paired(table, "total_cost", {**at, "controllers": most}, {**at, "controllers": 1})
+        made.append(
+            _row("controllers", f"cost of a controller a node over one, load {load:g}", split)
+        )
+        for solver in SOLVERS[1:]:
+            own = table[(table["load"] == load) & (table["solver"] == solver)]
+            cost = own.groupby("controllers")["total_cost"].apply(lambda c: np.log(c).mean())
+            best = int(cost.idxmin())
+            base = {"load": load, "controllers": 1}
+            late = paired(
+                table, "total_cost", {**base, "solver": solver}, {**base, "solver": SOLVERS[0]}
+            )
+            made.append(
+                _row("controllers", f"cost of one controller whose decisions take {solver} over "
+                     f"no time, load {load:g}", late, f"the cheapest number is {best} here")
+            )  # fmt: skip
+    return made
+
+
+def _predictions(results: Results) -> list[Claim]:
+    table = study(results, "predictions")
+    if table.empty:
+        return []
+    worst = float(table["error"].max())
+    made = []
+    for method, value, text in (
+        ("SRTF", "mean_jct_s", "completion time of SRTF"),
+        ("SRTF, learned", "mean_jct_s", "completion time of SRTF that learns"),
+        ("greedy", "total_cost", "cost of the greedy"),
+        ("MILP", "total_cost", "cost of the MILP"),
+        ("EDF", "total_cost", "cost of EDF"),
+    ):
+        for error in sorted({0.1, worst} & set(table["error"])):
+            at = {"method": method, "kind": "noise"}
+            ratio = paired(table, value, {**at, "error": error}, {**at, "error": 0.0})
+            made.append(_row("predictions", f"{text} with {error:.0%} noise over none", ratio))
+    exact = {"method": "SRTF", "kind": "noise", "error": 0.0}
+    for method in ("LAS", "Gittins", "SJF by history"):
+        blind = {"method": method, "kind": "noise", "error": 0.0}
+        ratio = paired(table, "mean_jct_s", blind, exact)
+        made.append(_row("predictions", f"completion time of {method} over exact SRTF", ratio))
+    return made
+
+
+def _delays(results: Results) -> list[Claim]:
+    table = study(results, "delays")
+    if table.empty:
+        return []
+    most = float(table["delay_s"].max())
+    made = []
+    for method in dict.fromkeys(table["method"]):
+        value = "total_cost" if method.startswith(("greedy", "EDF")) else "mean_jct_s"
+        name = "cost" if value == "total_cost" else "completion time"
+        ratio = paired(
+            table, value, {"method": method, "delay_s": most}, {"method": method, "delay_s": 0.0}
+        )
+        stuck = int(table.loc[table["method"] == method, "stuck"].sum())
+        text = f"{name} of {method} with {most / 60:g} min a reconfiguration over none"
+        why = f"{stuck} runs never ended and are left out" if stuck else ""
+        made.append(_row("delays", text, ratio, why))
+    return made
+
+
+def _periods(results: Results) -> list[Claim]:
+    table = study(results, "periods")
+    if table.empty:
+        return []
+    made = []
+    for method in dict.fromkeys(table["method"]):
+        value = "mean_jct_s" if method == "SRTF" else "total_cost"
+        for period in (900.0, 7200.0):
+            at = {"method": method}
+            ratio = paired(table, value, {**at, "period_s": period}, {**at, "period_s": EVENTS})
+            name = "completion time" if method == "SRTF" else "cost"
+            text = f"{name} of {method}, decisions every {period / 60:g} min over events"
+            made.append(_row("periods", text, ratio))
+    return made
+
+
+def _bounds(results: Results) -> list[Claim]:
+    table = results.where("run_bound").table("ratios")
+    if table.empty:
+        return []
+    made = []
+    for load in sorted(set(table["load"])):
+        for method in BOUNDED:
+            part = table[(table["load"] == load) & (table["method"] == method)]
+            e = student(np.log(part["ratio"].to_numpy(dtype=float)))
+            ours = Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+            text = f"cost of {method} over the lower bound, load {load:g}"
+            made.append(measured(PAPER, "bounds", text, ours))
+    return made
+
+
+def _elasticity(results: Results) -> list[Claim]:
+    table = study(results, "elasticity")
+    if table.empty:
+        return []
+    made = []
+    for load in sorted(set(table["load"])):
+        at = {"load": load}
+        for one, other, text in (
+            ("fixed, FIFO", "elastic, FIFO widths", "fixed demands over elastic widths, both FIFO"),
+            ("fixed, SRTF", "elastic, greedy", "SRTF on fixed demands over the greedy on elastic"),
+            ("fixed, SRTF", "fixed, SRTF, tune", "proportional over tune, fixed demands"),
+            (
+                "fixed, SRTF, tune",
+                "elastic, greedy",
+                "tune on fixed demands over greedy on elastic",
+            ),
+        ):
+            ratio = paired(table, "mean_jct_s", {**at, "method": one}, {**at, "method": other})
+            made.append(_row("elasticity", f"completion time of {text}, load {load:g}", ratio))
+    return made

@@ -1,0 +1,279 @@
+"""The questions that the papers left open, each as scenarios.
+
+A question is a study; its labels say what is swept. ``schedlab run`` repeats any one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.campaign.task import Scalar
+from experiments.report.contents import Scale
+
+SEEDS: dict[Scale, int] = {"quick": 5, "paper": 10}
+FEW_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 10}
+TRACE_SEEDS: dict[Scale, int] = {"quick": 10, "paper": 20}
+"""Seeds of the questions on heavy-tailed traces, whose runs are short."""
+NODES: dict[Scale, int] = {"quick": 8, "paper": 20}
+
+DISPATCHERS = (
+    "round-robin",
+    "random",
+    "join-shortest-queue",
+    "power-of-two",
+    "least-work-left",
+    "least-tardiness",
+    "size-interval",
+)
+CONTROLLERS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 4, 8), "paper": (1, 2, 4, 5, 10, 20)}
+SECONDS_OF_FIVE_NODES = 40.0
+"""What the paper's solver takes for the five nodes of a controller."""
+SOLVERS = (
+    "no time",
+    "40 s",
+    "40 s for five nodes, with their square",
+    "an hour",
+    "an hour, a server each",
+)
+ERRORS: dict[Scale, tuple[float, ...]] = {
+    "quick": (0.0, 0.1, 0.5),
+    "paper": (0.0, 0.1, 0.2, 0.3, 0.5),
+}
+ON_TIMES: dict[str, dict[str, Any]] = {
+    "SRTF": {"policy": "srtf+proportional"},
+    "SRTF, learned": {"policy": "srtf+proportional", "learned": True},
+    "LAS": {"policy": "las+proportional"},
+    "Gittins": {"policy": "gittins+proportional"},
+    "SJF by history": {"policy": "history+proportional"},
+}
+BLIND = ("LAS", "SJF by history")
+"""What never looks at a predicted time: errors change nothing."""
+ON_TABLES: dict[str, dict[str, Any]] = {
+    "EDF": {"policy": "edf"},
+    "greedy": {"policy": "greedy"},
+    "greedy, learned": {"policy": "greedy", "learned": True},
+    "MILP": {"policy": "milp", "policy_options": {"solver": "highs"}},
+}
+DELAYS_S: dict[Scale, tuple[float, ...]] = {
+    "quick": (0.0, 300.0, 900.0, 1800.0),
+    "paper": (0.0, 60.0, 300.0, 600.0, 900.0, 1800.0),
+}
+MOVED: dict[str, dict[str, Any]] = {
+    "SRTF, rounds of 5 min": {"policy": "srtf+proportional", "decisions": {"round_s": 300.0}},
+    "SRTF, rounds of 1 h": {"policy": "srtf+proportional", "decisions": {"round_s": 3600.0}},
+    "LAS, rounds of 5 min": {"policy": "las+proportional", "decisions": {"round_s": 300.0}},
+    "LAS, rounds of 1 h": {"policy": "las+proportional", "decisions": {"round_s": 3600.0}},
+    "FIFO, backfill": {"policy": "fifo-backfill"},
+}
+MOVED_ELASTIC: dict[str, dict[str, Any]] = {
+    "greedy, every event": {"policy": "greedy"},
+    "greedy, every 4 h": {"policy": "greedy", "decisions": {"round_s": 14400.0}},
+    "EDF": {"policy": "edf"},
+}
+PERIODS_S: dict[Scale, tuple[float, ...]] = {
+    "quick": (60.0, 900.0, 3600.0, 7200.0),
+    "paper": (60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0),
+}
+EVENTS = 0.0
+"""The period that stands for decisions at events."""
+BOUNDED: dict[str, dict[str, Any]] = {
+    "FIFO": {"policy": "fifo"},
+    "EDF": {"policy": "edf"},
+    "greedy": {"policy": "greedy"},
+    "local search": {"policy": "local-search", "policy_options": {"iterations": 100}},
+    "MILP": {"policy": "milp", "policy_options": {"solver": "highs"}},
+}
+FIXED_OR_ELASTIC: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "fixed, FIFO": ("fifo-backfill", {}, {}),
+    "fixed, SRTF": ("srtf+proportional", {"round_s": 300.0}, {}),
+    "fixed, SRTF, tune": ("srtf+tune", {"round_s": 300.0}, {"sensitivity": "synergy"}),
+    "elastic, FIFO widths": ("rental-on-nodes", {}, {"speedup": "calibrated"}),
+    "elastic, greedy": ("greedy", {}, {"speedup": "calibrated"}),
+    "elastic, EDF": ("edf", {}, {"speedup": "calibrated"}),
+}
+TRACE_LOADS: dict[Scale, tuple[float, ...]] = {"quick": (0.5, 0.9), "paper": (0.3, 0.5, 0.7, 0.9)}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One simulation of a question."""
+
+    study: str
+    labels: dict[str, Scalar]
+    scenario: dict[str, Any]
+    cost_s: float = 0.5
+
+
+def questions(scale: Scale) -> list[Run]:
+    """All of them."""
+    return [
+        Run(q.study, {**q.labels, "seed": seed}, {**q.scenario, "seed": seed}, q.cost_s)
+        for study in (_dispatching, _controllers, _predictions, _delays, _periods, _elasticity)
+        for q in study(scale)
+        for seed in range(1, _seeds(q, scale) + 1)
+    ]
+
+
+def _seeds(run: Run, scale: Scale) -> int:
+    if run.labels.get("method") == "MILP" or run.study in ("delays", "controllers"):
+        return FEW_SEEDS[scale]
+    return TRACE_SEEDS[scale] if run.study == "elasticity" else SEEDS[scale]
+
+
+# -- what they have in common ----------------------------------------------------------------
+
+
+def hierarchical_vms(scale: Scale, load: float) -> dict[str, Any]:
+    """The hierarchical paper's jobs on its VMs; at load 0.5 they come as often as there."""
+    nodes = NODES[scale]
+    return {
+        "workload": {
+            "kind": "hierarchical",
+            "num_nodes": nodes,
+            "jobs_per_node": 10,
+            "mean_gap_s": 45_000.0 * 0.5 / load,
+            "weights": "released",
+        },
+        "cluster": {"kind": "vms"},
+    }
+
+
+def trace(scale: Scale, load: float, adapt: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Synergy's derived jobs of several GPUs on servers of eight, at an offered load."""
+    nodes = max(2, NODES[scale] // 4)
+    return {
+        "workload": {
+            "kind": "synergy",
+            "multi_gpu": True,
+            "num_jobs": 50 * nodes,
+            "jobs_per_hour": 1.0,
+        },
+        "cluster": {
+            "kind": "nodes",
+            "num_nodes": nodes,
+            "gpus_per_node": 8,
+            "cpus_per_node": 24.0,
+            "memory_gb_per_node": 500.0,
+            "price_per_hour": 8.0,
+        },
+        "adapt": {"due": "factor:1.5,4", "weights": "printed", "load": load, **(adapt or {})},
+    }
+
+
+# -- the questions ---------------------------------------------------------------------------
+
+
+def _dispatching(scale: Scale) -> Iterator[Run]:
+    """Seven rules by load, controllers and policy."""
+    solvers = ("greedy",) if scale == "quick" else ("greedy", "milp")
+    for policy in solvers:
+        for controllers in (2, 4):
+            for load in (0.5, 1.0):
+                for rule in DISPATCHERS:
+                    base = hierarchical_vms(scale, load)
+                    base["cluster"] = {"kind": "vms", "num_controllers": controllers}
+                    labels: dict[str, Scalar] = {
+                        "rule": rule, "controllers": controllers, "load": load, "policy": policy,
+                    }  # fmt: skip
+                    more = {"policy": policy, "dispatcher": rule}
+                    yield Run("dispatching", labels, {**base, **more}, 0.3)
+
+
+def _controllers(scale: Scale) -> Iterator[Run]:
+    """From one controller to one a node, by load and by what a decision takes."""
+    nodes = NODES[scale]
+    for load in (0.5, 2.0):
+        for controllers in CONTROLLERS[scale]:
+            for solver in SOLVERS:
+                base = hierarchical_vms(scale, load)
+                base["cluster"] = {"kind": "vms", "num_controllers": controllers}
+                server = _server(solver, nodes // controllers, controllers)
+                if server is not None:
+                    base["server"] = server
+                labels: dict[str, Scalar] = {
+                    "controllers": controllers, "load": load, "solver": solver,
+                }  # fmt: skip
+                yield Run("controllers", labels, {**base, "policy": "greedy"}, 0.3)
+
+
+def _server(solver: str, nodes: int, controllers: int) -> dict[str, Any] | None:
+    if solver == SOLVERS[0]:
+        return None
+    if solver == SOLVERS[1]:
+        return {"service": f"exponential:{SECONDS_OF_FIVE_NODES:g}", "coalesce": True}
+    mean_s = SECONDS_OF_FIVE_NODES * (nodes / 5) ** 2 if solver == SOLVERS[2] else 3600.0
+    servers = controllers if solver == SOLVERS[4] else 1
+    return {"service": f"exponential:{mean_s:g}", "servers": servers, "coalesce": True}
+
+
+def _predictions(scale: Scale) -> Iterator[Run]:
+    """Errors of predicted execution times: noise by job and configuration, and bias."""
+    for error in ERRORS[scale]:
+        for kind in ("noise", "bias"):
+            for label, method in {**ON_TIMES, **ON_TABLES}.items():
+                spec = dict(method)
+                learned = spec.pop("learned", False)
+                if label in BLIND and (error or kind == "bias"):
+                    continue
+                if label in ON_TIMES:
+                    base = trace(scale, 0.9)
+                    base["decisions"] = {"round_s": 300.0}
+                elif label == "MILP" and scale == "quick":
+                    base = hierarchical_vms(scale, 0.5)
+                    base["workload"] |= {"num_nodes": 4, "jobs_per_node": 8}
+                else:
+                    base = hierarchical_vms(scale, 0.5)
+                wrong: dict[str, Any] = {"learned": learned} if error else {}
+                if error:
+                    wrong[kind] = error
+                if error and kind == "noise":
+                    wrong["configuration_noise"] = error
+                labels: dict[str, Scalar] = {"method": label, "error": error, "kind": kind}
+                yield Run("predictions", labels, {**base, **spec, "predictions": wrong}, 0.5)
+
+
+def _delays(scale: Scale) -> Iterator[Run]:
+    """What a reconfiguration delay costs to whom."""
+    for delay_s in DELAYS_S[scale]:
+        for label, method in {**MOVED, **MOVED_ELASTIC}.items():
+            base = trace(scale, 0.9) if label in MOVED else hierarchical_vms(scale, 0.5)
+            labels: dict[str, Scalar] = {"method": label, "delay_s": delay_s}
+            yield Run("delays", labels, {**base, **method, "reconfiguration_s": delay_s})
+
+
+def _periods(scale: Scale) -> Iterator[Run]:
+    """Decisions at events, or every so often."""
+    for period_s in (EVENTS, *PERIODS_S[scale]):
+        for label, policy in (("SRTF", "srtf+proportional"), ("greedy", "greedy"), ("EDF", "edf")):
+            on_trace = label == "SRTF"
+            base = trace(scale, 0.9) if on_trace else hierarchical_vms(scale, 0.5)
+            if period_s:
+                base["decisions"] = {"round_s": period_s}
+            labels: dict[str, Scalar] = {"method": label, "period_s": period_s}
+            yield Run("periods", labels, {**base, "policy": policy})
+
+
+def _elasticity(scale: Scale) -> Iterator[Run]:
+    """The same trace with its own demands, and with speed-ups."""
+    for load in TRACE_LOADS[scale]:
+        for label, (policy, decisions, adapt) in FIXED_OR_ELASTIC.items():
+            plain = {"sensitivity": "none"} if not adapt else {}
+            # The load is that of the trace's own demands: submissions are the same for all.
+            base = trace(scale, load, {**plain, **adapt})
+            base["workload"]["jobs_per_hour"] = load * JOBS_PER_HOUR_AND_NODE * _nodes(base)
+            del base["adapt"]["load"]
+            labels: dict[str, Scalar] = {"method": label, "load": load}
+            more: dict[str, Any] = {"policy": policy}
+            if decisions:
+                more["decisions"] = decisions
+            yield Run("elasticity", labels, {**base, **more})
+
+
+JOBS_PER_HOUR_AND_NODE = 8 / 24.1
+"""Jobs of several GPUs that make a load of 1 on a node of eight: 24.1 GPU-hours each on average."""
+
+
+def _nodes(base: dict[str, Any]) -> int:
+    return int(base["cluster"]["num_nodes"])

@@ -1,0 +1,105 @@
+"""Paired ratios and ranks: what figures and claims of the cross experiment share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.papers.cross.comparison import ANDREAS, METHODS, WORKLOADS
+from simulator.catalog import FloatArray
+from simulator.statistics import Estimate, student
+
+POOLS = tuple(m.label for m in METHODS if m.view == "pool")
+"""Methods that share GPUs in fractions, whatever node they are on: nothing on nodes can do that."""
+
+COMMON = tuple(m.label for m in METHODS if m.view != "pool")
+EVERYWHERE = tuple(w for w in WORKLOADS if w not in ANDREAS)
+"""Workloads that all methods on nodes can run."""
+
+
+def paired(
+    table: pd.DataFrame,
+    value: str,
+    one: Mapping[str, Any],
+    other: Mapping[str, Any],
+    by: Sequence[str] = ("seed",),
+) -> Estimate:
+    """Geometric mean of one / other over replications that have the same jobs."""
+    top = _rows(table, one).groupby(list(by))[value].mean()
+    bottom = _rows(table, other).groupby(list(by))[value].mean()
+    logs = np.log((top / bottom).dropna().to_numpy(dtype=float))
+    e = student(logs)
+    return Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+
+
+def _rows(table: pd.DataFrame, labels: Mapping[str, Any]) -> pd.DataFrame:
+    for name, wanted in labels.items():
+        table = table[table[name] == wanted]
+    return table
+
+
+def relative(
+    table: pd.DataFrame, value: str, to: Mapping[str, Any], by: Sequence[str]
+) -> pd.DataFrame:
+    """The table with a column ``ratio``: value over that of the rows ``to`` with the same ``by``."""
+    base = _rows(table, to).groupby(list(by))[value].mean().rename("base")
+    joined = table.join(base, on=list(by))
+    return joined.assign(ratio=joined[value] / joined["base"]).dropna(subset=["ratio"])
+
+
+def to_the_best(cells: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Each method's value over the best method on nodes in its cell: workload, load and seed."""
+    cell = ["workload", "load", "seed"]
+    best = cells[cells["method"].isin(COMMON)].groupby(cell)[value].min().rename("best")
+    joined = cells.join(best, on=cell)
+    return joined.assign(ratio=joined[value] / joined["best"])
+
+
+def rank_intervals(cells: pd.DataFrame, value: str, draws: int = 1000) -> pd.DataFrame:
+    """Ranks by geometric mean over seeds, with 90 % bootstrap intervals over them.
+
+    Returns
+    -------
+    Columns workload, method, ratio, low, high: geometric mean of the ratio to the best, and the
+    interval of the rank among the methods on nodes.
+    """
+    rows = []
+    rng = np.random.default_rng(1)
+    for workload, part in to_the_best(cells, value).groupby("workload", sort=False):
+        wide = part.pivot_table(index="seed", columns="method", values="ratio")
+        logs = np.log(wide.to_numpy(dtype=float))
+        picks = rng.integers(len(wide), size=(draws, len(wide)))
+        means: FloatArray = logs[picks].mean(axis=1)
+        on_nodes = np.array([m in COMMON for m in wide.columns])
+        for i, method in enumerate(wide.columns):
+            rank = 1 + (means[:, on_nodes] < means[:, [i]] - 1e-12).sum(axis=1)
+            low, high = np.quantile(rank, [0.05, 0.95])
+            ratio = math.exp(logs[:, i].mean())
+            rows.append((workload, method, ratio, int(low), int(high)))
+    return pd.DataFrame(rows, columns=["workload", "method", "ratio", "low", "high"])
+
+
+def mean_ranks(cells: pd.DataFrame, value: str) -> tuple[pd.DataFrame, float, float]:
+    """Friedman's test with Nemenyi's critical difference over cells.
+
+    Returns
+    -------
+    Columns method and rank, the best first; the critical difference at 5 %; the p-value.
+    """
+    from scipy import stats
+
+    part = cells[cells["workload"].isin(EVERYWHERE) & cells["method"].isin(COMMON)]
+    wide = part.pivot_table(index=["workload", "load", "seed"], columns="method", values=value)
+    wide = wide.dropna()
+    # Costs that differ by rounding are equal.
+    ranks = wide.round(9).rank(axis=1)
+    count, methods = ranks.shape
+    q = float(stats.studentized_range.ppf(0.95, methods, np.inf)) / math.sqrt(2)
+    difference = q * math.sqrt(methods * (methods + 1) / (6 * count))
+    p = float(stats.friedmanchisquare(*wide.to_numpy(dtype=float).T).pvalue)
+    table = ranks.mean().sort_values().rename("rank").reset_index()
+    return table, difference, p

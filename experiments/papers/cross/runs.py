@@ -1,0 +1,135 @@
+"""The runs of the cross experiment: the comparison, then one function for each question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.campaign.task import Outcome, Scalar, Task
+from experiments.papers.cross.comparison import LOADS, WORKLOADS
+from experiments.papers.cross.questions import questions
+from experiments.papers.studies import scenario_task
+from experiments.report.contents import Scale
+
+HERE = "experiments.papers.cross.runs"
+SOURCES = ("simulator", "policies", "experiments.scenario", "experiments.papers.cross.comparison")
+
+SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": tuple(range(1, 11))}
+
+
+def tasks(scale: Scale) -> list[Task]:
+    """Every run of this experiment."""
+    comparison = [
+        Task(
+            f"{HERE}:run_cell",
+            {"workload": workload, "load": load, "scale": scale, "seed": seed},
+            labels={"workload": workload, "load": load, "seed": seed},
+            cost_s=4.0 if scale == "quick" else 25.0,
+            sources=SOURCES,
+        )
+        for workload in WORKLOADS
+        for load in LOADS[scale]
+        for seed in SEEDS[scale]
+    ]
+    asked = [
+        scenario_task(q.scenario, {"study": q.study, **q.labels}, cost_s=q.cost_s)
+        for q in questions(scale)
+        if q.study != "delays"
+    ]
+    delayed = [
+        Task(f"{HERE}:run_delayed", q.scenario, {"study": q.study, **q.labels}, q.cost_s)
+        for q in questions(scale)
+        if q.study == "delays"
+    ]
+    bounds = [
+        Task(
+            f"{HERE}:run_bound",
+            {"load": load, "seed": seed, "scale": scale},
+            labels={"load": load, "seed": seed},
+            cost_s=2.0,
+            sources=("simulator", "experiments.analysis.bounds", "experiments.scenario"),
+        )
+        for load in LOADS["paper"]
+        for seed in SEEDS[scale][:3]
+    ]
+    return [*comparison, *asked, *delayed, *bounds]
+
+
+def run_cell(config: dict[str, Any]) -> Outcome:
+    """All policies on the same jobs: the table ``methods``, one row a policy."""
+    import pandas as pd
+
+    from experiments.papers.cross.comparison import METHODS, scenario_of
+    from experiments.scenario.run import run, summarise
+    from experiments.scenario.schema import Scenario
+    from simulator.errors import InputError
+
+    rows = []
+    for method in METHODS:
+        raw = scenario_of(config["workload"], method, config["load"], config["scale"])
+        if raw is None:
+            continue
+        scenario = Scenario.model_validate({**raw, "seed": config["seed"], "tables": []})
+        try:
+            result = run(scenario, record_schedule=False)
+        except InputError as error:
+            raise InputError(f"{config['workload']}, {method.label}: {error}") from None
+        summary = summarise(result)
+        rows.append({"method": method.label, **_columns(summary, result)})
+    return Outcome({"methods": len(rows)}, {"methods": pd.DataFrame(rows)})
+
+
+def _columns(summary: dict[str, Any], result: Any) -> dict[str, Scalar]:
+    """What the comparison compares; slowdowns are over a job's least time on these machines."""
+    import numpy as np
+
+    performance = result.workload.performance
+    if hasattr(performance, "times_s"):
+        ideal_s = performance.times_s.reshape(len(result.workload), -1).min(axis=1)
+    else:
+        ideal_s = performance.duration_s
+    slowdown = result.jct_s / ideal_s
+    names = ("total_cost", "leasing_cost", "energy_cost", "tardiness_cost", "mean_jct_s",
+             "p99_jct_s", "gpu_utilisation", "preemptions", "late_jobs", "decisions",
+             "mean_decision_cpu_s")  # fmt: skip
+    return {name: summary[name] for name in names} | {
+        "mean_slowdown": float(np.mean(slowdown)),
+        "jain": float(slowdown.sum() ** 2 / (len(slowdown) * (slowdown**2).sum())),
+        "worst_slowdown": float(slowdown.max()),
+    }
+
+
+def run_delayed(config: dict[str, Any]) -> Outcome:
+    """A scenario with reconfiguration delays; ``stuck`` where jobs are moved before they get on."""
+    from experiments.scenario.run import run, summarise
+    from experiments.scenario.schema import Scenario
+    from simulator.errors import InfeasibleDecision
+
+    try:
+        result = run(Scenario.model_validate({**config, "tables": []}), record_schedule=False)
+    except InfeasibleDecision as error:
+        if "got on with its work" not in str(error):
+            raise
+        return Outcome({"stuck": 1})
+    summary = summarise(result)
+    names = ("mean_jct_s", "total_cost", "reconfigurations", "preemptions")
+    return Outcome({"stuck": 0, **{name: summary[name] for name in names}})
+
+
+def run_bound(config: dict[str, Any]) -> Outcome:
+    """Total cost of several policies over the lower bound, on the hierarchical paper's VMs."""
+    import pandas as pd
+
+    from experiments.analysis.bounds import alone, shared
+    from experiments.papers.cross.questions import BOUNDED, hierarchical_vms
+    from experiments.scenario.build import build
+    from experiments.scenario.run import run
+    from experiments.scenario.schema import Scenario
+
+    base = {**hierarchical_vms(config["scale"], config["load"]), "seed": config["seed"]}
+    workload, cluster = build(Scenario.model_validate({**base, "policy": "fifo"}))
+    floor = max(float(alone(workload, cluster).sum()), float(shared(workload, cluster)))
+    rows = []
+    for label, policy in BOUNDED.items():
+        result = run(Scenario.model_validate({**base, **policy}), record_schedule=False)
+        rows.append({"method": label, "ratio": result.total_cost / floor})
+    return Outcome({"bound": floor}, {"ratios": pd.DataFrame(rows)})

@@ -1,0 +1,173 @@
+"""The cross experiment: every pair is a valid scenario, ratios and ranks by hand, toy figures."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.papers.cross import asked, claims, comparison, figures, questions, runs
+from experiments.papers.cross.claims import claims as all_claims
+from experiments.papers.cross.figures import figures as all_figures
+from experiments.papers.cross.ratios import mean_ranks, paired, rank_intervals, to_the_best
+from experiments.scenario.build import build
+from experiments.scenario.schema import Scenario
+
+assert asked
+assert claims
+assert figures
+
+
+# -- scenarios -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workload", comparison.WORKLOADS)
+def test_every_pair_has_the_same_jobs_and_what_its_policy_needs(workload: str):
+    """Building checks the needs of the policy; submissions, due dates and weights are shared."""
+    first = None
+    for method in comparison.METHODS:
+        raw = comparison.scenario_of(workload, method, 0.8, "quick")
+        if raw is None:
+            assert workload in comparison.ANDREAS
+            continue
+        jobs, cluster = build(Scenario.model_validate({**raw, "seed": 3}))
+        columns = (jobs.submit_s.tobytes(), jobs.due_s.tobytes(), jobs.weight_per_s.tobytes())
+        first = first or columns
+        assert columns == first, method.label
+        if not cluster.is_pool and workload not in comparison.ANDREAS:
+            assert cluster.total_gpus == 16
+
+
+def test_loads_of_traces_are_what_they_are_called():
+    from simulator.workloads.load import offered_load
+
+    for workload in comparison.TRACES:
+        fifo = next(m for m in comparison.METHODS if m.policy == "fifo-strict")
+        raw = comparison.scenario_of(workload, fifo, 0.8, "quick")
+        assert raw is not None
+        raw["workload"]["num_jobs"] = 4000
+        jobs, cluster = build(Scenario.model_validate({**raw, "adapt": {"sensitivity": "none"}}))
+        assert offered_load(jobs, cluster).packed == pytest.approx(0.8, rel=0.12)
+
+
+def test_every_question_is_a_valid_scenario():
+    for q in questions.questions("quick"):
+        Scenario.model_validate(q.scenario)
+    studies = {q.study for q in questions.questions("quick")}
+    assert studies == {
+        "dispatching", "controllers", "predictions", "delays", "periods", "elasticity",
+    }  # fmt: skip
+
+
+def test_scales_stay_within_their_budgets():
+    quick, paper = (sum(t.cost_s for t in runs.tasks(scale)) for scale in ("quick", "paper"))
+    assert quick < 500
+    assert paper < 4 * 3600
+
+
+# -- ratios ----------------------------------------------------------------------------------
+
+
+def test_paired_ratio_by_hand():
+    table = pd.DataFrame(
+        {"seed": [1, 2, 1, 2], "m": ["a", "a", "b", "b"], "x": [2.0, 8.0, 1.0, 1.0]}
+    )
+    ratio = paired(table, "x", {"m": "a"}, {"m": "b"})
+    assert ratio.mean == pytest.approx(4.0)  # of 2 and 8
+    assert ratio.lower < 4 < ratio.upper
+
+
+def toy_cells() -> pd.DataFrame:
+    """Costs that grow with a method's place in the list, noise by seed."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for workload in comparison.WORKLOADS:
+        for seed in (1, 2, 3):
+            for i, method in enumerate(comparison.METHODS):
+                if workload in comparison.ANDREAS and method.view != "elastic":
+                    continue
+                cost = (10 + i) * float(rng.uniform(0.99, 1.01))
+                rows.append(
+                    {
+                        "workload": workload, "load": 0.8, "seed": seed, "method": method.label,
+                        "total_cost": cost, "mean_jct_s": 1e4 / cost, "mean_slowdown": 1.0,
+                        "jain": 0.5, "gpu_utilisation": 0.5, "preemptions": 0,
+                        "mean_decision_cpu_s": 1e-3 * i,
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_ratio_to_the_best_and_ranks_of_toy_cells():
+    cells = toy_cells()
+    first, second = (m.label for m in comparison.METHODS[:2])
+    ratios = to_the_best(cells, "total_cost").set_index("method")["ratio"]
+    assert (ratios[first] == 1).all()
+    assert (ratios[second] > 1).all()
+    table = rank_intervals(cells, "total_cost").set_index("method")
+    assert (table.loc[first, ["low", "high"]] == 1).to_numpy().all()
+    ranks, difference, p = mean_ranks(cells, "total_cost")
+    assert ranks["method"].iloc[0] == first
+    assert ranks["rank"].iloc[0] == 1
+    assert difference > 1
+    assert p < 1e-6
+
+
+# -- figures and claims ----------------------------------------------------------------------
+
+
+class Toy:
+    """Results made up: every run of the questions, costs by chance."""
+
+    scale, seeds = "quick", (1, 2, 3)
+
+    def __init__(self, part: str = "", study: str = "") -> None:
+        self._part, self._study = part, study
+
+    def where(self, function: str, study: str = "") -> "Toy":
+        return Toy(function, study)
+
+    def scalars(self) -> pd.DataFrame:
+        rng = np.random.default_rng(2)
+        rows = [
+            {
+                **q.labels,
+                "total_cost": rng.uniform(1, 2),
+                "mean_jct_s": rng.uniform(1e4, 2e4),
+                "stuck": 0,
+            }
+            for q in questions.questions("quick")
+            if q.study == self._study
+        ]
+        return pd.DataFrame(rows)
+
+    def table(self, name: str) -> pd.DataFrame:
+        if self._part == "run_cell":
+            return toy_cells()
+        return pd.DataFrame(
+            [
+                {"load": load, "seed": seed, "method": method, "ratio": 1.5}
+                for load in (0.5, 1.0)
+                for seed in (1, 2)
+                for method in questions.BOUNDED
+            ]
+        )
+
+
+def test_all_figures_are_drawn_from_toy_results(tmp_path: Path):
+    drawn = all_figures(Toy(), tmp_path)
+    assert len(drawn) == 10
+    for figure in drawn:
+        assert figure.png.stat().st_size > 10_000
+        assert len(pd.read_csv(figure.csv)) > 0
+        assert figure.caption
+
+
+def test_every_question_has_a_claim():
+    rows = all_claims(Toy())
+    places = {row.place for row in rows}
+    assert places == {
+        "comparison", "dispatching", "controllers", "predictions", "delays", "periods", "bounds",
+        "elasticity",
+    }  # fmt: skip
+    assert all(np.isfinite(row.ours) for row in rows)
