@@ -171,7 +171,8 @@ def predictions(results: Results, out_dir: Path, command: str) -> Figure | None:
                 ax.axhline(level["mean"].iloc[0], color=PALETTE[4 + i], linestyle=":", label=blind)
                 rows.append(level.assign(kind=kind, value="mean_jct_s", percent=0.0))
             _at_one(ax)
-            ax.legend(fontsize=7.5, ncols=2)
+            if column == 1:
+                ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5))
         axes[column].set_title(f"{kind} of predicted times")
         axes[2 + column].set_xlabel(f"{kind}, %")
     axes[0].set_ylabel("mean JCT over exact SRTF")
@@ -217,7 +218,7 @@ def delays(results: Results, out_dir: Path, command: str) -> Figure | None:
         rows.append(_lines(ax, ratios, "minutes", list(names), "ratio").assign(value=value))
         ax.set(xlabel="reconfiguration delay, min", ylabel=f"{said} over that without delay")
         _at_one(ax)
-        ax.legend(fontsize=8)
+        ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return save_figure(
         out_dir,
         "delays",
@@ -283,7 +284,7 @@ def bounds(results: Results, out_dir: Path, command: str) -> Figure | None:
     ax.set(xlabel="offered load (0.5: jobs as often as in the paper)",
            ylabel="total cost over the lower bound", yscale="log")  # fmt: skip
     _at_one(ax)
-    ax.legend()
+    legend_below(figure, ax, 3)
     return save_figure(
         out_dir,
         "bounds",

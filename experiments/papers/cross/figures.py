@@ -100,17 +100,28 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
         if view != "pool":
             ax.plot(mine["mean_jct_s"], mine["total_cost"], MARKERS[i], color=PALETTE[i],
                     label=label, markersize=7)  # fmt: skip
-    best = _efficient(table[table["view"] != "pool"])
+    on_nodes = table[table["view"] != "pool"]
+    best = _efficient(on_nodes)
     ax.plot(best["mean_jct_s"], best["total_cost"], color="#888888", linewidth=1, zorder=1,
             label="no policy is better in both")  # fmt: skip
-    for place, row in enumerate(records(best)):
+    fixed = table[table["view"] == "fixed"]
+    named = {**dict.fromkeys(best["method"], (-6, -16)), **{
+        str(fixed.loc[fixed[value].idxmin(), "method"]): (10, -16 - 12 * i)
+        for i, value in enumerate(VALUES)
+    }}  # fmt: skip
+    for row in records(on_nodes[on_nodes["method"].isin(list(named))]):
         ax.annotate(
             row["method"],
             (row["mean_jct_s"], row["total_cost"]),
-            xytext=(6, 10 + 11 * (place % 2)),
+            xytext=named[row["method"]],
             textcoords="offset points",
             fontsize=8,
+            arrowprops={"arrowstyle": "-", "color": "#888888", "linewidth": 0.6},
         )
+    ax.set(xscale="log", yscale="log")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("{x:g}")
     ax.set(xlabel="mean completion time over the best, geometric mean",
            ylabel="total cost over the best, geometric mean")  # fmt: skip
     ax.margins(0.12)
@@ -120,8 +131,8 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
         "pareto",
         "Cost against completion time",
         f"Geometric means of both ratios over the {len(EVERYWHERE)} workloads that all policies on "
-        "nodes can run, and over all loads and seeds. Policies on the line are named: no other is "
-        "better in both. The CSV has all of them, the shares of a pool too.",
+        "nodes can run, and over all loads and seeds. Named: the policies that no other beats in "
+        "both, and the best with fixed demands. The CSV has all of them, the shares of a pool too.",
         figure,
         table,
         command=command,
