@@ -124,9 +124,11 @@ def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
         ax.set_xscale("log", base=2)
         ticks = sorted(set(part["controllers"]))
         ax.set_xticks(ticks, [str(k) for k in ticks])
-        ax.set(xlabel="controllers K", title=f"load {load:g}")
+        ax.set(xlabel="controllers K", title=f"load {load:g}", yscale="log")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("{x:g}")
         _at_one(ax)
-    axes[0].set_ylabel("total cost over one controller without delay")
+    axes[0].set_ylabel("total cost over K = 1 without delay")
     legend_below(figure, axes[0], 2)
     return save_figure(
         out_dir,
@@ -311,7 +313,7 @@ def elasticity(results: Results, out_dir: Path, command: str) -> Figure | None:
         drawn = _lines(ax, ratios, "load", list(FIXED_OR_ELASTIC), "ratio")
         rows.append(drawn.assign(value=value))
         ax.set(xlabel="offered load of the trace's demands", yscale="log",
-               ylabel=f"{said} over SRTF on fixed demands")  # fmt: skip
+               ylabel=f"{said} over SRTF, fixed")  # fmt: skip
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter("{x:g}")
         ax.tick_params(axis="y", which="minor", labelsize=8)
