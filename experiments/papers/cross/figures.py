@@ -105,10 +105,11 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
     ax.plot(best["mean_jct_s"], best["total_cost"], color="#888888", linewidth=1, zorder=1,
             label="no policy is better in both")  # fmt: skip
     fixed = table[table["view"] == "fixed"]
-    named = {**dict.fromkeys(best["method"], (-6, -16)), **{
-        str(fixed.loc[fixed[value].idxmin(), "method"]): (10, -16 - 12 * i)
-        for i, value in enumerate(VALUES)
-    }}  # fmt: skip
+    named: dict[str, tuple[int, int]] = {}
+    for place, value in enumerate(VALUES):
+        first = records(fixed.sort_values(value).head(1))[0]
+        named[first["method"]] = (10, -16 - 12 * place)
+    named |= {row["method"]: (-6, -16) for row in records(best)}
     for row in records(on_nodes[on_nodes["method"].isin(list(named))]):
         ax.annotate(
             row["method"],
@@ -120,8 +121,8 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
         )
     ax.set(xscale="log", yscale="log")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter("{x:g}")
+        axis.set_ticks([1.25, 1.5, 2, 3, 4], labels=["1.25", "1.5", "2", "3", "4"])
+        axis.set_ticks([], minor=True)
     ax.set(xlabel="mean completion time over the best, geometric mean",
            ylabel="total cost over the best, geometric mean")  # fmt: skip
     ax.margins(0.12)
