@@ -61,6 +61,8 @@ class Decision:
         as it is. This is all that a policy without preemption needs, and it is cheap.
     info : facts about the decision for the record (solver, objective, bound, gap, ..), scalars.
     fractional : shares may be fractions of a GPU: a bound, which no cluster can carry out.
+    gpus_of : where shares are parts of GPUs (``fractional``): which GPUs of its node each placed job
+        uses, by number from 0. The check then covers every single GPU, and a cluster can do it.
     again_s : ask this controller again so many seconds after the decision comes into force, if no
         newer decision is made before; None: no wake-up. At least `LEAST_AGAIN_S`.
 
@@ -72,6 +74,7 @@ class Decision:
     keep_running: bool = False
     info: Mapping[str, float | int | str | bool] = field(default_factory=dict)
     fractional: bool = False
+    gpus_of: Mapping[int, tuple[int, ...]] | None = None
     again_s: float | None = None
 
 

@@ -283,3 +283,51 @@ class _Where(NamedTuple):
 
     def over(self, node: int, resource: str, used: float, capacity: float) -> InfeasibleDecision:
         return self.error(f"node {node}: {used:g} {resource} used of {capacity:g}")
+
+
+def check_parts(
+    shares_of: Mapping[int, tuple[Placement, ...]],
+    gpus_of: Mapping[int, tuple[int, ...]],
+    held: Mapping[int, tuple[int, ...]],
+    keep_running: bool,
+    view: View,
+    policy: str,
+) -> None:
+    """Check that no single GPU is given away more than once.
+
+    Parameters
+    ----------
+    gpus_of : `Decision.gpus_of`.
+    held : GPUs of the jobs that run, by job, from the decisions that placed them.
+
+    Raises
+    ------
+    InfeasibleDecision
+        One line with policy, time, node and GPU.
+    """
+    where = _Where(policy, view)
+    parts: dict[tuple[int, int], float] = {}
+    others = view.running if keep_running else {}
+    everything = {**{j: s for j, s in others.items() if j not in shares_of}, **shares_of}
+    touched = {share.node for shares in shares_of.values() for share in shares}
+    for job, shares in everything.items():
+        if not touched & {share.node for share in shares}:
+            continue
+        gpus = gpus_of.get(job) if job in shares_of else held.get(job)
+        share = shares[0]
+        v = share.node_type if view.cluster.node_type_of is None else (
+            view.cluster.node_type_of[share.node])  # fmt: skip
+        most = view.cluster.node_types[v].gpus
+        if not gpus or len(shares) > 1 or len(set(gpus)) < len(gpus):
+            raise where.error(
+                f"names GPUs {gpus} for job {job} in {len(shares)} shares, expected one"
+            )
+        if not all(0 <= g < most for g in gpus):
+            raise where.error(f"names GPUs {gpus} of node {share.node}, which has {most:g}")
+        for g in gpus:
+            key = (share.node, g)
+            parts[key] = parts.get(key, 0.0) + share.gpus / len(gpus)
+            if parts[key] > 1 + tolerances.FRACTIONS:
+                raise where.error(
+                    f"node {share.node}: GPU {g} is given away {parts[key]:.3g} times"
+                )

@@ -7,14 +7,17 @@ as cluster managers do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from simulator.catalog import IntArray
+from simulator.catalog import Cluster, FloatArray, IntArray, NodeType
 from simulator.errors import InputError
+from simulator.performance import FixedDuration
+from simulator.workload import Workload
 
 WHOLE_GPU = 1000
 """Thousandths of a GPU."""
@@ -92,3 +95,75 @@ class Machines:
         """These machines, in that order."""
         models = [self.model[i] for i in order.tolist()]
         return Machines(self.cpu_milli[order], self.memory_mib[order], self.num_gpus[order], models)
+
+
+@dataclass(frozen=True)
+class SharedDuration(FixedDuration):
+    """Jobs that need a part of one GPU, or several whole ones, for a known time.
+
+    A job of a part may hold a whole GPU, too; it is no faster then. Neighbours do not slow a job
+    down: each has its part for itself.
+
+    Parameters
+    ----------
+    part : ``(J,)`` of each GPU, in (0, 1]; 1 where there are several.
+    """
+
+    part: FloatArray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        part = np.array(np.ones(len(self)) if self.part is None else self.part, dtype=np.float64)
+        good = (part > 0) & (part <= 1) & ((self.num_gpus == 1) | (part == 1))
+        if part.shape != self.duration_s.shape or not good.all():
+            raise InputError(
+                f"parts of GPUs: {part.tolist()[:3]}.., expected one above 0 and at most 1 a job, "
+                "and 1 for jobs of several GPUs"
+            )
+        part.flags.writeable = False
+        object.__setattr__(self, "part", part)
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds with the job's part, or its whole GPUs; infinite with any other number."""
+        own = self.num_gpus.item(job)
+        fits = gpus == own or abs(gpus - own * self.part.item(job)) < 1e-9
+        return self.duration_s.item(job) if fits else math.inf
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """GPUs, or the part of one, times duration."""
+        return np.asarray(self.duration_s * self.num_gpus * self.part, dtype=np.float64)
+
+
+GB_PER_MIB = 2**20 / 1e9
+
+
+def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArray) -> Workload:
+    """Jobs with parts of GPUs, in order of submission; those without a GPU are left out, with a note."""
+    jobs = np.flatnonzero(demands.num_gpus > 0)
+    jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
+    gpus, left_out = demands.num_gpus[jobs], len(demands) - len(jobs)
+    part: FloatArray = np.asarray(demands.gpu_milli[jobs] / WHOLE_GPU, dtype=np.float64)
+    memory_gb: FloatArray = np.asarray(demands.memory_mib[jobs] * GB_PER_MIB, dtype=np.float64)
+    return Workload(
+        job_id=[demands.name[j] for j in jobs.tolist()],
+        submit_s=submit_s[jobs],
+        performance=SharedDuration(duration_s[jobs], gpus, part=part),
+        num_gpus=gpus,
+        num_cpus=demands.cpu_milli[jobs] / 1000,
+        memory_gb=memory_gb,
+        notes=(f"{left_out} jobs without a GPU, left out",) if left_out else (),
+    )
+
+
+def shared_cluster(machines: Machines) -> Cluster:
+    """Machines as nodes, one type for each kind of machine; those without GPUs are left out."""
+    rows = list(zip(machines.model, machines.num_gpus.tolist(), machines.cpu_milli.tolist(),
+                    machines.memory_mib.tolist(), strict=True))  # fmt: skip
+    rows = [row for row in rows if row[1]]
+    kinds = sorted(set(rows))
+    types = tuple(
+        NodeType(f"{model}-{gpus}-{cpu // 1000}", model, gpus, cpus=cpu / 1000,
+                 memory_gb=mib * GB_PER_MIB)
+        for model, gpus, cpu, mib in kinds
+    )  # fmt: skip
+    return Cluster(types, len(rows), tuple(kinds.index(row) for row in rows))

@@ -75,7 +75,12 @@ class ScenarioChecks:
         small = _with_few_jobs(scenario)
         jobs, cluster = _said(small.workload), _said(scenario.cluster)
         adapt = _said(small.adapt)
-        brings_machines = small.workload.kind in ("hierarchical", "instance", "andreas")
+        brings_machines = small.workload.kind in (
+            "hierarchical",
+            "instance",
+            "andreas",
+            "openb-like",
+        )
         read = f"{jobs} {cluster}" if brings_machines else jobs
         # Whole iterations depend on the round.
         trouble = (scenario.failures, scenario.checkpoints, scenario.maintenance, scenario.spot)

@@ -13,6 +13,7 @@ from experiments.scenario.schema import (
     HierarchicalJobs,
     InstanceJobs,
     Nodes,
+    OpenbLikeJobs,
     PhillyLikeJobs,
     PoissonJobs,
     Scenario,
@@ -159,6 +160,17 @@ def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
     return workload, None
 
 
+def _openb_like(jobs: OpenbLikeJobs, scenario: Scenario) -> Built:
+    from simulator.laws import parse_law
+    from simulator.statistics import Streams
+    from simulator.workloads.openb import openb_queue
+
+    with at_key("workload.duration_s"):
+        duration_s = parse_law(jobs.duration_s)
+    streams = Streams(scenario.seed)
+    return openb_queue(jobs.num_jobs, jobs.num_nodes, jobs.load, duration_s, streams)
+
+
 _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "hierarchical": _hierarchical,
     "andreas": _andreas,
@@ -172,6 +184,7 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "gavel": _trace,
     "alibaba": _trace,
     "swf": _trace,
+    "openb-like": _openb_like,
     "helios": _trace,
 }
 

@@ -141,6 +141,16 @@ class TraceJobs(Modelled):
     split: list[NonNegative] | None = Field(default=None, min_length=3, max_length=3)
 
 
+class OpenbLikeJobs(Config):
+    """Pods with parts of GPUs, drawn from the marginals of Alibaba's openb trace; brings its nodes."""
+
+    kind: Literal["openb-like"]
+    num_jobs: PositiveInt = 1000
+    num_nodes: Annotated[int, Field(ge=1, le=1213)] = 40
+    load: Positive = 0.9
+    duration_s: str = "lognormal:3600,cv=2"
+
+
 Jobs = Annotated[
     HierarchicalJobs
     | CsvJobs
@@ -149,6 +159,7 @@ Jobs = Annotated[
     | SynergyJobs
     | AndreasJobs
     | PhillyLikeJobs
+    | OpenbLikeJobs
     | TraceJobs,
     Field(discriminator="kind"),
 ]

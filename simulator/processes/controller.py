@@ -13,7 +13,7 @@ import numpy as np
 from simulator.catalog import FloatArray
 from simulator.contract import NO_CHANGE, Changes, Decision, Placement, View
 from simulator.errors import InfeasibleDecision, InputError
-from simulator.feasibility import check_decision, has_room, placements_of, wake_up_of
+from simulator.feasibility import check_decision, check_parts, has_room, placements_of, wake_up_of
 from simulator.processes.clock import Order
 from simulator.processes.partition import CHANGES_KEPT, Partition
 from simulator.processes.world import World
@@ -83,6 +83,7 @@ class Controller:
         self._decide = decide
         self._joined = Changes(CHANGES_KEPT)
         self._view = self._first_view(rng)
+        self._parts: dict[int, tuple[int, ...]] = {}
         self._asked = False
         self._only_starts = False
         self._ticking = False
@@ -337,7 +338,26 @@ class Controller:
             )
             and keep_running
         )
+        if decision.fractional and decision.gpus_of is not None:
+            self._note_parts(decision.gpus_of, shares_of, keep_running, view)
         return shares_of, keep_running, again_s, cpu_s
+
+    def _note_parts(
+        self,
+        gpus_of: Mapping[int, tuple[int, ...]],
+        shares_of: Mapping[int, tuple[Placement, ...]],
+        keep_running: bool,
+        view: View,
+    ) -> None:
+        """Check every single GPU, and remember which of them each job has."""
+        world = self.world
+        if self.queue_request is not None:
+            raise InputError("parts of GPUs: decisions take no time there, expected no [server]")
+        if world.check:
+            check_parts(shares_of, gpus_of, self._parts, keep_running, view, world.policy_name)
+        if len(self._parts) > 2 * len(self.running) + 64:
+            self._parts = {j: gpus for j, gpus in self._parts.items() if j in self.running}
+        self._parts |= {job: gpus_of[job] for job in shares_of if job in gpus_of}
 
     def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
         """Stop what changes, then start it anew; what stays the same is not touched."""

@@ -15,9 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.catalog import IntArray
+from simulator.catalog import Cluster, IntArray
 from simulator.datafiles import read_table
-from simulator.sharing import WHOLE_GPU, Demands, Machines
+from simulator.laws import Law
+from simulator.sharing import WHOLE_GPU, Demands, Machines, shared_cluster, shared_workload
+from simulator.statistics import Streams
+from simulator.workload import Workload
 from simulator.workloads.tables import Table
 
 PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
@@ -115,3 +118,35 @@ def openb_machines() -> Machines:
 
     models = np.repeat(table["model"].to_numpy(dtype=str), times)
     return Machines(column("cpu_milli"), column("memory_mib"), column("gpus"), models.tolist())
+
+
+def openb_queue(
+    num_jobs: int, num_nodes: int, load: float, duration_s: Law, streams: Streams
+) -> tuple[Workload, Cluster]:
+    """Pods with GPUs that come as a Poisson stream to some of the machines, and leave again.
+
+    Parameters
+    ----------
+    load : GPUs that the pods hold on average, over those of the machines, if none had to wait.
+    duration_s : law of the durations, s.
+    streams : of ``pods``, ``machines``, ``arrivals`` and ``durations``.
+    """
+    pods = like_openb(2 * num_jobs, streams.generator("pods"))
+    kept = np.flatnonzero(pods.num_gpus > 0)[:num_jobs]
+    demands = Demands(
+        [pods.name[j] for j in kept],
+        pods.cpu_milli[kept],
+        pods.memory_mib[kept],
+        pods.num_gpus[kept],
+        pods.gpu_milli[kept],
+        [""] * len(kept),
+    )
+    everything = openb_machines()
+    machines = everything.take(
+        np.sort(streams.generator("machines").permutation(len(everything))[:num_nodes])
+    )
+    gpus_each = float((demands.num_gpus * demands.gpu_milli).mean()) / WHOLE_GPU
+    rate_per_s = load * float(machines.num_gpus.sum()) / (gpus_each * duration_s.mean)
+    submit_s = np.cumsum(streams.generator("arrivals").exponential(1 / rate_per_s, len(kept)))
+    times_s = duration_s.sample(streams.generator("durations"), len(kept))
+    return shared_workload(demands, submit_s, times_s), shared_cluster(machines)

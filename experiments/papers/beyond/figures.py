@@ -12,8 +12,10 @@ from experiments.papers.beyond.runs import (
     COST_S,
     NOTICES_S,
     POLICIES,
+    QUEUE_LOADS,
     RESTART_S,
     UP_S,
+    WHOLE,
     WORK_S,
 )
 from experiments.pictures.plots import (
@@ -47,7 +49,9 @@ orders of the pods, as the released simulator of the FGD paper reports (Apache-2
 def figures(results: Results, out_dir: Path) -> list[Figure]:
     """Draw all figures whose runs are there."""
     command = f"schedlab reproduce beyond --scale {results.scale or 'quick'}"
-    drawn = (draw(results, out_dir, command) for draw in (_saving, _failing, _spot, _filling))
+    drawn = (
+        draw(results, out_dir, command) for draw in (_saving, _failing, _spot, _filling, _queue)
+    )
     return [figure for figure in drawn if figure is not None]
 
 
@@ -231,4 +235,34 @@ def _filling(results: Results, out_dir: Path, command: str) -> Figure | None:
         figure,
         points,
         command=command,
+    )
+
+
+def _queue(results: Results, out_dir: Path, command: str) -> Figure | None:
+    runs = results.where("run_scenario", study="queue").scalars()
+    if runs.empty:
+        return None
+    runs["minutes"] = runs["mean_wait_s"] / 60
+    points = intervals(runs, ["load", "rule"], "minutes")
+    names = [*RULES, WHOLE]
+    figure, (ax,) = canvas(width=7.0, height=4.0)
+    for k, load in enumerate(QUEUE_LOADS):
+        part = points[points["load"] == load].set_index("rule").loc[names].reset_index()
+        x = np.arange(len(names)) + 0.14 * (k - 0.5)
+        draw_line(ax, x, part, f"load {load:g}", k, linestyle="none")
+    ax.set_xticks(range(len(names)), names, rotation=15)
+    ax.set(ylabel="mean wait, min", yscale="symlog")
+    ax.set_ylim(bottom=0)
+    ax.legend()
+    return save_figure(
+        out_dir,
+        "shared_queue",
+        "Shared GPUs as a queue: what the FGD paper does not have",
+        "Pods with GPUs come as a Poisson stream to 20 of the machines, hold them for an hour on "
+        "average, and leave; first come first served with backfilling. Load counts parts of GPUs. The "
+        "scale is linear below 1 min and logarithmic above. Right: every part takes a whole GPU.",
+        figure,
+        points,
+        command=command,
+        seeds=results.where("run_scenario", study="queue").seeds,
     )

@@ -31,6 +31,10 @@ NOTICES_S = (0.0, 120.0)
 SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
 JOBS: dict[Scale, int] = {"quick": 150, "paper": 1000}
 ORDERS: dict[Scale, int] = {"quick": 20, "paper": 100}
+QUEUE_LOADS = (0.85, 1.0)
+QUEUE_JOBS: dict[Scale, int] = {"quick": 1500, "paper": 5000}
+QUEUE_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 10}
+WHOLE = "whole GPUs"
 PODS = 8152
 """As many as the trace has."""
 
@@ -42,6 +46,12 @@ def tasks(scale: Scale) -> list[Task]:
         *(_filling(rule, scale) for rule in RULES),
         *(_saving(up, i, seed) for up in UP_S for i in INTERVALS_S for seed in seeds),
         *(_failing(p, up, seed, scale) for p in POLICIES for up in POLICY_UP_H for seed in seeds),
+        *(
+            _queue(rule, load, seed, scale)
+            for rule in (*RULES, WHOLE)
+            for load in QUEUE_LOADS
+            for seed in range(1, QUEUE_SEEDS[scale] + 1)
+        ),
         *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
     ]
 
@@ -130,3 +140,20 @@ def _spot(nodes: int, notice_s: float, seed: int, scale: Scale) -> Task:
         "seed": seed,
     }
     return scenario_task(scenario, labels, cost_s=0.4, sources=FAILING_SOURCES)
+
+
+def _queue(rule: str, load: float, seed: int, scale: Scale) -> Task:
+    """Pods that come and go; the first fifth of them is warm-up."""
+    jobs = QUEUE_JOBS[scale]
+    scenario = {
+        "workload": {
+            "kind": "openb-like", "num_jobs": jobs, "num_nodes": 20, "load": load,
+            "duration_s": "exponential:3600",
+        },
+        "policy": "fifo-backfill" if rule == WHOLE else "shared",
+        "policy_options": {} if rule == WHOLE else {"rule": rule},
+        "seed": seed,
+        "window": [jobs // 5, jobs],
+    }  # fmt: skip
+    labels: dict[str, Scalar] = {"study": "queue", "rule": rule, "load": load, "seed": seed}
+    return scenario_task(scenario, labels, cost_s=0.5, sources=FAILING_SOURCES)

@@ -1,0 +1,152 @@
+"""Shared GPUs with arrivals and departures: first come first served, each job where a rule puts it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from policies.sharing import kernels
+from policies.sharing.filling import RULES, STEPS
+from policies.sharing.state import Known, Typical, classes_of, empty_state, nothing_known
+from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
+from simulator.catalog import Cluster, IntArray
+from simulator.sharing import GB_PER_MIB, WHOLE_GPU, Demands, Machines, SharedDuration
+from simulator.workload import Workload
+
+AWAY = 10**15
+"""Taken off the CPUs of a node that is down, or of another controller: nothing fits there."""
+
+
+class SharedFirstCome:
+    """Start waiting jobs in order of arrival where they fit; a job that does not fit is passed over.
+
+    Parameters
+    ----------
+    rule : where each job goes, a name of `policies.sharing.filling.RULES`.
+    backfill : go on past a job that does not fit.
+    """
+
+    def __init__(self, rule: str, backfill: bool) -> None:
+        if rule not in RULES:
+            raise InputError(f"shared: rule is {rule!r}, expected one of {', '.join(RULES)}")
+        self.name = f"shared-{rule}"
+        self._rule = RULES[rule]
+        self._backfill = backfill
+        self._workload: Workload | None = None
+        self._nodes: IntArray | None = None
+        self._placed: dict[int, tuple[int, tuple[int, ...]]] = {}
+
+    def decide(self, view: View) -> Decision:
+        """Take off what has ended, start what fits."""
+        if self._workload is not view.workload:
+            self._begin(view)
+        if self._nodes is not view.nodes:
+            self._see_nodes(view)
+        for job in [j for j in self._placed if j not in view.running]:
+            node, gpus = self._placed.pop(job)
+            self._change(job, node, gpus, -1)
+        if not view.waiting:
+            return NO_CHANGE
+        placements: list[Placement] = []
+        gpus_of: dict[int, tuple[int, ...]] = {}
+        hopeless: set[int] = set()
+        for job in view.waiting:
+            job_class = int(self._class_of[job])
+            if job_class in hopeless:
+                continue
+            found = self._place(view, job, job_class)
+            if found is None:
+                if not self._backfill:
+                    break
+                hopeless.add(job_class)
+                continue
+            placement, gpus_of[job] = found
+            placements.append(placement)
+        if not placements:
+            return NO_CHANGE
+        return Decision(placements, keep_running=True, fractional=True, gpus_of=gpus_of)
+
+    def _begin(self, view: View) -> None:
+        """Read the scenario."""
+        if view.cluster.node_type_of is None or view.cluster.is_pool:
+            raise InputError("shared: expected nodes of fixed types")
+        demands, machines = _demands(view.workload), _machines(view.cluster)
+        self._workload = view.workload
+        self._classes, self._class_of = classes_of(demands, machines)
+        typical = Typical.of(demands, machines)
+        self._typical = (*typical.classes, typical.share)
+        self._state = empty_state(machines)
+        self._known: Known = nothing_known(self._classes, self._state)
+        self._room, self._picked = kernels.scratch(self._state.gpu.shape[1])
+        self._off = np.zeros(view.cluster.num_nodes, dtype=bool)
+
+    def _see_nodes(self, view: View) -> None:
+        """Nodes that went away take nothing; those that came back do."""
+        off = np.ones(view.cluster.num_nodes, dtype=bool)
+        off[view.nodes] = False
+        changed = off != self._off
+        self._state.cpu[changed] += np.where(off[changed], -AWAY, AWAY)
+        self._state.changed[changed] += 1
+        self._off, self._nodes = off, view.nodes
+
+    def _place(
+        self, view: View, job: int, job_class: int
+    ) -> tuple[Placement, tuple[int, ...]] | None:
+        demand, lots = self._classes.demand[job_class], (0.0, 0.0)
+        if self._rule == kernels.RANDOM:
+            lots = (float(view.rng.random()), float(view.rng.random()))
+        node = kernels.best_node(
+            self._rule, self._state, job_class, self._classes, self._known, self._typical,
+            self._room, STEPS, lots[0],
+        )  # fmt: skip
+        if node < 0:
+            return None
+        count = kernels.pick_gpus(
+            self._rule, self._state, node, demand, self._typical, self._room, lots[1],
+            self._picked,
+        )  # fmt: skip
+        gpus = tuple(self._picked[:count].tolist())
+        self._change(job, node, gpus, 1)
+        self._placed[job] = (node, gpus)
+        amount = count if demand[3] == WHOLE_GPU else int(demand[3]) / WHOLE_GPU
+        cpus, memory_gb = int(demand[0]) / 1000, int(demand[1]) * GB_PER_MIB
+        return Placement(job, node, amount, FIXED, cpus, memory_gb), gpus
+
+    def _change(self, job: int, node: int, gpus: tuple[int, ...], sign: int) -> None:
+        self._picked[: len(gpus)] = gpus
+        demand = self._classes.demand[int(self._class_of[job])]
+        kernels.change(self._state, node, demand, self._picked, sign)
+
+
+def _demands(workload: Workload) -> Demands:
+    """What the jobs ask for, in whole thousandths; a job that states no CPUs or memory needs none."""
+    performance: Any = workload.performance
+    part = performance.part if isinstance(performance, SharedDuration) else np.ones(len(workload))
+    milli = np.maximum(1, np.rint(part[: len(workload)] * WHOLE_GPU)).astype(np.int64)
+    cpu = np.rint(np.nan_to_num(workload.num_cpus) * 1000).astype(np.int64)
+    memory = np.rint(np.nan_to_num(workload.memory_gb) / GB_PER_MIB).astype(np.int64)
+    nothing = [""] * len(workload)
+    return Demands(workload.job_id, cpu, memory, workload.num_gpus, milli, nothing)
+
+
+def _machines(cluster: Cluster) -> Machines:
+    """The nodes, in whole thousandths of CPUs and MiB; what is not modelled is plenty."""
+    assert cluster.node_type_of is not None
+    types = [cluster.node_types[v] for v in cluster.node_type_of]
+
+    def column(values: list[float], scale: float) -> IntArray:
+        return np.array([round(v * scale) if math.isfinite(v) else 10**12 for v in values])
+
+    return Machines(
+        column([t.cpus for t in types], 1000),
+        column([t.memory_gb for t in types], 1 / GB_PER_MIB),
+        column([t.gpus for t in types], 1),
+        [t.gpu_type for t in types],
+    )
+
+
+def shared(rule: str = "fgd", backfill: bool = True) -> SharedFirstCome:
+    """Parts of GPUs, first come first served; ``rule`` says which GPU (fgd, best-fit, ..)."""
+    return SharedFirstCome(rule, backfill)
