@@ -24,7 +24,7 @@ WHOLE = 1000
 MOST_CPU, MOST_GPU = 128_000, 8_000
 """Largest machine that the rules normalise by: 128 CPUs and 8 GPUs."""
 
-DOES_NOT_FIT = -1.0
+DOES_NOT_FIT = -1e18
 
 
 @compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,9 @@ class SharedFirstCome:
         if view.cluster.node_type_of is None or view.cluster.is_pool:
             raise InputError("shared: expected nodes of fixed types")
         demands, machines = _demands(view.workload), _machines(view.cluster)
+        if "cpus" not in view.cluster.limited_resources:
+            demands = replace(demands, cpu_milli=demands.cpu_milli * 0)
+            machines = replace(machines, cpu_milli=machines.cpu_milli * 0)
         self._workload = view.workload
         self._classes, self._class_of = classes_of(demands, machines)
         typical = Typical.of(demands, machines)

@@ -125,14 +125,25 @@ def openb_queue(
 ) -> tuple[Workload, Cluster]:
     """Pods with GPUs that come as a Poisson stream to some of the machines, and leave again.
 
+    Pods that fit on none of these machines are left out.
+
     Parameters
     ----------
     load : GPUs that the pods hold on average, over those of the machines, if none had to wait.
     duration_s : law of the durations, s.
     streams : of ``pods``, ``machines``, ``arrivals`` and ``durations``.
     """
-    pods = like_openb(2 * num_jobs, streams.generator("pods"))
-    kept = np.flatnonzero(pods.num_gpus > 0)[:num_jobs]
+    everything = openb_machines()
+    machines = everything.take(
+        np.sort(streams.generator("machines").permutation(len(everything))[:num_nodes])
+    )
+    pods = like_openb(3 * num_jobs + 100, streams.generator("pods"))
+    fits = (
+        (pods.num_gpus[:, None] <= machines.num_gpus)
+        & (pods.cpu_milli[:, None] <= machines.cpu_milli)
+        & (pods.memory_mib[:, None] <= machines.memory_mib)
+    ).any(axis=1)
+    kept = np.flatnonzero((pods.num_gpus > 0) & fits)[:num_jobs].tolist()
     demands = Demands(
         [pods.name[j] for j in kept],
         pods.cpu_milli[kept],
@@ -140,10 +151,6 @@ def openb_queue(
         pods.num_gpus[kept],
         pods.gpu_milli[kept],
         [""] * len(kept),
-    )
-    everything = openb_machines()
-    machines = everything.take(
-        np.sort(streams.generator("machines").permutation(len(everything))[:num_nodes])
     )
     gpus_each = float((demands.num_gpus * demands.gpu_milli).mean()) / WHOLE_GPU
     rate_per_s = load * float(machines.num_gpus.sum()) / (gpus_each * duration_s.mean)
