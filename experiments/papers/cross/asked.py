@@ -29,6 +29,7 @@ from experiments.pictures.plots import (
     draw_line,
     intervals,
     legend_below,
+    log_ticks,
 )
 from experiments.report.contents import Figure, save_figure
 
@@ -124,9 +125,8 @@ def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
         ax.set_xscale("log", base=2)
         ticks = sorted(set(part["controllers"]))
         ax.set_xticks(ticks, [str(k) for k in ticks])
-        ax.set(xlabel="controllers K", title=f"load {load:g}", yscale="log")
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter("{x:g}")
+        ax.set(xlabel="controllers K", title=f"load {load:g}")
+        log_ticks(ax)
         _at_one(ax)
     axes[0].set_ylabel("total cost over K = 1 without delay")
     legend_below(figure, axes[0], 2)
@@ -218,7 +218,7 @@ def delays(results: Results, out_dir: Path, command: str) -> Figure | None:
         own = table[table["method"].isin(list(names))]
         ratios = relative(own, value, {"delay_s": 0.0}, ["method", "seed"])
         rows.append(_lines(ax, ratios, "minutes", list(names), "ratio").assign(value=value))
-        ax.set(xlabel="reconfiguration delay, min", ylabel=f"{said} over that without delay")
+        ax.set(xlabel="reconfiguration delay, min", ylabel=f"{said} over no delay")
         _at_one(ax)
         ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return save_figure(
