@@ -57,6 +57,10 @@ def stage(source: Path) -> None:
     """Pages as they are, links to files of the repository turned to their copies."""
     for page in sorted([*(ROOT / "docs").glob("*.md"), HERE / "index.md"]):
         (source / page.name).write_text(_links(page.read_text(encoding="utf-8")), encoding="utf-8")
+    index = source / "index.md"
+    named = index.read_text(encoding="utf-8")
+    others = [page.stem for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in named]
+    index.write_text(named.replace("extending\n", "\n".join(["extending", *others, ""]), 1))
     for name, copy in COPIED.items():
         text = _links((ROOT / name).read_text(encoding="utf-8"))
         (source / copy).write_text(text, encoding="utf-8")
