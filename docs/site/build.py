@@ -59,7 +59,11 @@ def stage(source: Path) -> None:
         (source / page.name).write_text(_links(page.read_text(encoding="utf-8")), encoding="utf-8")
     index = source / "index.md"
     named = index.read_text(encoding="utf-8")
-    others = [page.stem for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in named]
+    others = [
+        page.stem
+        for page in sorted((ROOT / "docs").glob("*.md"))
+        if page.stem not in named.splitlines()
+    ]
     index.write_text(named.replace("extending\n", "\n".join(["extending", *others, ""]), 1))
     for name, copy in COPIED.items():
         text = _links((ROOT / name).read_text(encoding="utf-8"))
