@@ -80,7 +80,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "las": ("servers", "time-shared"),
     "sjf": ("servers", "fixed-demand"),
     "random-order": ("servers", "fixed-demand"),
-    "shared": ("servers", "fixed-demand"),
+    "shared": ("servers", "fixed-demand", "one-node"),
     "linear-score": ("servers", "fixed-demand"),
     "fifo-shared": ("servers", "one-node"),
     "edf-shared": ("servers", "one-node", "due"),

@@ -78,6 +78,13 @@ class SharedFirstCome:
             demands = replace(demands, cpu_milli=demands.cpu_milli * 0)
             machines = replace(machines, cpu_milli=machines.cpu_milli * 0)
         self._workload = view.workload
+        wide = demands.num_gpus > machines.num_gpus.max()
+        if wide.any():
+            job = int(np.argmax(wide))
+            raise InputError(
+                f"shared: job {demands.name[job]!r} needs {demands.num_gpus[job]} GPUs, expected at "
+                f"most the {machines.num_gpus.max()} of one node"
+            )
         self._classes, self._class_of = classes_of(demands, machines)
         typical = Typical.of(demands, machines)
         self._typical = (*typical.classes, typical.share)

@@ -25,10 +25,11 @@ from simulator import (
 from simulator.laws import Exponential
 
 FIXED_ONLY = {
+    "linear-score",
     *("fifo-strict", "fifo-backfill", "edf-backfill"),
     *("srpt", "sjf", "priority", "random-order"),
 }
-SHARING_IN_TIME = {"processor-sharing", "las"}  # tests/orders has them
+SHARING_IN_TIME = {"processor-sharing", "las", "shared"}  # tests/orders and tests/sharing have them
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
     "local-search": {"iterations": 10},
