@@ -37,11 +37,14 @@ from simulator.queueing.orders import (
     mg1_ps_response_s,
     mg1_srpt_response_s,
 )
+from simulator.queueing.patience import ErlangA, erlang_a
 from simulator.queueing.sizing import MOST_SERVERS, ServerSizing, size_servers
 
 __all__ = [
     "MOST_SERVERS",
+    "ErlangA",
     "ServerSizing",
+    "erlang_a",
     "erlang_b",
     "erlang_c",
     "fcfs_wait_s",
