@@ -1,0 +1,88 @@
+"""One job's story, from the tables of a finished run: when it waited, who passed it, where it ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from simulator.errors import InputError
+
+MOST_NAMED = 5
+"""So many of the jobs that passed it are named; the others are counted."""
+
+
+def explain(folder: Path, job_id: str) -> list[str]:
+    """The story, one sentence a line.
+
+    Raises
+    ------
+    InputError
+        No such folder, table, column or job.
+    """
+    jobs = _table(folder / "jobs.csv", ("job_id", "arrival_s", "completion_s"))
+    shares = _table(folder / "schedule.csv", ("job_id", "node", "gpus", "start_s", "end_s"))
+    names = jobs["job_id"].astype(str)
+    found = jobs[names == job_id]
+    if found.empty:
+        raise InputError(
+            f"{folder / 'jobs.csv'}: no job {job_id!r}, expected one such as {names[0]!r}"
+        )
+    job = found.iloc[0]
+    arrival = float(job["arrival_s"])
+    shares["job_id"] = shares["job_id"].astype(str)
+    arrived = jobs.assign(job_id=names).set_index("job_id")["arrival_s"]
+    own = shares[shares["job_id"] == job_id].sort_values(["start_s", "node"])
+    lines = [f"{_time(arrival)}: submitted."]
+    since = arrival
+    for _, part in own.groupby("start_s"):
+        begin, end = float(part["start_s"].iloc[0]), float(part["end_s"].max())
+        if begin > since:
+            lines.append(_wait(job_id, since, begin, arrival, shares, arrived))
+        where = ", ".join(
+            f"{row.gpus:g} GPUs of node {row.node}" for row in part.itertuples(index=False)
+        )
+        lines.append(f"{_time(begin)}: starts on {where}, for {_span(end - begin)}.")
+        since = end
+    done = float(job["completion_s"])
+    lines.append(f"{_time(done)}: ends, {_span(done - arrival)} after its submission.")
+    if "slowdown" in job and pd.notna(job["slowdown"]):
+        lines.append(f"Alone it would have taken {_span(float(job['ideal_s']))}: "
+                     f"it was slowed down {float(job['slowdown']):.3g} times.")  # fmt: skip
+    return lines
+
+
+def _wait(
+    job_id: str, since: float, until: float, arrival: float, shares: pd.DataFrame,
+    arrived: pd.Series[float],
+) -> str:  # fmt: skip
+    """What happened on the nodes while the job waited."""
+    begun = shares[(shares["start_s"] >= since) & (shares["start_s"] < until)]
+    others = [name for name in dict.fromkeys(begun["job_id"]) if name != job_id]
+    passed = [name for name in others if float(arrived[name]) > arrival]
+    text = f"{_time(since)}: waits {_span(until - since)}; {len(others)} jobs start meanwhile"
+    if passed:
+        more = f" and {len(passed) - MOST_NAMED} more" if len(passed) > MOST_NAMED else ""
+        text += f", of which {len(passed)} came later: {', '.join(passed[:MOST_NAMED])}{more}"
+    return text + "."
+
+
+def _table(path: Path, needed: tuple[str, ...]) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, dtype={"job_id": str})
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file, expected the folder of a run") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({str(error).partition(chr(10))[0]})") from None
+    for name in needed:
+        if name not in table:
+            raise InputError(f"{path}: column {name!r} is missing, expected a table of a run")
+    return table
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:,.0f} s"
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds:.0f} s"

@@ -1,0 +1,19 @@
+"""`schedlab explain`: the story of one job of a finished run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def explain(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run (schedlab run --out).")],
+    job: Annotated[str, typer.Argument(help="The job_id of the job.")],
+) -> None:
+    """One job's story: when it waited, who passed it, where it ran."""
+    from experiments.analysis.explain import explain as story
+
+    for line in story(folder, job):
+        print(line)
