@@ -255,7 +255,7 @@ def periods(results: Results, out_dir: Path, command: str) -> Figure | None:
     names = {"SRTF": "SRTF, mean completion time", "greedy": "greedy, total cost",
              "EDF": "EDF, total cost"}  # fmt: skip
     ratios = ratios.assign(method=ratios["method"].map(names))
-    drawn = _lines(ax, ratios, "minutes", list(names.values()), "ratio")
+    drawn = _lines(ax, ratios, "minutes", list(names.values()), "ratio", apart=False)
     ax.set_xscale("log")
     ticks = sorted(set(ratios["minutes"]))
     ax.set_xticks(ticks, [f"{m:g}" for m in ticks])
