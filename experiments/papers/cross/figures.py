@@ -108,7 +108,7 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
     named: dict[str, tuple[int, int]] = {}
     for place, value in enumerate(VALUES):
         first = records(fixed.sort_values(value).head(1))[0]
-        named[first["method"]] = (12, -16 - 20 * place)
+        named[first["method"]] = ((30, 4), (14, -24))[place]
     named |= {row["method"]: (-6, -16) for row in records(best)}
     for row in records(on_nodes[on_nodes["method"].isin(list(named))]):
         ax.annotate(
