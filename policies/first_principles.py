@@ -21,6 +21,7 @@ from policies.selection import NONE, choose_configuration, selection_price_per_h
 from policies.waiting import Rank, WaitingJobs
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View, Workload
 from simulator.catalog import FloatArray
+from simulator.contract import starting
 
 
 def by_submission(view: View) -> Iterable[int]:
@@ -70,17 +71,19 @@ class FirstPrinciple:
             self._waiting = None
             self._is_elastic = view.cluster.is_configurable or view.workload.is_elastic
             self._nodes = NodeLevels() if NodeLevels.serve(view.cluster) else None
-        place = self._one_job_a_node if self._is_elastic else self._list_scheduling
-        placements = place(view)
-        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+        if self._is_elastic:
+            placements = self._one_job_a_node(view)
+        elif view.free_gpus_total <= 0:
+            return NO_CHANGE
+        elif self.rank is None and not self.backfill:
+            placements = self._head_first(view)
+        else:
+            placements = self._list_scheduling(view)
+        return starting(placements) if placements else NO_CHANGE
 
     def _list_scheduling(self, view: View) -> list[Placement]:
         """Start jobs of fixed demand in their order; a demand that does not fit is passed over."""
         free = view.free_gpus_total
-        if free <= 0:
-            return []
-        if self.rank is None and not self.backfill:
-            return self._head_first(view)
         waiting = self._waiting
         if waiting is None:
             waiting = self._waiting = WaitingJobs(self.rank, _demand if self.backfill else _any)

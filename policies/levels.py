@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from simulator import Cluster, Placement, View
+from simulator import FIXED, Cluster, Placement, View
 from simulator.contract import Changes
+
+_NEW = tuple.__new__
+"""Makes a named tuple of all its fields in a fifth of the time that its own constructor takes."""
 
 MOST_GPUS = 64
 """Nodes of more GPUs than this have too many levels for it to pay."""
@@ -50,11 +53,12 @@ class NodeLevels:
         if changed is None:
             self._rebuild(view)
         else:
-            free_gpus, step, free = view.free_gpus.item, self._step, self._free
-            for node in {*changed, *self._taken}:
-                now = int(free_gpus(node))
-                if free[node // step] != now:
-                    self._set(node, now)
+            free_gpus, step, free = view.free_gpus.data, self._step, self._free
+            for nodes in (changed, self._taken):
+                for node in nodes:
+                    now = free_gpus[node]
+                    if free[node // step] != now:
+                        self._set(node, int(now))
         self._changes, self._mark = changes, changes.end
         self._taken.clear()
         self.total_gpus = view.free_gpus_total
@@ -95,11 +99,13 @@ class NodeLevels:
         if not 1 <= gpus <= self.total_gpus:
             return []
         self.total_gpus -= gpus
-        most = len(self._levels) - 1
+        levels = self._levels
+        most = len(levels) - 1
         for level in range(gpus, most + 1):
-            node = self._first_of(level)
-            if node >= 0:
-                return [self._share(job, node, level, gpus)]
+            if levels[level]:
+                node = self._first_of(level)
+                if node >= 0:
+                    return [self._share(job, node, level, gpus)]
         placements = []
         left, level = gpus, most
         while left:
@@ -119,4 +125,4 @@ class NodeLevels:
         if left:
             heappush(levels[left], node)
         self._taken.append(node)
-        return Placement(job, node, gpus)
+        return _NEW(Placement, (job, node, gpus, FIXED, 0.0, 0.0))

@@ -23,6 +23,8 @@ from simulator import tolerances
 from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.workload import Workload
 
+_BLANK = object.__new__
+
 FIXED = -1
 """`Placement.node_type` on a node whose type is fixed."""
 
@@ -80,6 +82,24 @@ class Decision:
 
 NO_CHANGE = Decision(keep_running=True)
 """Everything goes on as it is."""
+
+_fill_placements, _fill_keep_running, _fill_info, _fill_fractional, _fill_again_s = (
+    getattr(Decision, name).__set__ for name in Decision.__dataclass_fields__
+)
+
+
+def starting(placements: Sequence[Placement]) -> Decision:
+    """``Decision(placements, keep_running=True)``, made in less than half the time.
+
+    A frozen dataclass looks up each attribute by name when it is made; here they are at hand.
+    """
+    decision = _BLANK(Decision)
+    _fill_placements(decision, placements)
+    _fill_keep_running(decision, True)
+    _fill_info(decision, {})
+    _fill_fractional(decision, False)
+    _fill_again_s(decision, None)
+    return decision
 
 
 class JobLog(NamedTuple):
@@ -220,6 +240,7 @@ class View:
     """
 
     health: NodeHealth | None = None
+    _kind: type[View] | None = None
 
     def __init__(
         self,
@@ -262,13 +283,25 @@ class View:
 
     def at(self, now_s: float, free_gpus_total: float, changed: bool) -> View:
         """The view of the same controller at another time; the engine's, for each decision."""
-        view = object.__new__(View)
-        attributes = view.__dict__
-        attributes.update(self.__dict__)
-        attributes["now_s"] = now_s
-        attributes["free_gpus_total"] = free_gpus_total
-        attributes["changed"] = changed
+        view = _BLANK(self._kind or self._make_kind())
+        view.now_s = now_s
+        view.free_gpus_total = free_gpus_total
+        view.changed = changed
         return view
+
+    def change(self, **attributes: Any) -> None:
+        """Let the views to come have other attributes; the engine's, where nodes go away."""
+        self.__dict__.update(attributes)
+        self._kind = None
+
+    def _make_kind(self) -> type[View]:
+        """A class of its own for the views of a controller: all that they have in common.
+
+        To copy twenty attributes for each decision took a tenth of a simulation.
+        """
+        common = {**self.__dict__, "__doc__": type(self).__doc__, "__module__": __name__}
+        self._kind = type(type(self).__name__, (type(self),), common)
+        return self._kind
 
     @cached_property
     def jobs(self) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from collections.abc import Mapping, Sequence
@@ -22,16 +23,9 @@ def by_job(decision: Decision, where: _Where) -> dict[int, tuple[Placement, ...]
     """
     shares: dict[int, tuple[Placement, ...]] = {}
     for placement in decision.placements:
-        job = placement.job
-        _, node, gpus, v, cpus, memory_gb = placement
-        if not (
-            type(job) is type(node) is type(v) is int
-            and (type(gpus) is int or type(gpus) is float)
-            and type(cpus) in _PLAIN
-            and type(memory_gb) in _PLAIN
-        ):
+        if type(placement) is not Placement or (*map(type, placement),) not in _PLAIN:
             placement = _in_plain_numbers(placement, where)
-            job = placement.job
+        job = placement[0]
         before = shares.get(job)
         shares[job] = (placement,) if before is None else (*before, placement)
     return shares
@@ -45,7 +39,7 @@ def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[
     InfeasibleDecision
         No `Decision`, or one that is not made of `Placement` and a mapping; one line.
     """
-    where = _Where(policy, view)
+    where: _Where = tuple.__new__(_Where, (policy, view))  # its own constructor costs five times
     if not isinstance(decision, Decision):
         raise where.error(f"answered with {type(decision).__name__}, expected a Decision")
     if decision.info and not isinstance(decision.info, Mapping):
@@ -138,7 +132,7 @@ def _starts_that_fit(shares_of: Mapping[int, tuple[Placement, ...]], view: View)
     if fixed is None or cluster.limited_resources:
         return False
     free_gpus, controllers, controller = (
-        view.free_gpus.item,
+        view.free_gpus.data,
         cluster.num_controllers,
         view.controller,
     )
@@ -148,18 +142,18 @@ def _starts_that_fit(shares_of: Mapping[int, tuple[Placement, ...]], view: View)
         if job in running or job not in active:
             return False
         for _, node, gpus, v, cpus, memory_gb in shares:
-            use = taken[node] + gpus if node in taken else gpus
+            use = taken.get(node, 0) + gpus
             if not (
                 0 <= node < num_nodes
                 and node % controllers == controller
                 and (v == FIXED or v == fixed[node])
                 and not (cpus or memory_gb)
                 and 0 < gpus == gpus // 1
-                and use <= free_gpus(node) < math.inf
+                and use <= free_gpus[node] < math.inf
             ):
                 return False
             taken[node] = use
-        if len(shares) > 1 and len({p.node for p in shares}) < len(shares):
+        if len(shares) > 1 and len({p[1] for p in shares}) < len(shares):
             return False
     return True
 
@@ -197,7 +191,11 @@ _Use = list[float]
 """What a decision takes of one node: its type, GPUs, CPUs, GB of memory."""
 
 
-_PLAIN = frozenset((int, float))
+_PLAIN = frozenset(
+    (int, int, gpus, int, cpus, memory_gb)
+    for gpus, cpus, memory_gb in itertools.product((int, float), repeat=3)
+)
+"""Types of the numbers of a placement that are Python's own."""
 
 
 def _add(

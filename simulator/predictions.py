@@ -170,9 +170,8 @@ class LearnedView(View):
 
     def at(self, now_s: float, free_gpus_total: float, changed: bool) -> View:
         """The view at a decision: what runs is looked at first."""
-        view = object.__new__(LearnedView)
-        view.__dict__.update(self.__dict__)
-        view.now_s, view.free_gpus_total, view.changed = now_s, free_gpus_total, changed
+        view = super().at(now_s, free_gpus_total, changed)
+        assert isinstance(view, LearnedView)
         self._learner.observe(view, self._log.rate)
         return view
 

@@ -305,16 +305,16 @@ class Controller:
             partition.changes.trim()
         view = self._view.at(now_s, partition.free_gpus_total, self._changed)
         self._changed = False
-        cpu_s = 0.0
         if world.measure:
             begin = time.process_time()
             decision = self._decide(view)
             cpu_s = time.process_time() - begin
-        else:
-            decision = self._decide(view)
-        decisions.add(now_s, self.index, len(self.active))
-        if world.measure:
+            decisions.add(now_s, self.index, len(self.active))
             decisions.cpu_s.append(cpu_s)
+        else:
+            cpu_s = 0.0
+            decision = self._decide(view)
+            decisions.add(now_s, self.index, len(self.active))
         if decision is NO_CHANGE:
             return {}, True, world.points.since_last_s, cpu_s
         shares_of = placements_of(decision, view, world.policy_name)

@@ -294,7 +294,7 @@ class FailingController(Controller):
     def attach(self, trouble: Trouble) -> None:
         """Share what all controllers have in common; before the simulation starts."""
         self.trouble = self.partition.trouble = trouble
-        self._view.health = NodeHealth(trouble.away, trouble.outages, trouble.rate)
+        self._view.change(health=NodeHealth(trouble.away, trouble.outages, trouble.rate))
 
     def lose(self, nodes: Sequence[int], notice_s: float) -> None:
         """Nodes of this controller go away, with what runs on them."""
@@ -310,7 +310,7 @@ class FailingController(Controller):
         self._look_again()
 
     def _look_again(self) -> None:
-        self._view.nodes = self.partition.nodes
+        self._view.change(nodes=self.partition.nodes)
         self._changed = True
         points = self.world.points
         if self.active and (points.on_completion or points.on_arrival):

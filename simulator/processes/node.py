@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush
 
 from simulator.contract import Placement
 from simulator.processes.clock import Clock, Order
@@ -62,10 +62,11 @@ class Node:
         if fixed_type is not None:
             self._type, self._gpus = fixed_type
 
-    def add(self, placement: Placement) -> float:
+    def add(self, placement: Placement, now_s: float) -> float:
         """Start a share; a closed VM opens as the placement's type. Returns the free GPUs."""
-        if self._clock.now_s > self._settled_s:
-            self.settle(self._clock.now_s)
+        elapsed = now_s - self._settled_s
+        if elapsed > 0:
+            self._meter(now_s, elapsed)
         job, _, gpus, v, cpus, _ = placement
         if self._type is None:
             self._type = v
@@ -74,21 +75,23 @@ class Node:
         self.cpus_used += cpus
         return self._gpus - self.gpus_used if self._is_fixed else 0.0
 
-    def remove(self, job: int) -> float:
+    def remove(self, job: int, now_s: float) -> float:
         """End a share; a VM without any closes. Returns the free GPUs."""
-        if self._clock.now_s > self._settled_s:
-            self.settle(self._clock.now_s)
-        placement = self.shares.pop(job)
-        if job in self._led:
-            del self._led[job]
-        if not self.shares:
+        elapsed = now_s - self._settled_s
+        if elapsed > 0:
+            self._meter(now_s, elapsed)
+        shares = self.shares
+        placement = shares.pop(job)
+        self._led.pop(job, None)
+        if not shares:
             self.gpus_used = self.cpus_used = 0.0
-            if not self._is_fixed:
-                self._type = None
-        else:
-            self.gpus_used -= placement.gpus
-            self.cpus_used -= placement.cpus
-        return self._gpus - self.gpus_used if self._is_fixed else 0.0
+            if self._is_fixed:
+                return self._gpus
+            self._type = None
+            return 0.0
+        self.gpus_used = used = self.gpus_used - placement[2]
+        self.cpus_used -= placement[4]
+        return self._gpus - used if self._is_fixed else 0.0
 
     def close(self) -> None:
         """The node goes away, empty: it costs nothing and offers nothing until it is back."""
@@ -102,12 +105,13 @@ class Node:
 
     def lead(self, job: int, end_s: float) -> None:
         """Report the job as finished at ``end_s``, unless it is removed before."""
-        self._led[job] = end_s
-        if len(self._ends) > 2 * len(self._led) + 8:
-            self._ends = [(t, j) for j, t in self._led.items()]
-            heapq.heapify(self._ends)
+        led, ends = self._led, self._ends
+        led[job] = end_s
+        if len(ends) > 2 * len(led) + 8:
+            ends[:] = [(t, j) for j, t in led.items()]
+            heapify(ends)
         else:
-            heapq.heappush(self._ends, (end_s, job))
+            heappush(ends, (end_s, job))
         if end_s < self._timer_s:
             self._arm(end_s)
 
@@ -129,7 +133,7 @@ class Node:
                     self._arm(end_s)
                     return
                 self._finished(job)
-            heapq.heappop(ends)
+            heappop(ends)
 
     def settle(self, until_s: float) -> None:
         """Bring the meters up to a time: now, or the last completion at the end of a simulation.
@@ -137,16 +141,18 @@ class Node:
         The clock may run past the last completion (timers that were overtaken).
         """
         elapsed = until_s - self._settled_s
-        if elapsed <= 0:
-            return
+        if elapsed > 0:
+            self._meter(until_s, elapsed)
+
+    def _meter(self, until_s: float, elapsed: float) -> None:
         self._settled_s = until_s
-        if self._type is None:
+        node_type = self._type
+        if node_type is None:
             return
-        used = self.gpus_used
-        key = (self._type, int(used))
-        try:
-            self.use_s[key] += elapsed
-        except KeyError:
-            self.use_s[key] = elapsed
-        self.gpu_seconds += used * elapsed
-        self.cpu_seconds += self.cpus_used * elapsed
+        used, use_s = self.gpus_used, self.use_s
+        key = (node_type, int(used))
+        use_s[key] = use_s.get(key, 0.0) + elapsed
+        if used:
+            self.gpu_seconds += used * elapsed
+            if self.cpus_used:
+                self.cpu_seconds += self.cpus_used * elapsed

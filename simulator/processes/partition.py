@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -43,21 +43,24 @@ class Partition:
         self._finished = finished
         self._is_fixed = world.cluster.node_type_of is not None
         self._time_s_of = world.workload.performance.time_s
+        self._nodes = world.nodes
+        self._free_gpus = world.free_gpus
+        self._period_s = world.points.period_s
+        self._is_uniform = len(world.cluster.node_types) == 1
 
     def start(self, job: int, shares: tuple[Placement, ...]) -> None:
         """Put a job on its nodes."""
         world = self._world
         log = world.log
         now = self._clock.now_s
-        nodes, free_gpus, changed = world.nodes, world.free_gpus, self.changes.items
+        nodes, free_gpus, changed = self._nodes, self._free_gpus, self.changes.items
         gpus = cpus = memory_gb = 0.0
         for placement in shares:
-            n = placement[1]
-            node = nodes[n] or self._make(n)
-            gpus += placement[2]
-            cpus += placement[4]
-            memory_gb += placement[5]
-            free_gpus[n] = node.add(placement)
+            _, n, some, _, some_cpus, some_gb = placement
+            gpus += some
+            cpus += some_cpus
+            memory_gb += some_gb
+            free_gpus[n] = (nodes[n] or self._make(n)).add(placement, now)
             changed.append(n)
         if self._is_fixed:
             self.free_gpus_total -= gpus
@@ -74,8 +77,8 @@ class Partition:
         world.share_start_s[job] = now
         self.running[job] = shares
         end_s = begin + log.remaining[job] * time_s
-        if world.points.period_s is not None:
-            end_s = self._end_beside_ticks(end_s, time_s, world.points.period_s)
+        if self._period_s is not None:
+            end_s = self._end_beside_ticks(end_s, time_s, self._period_s)
         leader = nodes[shares[0][1]]
         assert leader is not None
         leader.lead(job, end_s)
@@ -91,12 +94,12 @@ class Partition:
         log.held_since_s[job] = log.since_s[job] = now
         log.rate[job] = log.gpus[job] = 0.0
         shares = self.running.pop(job)
-        nodes, free_gpus, changed = world.nodes, world.free_gpus, self.changes.items
+        nodes, free_gpus, changed = self._nodes, self._free_gpus, self.changes.items
         for placement in shares:
             n = placement[1]
             node = nodes[n]
             assert node is not None
-            free_gpus[n] = node.remove(job)
+            free_gpus[n] = node.remove(job, now)
             changed.append(n)
         if self._is_fixed:
             self.free_gpus_total += gpus
@@ -141,7 +144,10 @@ class Partition:
             if 0 < time_s < math.inf:
                 return time_s
         slowest = 0.0
-        for v in {p.node_type if fixed is None else fixed[p.node] for p in shares}:
+        kinds: Iterable[int] = (0,)
+        if not self._is_uniform:
+            kinds = {p.node_type if fixed is None else fixed[p.node] for p in shares}
+        for v in kinds:
             time_s = self._time_s_of(job, v, gpus, cpus, memory_gb)
             if not 0 < time_s < math.inf:
                 raise InfeasibleDecision(

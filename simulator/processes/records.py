@@ -6,8 +6,8 @@ Columns of plain numbers, not objects: the garbage collector need not walk them.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any, NamedTuple, overload
 
 from simulator.contract import Placement
@@ -92,21 +92,23 @@ class ScheduleLog(Sequence[ShareRecord]):
         latest = self._latest
         if not latest:
             return
-        placements = chain.from_iterable(shares for shares, _, _ in latest)
-        job, node, gpus, types, cpus, memory_gb = zip(*placements, strict=True)
+        shares_of, starts, ends = zip(*latest, strict=True)
+        count = tuple(map(len, shares_of))
+        job, node, gpus, types, cpus, memory_gb = zip(*chain.from_iterable(shares_of), strict=True)
         fixed = self._node_type_of
-        parts: dict[str, Iterable[float]] = {
+        parts: dict[str, Sequence[float]] = {
             "job": job,
             "node": node,
             "node_type": types if fixed is None else [fixed[n] for n in node],
             "gpus": gpus,
             "cpus": cpus,
             "memory_gb": memory_gb,
-            "start_s": [start for shares, start, _ in latest for _ in shares],
-            "end_s": [end for shares, _, end in latest for _ in shares],
+            "start_s": list(chain.from_iterable(map(repeat, starts, count))),
+            "end_s": list(chain.from_iterable(map(repeat, ends, count))),
         }
         for name, part in parts.items():
-            self._columns[name].extend(part)
+            column = self._columns[name]
+            column.extend(array(column.typecode, part))  # at once, not number by number
         for name in _AMOUNTS:
             self._real[name] = self._real[name] or float in set(map(type, parts[name]))
         latest.clear()
