@@ -15,6 +15,7 @@ from heapq import heappop, heapreplace
 
 import numpy as np
 
+from policies.empty_nodes import EmptyNodes
 from policies.levels import NodeLevels
 from policies.packing import FreeCapacity, beside
 from policies.selection import NONE, choose_configuration, selection_price_per_hour
@@ -61,6 +62,8 @@ class FirstPrinciple:
     _is_elastic: bool = field(default=False, init=False, repr=False)
     _nodes: NodeLevels | None = field(default=None, init=False, repr=False)
     _waiting: WaitingJobs | None = field(default=None, init=False, repr=False)
+    _empty: EmptyNodes = field(default_factory=EmptyNodes, init=False, repr=False)
+    _prices: FloatArray | None = field(default=None, init=False, repr=False)
 
     def decide(self, view: View) -> Decision:
         """Start what fits."""
@@ -69,6 +72,7 @@ class FirstPrinciple:
         if view.workload is not self._workload:  # the first decision of a simulation
             self._workload = view.workload
             self._waiting = None
+            self._empty = EmptyNodes()
             self._is_elastic = view.cluster.is_configurable or view.workload.is_elastic
             self._nodes = NodeLevels() if NodeLevels.serve(view.cluster) else None
         if self._is_elastic:
@@ -137,41 +141,43 @@ class FirstPrinciple:
         return self._nodes
 
     def _one_job_a_node(self, view: View) -> list[Placement]:
-        cluster = view.cluster
-        free = [n for n in view.nodes.tolist() if not view.shares[n]]
+        """Start elastic jobs in their order, each on an empty node."""
+        cluster, free = view.cluster, self._empty
+        free.refresh(view)
         placements: list[Placement] = []
         if not free:
             return placements
-        prices = selection_price_per_hour(cluster, "node")
-        for job in self.order(view):
-            v, g = self._configuration(view, job, free, prices)
-            if v == NONE:
-                continue
-            if cluster.node_type_of is None:
+        if self._waiting is None:
+            self._waiting = WaitingJobs(self.rank, _any)
+            self._prices = selection_price_per_hour(cluster, "node")
+        waiting = self._waiting
+        waiting.refresh(view)
+        kind = _any(view, 0)
+        first = waiting.first(view, kind)
+        while free and first is not None:
+            job = first[1]
+            waiting.pop(kind)
+            v, g = self._configuration(view, job, free.types())
+            if v != NONE:
+                node_type = v if cluster.node_type_of is None else FIXED
+                node = free.take(FIXED if cluster.node_type_of is None else v)
                 more = beside(cluster.node_types[v], g)
-                placements.append(Placement(job, free.pop(0), g, v, *more))
-            else:
-                node = next(n for n in free if cluster.node_type_of[n] == v)
-                free.remove(node)
-                placements.append(Placement(job, node, g, FIXED, *beside(cluster.node_types[v], g)))
-            if not free:
-                break
+                placements.append(Placement(job, node, g, node_type, *more))
+            first = waiting.first(view, kind)
         return placements
 
-    def _configuration(
-        self, view: View, job: int, free: list[int], prices: FloatArray
-    ) -> tuple[int, int]:
+    def _configuration(self, view: View, job: int, offered: set[int]) -> tuple[int, int]:
         """Node type and GPUs for one job, among the types that the free nodes offer."""
         cluster, workload = view.cluster, view.workload
         times_s = workload.performance.table_s(np.array([job]), cluster)[0]
         times_s = times_s * view.remaining_of(job)
         if cluster.node_type_of is not None:
-            offered = {cluster.node_type_of[n] for n in free}
             absent = [v for v in range(len(cluster.node_types)) if v not in offered]
             times_s[absent] = np.inf
         gpus = [t.gpus for t in cluster.node_types]
         due_in_s = float(workload.due_s[job]) - view.now_s
-        return choose_configuration(times_s, due_in_s, prices, gpus, "node")
+        assert self._prices is not None
+        return choose_configuration(times_s, due_in_s, self._prices, gpus, "node")
 
 
 def _demand(view: View, job: int) -> Hashable:

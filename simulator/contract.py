@@ -241,6 +241,7 @@ class View:
 
     health: NodeHealth | None = None
     _kind: type[View] | None = None
+    _latest: Mapping[str, Any] = {}
 
     def __init__(
         self,
@@ -287,12 +288,16 @@ class View:
         view.now_s = now_s
         view.free_gpus_total = free_gpus_total
         view.changed = changed
+        if self._latest:
+            view.__dict__.update(self._latest)
         return view
 
     def change(self, **attributes: Any) -> None:
         """Let the views to come have other attributes; the engine's, where nodes go away."""
-        self.__dict__.update(attributes)
-        self._kind = None
+        if self._kind is None:
+            self.__dict__.update(attributes)
+        else:  # a new class for each change would cost more than the change
+            self._latest = {**self._latest, **attributes}
 
     def _make_kind(self) -> type[View]:
         """A class of its own for the views of a controller: all that they have in common.

@@ -102,21 +102,24 @@ def check_decision(
         return True
     where = _Where(policy, view)
     uses: dict[int, _Use] = {}
-    active = view.active
+    active, running = view.active, view.running
+    same: set[int] = set()  # what goes on as it is was checked when it started
     for job, shares in shares_of.items():
+        if len(shares) == 1 and running.get(job) == shares and not shares[0][2] % 1:
+            same.add(job)
+            continue
         if job not in active:
             raise where.error(f"places job {job}, which is not active here")
         if len(shares) > 1 and len({p.node for p in shares}) < len(shares):
             raise where.error(f"gives job {job} two shares of one node")
         for placement in shares:
             _add(uses, placement, view.cluster, where, fractional)
-    if keep_running:
-        for node, use in tuple(uses.items()):
-            if _is_unlimited(view.cluster.node_types[int(use[0])]):
-                continue  # a pool: thousands of shares, and no limit that they could exceed
-            for job, placement in view.shares[node].items():
-                if job not in shares_of:
-                    _add(uses, placement, view.cluster, where, fractional)
+    for node, use in tuple(uses.items()) if keep_running or same else ():
+        if _is_unlimited(view.cluster.node_types[int(use[0])]):
+            continue  # a pool: thousands of shares, and no limit that they could exceed
+        for job, placement in view.shares[node].items():
+            if job in same or (keep_running and job not in shares_of):
+                _add(uses, placement, view.cluster, where, fractional)
     for node, use in uses.items():
         _check_node(node, use, where, tolerances.FRACTIONS if fractional else tolerances.CAPACITY)
     return False

@@ -14,11 +14,14 @@ def assign_nodes(solution: Solution, view: View) -> list[Placement]:
     jobs' GPUs are now, the largest such claims first; the others take what is left, in order.
     """
     fixed = view.cluster.node_type_of
-    names = view.jobs
+    running = view.running
     hosted = [
-        [(int(names[j]), int(g)) for j, g in zip(jobs[:k], gpus[:k], strict=True)]
+        list(zip(jobs[:k], gpus[:k], strict=True))
         for k, jobs, gpus in zip(
-            solution.num_jobs.tolist(), solution.jobs, solution.gpus, strict=True
+            solution.num_jobs.tolist(),
+            view.jobs[solution.jobs].tolist(),
+            solution.gpus.astype(int).tolist(),
+            strict=True,
         )
     ]
     types = solution.node_type.tolist()
@@ -26,10 +29,11 @@ def assign_nodes(solution: Solution, view: View) -> list[Placement]:
     for k, jobs in enumerate(hosted):
         kept: dict[int, float] = {}
         for job, _ in jobs:
-            for placement in view.running.get(job, ()):
-                if fixed is None or fixed[placement.node] == types[k]:
-                    kept[placement.node] = kept.get(placement.node, 0.0) + placement.gpus
-        claims.extend((-gpus, k, node) for node, gpus in kept.items())
+            for _, node, gpus, *_ in running.get(job, ()):
+                if fixed is None or fixed[node] == types[k]:
+                    kept[node] = kept.get(node, 0.0) + gpus
+        for node, gpus in kept.items():
+            claims.append((-gpus, k, node))
     node_of: dict[int, int] = {}
     free = dict.fromkeys(view.nodes.tolist())
     for _, k, node in sorted(claims):
@@ -40,10 +44,18 @@ def assign_nodes(solution: Solution, view: View) -> list[Placement]:
     for node in reversed(free):
         left.setdefault(FIXED if fixed is None else fixed[node], []).append(node)
     placements: list[Placement] = []
+    besides: dict[tuple[int, int], tuple[float, float]] = {}
     for k, jobs in enumerate(hosted):
-        kind = FIXED if fixed is None else types[k]
-        node = node_of[k] if k in node_of else left[kind].pop()
-        node_type = types[k] if fixed is None else FIXED
-        spec = view.cluster.node_types[types[k]]
-        placements.extend(Placement(job, node, g, node_type, *beside(spec, g)) for job, g in jobs)
+        v = types[k]
+        node = node_of[k] if k in node_of else left[FIXED if fixed is None else v].pop()
+        node_type = v if fixed is None else FIXED
+        for job, g in jobs:
+            if (v, g) not in besides:
+                besides[v, g] = beside(view.cluster.node_types[v], g)
+            share = (job, node, g, node_type, *besides[v, g])
+            before = running.get(job)
+            if before is not None and before[0] == share:  # most go on: no new object for them
+                placements.append(before[0])
+            else:
+                placements.append(Placement(*share))
     return placements

@@ -368,7 +368,13 @@ class Controller:
                 partition.start(job, shares)
                 del self.waiting[job]
             return
-        moved = [j for j, shares in shares_of.items() if _differ(running.get(j, shares), shares)]
+        moved = [
+            job
+            for job, shares in shares_of.items()
+            if (before := running.get(job)) is not None
+            and before != shares
+            and _differ(before, shares)
+        ]
         for job in moved:
             partition.release(job)
             self.world.reconfigurations[job] += 1

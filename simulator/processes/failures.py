@@ -147,10 +147,11 @@ class Trouble:
         self, nodes: Sequence[int], call: Callable[[FailingController, list[int]], None]
     ) -> None:
         count = len(self.controllers)
-        for controller in self.controllers:
-            mine = [n for n in nodes if n % count == controller.index]
-            if mine:
-                call(controller, mine)
+        of_controller: dict[int, list[int]] = {}
+        for n in nodes:
+            of_controller.setdefault(n % count, []).append(n)
+        for index in sorted(of_controller):
+            call(self.controllers[index], of_controller[index])
 
     def _give_up_if_hopeless(self, group: Sequence[int]) -> None:
         """Every so many outages without an arrival, less work must be left than before."""
@@ -197,6 +198,8 @@ class FailingPartition(Partition):
     def __init__(self, world: World, index: int, finished: Callable[[int], None]) -> None:
         super().__init__(world, index, finished)
         self.all_nodes = self.nodes
+        self._up = np.ones(len(self.nodes), dtype=np.bool_)
+        self._first, self._step = index, world.cluster.num_controllers
         self.trouble: Trouble
 
     def start(self, job: int, shares: tuple[Placement, ...]) -> None:
@@ -270,9 +273,10 @@ class FailingPartition(Partition):
 
     def _count(self, changed: Sequence[int]) -> None:
         """Which nodes are up now."""
-        away = self.trouble.away
-        up = [n for n in self.all_nodes.tolist() if not away[n]]
-        self.nodes = np.array(up, dtype=np.int64)
+        away, first, step = self.trouble.away, self._first, self._step
+        for n in changed:
+            self._up[(n - first) // step] = not away[n]
+        self.nodes = self.all_nodes[self._up]
         self.nodes.flags.writeable = False
         self.free_gpus_total = float(np.frombuffer(self._world.free_gpus)[self.nodes].sum())
         self.changes.items.extend(changed)
@@ -347,10 +351,11 @@ class FailingController(Controller):
         if law is None:
             super()._apply(shares_of, keep_running)
             return
-        before = dict(self.running)
+        running = self.running
+        before = {job: running.get(job) for job in shares_of}
         super()._apply(shares_of, keep_running)
-        for job, shares in self.running.items():
-            if before.get(job) is not shares:
+        for job in shares_of:  # in the order in which they were started
+            if running[job] is not before[job]:
                 self._schedule_failure(job, law(self.trouble.rng))
 
     def _schedule_failure(self, job: int, after_s: float) -> None:
