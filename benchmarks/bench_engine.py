@@ -12,12 +12,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from benchmarks.bare_loops import heapq_fifo, simpy_fifo
 from policies import make_policy
-from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Exponential
 
 LOAD = 0.9
 
@@ -72,6 +75,27 @@ def by_nodes() -> None:
     print(f"a million nodes, 100 jobs: {spent:.2f} CPU s")
 
 
+def with_failures(count: int = 4_000) -> None:
+    """Cost of an outage, its repair and what follows, as nodes grow."""
+    for nodes in (100, 1_000, 10_000):
+        jobs = workload(count, 4 * nodes)
+        cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
+        up_s = Exponential(nodes * float(jobs.submit_s[-1]) / (count / 2))
+        outages = Outages.of_each_node(nodes, up_s, Exponential(600.0))
+        failures = Failures([outages], Checkpoints(600.0, 10.0))
+        results: list[Result] = []
+        policy = make_policy("fifo-strict")
+        plain = cpu_s(partial(simulate, jobs, cluster, policy), 1)
+        run = partial(simulate, jobs, cluster, policy, failures=failures)
+        spent = cpu_s(lambda r=run, out=results: out.append(r()), 1)  # type: ignore[misc]
+        damage = results[0].damage
+        assert damage is not None
+        count_of = int(damage.outages.sum())
+        print(
+            f"{nodes:7,} nodes, {count_of:,} outages: {1e6 * (spent - plain) / count_of:.0f} us each"
+        )
+
+
 def long_queue(count: int = 30_000) -> None:
     """All jobs come in the first hour: the queue holds nearly all of them."""
     jobs = workload(count)
@@ -120,6 +144,7 @@ def main() -> None:
             f"engine costs {engine / simpy:.1f} times bare SimPy; peak memory {memory_mb():.0f} MB"
         )
     by_nodes()
+    with_failures()
     long_queue()
 
 

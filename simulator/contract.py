@@ -83,9 +83,9 @@ class Decision:
 NO_CHANGE = Decision(keep_running=True)
 """Everything goes on as it is."""
 
-_fill_placements, _fill_keep_running, _fill_info, _fill_fractional, _fill_again_s = (
-    getattr(Decision, name).__set__ for name in Decision.__dataclass_fields__
-)
+_SETTERS = {name: getattr(Decision, name).__set__ for name in Decision.__dataclass_fields__}
+_fill_placements, _fill_info = _SETTERS.pop("placements"), _SETTERS.pop("info")
+_fill_others = tuple((fill, getattr(NO_CHANGE, name)) for name, fill in _SETTERS.items())
 
 
 def starting(placements: Sequence[Placement]) -> Decision:
@@ -95,10 +95,9 @@ def starting(placements: Sequence[Placement]) -> Decision:
     """
     decision = _BLANK(Decision)
     _fill_placements(decision, placements)
-    _fill_keep_running(decision, True)
     _fill_info(decision, {})
-    _fill_fractional(decision, False)
-    _fill_again_s(decision, None)
+    for fill, value in _fill_others:
+        fill(decision, value)
     return decision
 
 

@@ -52,10 +52,5 @@ def assign_nodes(solution: Solution, view: View) -> list[Placement]:
         for job, g in jobs:
             if (v, g) not in besides:
                 besides[v, g] = beside(view.cluster.node_types[v], g)
-            share = (job, node, g, node_type, *besides[v, g])
-            before = running.get(job)
-            if before is not None and before[0] == share:  # most go on: no new object for them
-                placements.append(before[0])
-            else:
-                placements.append(Placement(*share))
+            placements.append(Placement(job, node, g, node_type, *besides[v, g]))
     return placements
