@@ -13,8 +13,11 @@ from policies.sharing.filling import RULES, STEPS
 from policies.sharing.state import Known, Typical, classes_of, empty_state, nothing_known
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.catalog import Cluster, IntArray
-from simulator.sharing import GB_PER_MIB, WHOLE_GPU, Demands, Machines, SharedDuration
+from simulator.sharing import WHOLE_GPU, Demands, Machines, SharedDuration
 from simulator.workload import Workload
+
+BYTES = 1e9
+"""Bytes of a GB: memory is counted in them here."""
 
 AWAY = 10**15
 """Taken off the CPUs of a node that is down, or of another controller: nothing fits there."""
@@ -74,7 +77,8 @@ class SharedFirstCome:
         if view.cluster.node_type_of is None or view.cluster.is_pool:
             raise InputError("shared: expected nodes of fixed types")
         demands, machines = _demands(view.workload), _machines(view.cluster)
-        if "cpus" not in view.cluster.limited_resources:
+        self._has_cpus = "cpus" in view.cluster.limited_resources
+        if not self._has_cpus:
             demands = replace(demands, cpu_milli=demands.cpu_milli * 0)
             machines = replace(machines, cpu_milli=machines.cpu_milli * 0)
         self._workload = view.workload
@@ -122,7 +126,8 @@ class SharedFirstCome:
         self._change(job, node, gpus, 1)
         self._placed[job] = (node, gpus)
         amount = count if demand[3] == WHOLE_GPU else int(demand[3]) / WHOLE_GPU
-        cpus, memory_gb = int(demand[0]) / 1000, int(demand[1]) * GB_PER_MIB
+        cpus = float(np.nan_to_num(view.workload.num_cpus[job])) if self._has_cpus else 0.0
+        memory_gb = float(np.nan_to_num(view.workload.memory_gb[job]))
         return Placement(job, node, amount, FIXED, cpus, memory_gb), gpus
 
     def _change(self, job: int, node: int, gpus: tuple[int, ...], sign: int) -> None:
@@ -132,27 +137,29 @@ class SharedFirstCome:
 
 
 def _demands(workload: Workload) -> Demands:
-    """What the jobs ask for, in whole thousandths; a job that states no CPUs or memory needs none."""
+    """What the jobs ask for, in whole thousandths and bytes; a job that states no CPUs or memory needs none."""
     performance: Any = workload.performance
     part = performance.part if isinstance(performance, SharedDuration) else np.ones(len(workload))
     milli = np.maximum(1, np.rint(part[: len(workload)] * WHOLE_GPU)).astype(np.int64)
-    cpu = np.rint(np.nan_to_num(workload.num_cpus) * 1000).astype(np.int64)
-    memory = np.rint(np.nan_to_num(workload.memory_gb) / GB_PER_MIB).astype(np.int64)
+    cpu = np.ceil(np.nan_to_num(workload.num_cpus) * 1000 - 1e-6).astype(np.int64)
+    memory = np.ceil(np.nan_to_num(workload.memory_gb) * BYTES - 1e-3).astype(np.int64)
     nothing = [""] * len(workload)
     return Demands(workload.job_id, cpu, memory, workload.num_gpus, milli, nothing)
 
 
 def _machines(cluster: Cluster) -> Machines:
-    """The nodes, in whole thousandths of CPUs and MiB; what is not modelled is plenty."""
+    """The nodes, in whole thousandths of CPUs and bytes; what is not modelled is plenty."""
     assert cluster.node_type_of is not None
     types = [cluster.node_types[v] for v in cluster.node_type_of]
 
     def column(values: list[float], scale: float) -> IntArray:
-        return np.array([round(v * scale) if math.isfinite(v) else 10**12 for v in values])
+        return np.array(
+            [math.floor(v * scale + 1e-3) if math.isfinite(v) else 10**17 for v in values]
+        )
 
     return Machines(
         column([t.cpus for t in types], 1000),
-        column([t.memory_gb for t in types], 1 / GB_PER_MIB),
+        column([t.memory_gb for t in types], BYTES),
         column([t.gpus for t in types], 1),
         [t.gpu_type for t in types],
     )
