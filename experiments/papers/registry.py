@@ -49,6 +49,13 @@ PAPERS: dict[str, Paper] = {
             "CPUs and memory given to jobs by how much they gain from them, under six orderings.",
         ),
         Paper(
+            "foresight",
+            "Beyond the papers: foresight",
+            "schedlab",
+            "A policy of the laboratory's own that looks ahead, against the papers' methods and "
+            "lower bounds, on instances that no setting was chosen on.",
+        ),
+        Paper(
             "queueing",
             "Queueing formulas beside the simulator",
             "schedlab",

@@ -1,0 +1,60 @@
+"""The goals that foresight was given, and what came out."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from experiments.papers.foresight.families import FAMILIES
+from experiments.papers.foresight.tables import geometric, ratios
+from experiments.report.contents import Claim
+
+if TYPE_CHECKING:
+    from experiments.campaign.results import Results
+
+PAPER = "foresight"
+CONGESTED = ("2021-5", "2021-10", "2021-5-high")
+
+
+def claims(results: Results) -> list[Claim]:
+    """Each goal beside the measured ratio. No paper has these numbers, so all of them are new."""
+    table = ratios(results)
+    if table.empty:
+        return []
+    congested = table["family"].isin(CONGESTED)
+    kind = table["family"].map(lambda name: FAMILIES[name].kind)
+    made = [
+        _goal("all families", "cost over the best rival of each instance", 0.72,
+              table["over_best_rival"]),
+        _goal("families with short queues", "cost over the best bound", 1.15,
+              table.loc[~congested, "over_bound"]),
+        _goal("2021 at full load", "cost over the best bound", 1.3,
+              table.loc[congested, "over_bound"]),
+        _goal("2021", "cost over the best released method of each instance", 0.12,
+              table.loc[kind == "2021", "over_best_released"]),
+        _goal("2020", "cost over the best released method of each instance", 0.65,
+              table.loc[kind == "2020", "over_best_released"]),
+    ]  # fmt: skip
+    made += [
+        _goal(FAMILIES[name].label, "cost over the best rival of each instance", 1.0,
+              table.loc[table["family"] == name, "over_best_rival"])
+        for name in FAMILIES
+    ]  # fmt: skip
+    return [claim for claim in made if claim is not None]
+
+
+def _goal(place: str, claim: str, most: float, values: pd.Series) -> Claim | None:
+    """A row: the geometric mean with its interval, and whether the goal is met."""
+    if values.empty:
+        return None
+    mean, low, high = geometric(values)
+    known = not math.isnan(low)
+    state = "one instance, no interval"
+    if known:
+        state = "met" if high <= most else "missed" if low > most else "the interval is too wide"
+    return Claim(
+        PAPER, place, f"{claim}, geometric mean of {len(values)}", f"goal: <= {most:g}", mean,
+        low if known else None, high if known else None, "", "new", f"goal: {state}",
+    )  # fmt: skip

@@ -1,0 +1,140 @@
+"""The figures of the proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from experiments.papers.foresight.families import FAMILIES
+from experiments.papers.foresight.runs import RIVALS
+from experiments.papers.foresight.tables import ablation, costs, geometric, ratios, self_timed
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below
+from experiments.report.contents import Figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from experiments.campaign.results import Results
+
+METHODS = ("foresight", *RIVALS)
+
+
+def figures(results: Results, out_dir: Path) -> list[Figure]:
+    """Draw all figures whose runs are there."""
+    command = f"schedlab reproduce foresight --scale {results.scale or 'quick'}"
+    drawn = [
+        _methods(results, out_dir, command),
+        _rivals(results, out_dir, command),
+        _parts(results, out_dir, command),
+        _asked(results, out_dir, command),
+    ]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _methods(results: Results, out: Path, command: str) -> Figure | None:
+    """Every method over the bound, by family."""
+    wide = costs(results)
+    if wide.empty:
+        return None
+    names = [name for name in FAMILIES if name in wide.index.get_level_values("family")]
+    drawing, (ax,) = canvas(width=8.5, height=1.4 + 0.42 * len(names))
+    rows = []
+    for i, method in enumerate(METHODS):
+        for y, name in enumerate(names):
+            part = wide.xs(name, level="family")
+            mean, low, high = geometric(part[method] / part["bound"])
+            rows.append((name, method, mean, low, high, len(part)))
+            ax.plot(
+                mean, y + 0.09 * (i - 3), MARKERS[i], color=PALETTE[i],
+                markersize=8 if i == 0 else 5.5, label=method if not y else None,
+            )  # fmt: skip
+    ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2, label="lower bound")
+    ax.set_xscale("log")
+    ax.set_yticks(range(len(names)), [FAMILIES[name].label for name in names])
+    ax.invert_yaxis()
+    ax.set_xlabel("total cost over the best lower bound, geometric mean")
+    legend_below(drawing, ax, 4)
+    table = pd.DataFrame(rows, columns=["family", "method", "mean", "low", "high", "instances"])
+    return save_figure(
+        out, "methods", "Beyond the papers: every method over the lower bound",
+        "Geometric means over the same instances. The dashed line is what no schedule can be "
+        "cheaper than; how much of the distance is the bound's own weakness is not known.",
+        drawing, table, command=command, seeds=results.seeds,
+    )  # fmt: skip
+
+
+def _bars(
+    rows: list[tuple[str, float, float, float, int]], label: str
+) -> tuple[Drawing, pd.DataFrame]:
+    """Points with intervals on a logarithmic axis, one a row, and a line at 1."""
+    table = pd.DataFrame(rows, columns=["row", "mean", "low", "high", "instances"])
+    drawing, (ax,) = canvas(width=8.0, height=1.3 + 0.38 * len(rows))
+    y = np.arange(len(rows))
+    error = np.vstack([table["mean"] - table["low"], table["high"] - table["mean"]])
+    ax.errorbar(
+        table["mean"], y, xerr=np.nan_to_num(np.maximum(error, 0.0)), fmt=MARKERS[0],
+        color=PALETTE[0], capsize=3, linestyle="none",
+    )  # fmt: skip
+    ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2)
+    ax.set_xscale("log")
+    ax.set_yticks(y, [f"{r[0]} ({r[4]})" for r in rows])
+    ax.invert_yaxis()
+    ax.set_xlabel(label)
+    return drawing, table
+
+
+def _rivals(results: Results, out: Path, command: str) -> Figure | None:
+    """foresight over the best rival of each instance."""
+    table = ratios(results)
+    if table.empty:
+        return None
+    rows = [
+        (FAMILIES[name].label, *geometric(part), len(part))
+        for name in FAMILIES
+        if len(part := table.loc[table["family"] == name, "over_best_rival"])
+    ]
+    rows.append(("all instances", *geometric(table["over_best_rival"]), len(table)))
+    drawing, data = _bars(rows, "cost of foresight over the best rival of each instance")
+    return save_figure(
+        out, "best_rival", "Beyond the papers: foresight over the best of six rivals",
+        "Geometric mean and 95 % interval, number of instances in brackets; the rival is chosen anew "
+        "for each instance, after the fact. Left of the dashed line foresight is cheaper.",
+        drawing, data, command=command, seeds=results.seeds,
+    )  # fmt: skip
+
+
+def _parts(results: Results, out: Path, command: str) -> Figure | None:
+    """What each part is worth."""
+    table = ablation(results)
+    if table.empty:
+        return None
+    rows = [
+        (f"{without}: {FAMILIES[str(family)].label}", *geometric(part["ratio"]), len(part))
+        for (without, family), part in table.groupby(["without", "family"], sort=True)
+    ]
+    drawing, data = _bars(rows, "cost without the part over cost with it")
+    return save_figure(
+        out, "parts", "Beyond the papers: foresight without one of its parts",
+        "Right of the dashed line the part pays. Number of instances in brackets.",
+        drawing, data, command=command, seeds=results.seeds,
+    )  # fmt: skip
+
+
+def _asked(results: Results, out: Path, command: str) -> Figure | None:
+    """What the rivals gain by wake-ups."""
+    table = self_timed(results)
+    if table.empty:
+        return None
+    rows = [
+        (f"{method}: {FAMILIES[str(family)].label}", *geometric(part["ratio"]), len(part))
+        for (method, family), part in table.groupby(["method", "family"], sort=True)
+    ]
+    drawing, data = _bars(rows, "cost of the rival with foresight's wake-ups over its cost without")
+    return save_figure(
+        out, "wake_ups", "Beyond the papers: rivals that are asked as often as foresight",
+        "Left of the dashed line the rival gains by being asked more often.",
+        drawing, data, command=command, seeds=results.seeds,
+    )  # fmt: skip

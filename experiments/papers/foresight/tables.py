@@ -1,0 +1,76 @@
+"""What figures and claims both read: paired ratios of costs on the same instances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from experiments.papers.foresight.runs import RELEASED, RIVALS
+
+if TYPE_CHECKING:
+    from experiments.campaign.results import Results
+
+INSTANCE = ["family", "seed"]
+
+
+def costs(results: Results) -> pd.DataFrame:
+    """Total cost by instance (rows) and method, with the best bound; whole rows only."""
+    runs = results.where("run_method", study="compared").scalars()
+    bounds = results.where("run_bounds").scalars()
+    if runs.empty or bounds.empty:
+        return pd.DataFrame()
+    wide = runs.pivot_table(index=INSTANCE, columns="method", values="total_cost")
+    wide = wide.join(bounds.set_index(INSTANCE)["best"].rename("bound"))
+    wanted = [*RIVALS, "foresight", "bound"]
+    return wide.dropna() if set(wanted) <= set(wide.columns) else pd.DataFrame()
+
+
+def ratios(results: Results) -> pd.DataFrame:
+    """foresight over the best rival *of each instance*, the best released method, and the bound."""
+    wide = costs(results)
+    if wide.empty:
+        return wide
+    table = pd.DataFrame(
+        {
+            "over_best_rival": wide["foresight"] / wide[list(RIVALS)].min(axis=1),
+            "over_best_released": wide["foresight"] / wide[list(RELEASED)].min(axis=1),
+            "over_bound": wide["foresight"] / wide["bound"],
+        }
+    )
+    return table.reset_index()
+
+
+def self_timed(results: Results) -> pd.DataFrame:
+    """Cost of each rival with wake-ups over its cost without, on the same instances."""
+    asked = results.where("run_method", study="self-timed").scalars()
+    plain = results.where("run_method", study="compared").scalars()
+    if asked.empty or plain.empty:
+        return pd.DataFrame()
+    asked["method"] = asked["method"].str.removesuffix("@self-timed")
+    keys = [*INSTANCE, "method"]
+    both = asked.merge(plain, on=keys, suffixes=("_asked", ""))
+    both["ratio"] = both["total_cost_asked"] / both["total_cost"]
+    return both[[*keys, "ratio"]]
+
+
+def ablation(results: Results) -> pd.DataFrame:
+    """Cost without a part over cost with all, on the same instances."""
+    less = results.where("run_method", study="ablation").scalars()
+    whole = results.where("run_method", study="compared", method="foresight").scalars()
+    if less.empty or whole.empty:
+        return pd.DataFrame()
+    both = less.merge(whole[[*INSTANCE, "total_cost"]], on=INSTANCE, suffixes=("", "_whole"))
+    both["ratio"] = both["total_cost"] / both["total_cost_whole"]
+    return both[[*INSTANCE, "without", "ratio"]]
+
+
+def geometric(values: pd.Series) -> tuple[float, float, float]:
+    """Geometric mean and its 95 % Student interval; NaN ends where there is one value."""
+    from simulator.statistics import student
+
+    estimate = student(np.log(values.to_numpy(dtype=float)))
+    if not np.isfinite(estimate.half_width):
+        return float(np.exp(estimate.mean)), np.nan, np.nan
+    return tuple(float(np.exp(v)) for v in (estimate.mean, estimate.lower, estimate.upper))  # type: ignore[return-value]
