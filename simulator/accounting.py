@@ -17,9 +17,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simulator import readout
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.errors import InputError
 from simulator.failures import Damage
 from simulator.processes.node import Node
 from simulator.processes.records import DecisionLog, ScheduleLog
@@ -96,6 +98,7 @@ class Result:
     schedule : one record a share and stretch of time, or None if not recorded.
     server_wait_s, server_response_s : one value a request to the optimization server, s.
     damage : what went wrong; None where nothing could.
+    left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
     streamed_to : the folder of the Parquet files that hold decisions and schedule (`simulate`,
         ``stream_to``); None: they are in memory.
     """
@@ -116,6 +119,7 @@ class Result:
     server_response_s: FloatArray
     damage: Damage | None = None
     streamed_to: Path | None = None
+    left: npt.NDArray[np.bool_] | None = None
 
     @cached_property
     def wait_s(self) -> FloatArray:
@@ -124,13 +128,15 @@ class Result:
 
     @cached_property
     def jct_s(self) -> FloatArray:
-        """``(J,)`` job completion time: from submission to completion."""
-        return self.completion_s - self.workload.submit_s
+        """``(J,)`` job completion time: from submission to completion; NaN for a job that left."""
+        stay_s = self.completion_s - self.workload.submit_s
+        return stay_s if self.left is None else np.where(self.left, np.nan, stay_s)
 
     @cached_property
     def tardiness_s(self) -> FloatArray:
-        """``(J,)`` seconds after the due date, 0 for a job in time."""
-        return np.maximum(0.0, self.completion_s - self.workload.due_s)
+        """``(J,)`` seconds after the due date, 0 for a job in time and for one that left."""
+        late_s = np.maximum(0.0, self.completion_s - self.workload.due_s)
+        return late_s if self.left is None else np.where(self.left, 0.0, late_s)
 
     @property
     def tardiness_cost(self) -> float:
@@ -145,13 +151,31 @@ class Result:
     @property
     def makespan_s(self) -> float:
         """From the first submission to the last completion."""
-        return float(self.completion_s.max() - self.workload.submit_s[0])
+        end_s = self.completion_s if self.left is None else self.completion_s[~self.left]
+        return float(end_s.max() - self.workload.submit_s[0])
+
+    def served(self, window: Sequence[int] | None = None) -> slice | IntArray:
+        """Index of the jobs of a window, in order of submission, without those that left.
+
+        Raises
+        ------
+        InputError
+            All jobs of the window left.
+        """
+        first, last = window or (0, len(self.workload))
+        if self.left is None:
+            return slice(first, last)
+        found = first + np.flatnonzero(~self.left[first:last])
+        if not len(found):
+            raise InputError(f"window {first}:{last}: all its jobs left, expected one that started")
+        return found
 
     def summary(self, window: Sequence[int] | None = None) -> dict[str, float | int | str | None]:
         """The scalars of ``summary.json``; times in s, costs in the currency.
 
         ``window`` ``(first, last)`` restricts waits and completion times to jobs first..last - 1
-        in order of submission, so that the ramps up and down do not count.
+        in order of submission, so that the ramps up and down do not count. Jobs that left count in
+        ``lost_jobs`` and ``lost_share`` only; the share is that of the window.
 
         ``gpu_utilisation`` is GPU-seconds in use over GPU-seconds of open nodes (all nodes, where
         their types are fixed); None on a rental pool. ``mean_decision_cpu_s`` is None unless
@@ -160,12 +184,13 @@ class Result:
         of time.
         """
         first, last = window or (0, len(self.workload))
-        jct_s = self.jct_s[first:last]
+        served = self.served(window)
+        jct_s = self.jct_s[served]
         open_gpu_s = self.meters.open_gpu_seconds
         open_cpu_s = self.meters.open_cpu_seconds
         summary: dict[str, float | int | str | None] = {
             "jobs": len(self.workload),
-            "mean_wait_s": float(self.wait_s[first:last].mean()),
+            "mean_wait_s": float(self.wait_s[served].mean()),
             "mean_jct_s": float(jct_s.mean()),
             "p99_jct_s": float(np.quantile(jct_s, 0.99)),
             "makespan_s": self.makespan_s,
@@ -189,6 +214,9 @@ class Result:
             "preemptions": int(self.preemptions.sum()),
             "reconfigurations": int(self.reconfigurations.sum()),
         }
+        if self.left is not None:
+            summary["lost_jobs"] = int(self.left.sum())
+            summary["lost_share"] = float(self.left[first:last].mean())
         return summary | readout.fairness_summary(self) | self._damage_summary()
 
     def _damage_summary(self) -> dict[str, float | int | str | None]:

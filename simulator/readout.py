@@ -70,7 +70,8 @@ def job_facts(result: Result) -> dict[str, FloatArray | IntArray | list[str]]:
 
     ``gpus`` is the demand, or the mean number held where the policy chooses. ``slowdown`` is the
     completion time over the ideal time. ``total_wait_s`` is all the time without GPUs. Users and
-    virtual clusters are there where the workload has them, lost work where something can fail.
+    virtual clusters are there where the workload has them, lost work where something can fail,
+    and ``left`` (1 or 0) where jobs can leave.
     """
     workload = result.workload
     ideal, busy = ideal_s(result), running_s(result)
@@ -93,6 +94,8 @@ def job_facts(result: Result) -> dict[str, FloatArray | IntArray | list[str]]:
     if result.damage is not None:
         facts["failures"] = result.damage.failures
         facts["lost_gpu_s"] = result.damage.lost_gpu_s
+    if result.left is not None:
+        facts["left"] = result.left.astype(np.int64)
     return facts
 
 
@@ -116,7 +119,7 @@ def finish_time_fairness(result: Result) -> FloatArray:
     order = np.argsort(times, kind="stable")
     times, number = times[order], np.cumsum(steps[order])
     area = np.concatenate([[0.0], np.cumsum(number[:-1] * np.diff(times))])
-    stay = result.jct_s
+    stay = end - submit
     inside = np.interp(end, times, area) - np.interp(submit, times, area)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(stay / (ideal_s(result) * np.maximum(1.0, inside / stay)))
@@ -124,14 +127,15 @@ def finish_time_fairness(result: Result) -> FloatArray:
 
 def fairness_summary(result: Result) -> dict[str, float | None]:
     """Slowdown, tail of the wait and fairness, for ``summary.json``; None where there is no number."""
-    slowdown = result.jct_s / ideal_s(result)
-    rho = finish_time_fairness(result)
+    served = result.served()
+    slowdown = (result.jct_s / ideal_s(result))[served]
+    rho, wait_s = finish_time_fairness(result)[served], result.wait_s[served]
     values = {
         "mean_slowdown": float(slowdown.mean()),
         "p95_slowdown": float(np.quantile(slowdown, 0.95)),
         "p99_slowdown": float(np.quantile(slowdown, 0.99)),
-        "p95_wait_s": float(np.quantile(result.wait_s, 0.95)),
-        "p99_wait_s": float(np.quantile(result.wait_s, 0.99)),
+        "p95_wait_s": float(np.quantile(wait_s, 0.95)),
+        "p99_wait_s": float(np.quantile(wait_s, 0.99)),
         "jain_slowdown": jain(1 / slowdown),
         "mean_finish_time_fairness": float(rho.mean()),
         "max_finish_time_fairness": float(rho.max()),
@@ -160,6 +164,9 @@ def timeline_table(result: Result) -> pd.DataFrame:
         led.add((job, start))
         events += [(ends[i], 0, i, leads), (start, 2, i, leads)]
     events += [(t, 1, j, 0) for j, t in enumerate(result.workload.submit_s.tolist())]
+    if result.left is not None:
+        gone = np.flatnonzero(result.left).tolist()
+        events += [(float(result.completion_s[j]), 3, j, 0) for j in gone]
     events.sort()
     meter = _Meter(result, table)
     rows: list[tuple[float, int, int, float, float, float]] = []
@@ -195,9 +202,9 @@ class _Meter:
         self.cost_per_h += sign * (rates.leasing_per_hour + rates.energy_per_hour)
 
     def take(self, kind: int, i: int, leads: int) -> None:
-        """The end (0) or start (2) of share ``i``, or the submission (1) of job ``i``."""
-        if kind == 1:
-            self.active += 1
+        """The end (0) or start (2) of share ``i``; job ``i`` is submitted (1) or leaves (3)."""
+        if kind in (1, 3):
+            self.active += 1 if kind == 1 else -1
             return
         sign = 1 if kind == 2 else -1
         node, v, share = self.node[i], self.type[i], self.share[i]

@@ -26,6 +26,7 @@ from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, make_dispatcher
 from simulator.processes.failures import FailingController, SavedLog, Trouble
 from simulator.processes.partition import NOTHING
+from simulator.processes.patience import ImpatientController
 from simulator.processes.records import DecisionLog, ScheduleLog
 from simulator.processes.server import OptimizationServer, ServerSpec
 from simulator.processes.world import DecisionPoints, World
@@ -58,7 +59,7 @@ def simulate(
     policy_name: str | None = None,
     shown: Shown | None = None,
 ) -> Result:
-    """Simulate a workload on a cluster under a policy until every job has finished.
+    """Simulate a workload on a cluster under a policy until every job has finished, or left.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def simulate(
         _show(world, shown)
     with _stream(world, stream_to) as stream:
         trouble = None if failures is None else _trouble(failures, world, streams)
-        kind = Controller if trouble is None else FailingController
+        kind = _kind_of_controller(workload, trouble)
         controllers = [
             kind(world, k, _decider(policy), streams.generator("policy", k))
             for k in range(cluster.num_controllers)
@@ -125,6 +126,15 @@ def simulate(
         if stream is not None:
             stream.finish(result)
     return result
+
+
+def _kind_of_controller(workload: Workload, trouble: Trouble | None) -> type[Controller]:
+    """The controller that knows what can happen to these jobs, and no more."""
+    if workload.patience_s is None:
+        return Controller if trouble is None else FailingController
+    if trouble is not None:
+        raise InputError("failures: given with jobs that leave (patience), expected one of them")
+    return ImpatientController
 
 
 def _trouble(failures: Failures, world: World, streams: Streams) -> Trouble:
@@ -264,7 +274,17 @@ def _run(world: World, dispatch: Dispatch) -> None:
 def _result(
     world: World, name: str, seed: int, server: OptimizationServer | None, folder: Path | None
 ) -> Result:
-    end_s = max(world.completion_s)
+    left = None
+    if world.workload.patience_s is not None:
+        left = np.zeros(len(world.workload), dtype=np.bool_)
+        left[list(world.left)] = True
+        if left.all():
+            raise InfeasibleDecision(
+                f"policy {name}: all {len(left)} jobs left before they started, expected more patience"
+            )
+        left.flags.writeable = False
+    completion_s = np.array(world.completion_s)
+    end_s = max(world.completion_s) if left is None else float(completion_s[~left].max())
     for node in world.nodes:
         if node is not None:
             node.settle(end_s)
@@ -274,7 +294,7 @@ def _result(
         policy=name,
         seed=seed,
         first_start_s=np.array(world.log.first_start_s),
-        completion_s=np.array(world.completion_s),
+        completion_s=completion_s,
         gpu_seconds=np.array(world.log.attained_gpu_s),
         preemptions=np.array(world.preemptions, dtype=np.int64),
         reconfigurations=np.array(world.reconfigurations, dtype=np.int64),
@@ -284,4 +304,5 @@ def _result(
         server_wait_s=np.array(server.wait_s if server else []),
         server_response_s=np.array(server.response_s if server else []),
         streamed_to=folder,
+        left=left,
     )

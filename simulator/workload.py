@@ -34,6 +34,8 @@ class Workload:
     due_s : ``(J,)`` due dates on the same clock as ``submit_s``; infinite: none.
     weight_per_s : ``(J,)`` cost of a second of tardiness, currency/s.
     model : name of the trained network, "" where unknown.
+    patience_s : ``(J,)`` a job that has not started after so many seconds leaves; infinite: it stays.
+        None: no job leaves.
     user, vc : who submitted the job, and the virtual cluster that it belongs to; "" where unknown.
     notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
     """
@@ -50,6 +52,7 @@ class Workload:
     notes: tuple[str, ...] = ()
     user: Sequence[str] = ()
     vc: Sequence[str] = ()
+    patience_s: FloatArray | None = None
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -59,6 +62,8 @@ class Workload:
         self._fill("due_s", np.inf, np.float64)
         self._fill("weight_per_s", 0.0, np.float64)
         self._fill("submit_s", 0.0, np.float64)
+        if self.patience_s is not None:
+            self._fill("patience_s", np.inf, np.float64)
         object.__setattr__(self, "job_id", tuple(self.job_id))
         for name in ("model", "user", "vc"):
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
@@ -104,6 +109,12 @@ class Workload:
         self._require("due_s", self.due_s >= self.submit_s, "a due date after the submission")
         weight = self.weight_per_s
         self._require("weight_per_s", np.isfinite(weight) & (weight >= 0), "a number >= 0")
+        if self.patience_s is not None:
+            if self.patience_s.shape != (count,):
+                raise InputError(
+                    f"workload: patience_s has shape {self.patience_s.shape}, expected ({count},)"
+                )
+            self._require("patience_s", self.patience_s >= 0, "a number >= 0")
         for name in ("num_cpus", "memory_gb"):
             demand = getattr(self, name)
             self._require(name, np.isnan(demand) | (demand >= 0), "a number >= 0")
@@ -136,6 +147,7 @@ class Workload:
             self.notes,
             self.user[:count],
             self.vc[:count],
+            None if self.patience_s is None else self.patience_s[:count],
         )
 
     def __len__(self) -> int:

@@ -109,6 +109,8 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
             raise InputError("environment: expected jobs of fixed demand on nodes of fixed types")
         if self._cluster.num_controllers != 1:
             raise InputError("cluster.num_controllers: expected 1 in an environment")
+        if self._workload.patience_s is not None:
+            raise InputError("workload.patience: expected jobs that stay in an environment")
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

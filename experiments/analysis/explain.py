@@ -45,6 +45,10 @@ def explain(folder: Path, job_id: str) -> list[str]:
         lines.append(f"{_time(begin)}: starts on {where}, for {_span(end - begin)}.")
         since = end
     done = float(job["completion_s"])
+    if job.get("left", 0) == 1:
+        if done > arrival:
+            lines.append(_wait(job_id, arrival, done, arrival, shares, arrived))
+        return [*lines, f"{_time(done)}: leaves before it starts; its patience is over."]
     lines.append(f"{_time(done)}: ends, {_span(done - arrival)} after its submission.")
     if "slowdown" in job and pd.notna(job["slowdown"]):
         lines.append(f"Alone it would have taken {_span(float(job['ideal_s']))}: "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -29,3 +31,7 @@ def gantt(
 
     labels = {name: str(value) for name, value in parse_options(where or [], "--where").items()}
     print(draw(folder, out, labels))
+    chosen = "".join(f" --where {shlex.quote(f'{k}={v}')}" for k, v in labels.items())
+    print(
+        f"schedlab: watch it: schedlab replay {shlex.quote(str(folder))}{chosen}", file=sys.stderr
+    )

@@ -99,6 +99,8 @@ def _run(recording: Recording, name: str, origin_s: float) -> dict[str, Any]:
         "shares": shares,
         "decisions": [_short(t - origin_s) for t in recording.decision_s],
     }
+    if "left" in jobs and (jobs["left"] == 1).any():
+        run["left"] = [j for j, left in enumerate(jobs["left"].tolist()) if left == 1]
     if machines is not None:
         run["types"] = machines["node_types"]
         run["type_of"] = machines["type_of"]

@@ -60,7 +60,7 @@ class ScenarioChecks:
         if isinstance(jobs, PoissonJobs):
             one = jobs.model_copy(update={"num_jobs": 1, "arrival_rate_per_h": 1.0})
             self._once(
-                f"law {jobs.duration_s} {jobs.gaps} {jobs.priorities}",
+                f"law {jobs.duration_s} {jobs.gaps} {jobs.priorities} {jobs.patience}",
                 lambda: read_jobs(scenario.model_copy(update={"workload": one})),
             )
         self._check_machines(scenario)
@@ -132,7 +132,13 @@ def _with_few_jobs(scenario: Scenario) -> Scenario:
         few = jobs.model_copy(update={"num_jobs": min(jobs.num_jobs, 500)})
     elif isinstance(jobs, PoissonJobs):
         most = [max(jobs.num_gpus)]
-        few = PoissonJobs(kind=jobs.kind, num_jobs=1, arrival_rate_per_h=1.0, num_gpus=most)
+        few = PoissonJobs(
+            kind=jobs.kind,
+            num_jobs=1,
+            arrival_rate_per_h=1.0,
+            num_gpus=most,
+            patience=jobs.patience,
+        )
     elif isinstance(jobs, SynergyJobs):
         # Of jobs on several GPUs so many that the largest demands are among them.
         count = min(jobs.num_jobs, 500) if jobs.multi_gpu else 1

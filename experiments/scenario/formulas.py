@@ -10,6 +10,7 @@ from simulator.catalog import SECONDS_PER_HOUR as HOUR_S
 
 if TYPE_CHECKING:
     from simulator import Result
+    from simulator.catalog import FloatArray
     from simulator.laws import Law
 
 BLIND = ("fifo", "fifo-strict", "fifo-backfill", "random-order")
@@ -17,7 +18,7 @@ BLIND = ("fifo", "fifo-strict", "fifo-backfill", "random-order")
 
 
 def formula_line(scenario: Scenario, result: Result) -> str:
-    """One line: name of the formula, its mean completion time, and that of this run; or nothing."""
+    """One line: name of the formula, what it gives, and what this run gives; or nothing."""
     servers = _servers(scenario)
     if servers is None:
         return ""
@@ -26,6 +27,8 @@ def formula_line(scenario: Scenario, result: Result) -> str:
     assert isinstance(scenario.workload, PoissonJobs)
     rate_per_s = scenario.workload.arrival_rate_per_h / HOUR_S
     law = parse_law(scenario.workload.duration_s)
+    if scenario.workload.patience is not None:
+        return _loss_line(scenario, result, rate_per_s, law, servers)
     if rate_per_s * law.mean >= servers:
         return (
             f"formula: none, the load is {rate_per_s * law.mean / servers:.3g} of each GPU, "
@@ -92,12 +95,54 @@ def _formula(
 
 def _measured(result: Result) -> str:
     """Mean of the run after its warm-up, with a 95 % interval where the run is long enough."""
+    return _with_interval(result.jct_s / HOUR_S, " h")
+
+
+def _with_interval(values: FloatArray, unit: str = "") -> str:
     from simulator.statistics import batch_means, mser5
 
-    jct_h = result.jct_s / HOUR_S
-    if len(jct_h) < 1000:
-        return f"{jct_h.mean():.4g} h (too short for an interval, 1000 jobs give one)"
+    if len(values) < 1000:
+        return f"{values.mean():.4g}{unit} (too short for an interval, 1000 jobs give one)"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        estimate = batch_means(jct_h[min(mser5(jct_h), len(jct_h) // 2) :])
-    return f"{estimate.mean:.4g} h, 95 % interval {estimate.lower:.4g} to {estimate.upper:.4g} h"
+        estimate = batch_means(values[min(mser5(values), len(values) // 2) :])
+    low, high = estimate.lower, estimate.upper
+    return f"{estimate.mean:.4g}{unit}, 95 % interval {low:.4g} to {high:.4g}{unit}"
+
+
+def _loss_line(
+    scenario: Scenario, result: Result, rate_per_s: float, law: Law, servers: int
+) -> str:
+    """The share of jobs that leave, by Erlang B or Erlang A, and in this run."""
+    import numpy as np
+
+    share = loss_formula(scenario, rate_per_s, law, servers)
+    if share is None or result.left is None:
+        return ""
+    name, lost = share
+    measured = _with_interval(result.left.astype(np.float64))
+    return f"formula ({name}): share of jobs that leave {lost:.4g}; this run {measured}"
+
+
+def loss_formula(
+    scenario: Scenario, rate_per_s: float, law: Law, servers: int
+) -> tuple[str, float] | None:
+    """Name of the formula and the share of jobs that leave; None where none holds.
+
+    Erlang B holds for any law of the durations; Erlang A for exponential durations and patience.
+    """
+    from simulator import queueing
+    from simulator.laws import Exponential, parse_law
+
+    jobs = scenario.workload
+    assert isinstance(jobs, PoissonJobs)
+    if jobs.gaps != "exponential" or scenario.policy not in BLIND:
+        return None
+    if jobs.patience == 0:
+        name = f"M/{'M' if isinstance(law, Exponential) else 'G'}/{servers}/{servers}, Erlang B"
+        return name, queueing.erlang_b(rate_per_s * law.mean, servers)
+    patience = parse_law(jobs.patience) if isinstance(jobs.patience, str) else None
+    if isinstance(law, Exponential) and isinstance(patience, Exponential):
+        found = queueing.erlang_a(rate_per_s, law.mean, servers, patience.mean)
+        return f"M/M/{servers}+M, Erlang A", found.abandons
+    return None

@@ -96,6 +96,9 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
         duration_s = parse_law(jobs.duration_s)
     with at_key("workload.gaps"):
         gaps_cv2(jobs.gaps)
+    with at_key("workload.patience"):
+        said = jobs.patience
+        patience = parse_law(said) if isinstance(said, str) else said
     with at_key("workload.priorities"):
         workload = poisson_jobs(
             jobs.num_jobs,
@@ -105,6 +108,7 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
             num_gpus=jobs.num_gpus,
             gaps=jobs.gaps,
             priorities=jobs.priorities,
+            patience=patience,
         )
     return workload, None
 

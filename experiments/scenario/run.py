@@ -121,8 +121,7 @@ def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, 
 
     check_window(window, len(result.workload))
     summary: dict[str, Any] = dict(result.summary(window))
-    first, last = window or (0, len(result.workload))
-    jct_s = result.jct_s[first:last]
+    jct_s = result.jct_s[result.served(window)]
     summary |= {
         "p50_jct_s": float(np.quantile(jct_s, 0.5)),
         "p95_jct_s": float(np.quantile(jct_s, 0.95)),

@@ -95,6 +95,8 @@ class PoissonJobs(Config):
     num_gpus: list[GpuCount] = Field(default=[1], min_length=1)
     gaps: str = "exponential"
     priorities: list[NonNegative] = Field(default_factory=list)
+    patience: NonNegative | str | None = None
+    """A job that has not started after so long leaves: s, or a law; 0: at once, where all is busy."""
 
 
 class SynergyJobs(Modelled):

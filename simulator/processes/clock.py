@@ -2,8 +2,9 @@
 
 SimPy schedules by delay, so two things due at the same instant can miss each other by a rounding
 error. Here a call is put at an absolute time, and simultaneous calls run in the order of `Order`:
-what finishes, then nodes that go or come back, then what arrives, then ticks; what is decided comes last (`Clock.call_last`). A run
-is therefore a pure function of its scenario and seed.
+what finishes, then nodes that go or come back, then what arrives, then ticks; what is decided comes
+after them (`Clock.call_last`). Jobs that lose patience come last of all: a job that a decision of that
+instant starts does not leave. A run is therefore a pure function of its scenario and seed.
 
 Calls and SimPy's own events share one queue. A call is a plain function in it, without an event
 object around it, which takes a third of the time; SimPy processes work as ever (`Clock.until`).
@@ -30,6 +31,7 @@ class Order(IntEnum):
     ARRIVAL = 4
     SERVICE_END = 5
     TICK = 6
+    DEPARTURE = 7
 
 
 class Clock(Environment):

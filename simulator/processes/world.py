@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simulator.catalog import Cluster
 from simulator.contract import JobLog, Placement, View
@@ -79,3 +79,5 @@ class World:
     shown: Workload
     """The jobs as policies and dispatchers see them: with predicted times, or the true ones."""
     make_view: Callable[..., View] = View
+    left: dict[int, None] = field(default_factory=dict)
+    """Jobs that left before they started, in order of leaving."""

@@ -68,5 +68,6 @@ def workload_of(table: Table, notes: tuple[str, ...] = ()) -> Workload:
         weight_per_s=weight[order],
         model=[str(model[j]) for j in order],
         notes=notes,
-        **{name: [str(column[j]) for j in order] for name, column in named.items()},
+        user=[str(named["user"][j]) for j in order] if "user" in named else (),
+        vc=[str(named["vc"][j]) for j in order] if "vc" in named else (),
     )

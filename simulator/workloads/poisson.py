@@ -24,19 +24,22 @@ def poisson_jobs(
     num_gpus: Sequence[int] = (1,),
     gaps: str = "exponential",
     priorities: Sequence[float] = (),
+    patience: float | Law | None = None,
 ) -> Workload:
     """Durations from a law, GPU demands drawn with equal probability, exponential gaps by default.
 
     Parameters
     ----------
     num_jobs : how many.
-    streams : of ``arrivals``, ``durations`` and ``gpus``.
+    streams : of ``arrivals``, ``durations``, ``gpus`` and ``patience``.
     arrival_rate_per_h : jobs per hour.
     duration_s : law of the durations, s.
     num_gpus : the demands to draw from.
     gaps : ``"exponential"``, ``"mmpp"`` (bursts), or a law such as ``"hyperexponential:1,cv2=4"``,
         which is scaled to the rate.
     priorities : shares of the classes, the most urgent first; the class decides the weight.
+    patience : a job that has not started after so long leaves: s, the same for all, or a law. 0: it
+        leaves at once where all is busy. None: no job leaves.
     """
     mean_gap_s = SECONDS_PER_HOUR / arrival_rate_per_h
     gaps_s = _gaps(gaps, streams.generator("arrivals"), num_jobs) * mean_gap_s
@@ -48,6 +51,7 @@ def poisson_jobs(
         performance=FixedDuration(durations_s, demand),
         num_gpus=demand,
         weight_per_s=_weights(priorities, streams, num_jobs),  # type: ignore[arg-type]
+        patience_s=_patience_s(patience, streams, num_jobs),
     )
 
 
@@ -66,6 +70,13 @@ def gaps_cv2(text: str) -> float | None:
     if text == "mmpp":
         return None
     return 1.0 if text == "exponential" else parse_law(text).cv2
+
+
+def _patience_s(patience: float | Law | None, streams: Streams, count: int) -> FloatArray | None:
+    """Patience of each job, s; drawn for all before anything runs, so that policies share it."""
+    if patience is None or isinstance(patience, int | float):
+        return None if patience is None else np.full(count, float(patience))
+    return patience.sample(streams.generator("patience"), count)
 
 
 def _weights(priorities: Sequence[float], streams: Streams, count: int) -> FloatArray | None:

@@ -1,9 +1,12 @@
 """The Gantt chart: bars where the schedule says, and readable at 1,000 jobs."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.commands.gantt import gantt as command
 from experiments.pictures import gantt as g
 from experiments.scenario.output import write_result
 from policies.registry import make_policy
@@ -158,3 +161,15 @@ def test_of_a_sweep_the_chart_asks_which_run(tmp_path):
     assert path == tmp_path / "out" / "gantt.png"
     with Store(tmp_path / "out") as store:
         assert store.counts().done == 4
+
+
+def test_the_command_names_the_replay(tmp_path, capsys):
+    workload, cluster = generate(AndreasScenario(2, 1, "high", seed=1))
+    folder = tmp_path / "a run"
+    folder.mkdir()
+    write_result(simulate(workload, cluster, make_policy("greedy")), folder)
+    command(folder)
+    written, hint = capsys.readouterr()
+    assert written.strip() == str(folder / "gantt.png")
+    words = shlex.split(hint.partition("watch it: ")[2])
+    assert words == ["schedlab", "replay", str(folder)]

@@ -10,6 +10,8 @@ from pages import accessibility_faults, check_quiet, key, open_quietly, settle, 
 from replay_runs import fixed_jobs, vms
 
 from experiments.replay import replay
+from experiments.scenario.run import run
+from experiments.scenario.schema import Scenario
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +93,24 @@ def test_a_moment_agrees_with_the_tables(browser, tmp_path):
         "n + player.replay.runs[0].countsOf(j, Infinity).preempted, 0)"
     )
     assert preempted == result.preemptions.sum() > 0
+
+
+def test_jobs_that_left_are_not_finished(browser, tmp_path):
+    jobs = {"kind": "poisson", "num_jobs": 60, "arrival_rate_per_h": 4.0, "patience": 600}
+    nodes = {"kind": "nodes", "num_nodes": 1, "gpus_per_node": 2}
+    result = run(
+        Scenario.model_validate({"policy": "fifo", "workload": jobs, "cluster": nodes}), True
+    )
+    open_quietly(browser, result.replay(tmp_path / "replay.html"))
+    end, left = browser.run("player.replay.runs[0].summary(Infinity)"), result.left
+    assert 0 < end["done"] == 60 - left.sum() < 60
+    assert end["meanJct"] == pytest.approx(result.summary()["mean_jct_s"], rel=1e-6)
+    assert end["waiting"] == 0
+    states = [
+        browser.run(f"player.replay.runs[0].stateOf({j}, Infinity)")
+        for j in (left.argmax(), left.argmin())
+    ]
+    assert states == ["has left", "is over"]
 
 
 def test_play_advances_both_runs_in_step_and_stops(page, browser):

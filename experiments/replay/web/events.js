@@ -64,6 +64,7 @@ export class Run {
     this.jobs = jobs;
     this.end = data.end;
     this.late = data.late;
+    this.left = new Set(data.left || []);
     this.lines = data.lines;
     this.shares = data.shares;
     this.split = data.shares.split || {};
@@ -80,7 +81,7 @@ export class Run {
     for (const count of this.lines) { this.firstLine.push(line); line += count; }
     this.numLines = line;
     this.buildCurves();
-    this.finished = this.end.map((t, j) => [t, j]).filter(([t]) => t !== null).sort((a, b) => a[0] - b[0]);
+    this.finished = this.end.map((t, j) => [t, j]).filter(([t, j]) => t !== null && !this.left.has(j)).sort((a, b) => a[0] - b[0]);
     this.finishedAt = this.finished.map(([t]) => t);
     this.sumOfJct = [0];
     for (const [t, j] of this.finished) this.sumOfJct.push(this.sumOfJct[this.sumOfJct.length - 1] + t - jobs.arrival[j]);
@@ -237,7 +238,7 @@ export class Run {
 
   stateOf(job, time) {
     if (time < this.jobs.arrival[job]) return "has not come yet";
-    if (this.end[job] !== null && time >= this.end[job]) return "is over";
+    if (this.end[job] !== null && time >= this.end[job]) return this.left.has(job) ? "has left" : "is over";
     const now = this.sharesOf[job].filter((i) => this.shares.from[i] <= time && time < this.shares.to[i]);
     if (!now.length) return "waits";
     const gpus = now.reduce((sum, i) => sum + this.shares.gpus[i], 0);

@@ -1,0 +1,212 @@
+"""Jobs that leave: against Erlang B and Erlang A, at simultaneous events, and in every table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.analysis.bounds import alone
+from experiments.analysis.explain import explain
+from experiments.scenario.checks import ScenarioChecks
+from experiments.scenario.formulas import formula_line
+from experiments.scenario.output import write_result
+from experiments.scenario.run import run
+from experiments.scenario.schema import Scenario
+from policies import make_policy
+from simulator import (
+    Cluster,
+    FixedDuration,
+    InfeasibleDecision,
+    InputError,
+    NodeType,
+    Workload,
+    simulate,
+)
+from simulator import queueing as q
+from simulator.statistics import student
+
+HOUR_S = 3600.0
+
+
+def scenario(policy: str = "fifo", gpus: int = 1, seed: int = 0, **jobs: object) -> Scenario:
+    workload = {"kind": "poisson", "num_jobs": 3000, "arrival_rate_per_h": 0.9 * gpus, **jobs}
+    cluster = {"kind": "nodes", "num_nodes": 1, "gpus_per_node": gpus}
+    return Scenario.model_validate(
+        {"policy": policy, "seed": seed, "workload": workload, "cluster": cluster}
+    )
+
+
+def made(submit_s, duration_s, patience_s, num_gpus=None):
+    demand = np.array(num_gpus or [1] * len(submit_s))
+    return Workload(
+        [f"j{k}" for k in range(len(submit_s))],
+        np.array(submit_s, dtype=float),
+        FixedDuration(np.array(duration_s, dtype=float), demand),
+        num_gpus=demand,
+        patience_s=None if patience_s is None else np.array(patience_s, dtype=float),
+    )
+
+
+def on_gpus(workload, gpus=1, policy="fifo-strict", **options):
+    nodes = Cluster.of_nodes(NodeType("n", "T", gpus), 1)
+    return simulate(workload, nodes, make_policy(policy), **options)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "duration_s", "patience", "expected"),
+    [
+        (1, "exponential:3600", 0, q.erlang_b(0.9, 1)),
+        (4, "exponential:3600", 0, q.erlang_b(3.6, 4)),
+        (4, "hyperexponential:3600,cv2=4", 0, q.erlang_b(3.6, 4)),
+        (1, "exponential:3600", "exponential:1800", q.erlang_a(0.9, 1, 1, 0.5).abandons),
+        (4, "exponential:3600", "exponential:7200", q.erlang_a(3.6, 1, 4, 2.0).abandons),
+    ],
+)
+def test_the_share_of_jobs_that_leave(gpus, duration_s, patience, expected):
+    shares = [
+        run(
+            scenario(gpus=gpus, seed=seed, duration_s=duration_s, patience=patience), False
+        ).summary((200, 3000))["lost_share"]
+        for seed in range(12)
+    ]
+    found = student(shares, 0.99)
+    assert found.lower <= expected <= found.upper
+    assert found.upper - found.lower < 0.25 * expected  # the test can tell
+
+
+def test_erlang_a_gives_the_time_in_the_queue_of_all_jobs():
+    waits = []
+    for seed in range(12):
+        result = run(scenario(gpus=4, seed=seed, patience="exponential:7200"), False)
+        end_s = np.where(result.left, result.completion_s, result.first_start_s)
+        waits.append((end_s - result.workload.submit_s)[200:].mean() / HOUR_S)
+    found = student(waits, 0.99)
+    expected = q.erlang_a(3.6, 1.0, 4, 2.0).mean_wait_s
+    assert found.lower <= expected <= found.upper
+    assert found.upper - found.lower < 0.35 * expected
+
+
+def test_more_load_than_servers_is_no_trouble_where_jobs_leave():
+    crowded = scenario(gpus=2, arrival_rate_per_h=6.0, patience=0)
+    line = formula_line(crowded, run(crowded))
+    assert line.startswith(
+        f"formula (M/M/2/2, Erlang B): share of jobs that leave {q.erlang_b(6.0, 2):.4g}; this run "
+    )
+    low, high = map(float, re.search(r"interval ([\d.]+) to ([\d.]+)$", line).groups())
+    assert low < q.erlang_b(6.0, 2) < high
+    waiting = scenario(gpus=2, patience="exponential:600", num_jobs=50)
+    assert "(M/M/2+M, Erlang A)" in formula_line(waiting, run(waiting))
+    for other in (scenario(patience=600, num_jobs=50), scenario("sjf", patience=0, num_jobs=50)):
+        assert formula_line(other, run(other)) == ""
+
+
+def test_a_departure_comes_after_the_decisions_of_its_instant():
+    """The GPU is free again at 10 s: who may wait until then gets it, who may not has left."""
+    on_time = on_gpus(made([0, 4, 10], [10, 5, 5], [0, 6, 0]))
+    assert on_time.left.tolist() == [False, False, True]
+    assert on_time.first_start_s[:2].tolist() == [0.0, 10.0]
+    assert on_time.completion_s.tolist() == [10.0, 15.0, 10.0]
+    early = on_gpus(made([0, 4, 10], [10, 5, 5], [0, 5.5, 0]))
+    assert early.left.tolist() == [False, True, False]
+    assert early.completion_s.tolist() == [10.0, 9.5, 15.0]
+    together = on_gpus(made([0, 0], [10, 5], [0, 0]), gpus=2)
+    assert not together.left.any()
+
+
+def test_who_leaves_makes_room_for_those_behind():
+    """A job of 2 GPUs holds up one of 1 GPU until it leaves."""
+    result = on_gpus(made([0, 1, 2], [10, 5, 5], [0, 3, 100], [1, 2, 1]), gpus=2)
+    assert result.left.tolist() == [False, True, False]
+    assert result.first_start_s[2] == 4.0
+
+
+def test_a_job_that_started_stays():
+    result = on_gpus(made([0, 1], [10, 2], [0.5, 0.5]), policy="srpt")
+    assert result.preemptions.tolist() == [1, 0]
+    assert result.completion_s.tolist() == [12.0, 3.0]
+    assert not result.left.any()
+
+
+def test_endless_patience_changes_nothing():
+    submit_s, duration_s = np.arange(50.0), np.tile([3.0, 1.0, 2.5], 17)[:50]
+    plain = on_gpus(made(submit_s, duration_s, None), gpus=2)
+    patient = on_gpus(made(submit_s, duration_s, [np.inf] * 50), gpus=2)
+    pd.testing.assert_frame_equal(plain.jobs_table(), patient.jobs_table().drop(columns="left"))
+    pd.testing.assert_frame_equal(plain.decisions_table(), patient.decisions_table())
+    assert plain.summary() | {"lost_jobs": 0, "lost_share": 0.0} == patient.summary()
+    assert "lost_jobs" not in plain.summary()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_invariants(data):
+    """Who waits longer than it may leaves, at that instant and without GPUs; nobody else does."""
+    count = data.draw(st.integers(1, 12))
+    numbers = st.lists(st.integers(0, 20), min_size=count, max_size=count)
+    submit_s = np.sort(np.array(data.draw(numbers), dtype=float))
+    duration_s = np.array(data.draw(numbers), dtype=float) + 1
+    patience_s = np.array(data.draw(numbers), dtype=float)
+    demand = data.draw(st.lists(st.integers(1, 2), min_size=count, max_size=count))
+    policy = data.draw(st.sampled_from(["fifo", "fifo-strict", "fifo-backfill", "sjf", "srpt"]))
+    result = on_gpus(made(submit_s, duration_s, patience_s, demand), gpus=2, policy=policy)
+    left, wait_s = result.left, result.first_start_s - submit_s
+    assert (np.isnan(result.first_start_s) == left).all()
+    assert (wait_s[~left] <= patience_s[~left]).all()
+    assert (result.completion_s[left] == (submit_s + patience_s)[left]).all()
+    assert (result.gpu_seconds[left] == 0).all()
+    assert result.gpu_seconds[~left] == pytest.approx((duration_s * demand)[~left])
+    summary = result.summary()
+    assert summary["mean_jct_s"] == pytest.approx((result.completion_s - submit_s)[~left].mean())
+    assert summary["makespan_s"] == result.completion_s[~left].max() - submit_s[0]
+    assert summary["lost_jobs"] == left.sum()
+    assert all(v == v for v in summary.values())
+    timeline = result.timeline_table()
+    assert (timeline["queue"] >= 0).all()
+    assert timeline["queue"].iloc[-1] == timeline["running"].iloc[-1] == 0
+
+
+def test_the_files_of_a_run(tmp_path):
+    result = on_gpus(made([0, 4, 20], [10, 5, 5], [0, 5.5, 0]), stream_to=None)
+    write_result(result, tmp_path)
+    jobs = pd.read_csv(tmp_path / "jobs.csv")
+    assert jobs["left"].tolist() == [0, 1, 0]
+    for empty in ("first_start_s", "first_wait_s", "slowdown"):
+        assert jobs[empty].isna().tolist() == [False, True, False]
+    assert jobs["tardiness_s"].tolist() == [0, 0, 0]
+    assert explain(tmp_path, "j1")[-1] == "10 s: leaves before it starts; its patience is over."
+    streamed = on_gpus(made([0, 4, 20], [10, 5, 5], [0, 5.5, 0]), stream_to=tmp_path / "s")
+    assert streamed.left.tolist() == [False, True, False]
+
+
+def test_mistakes_are_one_line():
+    with pytest.raises(InputError, match=r"workload\.patience.*positive"):
+        run(scenario(patience="exponential:-1"))
+    with pytest.raises(InputError, match=r"workload\.patience.*expected deterministic"):
+        ScenarioChecks()(scenario(patience="never"))
+    failing = scenario(patience=0).model_dump() | {"failures": {}}
+    for check in (run, ScenarioChecks()):
+        with pytest.raises(InputError, match=r"workload\.patience.*given with failures"):
+            check(Scenario.model_validate(failing))
+    with pytest.raises(InputError, match="patience_s is -1"):
+        made([0.0], [1.0], [-1.0])
+    with pytest.raises(InputError, match=r"patience_s has shape"):
+        made([0.0], [1.0], [1.0, 2.0])
+    with pytest.raises(InputError, match="window 1:2: all its jobs left"):
+        on_gpus(made([0, 1], [10, 1], [0, 0])).summary((1, 2))
+    with pytest.raises(InputError, match="expected jobs that stay"):
+        alone(made([0.0], [1.0], [1.0]), Cluster.of_nodes(NodeType("n", "T", 1), 1))
+    idle = {"decisions": {"round_s": 60.0}}  # decisions come later than the jobs leave
+    with pytest.raises(InfeasibleDecision, match="all 20 jobs left"):
+        run(Scenario.model_validate(scenario(patience=0, num_jobs=20).model_dump() | idle))
+
+
+def test_head_keeps_the_patience():
+    workload = made([0, 1, 2], [1, 1, 1], [3, 4, 5])
+    assert workload.head(2).patience_s.tolist() == [3, 4]
+    assert replace(workload, notes=("x",)).patience_s.tolist() == [3, 4, 5]
