@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -75,6 +75,15 @@ class Machines:
             num_nodes=len(nodes),
             by_use=any(len(set(price[v, 1 : n + 1])) > 1 for v, n in enumerate(gpus.tolist())),
         )
+
+    def up(self, cluster: Cluster, nodes: IntArray) -> Machines:
+        """The same configurations on the nodes that are up; itself where all are."""
+        if len(nodes) == self.num_nodes:
+            return self
+        count = self.nodes_of_type
+        if count is not None:
+            count = np.bincount(np.asarray(cluster.node_type_of)[nodes], minlength=len(count))
+        return replace(self, nodes_of_type=count, num_nodes=len(nodes))
 
     @property
     def node_limits(self) -> IntArray:

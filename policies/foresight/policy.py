@@ -83,15 +83,18 @@ class Foresight:
     def decide(self, view: View) -> Decision:
         """Plan all nodes of this controller for one step."""
         if self._machines is None:
-            self._machines = Machines.of(view.cluster, view.nodes)
+            all_nodes = view.cluster.nodes_of(view.controller)
+            self._machines = Machines.of(view.cluster, all_nodes)
             self._ledger = Ledger(self._machines)
             self._grid = PriceGrid(self._machines)
-        machines = self._machines
+        machines = self._machines.up(view.cluster, view.nodes)
         rows = self._ledger.update(view)
         tau = self._ledger.mean_gap_s(view.now_s)
         caution = self._caution(machines)
         node_price = 0.0 if caution else self._node_price(view, rows)
         gain, step_s = self._gains(view, machines, rows, node_price, tau, caution)
+        if machines is not self._machines and machines.nodes_of_type is not None:
+            gain[:, machines.nodes_of_type[machines.config_type] == 0] = -np.inf  # all down
         packed = self._pack(machines, gain, step_s)
         info: dict[str, float | int | str | bool] = {
             "gain": packed.value,

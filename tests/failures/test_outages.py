@@ -366,3 +366,17 @@ price = 0.5
     duration_s = result.workload.performance.duration_s
     np.testing.assert_allclose(kept[whole], duration_s[whole], rtol=1e-6)
     assert (kept[~whole] <= duration_s[~whole]).all()
+
+
+def test_foresight_waits_where_all_nodes_of_the_only_fitting_type_are_down():
+    """The second job comes while the large node is away, and nothing runs on the small one."""
+    small, large = NodeType("small", "GPU", 1, 1.0), NodeType("large", "GPU", 2, 2.0)
+    cluster = Cluster((small, large), 2, node_type_of=(0, 1))
+    never = np.inf
+    table_s = [[never, never, never], [never, 80.0, 50.0]]  # by type and GPUs
+    jobs = Workload(["a", "b"], np.array([0.0, 150.0]), TimeTable(np.array([table_s, table_s])))
+    failures = Failures([Outages(Deterministic(100.0), Deterministic(400.0), [(1,)])])
+    result = simulate(jobs, cluster, make_policy("foresight"), failures=failures)
+    assert result.damage.outages[1] >= 1
+    assert all(share.node == 1 for share in result.schedule)
+    assert result.first_start_s.tolist() == [0.0, 500.0]
