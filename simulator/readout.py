@@ -70,8 +70,7 @@ def job_facts(result: Result) -> dict[str, FloatArray | IntArray | list[str]]:
 
     ``gpus`` is the demand, or the mean number held where the policy chooses. ``slowdown`` is the
     completion time over the ideal time. ``total_wait_s`` is all the time without GPUs. Users and
-    virtual clusters are there where the workload has them, lost work where something can fail,
-    and ``left`` (1 or 0) where jobs can leave.
+    virtual clusters are there where the workload has them, lost work where something can fail.
     """
     workload = result.workload
     ideal, busy = ideal_s(result), running_s(result)
@@ -94,8 +93,6 @@ def job_facts(result: Result) -> dict[str, FloatArray | IntArray | list[str]]:
     if result.damage is not None:
         facts["failures"] = result.damage.failures
         facts["lost_gpu_s"] = result.damage.lost_gpu_s
-    if result.left is not None:
-        facts["left"] = result.left.astype(np.int64)
     return facts
 
 

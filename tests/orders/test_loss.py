@@ -182,6 +182,7 @@ def test_the_files_of_a_run(tmp_path):
     assert explain(tmp_path, "j1")[-1] == "10 s: leaves before it starts; its patience is over."
     streamed = on_gpus(made([0, 4, 20], [10, 5, 5], [0, 5.5, 0]), stream_to=tmp_path / "s")
     assert streamed.left.tolist() == [False, True, False]
+    assert pd.read_parquet(tmp_path / "s" / "jobs.parquet")["left"].tolist() == [0, 1, 0]
 
 
 def test_mistakes_are_one_line():
