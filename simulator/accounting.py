@@ -258,7 +258,7 @@ class Result:
 
     def job_columns(self) -> dict[str, FloatArray | IntArray]:
         """What the simulation itself says of each job, ``(J,)`` each; ``left`` where jobs can leave."""
-        columns = {
+        columns: dict[str, FloatArray | IntArray] = {
             "arrival_s": self.workload.submit_s,
             "first_start_s": self.first_start_s,
             "completion_s": self.completion_s,
@@ -266,7 +266,9 @@ class Result:
             "preemptions": self.preemptions,
             "tardiness_s": self.tardiness_s,
         }
-        return columns if self.left is None else columns | {"left": self.left.astype(np.int64)}
+        if self.left is not None:
+            columns["left"] = self.left.astype(np.int64)
+        return columns
 
     def decisions_table(self) -> pd.DataFrame:
         """One row a decision: time, controller, active jobs, CPU seconds, and its facts.
