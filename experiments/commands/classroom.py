@@ -17,7 +17,10 @@ def classroom(
     ] = None,
     workers: Workers = None,
 ) -> None:
-    """An interactive page for a class: ten panels, formulas beside simulations. Resumes when killed."""
+    """An interactive page for a class: ten panels, formulas beside simulations. Resumes when killed.
+
+    Example: schedlab classroom --out classroom.html
+    """
     from experiments.classroom import classroom as make
 
     raise typer.Exit(make(scale, out=out, workers=workers))

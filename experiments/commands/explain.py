@@ -12,7 +12,10 @@ def explain(
     folder: Annotated[Path, typer.Argument(help="Folder of a run (schedlab run --out).")],
     job: Annotated[str, typer.Argument(help="The job_id of the job.")],
 ) -> None:
-    """One job's story: when it waited, who passed it, where it ran."""
+    """One job's story: when it waited, who passed it, where it ran.
+
+    Example: schedlab explain out j17
+    """
     from experiments.analysis.explain import explain as story
 
     for line in story(folder, job):

@@ -16,7 +16,10 @@ def notebook(
         "examples/notebooks"
     ),
 ) -> None:
-    """Open a live notebook in the browser; needs the extra 'notebook' (marimo)."""
+    """Open a live notebook in the browser; needs the extra 'notebook' (marimo).
+
+    Example: schedlab notebook first_steps
+    """
     import importlib.util
     import subprocess
     import sys

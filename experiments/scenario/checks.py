@@ -96,8 +96,8 @@ class ScenarioChecks:
     def _fit(self, small: Scenario, read: str, machines: str) -> None:
         if read not in self._read:
             self._read[read] = read_jobs(small)
-        self._fitted[machines] = fitted(*self._read[read], small)
-        cluster = self._fitted[machines][1]
+        workload, cluster = fitted(*self._read[read], small)
+        self._fitted[machines] = workload, cluster
         if make_failures(small, cluster.num_nodes) is not None and cluster.is_pool:
             raise KeyedError("cluster.kind", "got 'pool', expected machines that can fail")
 

@@ -286,8 +286,9 @@ def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
     from experiments.scenario import checks
 
     asked = []
-    monkeypatch.setattr(checks, "fitted", lambda *_: asked.append("machines"))
-    monkeypatch.setattr(checks, "make_policy", lambda _: asked.append("policy"))
+    fitted, make_policy = checks.fitted, checks.make_policy
+    monkeypatch.setattr(checks, "fitted", lambda *a: asked.append("machines") or fitted(*a))
+    monkeypatch.setattr(checks, "make_policy", lambda s: asked.append("policy") or make_policy(s))
     gaps = list(range(1000, 1100))
     _, tasks = read_sweep(write(tmp_path, f"{BASE}[grid]\nworkload.mean_gap_s = {gaps}"))
     assert len(tasks) == 400

@@ -23,7 +23,7 @@ def durations(workload: Workload) -> list[float]:
 
 
 def test_readers_by_name() -> None:
-    assert set(READERS) == {"csv", "philly", "philly-table", "gavel", "alibaba"}
+    assert set(READERS) == {"csv", "philly", "philly-table", "gavel", "alibaba", "swf", "helios"}
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
