@@ -26,6 +26,7 @@ class Figure:
     caption : what is seen, and what the paper has in the same place.
     command : the command that makes it again.
     seeds : the seeds of the runs behind it.
+    replay : of a Gantt chart, the page that plays the same run (`experiments.replay`); None elsewhere.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Figure:
     png: Path
     command: str
     seeds: tuple[int, ...] = ()
+    replay: Path | None = None
 
 
 @dataclass(frozen=True)

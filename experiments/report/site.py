@@ -70,7 +70,11 @@ def write_page(out: Path, page: Page) -> None:
     folder = out / page.paper.name
     content = {
         "figures": [
-            asdict(figure) | {"csv": figure.csv.name, "png": figure.png.name}
+            {
+                name: value.name if isinstance(value, Path) else value
+                for name, value in asdict(figure).items()
+                if value is not None
+            }
             for figure in page.figures
         ],
         "claims": [asdict(claim) for claim in page.claims],
@@ -96,7 +100,7 @@ def read_pages(out: Path, papers: Iterable[Paper]) -> list[Page]:
 
 
 def _figure(entry: dict[str, Any], folder: Path) -> Figure:
-    paths = {"csv": folder / entry["csv"], "png": folder / entry["png"]}
+    paths = {name: folder / entry[name] for name in ("csv", "png", "replay") if name in entry}
     return Figure(**(entry | paths | {"seeds": tuple(entry["seeds"])}))
 
 

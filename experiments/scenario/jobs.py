@@ -26,6 +26,7 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
+    from simulator.catalog import FloatArray
 
 Built = tuple["Workload", "Cluster | None"]
 
@@ -90,12 +91,17 @@ def _instance(jobs: InstanceJobs, scenario: Scenario) -> Built:
 def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
     from simulator.laws import parse_law
     from simulator.statistics import Streams
-    from simulator.workloads.poisson import gaps_cv2, poisson_jobs
+    from simulator.workloads.poisson import gaps_cv2, gaps_of_trace, poisson_jobs
+    from simulator.workloads.traces import READERS
 
     with at_key("workload.duration_s"):
         duration_s = parse_law(jobs.duration_s)
     with at_key("workload.gaps"):
         gaps_cv2(jobs.gaps)
+    gaps: str | FloatArray = jobs.gaps
+    if jobs.gaps_of is not None:
+        with at_key("workload.gaps_of"):
+            gaps = gaps_of_trace(READERS[jobs.gaps_of.kind](Path(jobs.gaps_of.path)))
     with at_key("workload.patience"):
         said = jobs.patience
         patience = parse_law(said) if isinstance(said, str) else said
@@ -106,7 +112,7 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
             arrival_rate_per_h=jobs.arrival_rate_per_h,
             duration_s=duration_s,
             num_gpus=jobs.num_gpus,
-            gaps=jobs.gaps,
+            gaps=gaps,
             priorities=jobs.priorities,
             patience=patience,
         )

@@ -85,6 +85,13 @@ class InstanceJobs(Config):
     path: str
 
 
+class GapsOf(Config):
+    """A trace of which only the times between the submissions are used."""
+
+    kind: Literal["csv", "philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
+    path: str
+
+
 class PoissonJobs(Config):
     """Poisson arrivals of jobs of fixed demand: the queue of the textbooks."""
 
@@ -94,9 +101,17 @@ class PoissonJobs(Config):
     duration_s: str = "exponential:3600"
     num_gpus: list[GpuCount] = Field(default=[1], min_length=1)
     gaps: str = "exponential"
+    gaps_of: GapsOf | None = None
+    """The trace whose gaps are used, with ``gaps = "trace"``."""
     priorities: list[NonNegative] = Field(default_factory=list)
     patience: NonNegative | str | None = None
     """A job that has not started after so long leaves: s, or a law; 0: at once, where all is busy."""
+
+    @model_validator(mode="after")
+    def _gaps_and_their_trace(self) -> Self:
+        if (self.gaps == "trace") != (self.gaps_of is not None):
+            raise ValueError('gaps = "trace" and the table gaps_of belong together, expected both')
+        return self
 
 
 class SynergyJobs(Modelled):

@@ -22,7 +22,7 @@ def poisson_jobs(
     arrival_rate_per_h: float,
     duration_s: Law,
     num_gpus: Sequence[int] = (1,),
-    gaps: str = "exponential",
+    gaps: str | FloatArray = "exponential",
     priorities: Sequence[float] = (),
     patience: float | Law | None = None,
 ) -> Workload:
@@ -36,7 +36,8 @@ def poisson_jobs(
     duration_s : law of the durations, s.
     num_gpus : the demands to draw from.
     gaps : ``"exponential"``, ``"mmpp"`` (bursts), or a law such as ``"hyperexponential:1,cv2=4"``,
-        which is scaled to the rate.
+        which is scaled to the rate. Or gaps of a trace, s: used in their order from a random one on,
+        again from the first after the last, and scaled to the rate. So bursts of the trace stay.
     priorities : shares of the classes, the most urgent first; the class decides the weight.
     patience : a job that has not started after so long leaves: s, the same for all, or a law. 0: it
         leaves at once where all is busy. None: no job leaves.
@@ -55,8 +56,11 @@ def poisson_jobs(
     )
 
 
-def _gaps(text: str, rng: np.random.Generator, count: int) -> FloatArray:
+def _gaps(text: str | FloatArray, rng: np.random.Generator, count: int) -> FloatArray:
     """``(n,)`` gaps of mean 1."""
+    if not isinstance(text, str):
+        start = rng.integers(len(text))
+        return np.resize(np.roll(text, -start), count) / text.mean()
     if text == "exponential":
         return rng.exponential(1.0, count)
     if text == "mmpp":
@@ -65,9 +69,23 @@ def _gaps(text: str, rng: np.random.Generator, count: int) -> FloatArray:
     return law.sample(rng, count) / law.mean
 
 
+def gaps_of_trace(trace: Workload) -> FloatArray:
+    """``(n - 1,)`` gaps between the submissions of a trace, s.
+
+    Raises
+    ------
+    InputError
+        Fewer than two jobs, or all of them at the same time.
+    """
+    gaps_s = np.diff(trace.submit_s)
+    if not gaps_s.sum() > 0:
+        raise InputError(f"{len(trace)} jobs at one time, expected jobs at two times or more")
+    return gaps_s
+
+
 def gaps_cv2(text: str) -> float | None:
     """Squared coefficient of variation of the gaps; None where they depend on each other."""
-    if text == "mmpp":
+    if text in ("mmpp", "trace"):
         return None
     return 1.0 if text == "exponential" else parse_law(text).cv2
 

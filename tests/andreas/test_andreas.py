@@ -1,9 +1,11 @@
 """Energy by hand, ANDREAS's scenarios, the ARMIDA replay and its power."""
 
+import json
+
 import numpy as np
 import pytest
 
-from experiments.papers.andreas.figures import power_over_time
+from experiments.papers.andreas.figures import _film, power_over_time
 from experiments.papers.andreas.runs import run_armida, run_gaps, run_scenario, tasks
 from policies.greedy import GreedyPolicy
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
@@ -58,8 +60,13 @@ def test_armida_is_table_v_and_j9_cannot_be_on_time():
     assert alone.sum() == pytest.approx(1.0455, abs=1e-3)
 
 
-def test_the_replay_and_its_power():
+def test_the_replay_and_its_power(tmp_path):
     outcome = run_armida({"method": "greedy", "seed": 1})
+    film = _film(outcome.tables, tmp_path / "film.html", "ARMIDA").read_text("utf-8")
+    events = json.loads(film.split('id="replay-data">')[1].split("</script>")[0])
+    assert events["jobs"]["id"] == list(armida()[0].job_id)
+    assert events["runs"][0]["decisions"] == outcome.tables["decisions"]["time_s"].tolist()
+    assert events["runs"][0]["currency"] == "EUR"
     assert outcome.scalars["energy_cost"] == pytest.approx(1.08438, rel=0.1)
     table = power_over_time(outcome.tables["schedule"])
     kwh = 0.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 from pages import accessibility_faults, check_quiet, open_quietly, settle, start
 
-from experiments import webpage
+from experiments import cli, webpage
 from experiments.campaign.results import Results
 from experiments.campaign.runner import run_tasks
 from experiments.campaign.store import Store
@@ -21,7 +22,7 @@ from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 from simulator import queueing as q
 from simulator.laws import Exponential
 from simulator.speedup import Amdahl, Power
-from simulator.statistics import mser5
+from simulator.statistics import mser5, student
 from simulator.workloads.reshaping import time_shared
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
@@ -127,6 +128,35 @@ def test_orders(maths):
             )
 
 
+def test_priority_by_size(maths):
+    """A job that runs alone for x, waits for the work above it, and is interrupted by it."""
+    for size in (0.4, 1.0, 50.0):
+        found = maths(
+            f"@mg1PriorityResponseOfSize([0.3, 0.4], [@lawOf(1), @paretoOf(1.5, 1000)], {size})"
+        )
+        residual = (0.3 * 2.0 / 2, 0.4 * runs.PARETO.second_moment / 2)
+        expected = [residual[0] / 0.7 + size, sum(residual) / (0.7 * 0.3) + size / 0.7]
+        assert found == pytest.approx(expected, **CLOSE)
+
+
+def test_rented_runs_keep_their_budget(maths):
+    """Response and GPUs in use of long runs are those of the plan."""
+    for budget in (0.9, 2.0, 6.0):
+        found = maths(
+            f"(() => {{ const r = new @Random(5); const all = []; for (let i = 0; i < 40; i++) "
+            f"all.push(@rentedRun(@rentalPlan({budget}), r, 2000)); return all; }})()"
+        )
+        for key, expected in (
+            ("gpus", budget),
+            ("response", maths(f"@rentalPlan({budget}).response")),
+        ):
+            estimate = student(np.array([run[key] for run in found]), level=0.999)
+            assert estimate.lower < expected < estimate.upper
+    shares = maths("@inServiceShares(new @Random(3), 40000, 4, 13)")
+    poisson = q.mginf_number_pmf(4.0, Exponential(1.0), list(range(13)))
+    assert shares == pytest.approx(poisson.tolist(), abs=0.02)
+
+
 def test_general_and_unlimited(maths):
     for load in (0.5, 0.9):
         for gaps in (0, 1, 4):
@@ -224,7 +254,7 @@ def page(tmp_path_factory) -> Path:
 def test_it_opens(page, browser, width):
     open_quietly(browser, page, width)
     assert browser.run("document.querySelectorAll('section.panel').length") == 10
-    assert browser.run("document.querySelectorAll('.charts svg[role=img]').length") == 9
+    assert browser.run("document.querySelectorAll('.charts svg[role=img]').length") == 10
     assert browser.run("[...document.querySelectorAll('.question')].every((d) => !d.open)")
     assert "NaN" not in browser.run("document.getElementById('panels').innerHTML")
 
@@ -251,6 +281,47 @@ def test_a_slider_changes_the_numbers_to_the_formulas(page, browser):
     shown = browser.run("document.querySelector('#server .facts li').textContent")
     assert f"{expected:.2f} s to a decision" in shown
     check_quiet(browser)
+
+
+def test_the_percentile_is_the_one_of_the_formula(page, browser):
+    open_quietly(browser, page)
+    browser.run(
+        "(() => { const s = document.getElementById('variability-what'); s.value = 1; "
+        "s.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+    chart = browser.run("classroom.variability.charts[0]")
+    assert chart["y"]["label"] == "95 % wait at most, h"
+    load, shown = chart["series"][1]["data"][15]
+    assert shown == pytest.approx(q.mg1_wait_quantile_s(load, Exponential(1.0), 0.95), rel=1e-8)
+    entry = browser.run(
+        "classroom.data.queues.find((e) => e.panel == 'variability' && e.service == 1)"
+    )
+    assert [entry["load"], *entry["p95_wait"]] in chart["series"][5]["data"]
+
+
+def test_what_it_says_to_compute_can_be_computed(page, browser, tmp_path, monkeypatch, capsys):
+    """The Python lines and the commands of all panels; tests/test_docs.py runs those of README.md."""
+    open_quietly(browser, page)
+    found = browser.run(
+        "[...document.querySelectorAll('.how code')].map((c) => [c.className, c.textContent])"
+    )
+    assert len(found) == 10
+    root = Path(__file__).parents[2]
+    readme = (root / "README.md").read_text("utf-8")
+    (tmp_path / "examples").symlink_to(root / "examples")
+    monkeypatch.chdir(tmp_path)
+    for language, lines in found:
+        if language == "python":
+            exec(compile(lines, "panel", "exec"), {})
+            assert "nan" not in capsys.readouterr().out
+            continue
+        for line in lines.splitlines():
+            if line in readme:
+                continue
+            monkeypatch.setattr("sys.argv", shlex.split(line))
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+            assert ended.value.code in (0, None), line
 
 
 def test_every_slider_at_both_ends_draws_without_a_complaint(page, browser):

@@ -90,3 +90,45 @@ def test_priorities_are_weights_and_change_nothing_else():
 def test_mistakes_are_one_line(key, value, told):
     with pytest.raises(InputError, match=told):
         run(scenario("fifo", **{key: value}))
+
+
+def test_gaps_of_a_trace_keep_their_order_and_get_the_rate(tmp_path):
+    """Bursts stay bursts: the gaps come in the order of the trace, from a random one on."""
+    trace = tmp_path / "trace.csv"
+    times = (0, 1, 2, 102, 103, 153)
+    rows = "".join(f"{n},{t},60,1\n" for n, t in enumerate(times))
+    trace.write_text("job_id,submit_time_s,duration_s,num_gpus\n" + rows)
+    keys = {"gaps": "trace", "gaps_of": {"kind": "csv", "path": str(trace)}, "num_jobs": 12}
+    made = scenario("fifo", **keys)
+    result = run(made)
+    assert formula_line(made, result) == ""
+    mean_gap_s = 3600 / 0.6
+    gaps = np.diff(result.workload.submit_s, prepend=0.0) / mean_gap_s * (153 / 5)
+    cycle = [1.0, 1.0, 100.0, 1.0, 50.0]
+    k = min(range(5), key=lambda k: abs(gaps - np.resize(np.roll(cycle, -k), 12)).max())
+    assert gaps == pytest.approx(np.resize(np.roll(cycle, -k), 12))
+    starts = {
+        run(made.model_copy(update={"seed": seed})).workload.submit_s[0] for seed in range(12)
+    }
+    assert len(starts) > 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"gaps": "trace"}, "belong together"),
+        ({"gaps_of": {"kind": "csv", "path": "x.csv"}}, "belong together"),
+        ({"gaps": "trace", "gaps_of": {"kind": "csv", "path": "none.csv"}}, "none.csv"),
+        (
+            {"gaps": "trace", "gaps_of": {"kind": "csv", "path": "once.csv"}},
+            r"workload.gaps_of: 2 jobs at one time, expected jobs at two times or more",
+        ),
+    ],
+)
+def test_gaps_without_a_trace_are_one_line(tmp_path, monkeypatch, keys, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "once.csv").write_text(
+        "job_id,submit_time_s,duration_s,num_gpus\na,5,60,1\nb,5,60,1\n"
+    )
+    with pytest.raises((InputError, ValueError), match=told):
+        run(scenario("fifo", **keys))

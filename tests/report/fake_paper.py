@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 
 from experiments.campaign.results import Results
 from experiments.campaign.task import Outcome, Task
+from experiments.replay import replay
 from experiments.report.contents import Claim, Figure, Scale, save_figure
+from policies import make_policy
+from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
 
 
 def run(config: dict[str, Any]) -> Outcome:
@@ -37,12 +41,16 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
     drawing, axes = plt.subplots()
     axes.plot(table["n"], table["value"], "o")
     command = f"schedlab reproduce fake --scale {results.scale}"
-    return [
-        save_figure(
-            out_dir, "figure_1", "Figure 1 <i>of</i> 1 & more", "What <b>is</b> seen", drawing,
-            table[["n", "seed", "value"]], command=command, seeds=results.seeds,
-        )
-    ]  # fmt: skip
+    figure = save_figure(
+        out_dir, "figure_1", "Figure 1 <i>of</i> 1 & more", "What <b>is</b> seen", drawing,
+        table[["n", "seed", "value"]], command=command, seeds=results.seeds,
+    )  # fmt: skip
+    return [dataclasses.replace(figure, replay=replay(_one_run(), out_dir / "watch it.html"))]
+
+
+def _one_run() -> Result:
+    jobs = Workload(["a"], submit_s=np.zeros(1), performance=FixedDuration([60.0], [1]))
+    return simulate(jobs, Cluster.of_nodes(NodeType("n", "GPU", 1), 1), make_policy("fifo"))
 
 
 def claims(results: Results) -> list[Claim]:

@@ -42,7 +42,7 @@ def site(only_fake, tmp_path_factory) -> Path:
 def test_what_is_left_behind(site):
     left = {p.relative_to(site).as_posix() for p in site.rglob("*") if "store" not in p.parts}
     assert left == {
-        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/page.json", "fake/runs.csv", "claims.csv",
+        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/watch it.html", "fake/page.json", "fake/runs.csv", "claims.csv",
         "index.html", "claims.html", "fake.html", "report.html", "site.js", "style.css",
     }  # fmt: skip
     with (site / "claims.csv").open() as file:
@@ -53,6 +53,10 @@ def test_what_is_left_behind(site):
     (page,) = read_pages(site, PAPERS.values())
     assert page.runs == 6
     assert page.figures[0].seeds == (0, 1, 2)
+    assert page.figures[0].replay == site / "fake" / "watch it.html"
+    link = "<a href=\"fake/watch%20it.html\">Watch this run</a>"
+    assert link in (site / "fake.html").read_text()
+    assert link not in (site / "report.html").read_text()
 
 
 def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):

@@ -32,9 +32,12 @@ function slider(panel, spec, values, redraw) {
 }
 
 function ending(panel) {
+  const [[language, text]] = Object.entries(panel.how);
+  const lines = element("pre", { className: "how" }, [element("code", { className: language, textContent: text })]);
   return [
     element("details", { className: "question" }, [element("summary", { textContent: panel.question }), element("p", { textContent: panel.answer })]),
-    element("p", { className: "how" }, [document.createTextNode("Compute it yourself: "), element("code", { textContent: panel.how })]),
+    element("p", { className: "yourself", textContent: language === "sh" ? "Compute it yourself, on the command line:" : "Compute it yourself, in Python:" }),
+    lines,
   ];
 }
 
@@ -67,10 +70,11 @@ function queuePanel(panel, k, data) {
   const again = element("button", { type: "button", textContent: "Run it again with new random numbers" });
   again.addEventListener("click", () => { seed += 1; redraw(); });
   const left = element("div", { className: "left" }, [
-    ...heading(panel, k), ...sliders, ...(panel.again ? [again] : []), facts, ...ending(panel),
+    ...heading(panel, k), ...sliders, ...(panel.again ? [again] : []),
   ]);
+  const rest = element("div", { className: "rest" }, [facts, ...ending(panel)]);
   redraw();
-  return section(panel, [left, charts]);
+  return section(panel, [left, charts, rest]);
 }
 
 function filmPanel(panel, k, data) {

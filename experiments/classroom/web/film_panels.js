@@ -7,7 +7,11 @@ export const FILM_PANELS = [
     films: [["packing", ""]],
     question: "Which scheduler is best?",
     answer: "It depends on what you count. SRTF has the least mean completion time. Greedy and the optimum look at due dates: they have the fewest late jobs and the least cost. The optimum is that of each decision with what is known then, not of the whole day.",
-    how: "schedlab replay out out-edf --out replay.html",
+    how: {
+      sh: `schedlab run examples/backfill.toml --policy fifo-strict --out out-fifo
+schedlab run examples/backfill.toml --policy srpt --out out-srpt
+schedlab replay out-fifo out-srpt --out replay.html`,
+    },
   },
   {
     id: "synergy", title: "CPUs by need",
@@ -15,6 +19,6 @@ export const FILM_PANELS = [
     films: [["one", "One server, 10 jobs"], ["four", "Four servers, 40 jobs"]],
     question: "Greedy gives each job all that it asks for. When does that hurt?",
     answer: "When a job's CPUs are not there although its GPUs are: greedy leaves GPUs idle and lets the job wait. Tune takes CPUs back from jobs that have more than their part, so that no GPU stays idle.",
-    how: "schedlab run examples/synergy.toml --out out-synergy",
+    how: { sh: "schedlab run examples/synergy.toml --out out-synergy" },
   },
 ];

@@ -148,6 +148,14 @@ export function mg1PriorityResponse(rates, laws, preemptive) {
   });
 }
 
+/** The same with preemption, for a job of size x: a mean response of each class. */
+export function mg1PriorityResponseOfSize(rates, laws, x) {
+  return mg1PriorityResponse(rates, laws, true).map((mean, i) => {
+    const above = rates.slice(0, i).reduce((sum, r, k) => sum + r * laws[k].mean, 0);
+    return mean + (x - laws[i].mean) / (1 - above);
+  });
+}
+
 export function mg1PsResponse(rate, law, size = law.mean) { return size / (1 - rate * law.mean); }
 
 /** Bounded Pareto of mean 1, the largest value `spread` times the least. */

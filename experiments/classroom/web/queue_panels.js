@@ -3,9 +3,9 @@
 import { number } from "./text.js";
 import { Random } from "./random.js";
 import {
-  erlangB, erlangC, ggcMeanWait, inspectedWait, kingmanBound, lawOf, mg1MeanWait, mg1PriorityResponse, mg1PsResponse, mg1WaitQuantile, mginfNumber, mm1MeanNumberAt, mmcMeanWait, mser5, paretoOf, rentalPlan, srptResponse, srptResponseOfSize,
+  erlangB, erlangC, ggcMeanWait, inspectedWait, kingmanBound, lawOf, mg1MeanWait, mg1PriorityResponse, mg1PriorityResponseOfSize, mg1PsResponse, mg1WaitQuantile, mginfNumber, mm1MeanNumberAt, mmcMeanWait, mser5, paretoOf, rentalPlan, srptResponse, srptResponseOfSize,
 } from "./formulas.js";
-import { completionsInOrder, firstComeWaits, intervalOf, lostJobs, meanOf, numberAt } from "./queues.js";
+import { completionsInOrder, firstComeWaits, inServiceShares, intervalOf, lostJobs, meanOf, numberAt, rentedRun } from "./queues.js";
 
 const range = (from, to, count) => Array.from({ length: count }, (_, i) => from + (to - from) * i / (count - 1));
 const PARETO = paretoOf(1.5, 1000);
@@ -49,7 +49,7 @@ const filling = {
       if (inside.length) waits.push(meanOf(inside));
     }
     const every = times.map((t, i) => [t, ...intervalOf(paths.map((p) => p[i]), data.student)]).filter((_, i) => i % 8 === 0 && i);
-    const limit = u < 1 ? `In the long run ${number(u / (1 - u))} jobs are in the system, and a job waits ${number(mmcMeanWait(u, 1, 1))} h.` : "Above load 1 the queue grows without end.";
+    const limit = u < 1 ? `In the long run ${number(u / (1 - u))} jobs are in the system. A job waits ${number(mmcMeanWait(u, 1, 1))} h and is in the system for ${number(mmcMeanWait(u, 1, 1) + 1)} h.` : "Above load 1 the queue grows without end.";
     return {
       charts: [{
         label: `Number of jobs in an M/M/1 queue at load ${u} over ${hours} hours`, x: { label: "time, h", min: 0, max: hours }, y: { label: "jobs in the system", min: 0 },
@@ -63,39 +63,52 @@ const filling = {
     };
   },
   question: "At load 0.95 you make one long run of 200 h. Why should you not trust its mean wait?",
-  answer: "The queue needs far longer than 200 h to forget its start, and waits of neighbouring jobs are alike. One run is almost one observation. Make many runs and draw the interval.",
-  how: 'schedlab run examples/mmc.toml --out out-mmc',
+  answer: "The queue needs far longer than 200 h to forget its start, and waits of neighbouring jobs are alike. One run is almost one observation: one run gave 9.8 h in the system, where the formula gives 20 h. Make many runs and draw the interval.",
+  how: {
+    python: `from experiments.classroom.runs import run_queue
+from simulator.queueing import mm1_mean_number_at
+print(mm1_mean_number_at(0.95, 1.0, [50, 100, 200]))
+setting = {"servers": 1, "load": 0.95, "gaps": 1.0, "service": 1.0, "jobs": 200}
+print([run_queue({**setting, "seed": seed}).scalars["mean_wait"] for seed in range(1, 6)])`,
+  },
 };
 
 const variability = {
   id: "variability", title: "Variability costs time",
   text: "One server, exponential gaps, services with a mean of 1 h but of different variability. The mean wait grows in proportion to 1 + cv², although the load stays the same (Pollaczek and Khinchine).",
-  sliders: [load(0.7), { name: "cv2", label: "cv² of the service", values: CV2, value: 4, names: LAW_NAMES }],
-  plot({ load: u, cv2 }, data) {
-    const loads = range(0.05, 0.95, 46);
-    const series = (v, k) => ({ name: `cv² ${v}`, kind: "line", data: loads.map((x) => [x, mg1MeanWait(x, lawOf(v))]), colour: k, dash: k });
+  sliders: [load(0.7), { name: "cv2", label: "cv² of the service", values: CV2, value: 4, names: LAW_NAMES }, { name: "what", label: "shown", values: ["mean", "p95"], value: "mean", names: { mean: "mean wait", p95: "95th percentile of the wait" } }],
+  plot({ load: u, cv2, what }, data) {
+    const mean = what === "mean";
+    const loads = range(0.05, 0.95, mean ? 46 : 31);
+    const wait = mean ? mg1MeanWait : (x, v) => mg1WaitQuantile(x, v, 0.95);
+    const series = (v, k) => ({ name: `cv² ${v}`, kind: "line", data: loads.map((x) => [x, wait(x, lawOf(v))]), colour: k, dash: k });
     const law = lawOf(cv2);
+    const name = mean ? "mean wait, h" : "95 % wait at most, h";
     return {
       charts: [{
-        label: `Mean wait against load, four laws of service; marked: load ${u}`, x: { label: "load", min: 0, max: 1 }, y: { label: "mean wait, h", min: 0, max: 4 * mg1MeanWait(u, lawOf(Math.max(cv2, 1))) }, at: u,
-        series: [...CV2.map(series), ...CV2.map((v, k) => ({ name: k ? "" : "simulated, 95 % intervals", kind: "points", colour: k, mark: k, data: points(data.queues, "queues", { panel: "variability", service: v }, (e) => e.load, "mean_wait") }))],
+        label: `${mean ? "Mean wait" : "95th percentile of the wait"} against load, four laws of service; marked: load ${u}`, x: { label: "load", min: 0, max: 1 }, y: { label: name, min: 0, max: 4 * wait(Math.max(u, 0.2), lawOf(Math.max(cv2, 1))) }, at: u,
+        series: [...CV2.map(series), ...CV2.map((v, k) => ({ name: k ? "" : "simulated, 95 % intervals", kind: "points", colour: k, mark: k, data: points(data.queues, "queues", { panel: "variability", service: v }, (e) => e.load, mean ? "mean_wait" : "p95_wait") }))],
       }],
       facts: [
         `At load ${number(u)} and cv² ${cv2}: mean wait ${number(mg1MeanWait(u, law))} h; 95 % of the jobs wait at most ${number(mg1WaitQuantile(u, law, 0.95))} h.`,
-        `Inspection paradox: who looks at a moment when the server is busy sees a job that needs ${number(inspectedWait(law))} h more on average, though a whole job needs 1 h.`,
+        `Inspection paradox: look at a moment when the server is busy. The job in service needs ${number(inspectedWait(law))} h more on average, though a whole job needs 1 h: a long job is met more often than a short one.`,
       ],
     };
   },
   question: "All jobs last exactly 1 h instead of being exponential. What happens to the mean wait?",
   answer: "It halves: the wait is proportional to 1 + cv², and cv² falls from 1 to 0. It does not vanish, since the arrivals are still random.",
-  how: "from simulator.queueing import mg1_mean_wait_s",
+  how: {
+    python: `from experiments.classroom.runs import law, run_queue
+from simulator.queueing import mg1_mean_wait_s, mg1_wait_quantile_s
+print(mg1_mean_wait_s(0.7, law(4.0)), mg1_wait_quantile_s(0.7, law(4.0), 0.95))
+setting = {"servers": 1, "load": 0.7, "gaps": 1.0, "service": 4.0, "jobs": 3000}
+print(run_queue({**setting, "seed": 1}).scalars)`,
+  },
 };
-
-const ORDER_COLOURS = { "first come": 0, "processor sharing": 1, "shortest remaining": 2, priority: 3 };
 
 const orders = {
   id: "orders", title: "Orders of service: who pays?",
-  text: "Sizes have a heavy tail: the longest job is a thousand times the shortest, the mean is 1 h. Slowdown is the time in the system over the job's own size; the order of service decides who is slowed down.",
+  text: "Sizes have a heavy tail: the longest job is a thousand times the shortest, the mean is 1 h. Slowdown is the time in the system divided by the job's own size: the order of service decides who is slowed down.",
   sliders: [{ name: "load", label: "load", values: [0.5, 0.7, 0.9], value: 0.7 }],
   again: true,
   plot({ load: u }, data, seed) {
@@ -107,27 +120,38 @@ const orders = {
     };
     const simulated = (order) => data.orders.filter((e) => e.order === order && e.load === u)
       .flatMap((e) => Array.from({ length: 12 }, (_, k) => (e[`slowdown_${k}`] ? [[e[`size_${k}`][0], ...e[`slowdown_${k}`]]] : [])).flat());
+    const rates = [u / 2, u / 2];
+    const classes = (x) => mg1PriorityResponseOfSize(rates, [PARETO, PARETO], x);
+    lines.priority = (x) => (classes(x)[0] + classes(x)[1]) / 2 / x;
+    const priority = data.orders.find((e) => e.order === "priority" && e.load === u);
+    const bounds = ([m, low, high]) => `${number(m)} h (${number(low)} to ${number(high)} h)`;
     const means = { "first come": wait + 1, "processor sharing": mg1PsResponse(u, PARETO), "shortest remaining": srptResponse(u, PARETO) };
     const [urgent, normal] = mg1PriorityResponse([u / 2, u / 2], [PARETO, PARETO], true);
     return {
       charts: [{
-        label: `Slowdown by size of the job at load ${u}, three orders of service`, x: { label: "size of the job, h", log: true, min: PARETO.low, max: PARETO.high }, y: { label: "mean slowdown", log: true, min: 0.9 },
+        label: `Slowdown by size of the job at load ${u}, four orders of service`, x: { label: "size of the job, h", log: true, min: PARETO.low, max: PARETO.high }, y: { label: "mean slowdown", log: true, min: 0.9 },
         series: Object.keys(lines).flatMap((order, k) => [
-          { name: order, kind: "line", data: sizes.map((x) => [x, lines[order](x)]), colour: k, dash: k },
+          { name: order === "priority" ? "priority, half of the jobs urgent" : order, kind: "line", data: sizes.map((x) => [x, lines[order](x)]), colour: k, dash: k },
           { name: k ? "" : "simulated, 95 % intervals", kind: "points", data: simulated(order), colour: k, mark: k },
         ]),
       }],
       facts: [
         `Mean time in the system by formula: ${Object.entries(means).map(([k, v]) => `${k} ${number(v)} h`).join(", ")}.`,
-        `With two classes of equal size and preemption: urgent jobs ${number(urgent)} h, the others ${number(normal)} h.`,
+        `Priority: half of the jobs, drawn by chance, are urgent and interrupt the others. By formula urgent jobs take ${number(urgent)} h, the others ${number(normal)} h${priority ? `; simulated ${bounds(priority.urgent_response)} and ${bounds(priority.normal_response)}` : ""}.`,
         ordersLive(u, new Random(seed)),
-        "With first come, most runs lie below the formula: the rare huge jobs that make the mean come in few runs.",
+        "With first come and priority, most runs lie below the formula. The rare huge jobs make the mean, and they come in few runs.",
       ],
     };
   },
   question: "Does shortest-remaining-first starve the long jobs?",
   answer: "Hardly. With heavy tails most of the load is in few long jobs. A long job waits for the short ones, which are a small part of the load. At very high load the longest jobs do pay.",
-  how: "schedlab policies   # srpt, las, processor-sharing, priority, sjf, random-order",
+  how: {
+    python: `from experiments.classroom.runs import PARETO, run_order
+from simulator.queueing import mg1_srpt_response_s
+print(mg1_srpt_response_s(0.7, PARETO))
+setting = {"order": "shortest remaining", "load": 0.7, "jobs": 3000}
+print(run_order({**setting, "seed": 1}).scalars["mean_response"])`,
+  },
 };
 
 function ordersLive(u, random) {
@@ -179,12 +203,12 @@ const servers = {
   },
   question: "Is one fast server better than many slow ones with the same total speed?",
   answer: "Look at the time in the system, not the wait. In the fast server a job waits longer but is served c times as fast: with exponential sizes it leaves sooner. With very variable sizes many slow servers can win, since one long job does not block all others.",
-  how: "schedlab run examples/mmc.toml --out out-mmc",
+  how: { sh: "schedlab run examples/mmc.toml --out out-mmc" },
 };
 
 const general = {
   id: "general", title: "Load, variability, time: a product",
-  text: "For general gaps and services, the mean wait is about the product of three factors (Kingman). Load: ρ/(1-ρ). Variability: the mean of both cv². Time: the mean service.",
+  text: "For general gaps and services, the mean wait is about a product of three factors (Kingman). They are the load ρ/(1-ρ), the variability (the mean of both cv²), and the time (the mean service).",
   sliders: [{ name: "load", label: "load", values: [0.7, 0.9], value: 0.7 }, { name: "gaps", label: "cv² of the gaps", values: [0, 1, 4], value: 1 }],
   plot({ load: u, gaps }, data) {
     const cv2 = range(0, 4.4, 45);
@@ -203,43 +227,64 @@ const general = {
   },
   question: "You can halve the variability of the services or lower the load from 0.9 to 0.8. Which helps more?",
   answer: "The load: its factor falls from 9 to 4. Half of the cv² of the services takes at most half of the wait away, and only where the gaps do not vary.",
-  how: "from simulator.queueing import ggc_mean_wait_s, kingman_bound_s",
+  how: {
+    python: `from experiments.classroom.runs import run_queue
+from simulator.queueing import ggc_mean_wait_s, kingman_bound_s
+print(ggc_mean_wait_s(0.7, 4.0, 1.0, 1.0), kingman_bound_s(0.7, 4.0, 1.0, 1.0))
+setting = {"servers": 1, "load": 0.7, "gaps": 4.0, "service": 1.0, "jobs": 3000}
+print(run_queue({**setting, "seed": 1}).scalars)`,
+  },
 };
+
+/** Ten runs of the rental paper's Figure 1 at one budget: response and GPUs in use, with intervals. */
+function rented(b, random, student) {
+  const plan = rentalPlan(b);
+  const found = Array.from({ length: 10 }, () => rentedRun(plan, random, 400));
+  return { response: intervalOf(found.map((r) => r.response), student), gpus: intervalOf(found.map((r) => r.gpus), student) };
+}
 
 const renting = {
   id: "renting", title: "No queue at all: rent",
-  text: "With unlimited servers nobody waits, and only the mean size matters (insensitivity). Who rents GPUs under a budget chooses how many each job gets: more GPUs for a job speed it up less and less.",
+  text: "With unlimited servers nobody waits, and only the mean size matters (insensitivity). If you rent GPUs under a budget, you choose how many each job gets: each further GPU speeds a job up by less.",
   sliders: [{ name: "budget", label: "budget b, GPUs on average", min: 0.85, max: 10, step: 0.05, value: 2 }],
   again: true,
   plot({ budget: b }, data, seed) {
     const plan = rentalPlan(b);
     const budgets = range(0.82, 10, 120);
     const random = new Random(seed);
-    const { arrivals, services } = draws(random, 4000, 4, 1, 4);
-    const times = range(400, arrivals[arrivals.length - 1], 4000);
-    const seen = numberAt(arrivals, arrivals.map((t, i) => t + services[i]), times);
-    const share = range(0, 12, 13).map((n) => [n, seen.filter((k) => k === n).length / seen.length]);
+    const simulated = [1, 2, 3, 4, 6, 8, 10].map((x) => [x, ...rented(x, random, data.student).response]);
+    const here = rented(b, random, data.student).gpus;
+    const shares = Array.from({ length: 10 }, () => inServiceShares(random, 400, 4, 13));
+    const share = range(0, 12, 13).map((n) => [n, ...intervalOf(shares.map((s) => s[n]), data.student)]);
     return {
       charts: [{
-        label: `Mean response time and widths against the budget; marked: ${b}`, x: { label: "budget, GPUs on average", min: 0, max: 10 }, y: { label: "h; GPUs of a job", min: 0, max: 12 }, at: b,
+        label: `Mean time in the system against the budget; marked: ${b}`, x: { label: "budget, GPUs on average", min: 0, max: 10.3 }, y: { label: "mean time, h", min: 0, max: 1 }, at: b,
         series: [
-          { name: "mean time in the system, h", kind: "line", data: budgets.map((x) => [x, rentalPlan(x).response]), colour: 0, dash: 0 },
-          { name: "GPUs of a job that follows Amdahl's law", kind: "line", data: budgets.map((x) => [x, rentalPlan(x).amdahl]), colour: 1, dash: 1 },
-          { name: "GPUs of a job of speed √k", kind: "line", data: budgets.map((x) => [x, rentalPlan(x).root]), colour: 2, dash: 2 },
+          { name: "formula: the least for the budget", kind: "line", data: budgets.map((x) => [x, rentalPlan(x).response]), colour: 0, dash: 0 },
+          { name: "10 new runs, services of cv² 4, 95 % intervals", kind: "points", data: simulated, colour: 1 },
         ],
       }, {
-        label: "How many are in service with unlimited servers and a load of 4", x: { label: "jobs in service, load 4", min: 0, max: 12 }, y: { label: "part of the time", min: 0 },
+        label: `Widths of both types of jobs against the budget; marked: ${b}`, x: { label: "budget, GPUs on average", min: 0, max: 10.3 }, y: { label: "GPUs of a job", min: 0, max: 2 * plan.root + 4 }, at: b,
         series: [
-          { name: "formula (Poisson)", kind: "line", data: range(0, 12, 13).map((n) => [n, mginfNumber(4, n)]), colour: 0, dash: 0 },
-          { name: "one new run, services of cv² 4", kind: "points", data: share, colour: 1 },
+          { name: "job that follows Amdahl's law", kind: "line", data: budgets.map((x) => [x, rentalPlan(x).amdahl]), colour: 2, dash: 1 },
+          { name: "job of speed √k", kind: "line", data: budgets.map((x) => [x, rentalPlan(x).root]), colour: 3, dash: 2 },
+        ],
+      }, {
+        label: "How many jobs are in service with unlimited servers and a load of 4", x: { label: "jobs in service, load 4", min: 0, max: 12.3 }, y: { label: "part of the time", min: 0 },
+        series: [
+          { name: "formula (Poisson), for any law of the services", kind: "line", data: range(0, 12, 13).map((n) => [n, mginfNumber(4, n)]), colour: 0, dash: 0 },
+          { name: "10 new runs, services of cv² 4, 95 % intervals", kind: "points", data: share, colour: 1 },
         ],
       }],
-      facts: [`At b = ${number(b)}: ${number(plan.amdahl)} GPUs and ${number(plan.root)} GPUs; a job takes ${number(plan.response)} h on average.`],
+      facts: [
+        `At b = ${number(b)}: ${number(plan.amdahl)} GPUs for a job that follows Amdahl's law, ${number(plan.root)} GPUs for a job of speed √k. A job takes ${number(plan.response)} h on average.`,
+        `In 10 new runs ${number(here[0])} GPUs were in use on average, 95 % interval ${number(here[1])} to ${number(here[2])}.`,
+      ],
     };
   },
   question: "The budget doubles. Which of the two types gets more of the new GPUs?",
   answer: "That of speed √k: its speed-up never flattens, while Amdahl's has a limit of 5. Its width grows with the square of the other.",
-  how: "schedlab rental examples/rental_figure1.toml --budgets 0.8,1,2,5,10,20,30",
+  how: { sh: "schedlab rental examples/rental_figure1.toml --budgets 0.8,1,2,5,10,20,30" },
 };
 
 const server = {
@@ -267,7 +312,7 @@ const server = {
   },
   question: "Which assumption is behind the paper's 48.65 s?",
   answer: "Exponential decision times: 40 s / (1 - 40 × 2/450) = 48.65 s. With 40 s each it would be 44.32 s.",
-  how: "schedlab size-server --controllers 20 --arrival-rate 1/4500 --service exponential:40 --target-delay 60",
+  how: { sh: "schedlab size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60" },
 };
 
 const statistics = {
@@ -313,7 +358,7 @@ const statistics = {
   },
   question: "Why does the comparison on the same random numbers need fewer runs?",
   answer: "Both systems meet the same busy and quiet times. What chance adds to one it adds to the other, and it cancels in the difference.",
-  how: "schedlab compare examples/hierarchical.toml --policy edf --policy greedy --metric total_cost --replications 4",
+  how: { sh: "schedlab compare examples/hierarchical.toml --policy edf --policy greedy --metric total_cost" },
 };
 
 export const QUEUE_PANELS = [filling, variability, orders, servers, general, renting, server];

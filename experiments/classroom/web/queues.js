@@ -64,6 +64,37 @@ function servedNow(active, left, order, rank) {
   return [active.reduce((a, j) => (key(j) < key(a) ? j : a), active[0])];
 }
 
+/**
+ * Jobs of the rental paper's two types, each on its own width for services of cv² 4, nobody waits: mean
+ * time in the system, and GPUs in use on average over the time of the arrivals.
+ */
+export function rentedRun(plan, random, count) {
+  let now = 0;
+  let responses = 0;
+  let gpuHours = 0;
+  for (let i = 0; i < count; i++) {
+    now += random.exponential() / 0.8;
+    const [width, speed] = random.uniform() < 0.5 ? [plan.amdahl, 1 / (0.2 + 0.8 / plan.amdahl)] : [plan.root, Math.sqrt(plan.root)];
+    const time = random.ofCv2(4) / speed;
+    responses += time;
+    gpuHours += width * time;
+  }
+  return { response: responses / count, gpus: gpuHours / now };
+}
+
+/** Part of the time with 0, 1, .. jobs in service: unlimited servers, services of mean 1 and cv² 4. */
+export function inServiceShares(random, count, rate, most) {
+  const arrivals = [];
+  let now = 0;
+  for (let i = 0; i < count; i++) { now += random.exponential() / rate; arrivals.push(now); }
+  const departures = arrivals.map((t) => t + random.ofCv2(4));
+  const from = now / 10;
+  const times = Array.from({ length: 2000 }, (_, i) => from + (now - from) * i / 2000);
+  const shares = new Array(most).fill(0);
+  for (const n of numberAt(arrivals, departures, times)) if (n < most) shares[n] += 1 / times.length;
+  return shares;
+}
+
 export function meanOf(values) { return values.reduce((a, b) => a + b, 0) / values.length; }
 
 /** Mean and 95 % interval of independent values; `student` holds the factors by count. */

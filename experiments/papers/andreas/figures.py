@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -312,9 +313,23 @@ def _replay(
     title = f"ARMIDA: {spent:.3f} EUR (paper, predicted: {PREDICTED_EUR:.3f} EUR)"
     seeds = tuple(int(seed) for seed in found.scalars()["seed"])
     drawing = draw(schedule, tables["jobs"], title)
-    return save_figure(
+    figure = save_figure(
         out_dir, name, heading, caption, drawing, schedule, command=command, seeds=seeds
     )
+    return dataclasses.replace(figure, replay=_film(tables, out_dir / f"{name}_replay.html", title))
+
+
+def _film(tables: dict[str, pd.DataFrame], path: Path, title: str) -> Path:
+    """The page that plays the run of a Gantt chart."""
+    from experiments.replay import Recording, replay
+    from experiments.scenario.facts import machines_of
+    from simulator.workloads.andreas import armida
+
+    decision_s = tables["decisions"]["time_s"].tolist()
+    run = Recording(
+        "ARMIDA", tables["schedule"], tables["jobs"], decision_s, machines_of(*armida())
+    )
+    return replay(run, path, title)
 
 
 def power_over_time(schedule: pd.DataFrame) -> pd.DataFrame:

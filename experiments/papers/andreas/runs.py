@@ -195,7 +195,11 @@ def run_armida(config: dict[str, Any]) -> Outcome:
     names = ("energy_cost", "energy_kwh", "late_jobs", "makespan_s", "preemptions")
     return Outcome(
         {name: summary[name] for name in names},
-        {"jobs": result.jobs_table(), "schedule": result.schedule_table()},
+        {
+            "jobs": result.jobs_table(),
+            "schedule": result.schedule_table(),
+            "decisions": result.decisions_table(),
+        },
     )
 
 

@@ -69,7 +69,7 @@ export class Player {
 
   buildCurves() {
     const place = this.find("curves");
-    this.curves = KINDS.filter(([kind]) => kind !== "cost" || this.replay.runs.every((run) => run.cost && run.cost.atTime(this.replay.end) > 0))
+    this.curves = KINDS.filter(([kind]) => kind !== "cost" || this.costsSomething())
       .map(([kind, name]) => {
         const canvas = element("canvas");
         canvas.setAttribute("role", "img");
@@ -87,6 +87,11 @@ export class Player {
         this.find("legend").append(item);
       });
     }
+  }
+
+  /** Whether the cost of all runs is known and one of them costs anything. */
+  costsSomething() {
+    return this.replay.runs.every((run) => run.cost) && this.replay.runs.some((run) => run.cost.atTime(this.replay.end) > 0);
   }
 
   wire() {
@@ -239,7 +244,7 @@ export class Player {
       ["GPUs in use", gpus, null],
       ["mean completion time so far", asTime(now.meanJct), first && now.meanJct !== null && first.meanJct !== null ? [now.meanJct - first.meanJct, asTime] : null],
     ];
-    if (run.cost && run.cost.atTime(this.replay.end) > 0) rows.push([`cost so far, ${run.currency}`, number(now.cost), first && first.cost !== null ? [now.cost - first.cost, number] : null]);
+    if (this.costsSomething()) rows.push([`cost so far, ${run.currency}`, number(now.cost), first && first.cost !== null ? [now.cost - first.cost, number] : null]);
     if (run.jobs.due || run.late.some((t) => t > 0)) rows.push(["late jobs", String(now.late), first ? [now.late - first.late, String] : null]);
     if (figures.childElementCount !== rows.length) {
       figures.replaceChildren(...rows.map(([name]) => element("div", {}, [

@@ -4,7 +4,7 @@ import { number, ticks } from "./text.js";
 
 const W = 640;
 const H = 380;
-const PAD = { left: 62, right: 16, top: 12, bottom: 48 };
+const PAD = { left: 76, right: 24, top: 12, bottom: 56 };
 export const CHART_DASHES = ["", "8 4", "2 4", "10 4 2 4", "5 5"];
 const MARKS = ["circle", "square", "triangle", "diamond", "cross"];
 
@@ -61,7 +61,7 @@ export function chart(spec) {
     parts.push(`<line class="at" x1="${sx(spec.at)}" x2="${sx(spec.at)}" y1="${PAD.top}" y2="${H - PAD.bottom}"/>`);
   }
   spec.series.forEach((series, k) => parts.push(draw(series, k, sx, sy, { y0, y1 }, clip, spec)));
-  return `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="${escapeText(spec.label)}">${parts.join("")}</svg>${legend(spec.series)}`;
+  return `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="${escapeText(spec.label)}">${parts.join("")}</svg>${legend(spec.series, y1)}`;
 }
 
 function hash(text) {
@@ -83,11 +83,11 @@ function axes(spec, range, sx, sy) {
   const xTicks = spec.x.ticks || (spec.x.log ? logTicks(range.x0, range.x1)
     : ticks(range.x1, 6).filter((v) => v >= range.x0 - 1e-9 * span));
   for (const v of xTicks) {
-    parts.push(`<line class="tick" x1="${sx(v)}" x2="${sx(v)}" y1="${bottom}" y2="${bottom + 5}"/><text x="${sx(v)}" y="${bottom + 20}" text-anchor="middle">${number(v)}</text>`);
+    parts.push(`<line class="tick" x1="${sx(v)}" x2="${sx(v)}" y1="${bottom}" y2="${bottom + 5}"/><text x="${sx(v)}" y="${bottom + 23}" text-anchor="middle">${number(v)}</text>`);
   }
   parts.push(`<line class="axis" x1="${PAD.left}" x2="${W - PAD.right}" y1="${bottom}" y2="${bottom}"/>`);
   parts.push(`<text class="name" x="${(PAD.left + W - PAD.right) / 2}" y="${H - 6}" text-anchor="middle">${escapeText(spec.x.label)}</text>`);
-  parts.push(`<text class="name" transform="translate(15 ${(PAD.top + bottom) / 2}) rotate(-90)" text-anchor="middle">${escapeText(spec.y.label)}</text>`);
+  parts.push(`<text class="name" transform="translate(20 ${(PAD.top + bottom) / 2}) rotate(-90)" text-anchor="middle">${escapeText(spec.y.label)}</text>`);
   return parts.join("");
 }
 
@@ -114,13 +114,14 @@ function draw(series, k, sx, sy, range, clip, spec) {
   }
   return series.data.filter((p) => usable(p[1])).map(([x, y, low, high]) => {
     if (y > range.y1) return `<path d="M${sx(x)} ${PAD.top}l6 9h-12Z" fill="${colour}"><title>${number(y)}, above the chart</title></path>`;
-    const bar = usable(low) && usable(high)
-      ? `<path class="bar" stroke="${colour}" d="M${sx(x)} ${sy(Math.max(low, spec.y.log ? range.y0 : low))}V${Math.max(PAD.top, sy(high))}"/>` : "";
+    const bar = usable(high) && Number.isFinite(low)
+      ? `<path class="bar" stroke="${colour}" d="M${sx(x)} ${sy(Math.max(low, range.y0))}V${Math.max(PAD.top, sy(high))}"/>` : "";
     return bar + mark(MARKS[(series.mark ?? k) % 5], sx(x), sy(y), `fill="${colour}"`);
   }).join("");
 }
 
-function legend(series) {
+function legend(series, top) {
+  const beyond = series.some((s) => s.kind === "points" && s.data.some((p) => p[1] > top));
   const items = series.filter((s) => s.name).map((s, i) => {
     const k = series.indexOf(s);
     const colour = `var(--c${(s.colour ?? k) % 7})`;
@@ -129,5 +130,6 @@ function legend(series) {
       : `<line x1="1" x2="33" y1="7" y2="7" stroke="${colour}" stroke-width="${s.kind === "paths" ? 1 : 3}" stroke-dasharray="${s.kind === "line" ? CHART_DASHES[(s.dash ?? k) % 5] : ""}"/>`;
     return `<li><svg width="34" height="14" aria-hidden="true">${sign}</svg> ${escapeText(s.name)}</li>`;
   });
+  if (beyond) items.push('<li><svg width="34" height="14" aria-hidden="true"><path d="M17 2l6 9h-12Z" fill="currentColor"/></svg> at the top edge: above the chart</li>');
   return `<ul class="key-of-chart">${items.join("")}</ul>`;
 }
