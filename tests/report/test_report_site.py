@@ -54,7 +54,7 @@ def test_what_is_left_behind(site):
     assert page.runs == 6
     assert page.figures[0].seeds == (0, 1, 2)
     assert page.figures[0].replay == site / "fake" / "watch it.html"
-    link = "<a href=\"fake/watch%20it.html\">Watch this run</a>"
+    link = '<a href="fake/watch%20it.html">Watch this run</a>'
     assert link in (site / "fake.html").read_text()
     assert link not in (site / "report.html").read_text()
 
