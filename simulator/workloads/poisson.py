@@ -60,7 +60,8 @@ def _gaps(text: str | FloatArray, rng: np.random.Generator, count: int) -> Float
     """``(n,)`` gaps of mean 1."""
     if not isinstance(text, str):
         start = rng.integers(len(text))
-        return np.resize(np.roll(text, -start), count) / text.mean()
+        from_there: FloatArray = np.resize(np.roll(text, -start), count)
+        return np.asarray(from_there / text.mean(), dtype=np.float64)
     if text == "exponential":
         return rng.exponential(1.0, count)
     if text == "mmpp":
