@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from policies.foresight import ascent
 from policies.foresight.ledger import Ledger, due_in_s
 from policies.foresight.machines import Machines
-from policies.foresight.packing import Packed, pose
+from policies.foresight.packing import Packed, Packing, pose
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.price import PriceGrid
 from policies.foresight.value import ONE_STEP, STEPS, Value, slopes_of, step_gain, support
@@ -51,6 +52,8 @@ class Foresight:
     caution : whether jobs whose lateness is worth far more than their lease are kept running.
     two_steps : whether the step to the next decision is random (two lengths), or the mean gap.
     wake_up : whether to ask for the next decision after one mean gap between arrivals.
+    exact_up_to : pairs of a job and a kind of slot up to which the packing is exact. Beyond, prices of
+        slots find it (`policies.foresight.ascent`), and the decision records the gap to the bound.
     """
 
     name: ClassVar[str] = "foresight"
@@ -65,6 +68,7 @@ class Foresight:
     caution: bool = True
     two_steps: bool = True
     wake_up: bool = True
+    exact_up_to: int = 40_000
     _machines: Machines | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +77,7 @@ class Foresight:
             ("forecast", 0.0, 100.0),
             ("spare", 1e-3, 1.0),
             ("mip_gap", 0.0, 1.0),
+            ("exact_up_to", 0.0, 1e9),
         ):
             value = getattr(self, option)
             if not (math.isfinite(value) and low <= value <= high):
@@ -103,6 +108,8 @@ class Foresight:
             "caution": caution,
             "method": packed.method,
         }
+        if packed.method == "ascent":
+            info["gap"] = 1.0 - packed.value / packed.bound if packed.bound > 0.0 else 0.0
         again_s = max(tau, LEAST_AGAIN_S) if self.wake_up else None
         return Decision(placements_of(packed.assignments, view), info=info, again_s=again_s)
 
@@ -160,13 +167,13 @@ class Foresight:
 
     def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> Packed:
         """The best packing; where none pays, the one of the best ratio of gain to price."""
-        packed = solve_exactly(pose(machines, gain, step_s), self.mip_gap)
+        packed = self._solve(pose(machines, gain, step_s))
         if packed.assignments:
             return packed
         scale = 1.0
         for _ in range(RATIO_ROUNDS):
             packing = pose(machines, gain * scale, step_s)
-            packed = solve_exactly(packing, self.mip_gap, at_least_one=True)
+            packed = self._solve(packing, at_least_one=True)
             if not packed.assignments:
                 break
             earned = _earned(gain, machines, packed)
@@ -178,6 +185,11 @@ class Foresight:
                 break
             scale = best
         return packed
+
+    def _solve(self, packing: Packing, at_least_one: bool = False) -> Packed:
+        """Exactly up to a size, by prices of slots beyond it."""
+        exact = np.count_nonzero(packing.gain > 0.0) <= self.exact_up_to
+        return (solve_exactly if exact else ascent.solve)(packing, self.mip_gap, at_least_one)
 
 
 def _speed(view: View, machines: Machines, times_s: FloatArray, tau: float) -> FloatArray | None:

@@ -161,7 +161,7 @@ def test_odd_input_is_carried_out(odd: str, cluster: Cluster) -> None:
 
 
 def test_equal_jobs_by_the_hundred() -> None:
-    count = 200
+    count = 100
     times = np.tile(
         [[[np.inf, 900.0, np.inf, np.inf], [np.inf, 800.0, 500.0, 400.0]]], (count, 1, 1)
     )
@@ -172,7 +172,7 @@ def test_equal_jobs_by_the_hundred() -> None:
         due_s=np.full(count, 3000.0),
         weight_per_s=np.full(count, 1e-3),
     )
-    result = run(workload, Cluster.of_vms(CATALOG, 20))
+    result = run(workload, Cluster.of_vms(CATALOG, 10))
     check(result)
     assert float(alone(workload, result.cluster).sum()) <= result.total_cost
 
