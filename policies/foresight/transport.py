@@ -139,7 +139,6 @@ class Transport:
         ----------
         start : ``(R + 1,)`` what it brings to begin at a kind.
         """
-        kinds = len(start)
         worth, before = self._paths(start)
         open_to = np.where((load < room) & (before >= 0), worth, -np.inf)
         end = int(open_to.argmax())
