@@ -123,6 +123,16 @@ def test_quantiles_are_those_of_their_names() -> None:
     assert summarise(result, (0, 51))["p50_jct_s"] == pytest.approx(26)
 
 
+def test_quantiles_of_waits_and_slowdowns_are_those_of_their_names() -> None:
+    """101 jobs of 1 s one after another: waits of 0, 1, .., 100 s, slowdowns of 1, 2, .., 101."""
+    one = Cluster.of_nodes(ONE_GPU, 1)
+    summary = simulate(fixed([0] * 101, [1] * 101, [1] * 101), one, make_policy("fifo-strict"))
+    found = summary.summary()
+    assert [found[f"p{q}_wait_s"] for q in (95, 99)] == pytest.approx([95, 99])
+    assert [found[f"p{q}_slowdown"] for q in (95, 99)] == pytest.approx([96, 100])
+    assert [found["mean_wait_s"], found["mean_slowdown"]] == pytest.approx([50, 51])
+
+
 def test_nothing_is_decided_for_a_controller_without_jobs() -> None:
     asked: list[int] = []
 

@@ -251,14 +251,14 @@ def test_6_half_the_gpus_on_half_the_vm(best_move: Move) -> None:
 
 @moved_by
 def test_6_an_odd_share_has_no_half(best_move: Move) -> None:
-    """One GPU of two cannot be halved, so the dearer VM stays, 10 s late and 20 s for 2 $/s."""
+    """Three GPUs cannot be halved, so the dearer VM stays: 6 s late and 16 s for 4 $/s."""
     case = Case(
-        Cluster.of_vms([vm("A", 1), vm("A", 2, 2.0)], 1),
+        Cluster.of_vms([vm("A", 2, 2.0), vm("A", 4, 4.0)], 1),
         due={"a": 10},
-        times={"a": {("A1", 1): 20, ("A2", 1): 20, ("A2", 2): 60}},
+        times={"a": {("A2", 1): 17, ("A4", 3): 16}},
         weight={},
     )
-    assert best_move(case, [("A2", {"a": 1})]) == ([("A2", {"a": 1})], 10 + 40)
+    assert best_move(case, [("A4", {"a": 3})]) == ([("A4", {"a": 3})], 6 + 64)
 
 
 @moved_by

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 import pytest
 
-from policies.milp import Assignment
+from policies.milp import Assignment, decision, highs
 from policies.milp.decision import GREEDY, decide
 from policies.milp.greedy_start import greedy_start
-from policies.milp.instance import cost
-from policies.milp.model import SolverOptions
+from policies.milp.instance import Instance, cost
+from policies.milp.model import Model, Solution, SolverOptions
 from policies.milp.placing import keep_nodes
 from tests.milp.instances import like_the_paper
 
@@ -45,3 +50,48 @@ def test_at_a_time_limit_the_answer_is_never_worse_than_the_greedy_one(limit_s: 
     if answer.fallback:
         assert answer.fallback == GREEDY
         assert answer.objective == pytest.approx(greedy)
+
+
+def stopping(after: Callable[[Model], Solution]) -> Callable[..., Solution]:
+    """A solver that stops at its limit of time with what ``after`` found."""
+    return lambda model, *_: replace(after(model), status="feasible")
+
+
+def worst(model: Model) -> Solution:
+    """The plan of the highest cost that the model allows."""
+    return highs.solve(replace(model, cost=-model.cost), SolverOptions())
+
+
+def test_an_incumbent_worse_than_the_greedy_answer_is_not_used(monkeypatch: Any) -> None:
+    instance = like_the_paper(3, 3, 6)
+    monkeypatch.setattr(decision, "solve", stopping(worst))
+    answer = decide(instance)
+    greedy = greedy_start(instance)
+    assert answer.fallback == GREEDY
+    assert answer.objective == pytest.approx(cost(instance, greedy))
+    assert set(answer.assignments) == set(greedy)
+
+
+def test_an_incumbent_better_than_the_greedy_answer_is(monkeypatch: Any) -> None:
+    instance = like_the_paper(3, 4, 20, monotone=False)
+    best = decide(instance, solver="highs").objective
+    assert best < 0.999 * cost(instance, greedy_start(instance))
+    monkeypatch.setattr(decision, "solve", stopping(lambda m: highs.solve(m, SolverOptions())))
+    answer = decide(instance)
+    assert (answer.fallback, answer.status) == ("", "feasible")
+    assert answer.objective == pytest.approx(best)
+
+
+def test_the_gap_leaves_out_what_no_decision_changes(monkeypatch: Any) -> None:
+    """The job is 50 s late and takes 100 s: 150 $ whatever is done, and 1 $ of lease. Half a dollar
+    between objective and bound is a gap of 50 %, not of 0.3 %."""
+    instance = Instance(
+        np.array([[[np.inf, 100.0]]]), np.array([-50.0]), np.ones(1), np.array([36.0]),
+        np.array([1]), 1,
+    )  # fmt: skip
+    monkeypatch.setattr(
+        decision, "solve", lambda m, *_: replace(highs.solve(m, SolverOptions()), bound=150.5)
+    )
+    answer = decide(instance)
+    assert answer.objective == pytest.approx(151)
+    assert answer.gap == pytest.approx(0.5)

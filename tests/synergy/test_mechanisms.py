@@ -221,6 +221,23 @@ def test_tune_puts_back_just_enough():
     assert [s.share.cpus for s in packing.slots] == [12, 3, 3, 3, 3]
 
 
+def test_a_victim_that_others_made_needless_gets_its_share_back():
+    """Six CPUs and 97.5 GB are short. X gives 3 and 60, most of it, and goes first; then it takes Y
+    for the CPUs (6) and Z for the memory (100) all the same, and with these X is not needed."""
+    fair = Share(3, 62.5)
+    kinds = [
+        Kind(1, fair, Share(6, 122.5), 2.0, ()),
+        Kind(1, fair, Share(9, 62.5), 2.0, ()),
+        Kind(1, fair, Share(3, 162.5), 2.0, ()),
+        Kind(4, fair, fair, 1.0, ()),
+    ]
+    packing = Packing(Capacity(8, 24, 500), 1, kinds)
+    for kind in (0, 1, 2):
+        packing.place_whole(kind, kinds[kind].best)
+    Tune().place(packing, 3, (fair,))
+    assert [tuple(s.share) for s in packing.slots] == [(6, 122.5), (3, 62.5), (3, 62.5), (3, 62.5)]
+
+
 def test_greedy_skips_what_does_not_fit_whole_and_tune_does_not(run):
     servers = Cluster.of_nodes(NodeType("s", "V100", 2, cpus=6, memory_gb=125), 1)
     trace = Workload(
