@@ -91,7 +91,7 @@ def test_power_follows_the_gpus_in_use() -> None:
 
 def test_a_pool_is_paid_by_the_gpu() -> None:
     """One GPU for 4 s, then two for 3 s, at 3.6 an hour each."""
-    jobs = Workload(["a", "b"], [0.0, 4.0], TimeTable(np.array([[[np.inf, 4.0, 3.0]]] * 2)))
+    jobs = fixed([0, 4], [4, 3], [1, 2])
 
     def policy(view: View) -> Decision:
         if not len(view.waiting):
