@@ -223,6 +223,16 @@ def _arrivals(workload: Workload, cluster: Cluster) -> Lack | None:
     return Lack("all jobs come at once, the policy needs a rate of arrivals")
 
 
+def _tenants(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Jobs that say whose they are."""
+    if any(workload.vc) or any(workload.user):
+        return None
+    return Lack(
+        "the jobs name no virtual cluster and no user: all are one tenant's (key tenants.draw)",
+        essential=False,
+    )
+
+
 NEEDS: dict[str, Need] = {
     "nodes": _nodes,
     "servers": _servers,
@@ -240,6 +250,7 @@ NEEDS: dict[str, Need] = {
     "sensitivity": _sensitive,
     "one-type": _one_type,
     "arrivals": _arrivals,
+    "tenants": _tenants,
 }
 """What can be needed, by name; the docstring of each says what it is."""
 

@@ -67,11 +67,16 @@ class Preemptive:
         rank = self.rank(view)
         jobs = view.jobs.tolist()
         order = [jobs[i] for i in np.argsort(rank, kind="stable").tolist()]
-        return Decision(_Room(view).choose(order))
+        return Decision(Room(view).choose(order))
 
 
-class _Room:
-    """What is free on a controller's nodes, all of it at first: GPUs, CPUs, GB of memory."""
+class Room:
+    """What is free on a controller's nodes, all of it at first: GPUs, CPUs, GB of memory.
+
+    Attributes
+    ----------
+    gpus : how many are free.
+    """
 
     def __init__(self, view: View) -> None:
         fixed = view.cluster.node_type_of
@@ -79,35 +84,35 @@ class _Room:
         self._view = view
         self._types = {n: view.cluster.node_types[fixed[n]] for n in view.nodes.tolist()}
         self._free = {n: [float(t.gpus), t.cpus, t.memory_gb] for n, t in self._types.items()}
-        self._gpus = sum(float(t.gpus) for t in self._types.values())
+        self.gpus = sum(float(t.gpus) for t in self._types.values())
 
     def choose(self, order: Sequence[int]) -> list[Placement]:
         """Placements of the jobs that run, the first of the order before the others."""
         placements: list[Placement] = []
         for job in order:
-            if self._view.workload.num_gpus[job] > self._gpus:
+            if self._view.workload.num_gpus[job] > self.gpus:
                 continue
             old = self._view.running.get(job, ())
-            shares = old if old and all(self._holds(p) for p in old) else self._place(job)
+            shares = old if old and all(self.holds(p) for p in old) else self.place(job)
             for placement in shares:
-                self._take(placement)
+                self.take(placement)
             placements += shares
-            if self._gpus < 1:
+            if self.gpus < 1:
                 break
         return placements
 
-    def _place(self, job: int) -> Sequence[Placement]:
+    def place(self, job: int) -> Sequence[Placement]:
         """On the fullest node that holds it, else on the emptiest ones; empty where it does not fit."""
         gpus = int(self._view.workload.num_gpus[job])
         by_room = sorted(self._free, key=lambda n: (self._free[n][0], n))
         for node in by_room:
             share = self._share(job, node, gpus)
-            if self._holds(share):
+            if self.holds(share):
                 return (share,)
         placements = []
         for node in reversed(by_room):
             most = int(min(gpus, self._free[node][0]))
-            while most and not self._holds(self._share(job, node, most)):
+            while most and not self.holds(self._share(job, node, most)):
                 most -= 1
             if most:
                 placements.append(self._share(job, node, most))
@@ -127,17 +132,23 @@ class _Room:
             memory_gb = stated_gb * part
         return Placement(job, node, gpus, cpus=cpus, memory_gb=memory_gb)
 
-    def _holds(self, share: Placement) -> bool:
+    def holds(self, share: Placement) -> bool:
+        """Whether a share fits in what is free."""
         wanted = (share.gpus, share.cpus, share.memory_gb)
         free = self._free[share.node]
         return all(w <= f + SUMS * max(1.0, w) for w, f in zip(wanted, free, strict=True))
 
-    def _take(self, share: Placement) -> None:
+    def take(self, share: Placement, sign: int = 1) -> None:
+        """Take a share from what is free."""
         free = self._free[share.node]
-        free[0] -= share.gpus
-        free[1] -= share.cpus
-        free[2] -= share.memory_gb
-        self._gpus -= share.gpus
+        free[0] -= sign * share.gpus
+        free[1] -= sign * share.cpus
+        free[2] -= sign * share.memory_gb
+        self.gpus -= sign * share.gpus
+
+    def give_back(self, share: Placement) -> None:
+        """Take it back again."""
+        self.take(share, -1)
 
 
 @dataclass
@@ -240,6 +251,11 @@ def las() -> Sharing:
 def srpt() -> Preemptive:
     """Shortest remaining processing time first, with preemption."""
     return Preemptive("srpt", lambda view: durations_s(view) * view.remaining)
+
+
+def deadline_first() -> Preemptive:
+    """Earliest due date first, with preemption: keeps what admission control has promised."""
+    return Preemptive("deadline-first", lambda view: view.due_s)
 
 
 def sjf(preemptive: bool = False) -> FirstPrinciple | Preemptive:

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simulator import readout
+from simulator import between_tenants, readout
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.failures import Damage
+from simulator.processes.gate import GateRecord
 from simulator.processes.node import Node
 from simulator.processes.records import DecisionLog, ScheduleLog
+from simulator.tenancy import Tenants
 from simulator.workload import Workload
 
 if TYPE_CHECKING:
@@ -99,6 +101,8 @@ class Result:
     server_wait_s, server_response_s : one value a request to the optimization server, s.
     damage : what went wrong; None where nothing could.
     left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
+    tenants : whose jobs they were; None where nobody asked.
+    gate : what admission control and quotas did; None where there were none.
     streamed_to : the folder of the Parquet files that hold decisions and schedule (`simulate`,
         ``stream_to``); None: they are in memory.
     """
@@ -120,6 +124,8 @@ class Result:
     damage: Damage | None = None
     streamed_to: Path | None = None
     left: npt.NDArray[np.bool_] | None = None
+    tenants: Tenants | None = None
+    gate: GateRecord | None = None
 
     @cached_property
     def wait_s(self) -> FloatArray:
@@ -217,7 +223,10 @@ class Result:
         if self.left is not None:
             summary["lost_jobs"] = int(self.left.sum())
             summary["lost_share"] = float(self.left[first:last].mean())
-        return summary | readout.fairness_summary(self) | self._damage_summary()
+        summary |= readout.fairness_summary(self) | self._damage_summary()
+        if self.tenants is not None or self.gate is not None:
+            summary |= between_tenants.summary(self)
+        return summary
 
     def _damage_summary(self) -> dict[str, float | int | str | None]:
         """What went wrong, as scalars; nothing where nothing could.
@@ -254,7 +263,13 @@ class Result:
 
     def tenants_table(self) -> pd.DataFrame:
         """One row a tenant: the columns of ``tenants.csv``; empty where jobs name none."""
+        if self.tenants is not None:
+            return between_tenants.table(self)
         return readout.tenants_table(self)
+
+    def shares_table(self) -> pd.DataFrame:
+        """One row an instant: the GPUs of each tenant (``shares.csv``); empty without tenants."""
+        return between_tenants.shares_table(self)
 
     def job_columns(self) -> dict[str, FloatArray | IntArray]:
         """What the simulation itself says of each job, ``(J,)`` each; ``left`` where jobs can leave."""

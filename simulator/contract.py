@@ -15,13 +15,16 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from simulator import tolerances
 from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.workload import Workload
+
+if TYPE_CHECKING:
+    from simulator.tenancy import Tenants
 
 _BLANK = object.__new__
 
@@ -236,9 +239,12 @@ class View:
         joined `waiting`, in that order, for policies that keep an index of them.
     rng : the policy's own stream of random numbers.
     reconfiguration_s : delay of a job that has run before and is started elsewhere or anew.
+    health : which nodes are up, where something can fail; else None.
+    tenants : whose jobs they are, with weights and quotas; None where the scenario has no tenants.
     """
 
     health: NodeHealth | None = None
+    tenants: Tenants | None = None
     _kind: type[View] | None = None
     _latest: Mapping[str, Any] = {}
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.accounting import NodeMeters, Result
+from simulator.admission import Admission
 from simulator.catalog import Cluster
 from simulator.contract import Decision, JobLog, Placement, PolicyLike, View
 from simulator.errors import InfeasibleDecision, InputError
@@ -25,12 +26,14 @@ from simulator.processes.clock import Clock
 from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, make_dispatcher
 from simulator.processes.failures import FailingController, SavedLog, Trouble
+from simulator.processes.gate import Gate, all_see, gated
 from simulator.processes.partition import NOTHING
 from simulator.processes.patience import ImpatientController
 from simulator.processes.records import DecisionLog, ScheduleLog
 from simulator.processes.server import OptimizationServer, ServerSpec
 from simulator.processes.world import DecisionPoints, World
 from simulator.statistics import Streams
+from simulator.tenancy import Tenants
 from simulator.workload import Workload
 from simulator.workloads.fits import check_fits
 
@@ -52,6 +55,8 @@ def simulate(
     server: ServerSpec | None = None,
     reconfiguration_s: float = 0.0,
     failures: Failures | None = None,
+    tenants: Tenants | None = None,
+    admission: Admission | None = None,
     check: bool = True,
     record_schedule: bool = True,
     measure_decisions: bool = False,
@@ -75,6 +80,8 @@ def simulate(
     reconfiguration_s : seconds without progress whenever a job that has run before is started
         elsewhere, resized or resumed (snapshot and restart).
     failures : outages of nodes, jobs that fail, checkpoints; None: nothing goes wrong.
+    tenants : whose jobs they are, with weights and quotas; None: nobody asks.
+    admission : what happens to jobs that cannot meet their due date; None: all are admitted.
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
     measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
@@ -107,19 +114,27 @@ def simulate(
     with _stream(world, stream_to) as stream:
         trouble = None if failures is None else _trouble(failures, world, streams)
         kind = _kind_of_controller(workload, trouble)
+        gate = _gate(world, tenants, admission, trouble)
+        if gate is not None:
+            kind = gated(kind, gate)
         controllers = [
             kind(world, k, _decider(policy), streams.generator("policy", k))
             for k in range(cluster.num_controllers)
         ]
         if trouble is not None:
             trouble.begin(controllers)
+        if tenants is not None:
+            all_see(controllers, tenants=tenants)
         service = None
         if server is not None:
             service = OptimizationServer(world.clock, server, streams.generator("service"))
             for controller in controllers:
                 controller.queue_request = service.request
-        _run(world, make_dispatcher(dispatcher, controllers, streams.generator("dispatcher")))
+        dispatch = make_dispatcher(dispatcher, controllers, streams.generator("dispatcher"))
+        _run(world, dispatch, gate)
         result = _result(world, name, seed, service, stream.folder if stream else None)
+        if tenants is not None or gate is not None:
+            result = replace(result, tenants=tenants, gate=None if gate is None else gate.record())
         if trouble is not None:
             damage = trouble.damage(float(result.completion_s.max()))
             result = replace(result, damage=damage)
@@ -135,6 +150,23 @@ def _kind_of_controller(workload: Workload, trouble: Trouble | None) -> type[Con
     if trouble is not None:
         raise InputError("failures: given with jobs that leave (patience), expected one of them")
     return ImpatientController
+
+
+def _gate(
+    world: World, tenants: Tenants | None, admission: Admission | None, trouble: Trouble | None
+) -> Gate | None:
+    """What stands before the queues; None where nothing does."""
+    if admission is None and (tenants is None or not tenants.is_limited):
+        return None
+
+    def left(job: int) -> None:
+        if trouble is not None:
+            trouble.unfinished -= 1
+
+    if admission is not None:
+        # Downgraded jobs lose their due date in what policies see, which is a copy of its own.
+        world.shown = replace(world.shown)
+    return Gate(world, tenants, admission, left)
 
 
 def _trouble(failures: Failures, world: World, streams: Streams) -> Trouble:
@@ -253,14 +285,18 @@ def _show(world: World, shown: Shown) -> None:
         world.make_view = learned_view
 
 
-def _run(world: World, dispatch: Dispatch) -> None:
+def _run(world: World, dispatch: Dispatch, gate: Gate | None) -> None:
     """Let the jobs come and the clock run until nothing is left to happen."""
 
     def submit(job: int) -> None:
         world.arriving -= 1
         dispatch(job).submit(job)
 
-    schedule_arrivals(world.clock, world.workload, submit)
+    if gate is not None:
+        gate.attach(dispatch)
+        schedule_arrivals(world.clock, world.workload, gate.arrive)
+    else:
+        schedule_arrivals(world.clock, world.workload, submit)
     world.clock.run()
     left = [j for j, t in enumerate(world.completion_s) if t != t]
     if left:
@@ -275,12 +311,13 @@ def _result(
     world: World, name: str, seed: int, server: OptimizationServer | None, folder: Path | None
 ) -> Result:
     left = None
-    if world.workload.patience_s is not None:
+    if world.workload.patience_s is not None or world.left:
         left = np.zeros(len(world.workload), dtype=np.bool_)
         left[list(world.left)] = True
         if left.all():
             raise InfeasibleDecision(
                 f"policy {name}: all {len(left)} jobs left before they started, expected more patience"
+                " (or, with [admission], later due dates)"
             )
         left.flags.writeable = False
     completion_s = np.array(world.completion_s)

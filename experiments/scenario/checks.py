@@ -31,6 +31,7 @@ from experiments.scenario.schema import (
     Scenario,
     SynergyJobs,
 )
+from experiments.scenario.tenancy import make_tenants, with_tenants
 from experiments.scenario.trouble import make_failures
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class ScenarioChecks:
         read = f"{jobs} {cluster}" if brings_machines else jobs
         # Whole iterations depend on the round.
         trouble = (scenario.failures, scenario.checkpoints, scenario.maintenance, scenario.spot)
-        said = " ".join(map(_said, trouble))
+        said = " ".join(map(_said, (*trouble, scenario.tenants, scenario.admission)))
         machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s} {said}"
         self._once(f"machines {machines}", lambda: self._fit(small, read, machines))
         self._once(
@@ -97,6 +98,8 @@ class ScenarioChecks:
         if read not in self._read:
             self._read[read] = read_jobs(small)
         workload, cluster = fitted(*self._read[read], small)
+        workload = with_tenants(small, workload)
+        make_tenants(small, workload)
         self._fitted[machines] = workload, cluster
         if make_failures(small, cluster.num_nodes) is not None and cluster.is_pool:
             raise KeyedError("cluster.kind", "got 'pool', expected machines that can fail")

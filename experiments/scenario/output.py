@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SUMMARY = "summary.json"
 TABLES = ("jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv")
 TENANTS = "tenants.csv"
+SHARES = "shares.csv"
 MACHINES = "machines.json"
 
 
@@ -72,7 +73,7 @@ def _expect_no_input(folder: Path, inputs: Sequence[Path]) -> None:
     for path in inputs:
         if path.is_dir() and is_same(path, folder):
             raise InputError(f"--out {folder}: is the folder of the instance, expected another one")
-        for name in (SUMMARY, MACHINES, *TABLES, TENANTS):
+        for name in (SUMMARY, MACHINES, *TABLES, TENANTS, SHARES):
             if is_same(path, folder / name):
                 raise InputError(
                     f"--out {folder}: {name} there is an input of this run, expected another folder"
@@ -119,10 +120,14 @@ def write_result(
         result.timeline_table,
     ]
     names = list(TABLES)
-    (folder / TENANTS).unlink(missing_ok=True)
-    if any(result.workload.vc) or any(result.workload.user):
+    for name in (TENANTS, SHARES):
+        (folder / name).unlink(missing_ok=True)
+    if any(result.workload.vc) or any(result.workload.user) or result.tenants is not None:
         names.append(TENANTS)
         makers.append(result.tenants_table)
+    if result.tenants is not None:
+        names.append(SHARES)
+        makers.append(result.shares_table)
     for name, make in zip(names, makers, strict=True):
         table = make() if raw else with_safe_cells(make())
         _write(folder / name, table.to_csv(index=False, lineterminator="\n"))

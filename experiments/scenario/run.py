@@ -17,6 +17,7 @@ from experiments.scenario.build import (
     shown_to_policies,
 )
 from experiments.scenario.schema import Scenario, file_keys
+from experiments.scenario.tenancy import make_admission, make_tenants
 from experiments.scenario.trouble import make_failures
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def run(scenario: Scenario, record_schedule: bool = True) -> Result:
         server=server,
         reconfiguration_s=scenario.reconfiguration_s,
         failures=make_failures(scenario, cluster.num_nodes),
+        tenants=make_tenants(scenario, workload),
+        admission=make_admission(scenario),
         policy_name=scenario.policy,
         record_schedule=record_schedule,
         measure_decisions=True,
@@ -75,7 +78,9 @@ def _checks() -> Callable[[Scenario], None]:
 def run_scenario(config: dict[str, Any]) -> Outcome:
     """Task function of sweeps: a scenario as JSON can say it -> its summary and tables."""
     scenario = Scenario.model_validate(config)
-    result = run(scenario, record_schedule="schedule" in scenario.tables)
+    # Shares of tenants over time are worked out from the schedule.
+    keep = "schedule" in scenario.tables or scenario.tenants is not None
+    result = run(scenario, record_schedule=keep)
     summary = summarise(result, scenario.window)
     if scenario.decision_facts:
         summary |= decision_facts(result)

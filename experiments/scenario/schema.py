@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
+from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
 from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
 
 MOST_NODES = 1_000_000
@@ -288,6 +289,8 @@ class Scenario(Config):
     checkpoints: CheckpointKeys | None = None
     maintenance: MaintenanceKeys | None = None
     spot: SpotKeys | None = None
+    tenants: TenantKeys | None = None
+    admission: AdmissionKeys | None = None
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
     tables: list[Literal["jobs", "decisions", "schedule"]] = ["jobs", "decisions"]  # noqa: RUF012
     """What a sweep keeps of each run beside its summary."""

@@ -6,7 +6,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -123,6 +123,10 @@ class Controller:
             rng=rng,
             reconfiguration_s=world.reconfiguration_s,
         )
+
+    def see(self, **attributes: Any) -> None:
+        """Let the views to come have further attributes."""
+        self._view.change(**attributes)
 
     # -- what happens to it ------------------------------------------------------------------
 

@@ -27,8 +27,9 @@ from simulator.laws import Exponential
 FIXED_ONLY = {
     "linear-score",
     *("fifo-strict", "fifo-backfill", "edf-backfill"),
-    *("srpt", "sjf", "priority", "random-order"),
+    *("srpt", "sjf", "priority", "random-order", "deadline-first"),
 }
+BETWEEN_TENANTS = {"fair-share", "drf", "capacity", "finish-time-fair"}  # tests/tenants has them
 SHARING_IN_TIME = {"processor-sharing", "las", "shared"}  # tests/orders and tests/sharing have them
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
@@ -49,7 +50,7 @@ common = settings(
 
 def elastic_policies() -> list[str]:
     """Those that choose the GPUs of jobs on nodes."""
-    other = FIXED_ONLY | SHARING_IN_TIME
+    other = FIXED_ONLY | SHARING_IN_TIME | BETWEEN_TENANTS
     return [n for n in policy_names() if n not in other and not _is_rental(n)]
 
 

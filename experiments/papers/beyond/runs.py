@@ -34,6 +34,12 @@ ORDERS: dict[Scale, int] = {"quick": 20, "paper": 100}
 QUEUE_LOADS = (0.85, 1.0)
 QUEUE_JOBS: dict[Scale, int] = {"quick": 1500, "paper": 5000}
 QUEUE_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 10}
+TENANT_POLICIES = ("fifo-backfill", "fair-share", "capacity", "finish-time-fair")
+TENANTS = {"research": 0.6, "product": 0.3, "students": 0.1}
+"""Three tenants of equal weight and quota, and how often each submits a job."""
+
+TENANT_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 20}
+TENANT_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
 WHOLE = "whole GPUs"
 PODS = 8152
 """As many as the trace has."""
@@ -51,6 +57,11 @@ def tasks(scale: Scale) -> list[Task]:
             for rule in (*RULES, WHOLE)
             for load in QUEUE_LOADS
             for seed in range(1, QUEUE_SEEDS[scale] + 1)
+        ),
+        *(
+            _between_tenants(policy, seed, scale)
+            for policy in TENANT_POLICIES
+            for seed in range(1, TENANT_SEEDS[scale] + 1)
         ),
         *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
     ]
@@ -157,3 +168,22 @@ def _queue(rule: str, load: float, seed: int, scale: Scale) -> Task:
     }  # fmt: skip
     labels: dict[str, Scalar] = {"study": "queue", "rule": rule, "load": load, "seed": seed}
     return scenario_task(scenario, labels, cost_s=0.5, sources=FAILING_SOURCES)
+
+
+def _between_tenants(policy: str, seed: int, scale: Scale) -> Task:
+    """Jobs of three tenants on 64 GPUs, about 90 % loaded."""
+    scenario = {
+        "workload": {
+            "kind": "poisson", "num_jobs": TENANT_JOBS[scale], "arrival_rate_per_h": 14.4,
+            "duration_s": "lognormal:7200,cv=1.5", "num_gpus": [1, 1, 2, 4],
+        },
+        "cluster": {"kind": "nodes", "num_nodes": 8},
+        "policy": policy,
+        "seed": seed,
+        "tenants": {
+            "draw": TENANTS, "quota": dict.fromkeys(TENANTS, 20), "borrowing": True,
+        },
+        "tables": ["jobs"],
+    }  # fmt: skip
+    labels: dict[str, Scalar] = {"study": "tenants", "policy": policy, "seed": seed}
+    return scenario_task(scenario, labels, cost_s=0.6, sources=FAILING_SOURCES)

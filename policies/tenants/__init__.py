@@ -1,0 +1,7 @@
+"""Policies that share a cluster between tenants: fair share, DRF, capacity with reclaim, finish times."""
+
+from policies.tenants.capacity import capacity
+from policies.tenants.fair import drf, fair_share
+from policies.tenants.finish_time import finish_time_fair
+
+__all__ = ["capacity", "drf", "fair_share", "finish_time_fair"]

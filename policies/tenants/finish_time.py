@@ -1,0 +1,88 @@
+"""Finish-time fairness between tenants, with leases (Mahajan et al., Themis, NSDI 2020)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from policies.orders import whole_durations_s
+from policies.tenants.room import Using, by_tenant, tenants_of
+from simulator.catalog import FloatArray
+from simulator.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, View
+from simulator.errors import InputError
+from simulator.tenancy import Tenants
+
+
+class FinishTimeFair:
+    """Offer GPUs to the tenants that are worst off by finish-time fairness.
+
+    A job's rho is the time from its submission to its end, if it ran from now on, over the time it
+    would take on its tenant's own part of the cluster. There, the tenant's jobs share that part. A
+    tenant's rho is the largest of its jobs. Free GPUs are offered to the fraction ``1 - fairness`` of tenants
+    with the largest rho, then to the others. Jobs hold their GPUs for a lease; then all is
+    chosen anew.
+
+    Themis asks its tenants for bids and pays by partial allocation, so that nobody gains by lying. Here
+    the rho of all tenants is known, as in the paper's simulator, and no bids are needed.
+    """
+
+    name = "finish-time-fair"
+
+    def __init__(self, fairness: float, lease_s: float) -> None:
+        if not 0 <= fairness <= 1:
+            raise InputError(f"{self.name}: fairness is {fairness}, expected a number from 0 to 1")
+        if not LEAST_AGAIN_S <= lease_s < math.inf:
+            raise InputError(f"{self.name}: lease_s is {lease_s}, expected seconds above 0")
+        self._fairness, self._lease_s = fairness, lease_s
+        self._until: dict[int, float] = {}
+
+    def decide(self, view: View) -> Decision:
+        """Keep whose lease lasts; offer the rest."""
+        tenants = tenants_of(view)
+        now_s = view.now_s
+        self._until = {j: t for j, t in self._until.items() if j in view.running}
+        ends = [t for t in self._until.values() if t > now_s]
+        if not view.waiting:
+            return NO_CHANGE
+        using = Using(view, tenants)
+        held = [j for j in view.running if self._until.get(j, now_s) > now_s]
+        for job in held:
+            using.keep(job)
+        rho = self._rho(view, tenants)
+        worst = np.array([rho[j].max(initial=-math.inf) for j in by_tenant(view, tenants)])
+        present = np.flatnonzero(np.isfinite(worst))
+        ranked = present[np.argsort(-worst[present], kind="stable")]
+        offered = set(ranked[: max(1, math.ceil((1 - self._fairness) * len(ranked)))].tolist())
+        active = [j for j in (*view.running, *view.waiting) if j not in using.chosen]
+        order = sorted(
+            active,
+            key=lambda j: (int(tenants.of[j]) not in offered, -rho[j], j not in view.running, j),
+        )
+        for job in order:
+            if using.room.gpus < 1:
+                break
+            if using.start(job):
+                self._until[job] = now_s + self._lease_s
+                ends.append(now_s + self._lease_s)
+        again_s = max(LEAST_AGAIN_S, min(ends) - now_s) if ends else None
+        return Decision(using.placements(), again_s=again_s)
+
+    def _rho(self, view: View, tenants: Tenants) -> FloatArray:
+        """``(J,)`` finish-time fairness of the active jobs; 0 for the others."""
+        duration_s = whole_durations_s(view.workload)
+        jobs = view.jobs
+        demand = np.zeros(len(tenants))
+        np.add.at(demand, tenants.of[jobs], view.num_gpus)
+        present = demand > 0
+        part = view.cluster.total_gpus * tenants.weight / tenants.weight[present].sum()
+        crowding = np.maximum(1.0, demand / part)[tenants.of[jobs]]
+        shared_s = view.now_s - view.submit_s + view.remaining * duration_s[jobs]
+        rho = np.zeros(len(view.workload))
+        rho[jobs] = shared_s / (duration_s[jobs] * crowding)
+        return rho
+
+
+def finish_time_fair(fairness: float = 0.8, lease_s: float = 1200.0) -> FinishTimeFair:
+    """Finish-time fairness between tenants, with leases (Themis)."""
+    return FinishTimeFair(fairness, lease_s)

@@ -1,0 +1,98 @@
+"""What is free while jobs are chosen one by one, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from policies.orders import Room
+from simulator.catalog import FloatArray
+from simulator.contract import Placement, View
+from simulator.tenancy import Tenants
+from simulator.tenancy import tenants_of as named_tenants
+from simulator.workload import Workload
+
+
+def tenants_of(view: View) -> Tenants:
+    """The tenants of a scenario; where it states none, those that the jobs name, with equal weights."""
+    return view.tenants if view.tenants is not None else _named(view.workload)
+
+
+_latest: list[tuple[Workload, Tenants]] = []
+
+
+def _named(workload: Workload) -> Tenants:
+    """The tenants that jobs name; those of the latest workload are kept."""
+    if not _latest or _latest[0][0] is not workload:
+        by: Literal["vc", "user"] = "vc" if any(workload.vc) else "user"
+        _latest[:] = [(workload, named_tenants(workload, by))]
+    return _latest[0][1]
+
+
+class Using:
+    """What each tenant has of a controller's nodes, while jobs are chosen.
+
+    Attributes
+    ----------
+    room : what is free.
+    gpus : ``(T,)`` GPUs given to each tenant.
+    """
+
+    def __init__(self, view: View, tenants: Tenants) -> None:
+        self.room = Room(view)
+        self.gpus: FloatArray = np.zeros(len(tenants))
+        self._of = tenants.of
+        self._view = view
+        self._chosen: dict[int, Sequence[Placement]] = {}
+
+    def keep(self, job: int) -> bool:
+        """Let a job that runs go on where it is; False where it does not run, or no longer fits."""
+        shares = self._view.running.get(job, ())
+        return bool(shares) and self._take(job, shares)
+
+    def start(self, job: int) -> bool:
+        """Give a job GPUs, where it ran if that is free; False where it does not fit."""
+        if self._view.workload.num_gpus[job] > self.room.gpus:
+            return False
+        return self.keep(job) or self._take(job, self.room.place(job))
+
+    def _take(self, job: int, shares: Sequence[Placement]) -> bool:
+        if not shares or not all(self.room.holds(p) for p in shares):
+            return False
+        for share in shares:
+            self.room.take(share)
+        self._chosen[job] = shares
+        self.gpus[self._of[job]] += sum(p.gpus for p in shares)
+        return True
+
+    def put_back(self, job: int) -> None:
+        """Take a job off again."""
+        shares = self._chosen.pop(job)
+        for share in shares:
+            self.room.give_back(share)
+        self.gpus[self._of[job]] -= sum(p.gpus for p in shares)
+
+    @property
+    def chosen(self) -> dict[int, Sequence[Placement]]:
+        """The jobs that run, in the order in which they were chosen."""
+        return self._chosen
+
+    def placements(self) -> list[Placement]:
+        """Of all that were chosen."""
+        return [share for shares in self._chosen.values() for share in shares]
+
+
+def by_tenant(view: View, tenants: Tenants) -> list[list[int]]:
+    """``T`` lists of active jobs, those that run first, then by the queue."""
+    found: list[list[int]] = [[] for _ in range(len(tenants))]
+    for job in (*view.running, *view.waiting):
+        found[int(tenants.of[job])].append(job)
+    return found
+
+
+def demands(workload: Workload) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """``(J,)`` GPUs, CPUs and GB that each job asks for; 0 where nothing is stated."""
+    cpus, memory_gb = np.nan_to_num(workload.num_cpus), np.nan_to_num(workload.memory_gb)
+    return workload.num_gpus.astype(np.float64), cpus, memory_gb

@@ -1,0 +1,205 @@
+"""What stands before the queues: quotas that are limits, and admission control.
+
+An arriving job passes the gate before the dispatcher. Admission control may reject or downgrade it. A
+quota may hold it back until jobs of its tenant have ended. Policies see jobs that have passed, so
+that each of them, whatever it knows, keeps to the quotas. A simulation without tenants and admission has no
+gate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.admission import Admission, Promise, all_on_time
+from simulator.catalog import FloatArray
+from simulator.errors import InputError
+from simulator.processes.controller import Controller
+from simulator.processes.world import World
+from simulator.tenancy import Tenants, check_limits
+
+Submit = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class GateRecord:
+    """What the gate did.
+
+    Attributes
+    ----------
+    rejected, downgraded, promised : ``(J,)`` jobs that left at once, that lost their due date, and that
+        were promised it.
+    held_s : ``(J,)`` seconds for which a quota kept each job from the queue.
+    """
+
+    rejected: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    downgraded: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    promised: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    held_s: FloatArray
+
+
+class Gate:
+    """Admission control and quotas, in this order.
+
+    Parameters
+    ----------
+    tenants : their quotas hold where they are limits; None: no quotas.
+    admission : None: every job is admitted.
+    left : told of a job that is rejected.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        tenants: Tenants | None,
+        admission: Admission | None,
+        left: Callable[[int], None],
+    ) -> None:
+        count = len(world.workload)
+        self._world = world
+        self._tenants = tenants if tenants is not None and tenants.is_limited else None
+        self._admission = admission
+        self._left = left
+        self._submit: Submit
+        self._used = [0.0] * (0 if tenants is None else len(tenants))
+        self._held: list[list[int]] = [[] for _ in self._used]
+        self._promised: dict[int, float] = {}
+        self._downgraded: list[int] = []
+        self._rejected: list[int] = []
+        self._was_promised: list[int] = []
+        self._held_s = np.zeros(count)
+        if self._tenants is not None:
+            check_limits(self._tenants, world.workload)
+        if admission is not None:
+            self._begin_admission(world)
+
+    def _begin_admission(self, world: World) -> None:
+        """Read how long jobs take; downgraded jobs lose their due date in what policies see."""
+        duration_s = getattr(world.workload.performance, "duration_s", None)
+        if duration_s is None or not world.workload.num_gpus.all() or world.cluster.is_pool:
+            raise InputError("admission: expected jobs of fixed demand, and nodes to run them on")
+        if world.cluster.node_type_of is None:
+            raise InputError("admission: expected nodes of fixed types, got VMs")
+        if not np.isfinite(world.workload.due_s).any():
+            raise InputError("admission: no job has a due date, expected one at least")
+        self._duration_s = duration_s
+        self._total_gpus = float(world.cluster.total_gpus)
+
+    def attach(self, dispatch: Callable[[int], Controller]) -> None:
+        """Where jobs go that pass."""
+        self._submit = lambda job: dispatch(job).submit(job)
+
+    def arrive(self, job: int) -> None:
+        """A job comes."""
+        self._world.arriving -= 1
+        if self._admission is not None and not self._admit(self._admission, job):
+            return
+        self._pass(job)
+
+    def _admit(self, admission: Admission, job: int) -> bool:
+        """Whether a job may stay."""
+        world = self._world
+        due_s, now_s = float(world.workload.due_s[job]), world.clock.now_s
+        if due_s == math.inf:
+            return True
+        promises = [
+            Promise(due - now_s, j, int(world.workload.num_gpus[j]), self._left_s(j, now_s))
+            for j, due in (*self._promised.items(), (job, due_s))
+        ]
+        if all_on_time(promises, self._total_gpus):
+            self._promised[job] = due_s
+            self._was_promised.append(job)
+            return True
+        if admission.rule == "downgrade":
+            self._downgraded.append(job)
+            _forget_due_date(world, job)
+            return True
+        self._rejected.append(job)
+        world.left[job] = None
+        world.completion_s[job] = now_s
+        self._left(job)
+        return False
+
+    def _left_s(self, job: int, now_s: float) -> float:
+        return self._world.log.remaining_at(job, now_s) * float(self._duration_s[job])
+
+    def _pass(self, job: int) -> None:
+        """Hand a job over, or hold it back while its tenant's quota is used up."""
+        tenants = self._tenants
+        if tenants is None:
+            self._submit(job)
+            return
+        t = int(tenants.of[job])
+        gpus = float(self._world.workload.num_gpus[job])
+        if self._used[t] + gpus > tenants.quota[t]:
+            self._held[t].append(job)
+            return
+        self._used[t] += gpus
+        self._submit(job)
+
+    def ended(self, job: int) -> None:
+        """A job is over: its tenant may use its GPUs again, the first that fits before the others."""
+        self._promised.pop(job, None)
+        tenants = self._tenants
+        if tenants is None:
+            return
+        t = int(tenants.of[job])
+        world = self._world
+        self._used[t] -= float(world.workload.num_gpus[job])
+        for other in list(self._held[t]):
+            if self._used[t] >= tenants.quota[t]:
+                break
+            gpus = float(world.workload.num_gpus[other])
+            if self._used[t] + gpus <= tenants.quota[t]:
+                self._held[t].remove(other)
+                self._held_s[other] = world.clock.now_s - float(world.workload.submit_s[other])
+                self._used[t] += gpus
+                self._submit(other)
+
+    def record(self) -> GateRecord:
+        """What it did, at the end."""
+        count = len(self._world.workload)
+        lists = (self._rejected, self._downgraded, self._was_promised)
+        marks = [np.zeros(count, dtype=np.bool_) for _ in lists]
+        for mark, jobs in zip(marks, lists, strict=True):
+            mark[jobs] = True
+        return GateRecord(marks[0], marks[1], marks[2], self._held_s)
+
+
+def _forget_due_date(world: World, job: int) -> None:
+    """Policies see the job without a due date; what is counted at the end keeps it."""
+    shown = world.shown
+    for column, value in ((shown.due_s, math.inf), (shown.weight_per_s, 0.0)):
+        column.flags.writeable = True
+        column[job] = value
+        column.flags.writeable = False
+
+
+def gated(kind: type[Controller], gate: Gate) -> type[Controller]:
+    """A kind of controller that reports the jobs that are over to the gate."""
+
+    def finish(self: Controller, job: int) -> None:
+        kind.finish(self, job)
+        gate.ended(job)
+
+    def gone(name: str) -> Callable[[Controller, int], None]:
+        before = getattr(kind, name)
+
+        def call(self: Controller, job: int) -> None:
+            before(self, job)
+            if job not in self.active:
+                gate.ended(job)
+
+        return call
+
+    methods = {name: gone(name) for name in ("_fail", "_leave") if hasattr(kind, name)}
+    return type(f"Gated{kind.__name__}", (kind,), {"finish": finish, **methods})
+
+
+def all_see(controllers: Sequence[Controller], **attributes: object) -> None:
+    """Let all views have further attributes; before the simulation starts."""
+    for controller in controllers:
+        controller.see(**attributes)

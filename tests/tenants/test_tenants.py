@@ -1,0 +1,325 @@
+"""Tenants: quotas never exceeded, shares against water-filling, reclaim, envy and promises by hand."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy
+from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
+from simulator.admission import Admission, Promise, all_on_time
+from simulator.between_tenants import finish_time_fairness, shares
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Exponential
+from simulator.performance import FixedDuration
+from simulator.tenancy import envy_rate, tenants_of, water_filling
+
+LIST = ("fifo-strict", "fifo-backfill", "srpt", "sjf", "random-order", "priority")
+BETWEEN = ("fair-share", "drf", "capacity", "finish-time-fair")
+quick = settings(max_examples=12, deadline=None, derandomize=True)
+
+
+def jobs_of(names, duration_s, gpus, submit_s=None, due_s=None, **more):
+    count = len(names)
+    gpus = np.broadcast_to(gpus, (count,)).astype(np.int64)
+    duration_s = np.broadcast_to(duration_s, (count,)).astype(float)
+    return Workload(
+        [f"j{k}" for k in range(count)],
+        np.zeros(count) if submit_s is None else np.asarray(submit_s, dtype=float),
+        FixedDuration(duration_s, gpus),
+        num_gpus=gpus,
+        due_s=due_s,
+        vc=list(names),
+        **more,
+    )
+
+
+def cluster_of(nodes, gpus=4, **more):
+    return Cluster.of_nodes(NodeType("n", "GPU", gpus, **more), nodes)
+
+
+def random_jobs(seed, count, most=4):
+    rng = np.random.default_rng(seed)
+    return jobs_of(
+        rng.choice(["a", "b", "c"], count).tolist(),
+        rng.uniform(10, 500, count),
+        rng.integers(1, most + 1, count),
+        np.cumsum(rng.exponential(40, count)),
+        weight_per_s=rng.uniform(0, 1, count),
+    )
+
+
+# -- shares in theory
+
+
+@quick
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), min_size=1, max_size=6),
+    st.integers(1, 40),
+)
+def test_water_filling_has_one_level(rows, total):
+    demand, weight = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    share = water_filling(demand, weight, total)
+    assert share.sum() == pytest.approx(min(total, demand.sum()))
+    assert (share <= demand + 1e-9).all()
+    wanting = share < demand - 1e-9
+    if wanting.any():
+        level = share[wanting] / weight[wanting]
+        assert level == pytest.approx(np.full(len(level), level[0]))
+        assert (share / weight <= level[0] + 1e-9).all()
+
+
+def test_envy_by_hand():
+    # b has 6 GPUs for weight 2; a has 1 for weight 1 and could use 5: it would rather have 6/2 = 3.
+    held, demand, weight = np.array([1.0, 6.0]), np.array([5.0, 6.0]), np.array([1.0, 2.0])
+    assert envy_rate(held, demand, weight).tolist() == [2.0, 0.0]
+    # Who wants no more envies nobody.
+    assert envy_rate(held, np.array([1.0, 6.0]), weight).tolist() == [0.0, 0.0]
+
+
+# -- policies against theory
+
+
+@pytest.mark.parametrize("weights", [{"a": 1, "b": 1, "c": 1}, {"a": 3, "b": 2, "c": 1}])
+def test_fair_share_is_water_filling(weights):
+    names = ["a"] * 40 + ["b"] * 2 + ["c"] * 40
+    jobs = jobs_of(names, 100.0, 1)
+    tenants = tenants_of(jobs, weight=weights)
+    result = simulate(jobs, cluster_of(3), make_policy("fair-share"), tenants=tenants)
+    found = shares(result)
+    wanted = water_filling(np.array([40.0, 2.0, 40.0]), tenants.weight, 12.0)
+    assert np.abs(found.held[0] - wanted).max() < 1
+    assert found.held[0].sum() == 12
+
+
+def test_drf_as_in_its_paper():
+    """Ghodsi et al., Section 4.1: 9 CPUs, 18 GB; tasks <1 CPU, 4 GB> and <3 CPUs, 1 GB>: 3 and 2 run."""
+    jobs = jobs_of(
+        ["a"] * 8 + ["b"] * 8, 100.0, 1,
+        num_cpus=np.repeat([1.0, 3.0], 8), memory_gb=np.repeat([4.0, 1.0], 8),
+    )  # fmt: skip
+    tenants = tenants_of(jobs)
+    one = cluster_of(1, 100, cpus=9.0, memory_gb=18.0)
+    result = simulate(jobs, one, make_policy("drf"), tenants=tenants)
+    assert shares(result).held[0].tolist() == [3.0, 2.0]
+
+
+def test_reclaim_by_hand():
+    """a borrows the whole cluster; b's job comes at 10 s and takes back its 4 GPUs from the latest."""
+    jobs = jobs_of(["a", "a", "b"], [100.0, 100.0, 50.0], 4, [0.0, 1.0, 10.0])
+    tenants = tenants_of(jobs, quota={"a": 4, "b": 4}, borrowing=True)
+    result = simulate(jobs, cluster_of(2), make_policy("capacity"), tenants=tenants)
+    assert result.first_start_s.tolist() == [0.0, 1.0, 10.0]
+    # The second job of a did 9 s of work, and goes on when b is done.
+    assert result.completion_s.tolist() == [100.0, 60.0 + 91.0, 60.0]
+    assert result.preemptions.tolist() == [0, 1, 0]
+    kept = simulate(jobs, cluster_of(2), make_policy("capacity", reclaim=False), tenants=tenants)
+    assert kept.first_start_s.tolist() == [0.0, 1.0, 100.0]
+    assert kept.preemptions.sum() == 0
+
+
+def test_nobody_is_stopped_in_vain():
+    """b's job does not fit even if all borrowers stop: they go on."""
+    jobs = jobs_of(["a", "b", "b"], [100.0, 100.0, 50.0], [4, 4, 4], [0.0, 1.0, 10.0])
+    tenants = tenants_of(jobs, quota={"a": 4, "b": 8}, borrowing=True)
+    result = simulate(jobs, cluster_of(2), make_policy("capacity"), tenants=tenants)
+    assert result.preemptions.sum() == 0
+    assert result.first_start_s.tolist() == [0.0, 1.0, 100.0]
+
+
+def test_finish_times_by_hand():
+    """Two tenants of equal weight, each with a part of 4 GPUs; a asks for 8, b for 4: b is worse off."""
+    jobs = jobs_of(["a", "a", "b"], 100.0, 4)
+    policy = make_policy("finish-time-fair", fairness=1.0, lease_s=1000.0)
+    result = simulate(jobs, cluster_of(2), policy, tenants=tenants_of(jobs))
+    assert result.first_start_s.tolist() == [0.0, 100.0, 0.0]
+    # On its own part a's first job takes 200 s; the second 150 s, since a asks for 6 GPUs on average.
+    assert finish_time_fairness(result) == pytest.approx([0.5, 200 / 150, 1.0])
+
+
+def test_leases_end():
+    """With one GPU and a lease of 10 s, the jobs of two tenants take turns."""
+    jobs = jobs_of(["a", "b"], 100.0, 1)
+    policy = make_policy("finish-time-fair", lease_s=10.0)
+    result = simulate(jobs, cluster_of(1, 1), policy, tenants=tenants_of(jobs))
+    assert result.preemptions.sum() > 5
+    assert abs(result.completion_s[0] - result.completion_s[1]) <= 20
+
+
+@pytest.mark.parametrize("name", BETWEEN)
+def test_without_a_table_the_jobs_say_whose_they_are(name):
+    jobs = random_jobs(3, 40)
+    named = simulate(jobs, cluster_of(2), make_policy(name))
+    given_ = simulate(jobs, cluster_of(2), make_policy(name), tenants=tenants_of(jobs))
+    assert named.schedule_table().to_csv() == given_.schedule_table().to_csv()
+
+
+# -- quotas
+
+
+def over_quota(result):
+    found = shares(result)
+    return (found.held > result.tenants.quota + 1e-9).any()
+
+
+@pytest.mark.parametrize("name", [*LIST, *BETWEEN, "srtf+proportional", "fifo+tune"])
+@quick
+@given(st.integers(0, 10_000), st.booleans())
+def test_quotas_are_never_exceeded(name, seed, failing):
+    jobs = random_jobs(seed, 40)
+    quota = {"a": 4.0, "b": 6.0}
+    tenants = tenants_of(jobs, quota=quota, known=("a", "b", "c"))
+    cluster = cluster_of(3, cpus=12.0, memory_gb=100.0)
+    failures = None
+    if failing:
+        cause = Outages.of_each_node(3, Exponential(2000.0), Exponential(100.0))
+        failures = Failures([cause], Checkpoints(0.0))
+    points = DecisionPoints.rounds(60) if "+" in name else None
+    run = simulate(
+        jobs, cluster, make_policy(name), seed=seed, tenants=tenants, failures=failures,
+        decision_points=points,
+    )  # fmt: skip
+    assert not over_quota(run)
+    assert np.isfinite(run.completion_s).all()
+    np.testing.assert_allclose(
+        run.gpu_seconds, jobs.performance.duration_s * jobs.num_gpus, rtol=1e-6
+    )
+
+
+def test_a_limit_holds_back():
+    jobs = jobs_of(["a", "a", "b"], 100.0, 2)
+    tenants = tenants_of(jobs, quota={"a": 2})
+    result = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=tenants)
+    assert result.first_start_s.tolist() == [0.0, 100.0, 0.0]
+    assert result.gate.held_s.tolist() == [0.0, 100.0, 0.0]
+    free = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=tenants_of(jobs))
+    assert free.first_start_s.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", LIST)
+def test_tenants_without_limits_change_nothing(name):
+    jobs = random_jobs(5, 60)
+    plain = simulate(jobs, cluster_of(2), make_policy(name), seed=1)
+    seen = simulate(jobs, cluster_of(2), make_policy(name), seed=1, tenants=tenants_of(jobs))
+    assert plain.schedule_table().to_csv() == seen.schedule_table().to_csv()
+    assert plain.jobs_table().to_csv() == seen.jobs_table().to_csv()
+
+
+# -- admission
+
+
+@quick
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 30)), min_size=1, max_size=5))
+def test_on_one_gpu_the_test_is_exact(rows):
+    """Earliest due date first is optimal there; brute force over all orders agrees."""
+    promises = [Promise(float(due), j, 1, float(t)) for j, (t, due) in enumerate(rows)]
+
+    def feasible(order):
+        ends = np.cumsum([t for t, _ in order])
+        return all(end <= due for end, (_, due) in zip(ends, order, strict=True))
+
+    exact = any(feasible(order) for order in itertools.permutations(rows))
+    assert all_on_time(promises, 1.0) == exact
+
+
+@quick
+@given(st.integers(0, 10_000), st.sampled_from(["reject", "downgrade"]))
+def test_promises_are_kept(seed, rule):
+    jobs = random_jobs(seed, 40)
+    rng = np.random.default_rng(seed)
+    slack = rng.uniform(1, 4, len(jobs)) * jobs.performance.duration_s
+    due_s = np.where(rng.random(len(jobs)) < 0.7, jobs.submit_s + slack, np.inf)
+    jobs = Workload(
+        jobs.job_id, jobs.submit_s, jobs.performance, jobs.num_gpus, due_s=due_s, vc=jobs.vc,
+        weight_per_s=jobs.weight_per_s,
+    )  # fmt: skip
+    run = simulate(jobs, cluster_of(2), make_policy("deadline-first"), admission=Admission(rule))
+    gate, summary = run.gate, run.summary()
+    assert summary["broken_promises"] == 0
+    dated = np.isfinite(due_s)
+    assert (gate.promised | gate.rejected | gate.downgraded == dated).all()
+    if rule == "reject":
+        assert summary.get("lost_jobs", 0) == summary["rejected_jobs"] == gate.rejected.sum()
+    else:
+        assert run.left is None
+        assert np.isfinite(run.jct_s).all()
+
+
+def test_admission_by_hand():
+    """One GPU: the second job cannot be done by 150 s; the third, which comes later, can by 300 s."""
+    jobs = jobs_of(
+        ["a"] * 3, [100.0, 100.0, 100.0], 1, [0.0, 0.0, 10.0], due_s=[100.0, 150.0, 300.0]
+    )
+    one = cluster_of(1, 1)
+    run = simulate(jobs, one, make_policy("deadline-first"), admission=Admission("reject"))
+    assert run.gate.rejected.tolist() == [False, True, False]
+    assert run.completion_s[[0, 2]].tolist() == [100.0, 200.0]
+    assert math.isnan(run.jct_s[1])
+    run = simulate(jobs, one, make_policy("deadline-first"), admission=Admission("downgrade"))
+    assert run.completion_s.tolist() == [100.0, 300.0, 200.0]
+    assert run.summary()["late_jobs"] == 1  # its due date counts in what is reported
+    assert run.workload.due_s.tolist() == [100.0, 150.0, 300.0]
+
+
+# -- mistakes
+
+
+def test_mistakes_are_one_line():
+    jobs = jobs_of(["a", "b"], 10.0, 4)
+    with pytest.raises(InputError, match="weight of 'z', who has no job; expected one of a, b"):
+        tenants_of(jobs, weight={"z": 1.0})
+    with pytest.raises(InputError, match=r"weight of 'a' is 0\.0, expected a number above 0"):
+        tenants_of(jobs, weight={"a": 0.0})
+    small = tenants_of(jobs, quota={"a": 2})
+    with pytest.raises(InputError, match="job 'j0' asks for 4 GPUs, the quota of 'a' is 2"):
+        simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=small)
+    with pytest.raises(InputError, match="fairness is 2"):
+        make_policy("finish-time-fair", fairness=2.0)
+    with pytest.raises(InputError, match="admission: rule is 'never'"):
+        Admission("never")
+    with pytest.raises(InputError, match="no job has a due date"):
+        simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), admission=Admission())
+
+
+# -- scenario files
+
+
+def tenants_file(tmp_path, tables):
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'policy = "fair-share"\n[workload]\nkind = "poisson"\nnum_jobs = 20\n'
+        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 1\n' + tables
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("tables", "told"),
+    [
+        ('[tenants]\nby = "group"', 'tenants.by: got "group", expected one of vc, user'),
+        ("[tenants]\nweight = {a = 0}\ndraw = {a = 1}", "tenants.weight.a: got 0, expected"),
+        (
+            "[tenants]\ndraw = {a = 0}",
+            "tenants.draw: tenants: draw is {'a': 0.0}, expected chances",
+        ),
+        ("[tenants]\nborrowing = true", "tenants.by: no job names its vc, expected names, or"),
+        ("[tenants]\ndraw = {a = 1}\nquota = {b = 4}", "tenants: quota of 'b', who has no job"),
+        ('[admission]\nrule = "never"', 'admission.rule: got "never", expected'),
+        ("[admission]", "admission: no job has a due date, expected one at least"),
+    ],
+)
+def test_bad_tables_are_one_line(tmp_path, capsys, monkeypatch, tables, told):
+    from experiments.cli import main
+
+    path = tenants_file(tmp_path, tables)
+    monkeypatch.setattr("sys.argv", ["schedlab", "run", str(path), "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as ended:
+        raise SystemExit(main())
+    line = capsys.readouterr().err.strip()
+    assert ended.value.code == 2
+    assert told in line
+    assert "\n" not in line
+    assert not (tmp_path / "out").exists()
