@@ -42,8 +42,9 @@ def tenants_figure(results: Results, out_dir: Path, command: str) -> Figure | No
         ax.set_xlim(-0.5, len(place) - 0.5)
     axes[0].set(ylabel="mean time without GPUs, h")
     axes[1].set(ylabel="envy, % of all GPU-hours")
-    axes[0].set_ylim(bottom=min(0.0, float(np.nanmin(points["low"]))))
-    axes[1].set_ylim(bottom=min(0.0, float(np.nanmin(envy["low"]))))
+    for ax, table in zip(axes, (points, envy), strict=True):
+        top = float(np.nanmax(table["high"]))
+        ax.set_ylim(min(-0.04 * top, 1.1 * float(np.nanmin(table["low"]))), 1.06 * top)
     legend_below(figure, axes[0], 3)
     both = pd.concat(
         [points.assign(quantity="wait_h"), envy.reset_index().assign(quantity="envy_percent")]
@@ -52,8 +53,8 @@ def tenants_figure(results: Results, out_dir: Path, command: str) -> Figure | No
         out_dir,
         "tenants",
         "Three tenants: who waits, and who envies whom",
-        "Tenants of equal weight and a quota of 20 of 64 GPUs each submit 60, 30 and 10 % of the jobs; the "
-        "cluster is about 90 % loaded. A tenant envies another for the GPUs that it could have used itself. "
+        "Tenants of equal weight and a quota of 20 of 64 GPUs each submit 60, 30 and 10 % of the jobs; their "
+        "jobs ask for 110 % of the cluster while they come. A tenant envies another for the GPUs that it could have used itself. "
         "capacity and finish-time-fair preempt, the others do not.",
         figure,
         both,

@@ -38,7 +38,7 @@ TENANT_POLICIES = ("fifo-backfill", "fair-share", "capacity", "finish-time-fair"
 TENANTS = {"research": 0.6, "product": 0.3, "students": 0.1}
 """Three tenants of equal weight and quota, and how often each submits a job."""
 
-TENANT_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 20}
+TENANT_SEEDS: dict[Scale, int] = {"quick": 8, "paper": 40}
 TENANT_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
 WHOLE = "whole GPUs"
 PODS = 8152
@@ -171,10 +171,10 @@ def _queue(rule: str, load: float, seed: int, scale: Scale) -> Task:
 
 
 def _between_tenants(policy: str, seed: int, scale: Scale) -> Task:
-    """Jobs of three tenants on 64 GPUs, about 90 % loaded."""
+    """Jobs of three tenants on 64 GPUs; while they come, they ask for 110 %."""
     scenario = {
         "workload": {
-            "kind": "poisson", "num_jobs": TENANT_JOBS[scale], "arrival_rate_per_h": 14.4,
+            "kind": "poisson", "num_jobs": TENANT_JOBS[scale], "arrival_rate_per_h": 17.6,
             "duration_s": "lognormal:7200,cv=1.5", "num_gpus": [1, 1, 2, 4],
         },
         "cluster": {"kind": "nodes", "num_nodes": 8},
