@@ -16,6 +16,25 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = False
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 suppress_warnings = ["myst.header"]
+
+
+def _accessible(app, page, template, context, doctree):  # type: ignore[no-untyped-def]
+    """Captions say which level of heading they are; code that scrolls can be reached by the keyboard."""
+    for part in ("body", "furo_navigation_tree"):
+        if part in context:
+            context[part] = (
+                context[part]
+                .replace(
+                    'class="caption" role="heading">',
+                    'class="caption" role="heading" aria-level="2">',
+                )
+                .replace("<pre>", '<pre tabindex="0">')
+            )
+
+
+def setup(app):  # type: ignore[no-untyped-def]
+    """Called by Sphinx."""
+    app.connect("html-page-context", _accessible, priority=900)

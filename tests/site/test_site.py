@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from pages import open_quietly, start
+from pages import accessibility_faults, open_quietly, start
 
 pytest.importorskip("furo", reason="needs the extra 'docs'")
 ROOT = Path(__file__).parents[2]
@@ -35,35 +34,44 @@ def browser(tmp_path_factory):
     browser.close()
 
 
-class Links(HTMLParser):
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.ids: set[str] = set()
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        for name, value in attrs:
-            if name in ("href", "src") and value:
-                self.links.append(value)
-            elif name == "id":
-                self.ids.add(value)
+def pages_of(site: Path) -> list[Path]:
+    """Every page of the site, by name; the reference's index of words is one of them."""
+    return sorted(site.rglob("*.html"))
 
 
-def test_no_link_is_dead(site):
-    parsed = {path: Links(path.read_text("utf-8")) for path in site.rglob("*.html")}
+LINKS = """[...document.querySelectorAll('[href], [src]')].map((e) => e.href || e.src)
+    .filter((url) => typeof url === 'string' && url.startsWith('file:'))"""
+TARGETS = "[...document.querySelectorAll('[id]')].map((e) => e.id)"
+
+
+def test_no_link_is_dead_in_a_browser(site, browser):
+    """Links as the browser resolves them: each leads to a file, and to a place that the page has."""
+    links: dict[Path, list[str]] = {}
+    ids: dict[Path, set[str]] = {}
+    for path in pages_of(site):
+        open_quietly(browser, path)
+        links[path] = browser.run(LINKS)
+        ids[path] = set(browser.run(TARGETS))
     dead = []
-    for path, page in parsed.items():
-        for link in page.links:
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc:
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if not target.exists() or (
-                parts.fragment and target in parsed and parts.fragment not in parsed[target].ids
-            ):
-                dead.append(f"{path.name}: {link}")
+    for path, found in links.items():
+        for url in found:
+            parts = urlsplit(url)
+            target, place = Path(unquote(parts.path)), unquote(parts.fragment)
+            if not target.exists() or (place and target in ids and place not in ids[target]):
+                dead.append(f"{path.name}: {url}")
+    assert sum(map(len, links.values())) > 500
     assert dead == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "classroom", "gallery", "api/queueing", "search"])
+def test_no_serious_accessibility_fault(site, browser, name, theme):
+    browser.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]
+    )
+    browser.open((site / f"{name}.html").as_uri())
+    assert accessibility_faults(browser) == []
+    browser.call("Emulation.setEmulatedMedia", features=[])
 
 
 @pytest.mark.parametrize("width", [1280, 390])
