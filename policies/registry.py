@@ -192,6 +192,10 @@ def needs_of(name: str) -> tuple[str, ...]:
     return tuple(stated)
 
 
+MISTAKEN = {"ps": "; ps is priority scheduling, for processor sharing take processor-sharing"}
+"""What to add where a name is easily taken for another policy's."""
+
+
 def lacks(name: str, workload: Workload, cluster: Cluster) -> list[Lack]:
     """What a policy needs that these jobs and machines do not have, the essential first."""
     return lacking(needs_of(name), workload, cluster)
@@ -224,7 +228,7 @@ def needs_verdict(
     essential = [lack for lack in found if lack.essential]
     if essential:
         hopeless = next((lack for lack in essential if not lack.keys), None)
-        return str(hopeless or essential[0]), []
+        return f"{hopeless or essential[0]}{MISTAKEN.get(name, '')}", []
     return None, [f"policy {name!r}: {lack}" for lack in found]
 
 

@@ -14,7 +14,12 @@ def bound(
         Path | None, typer.Option(help="Folder in one of the authors' public formats.")
     ] = None,
     intervals: Annotated[
-        int, typer.Option(min=4, max=400, help="Intervals of time: more are tighter and slower.")
+        int,
+        typer.Option(
+            min=4,
+            max=400,
+            help="Number of time intervals. With more, the bound is tighter and takes longer.",
+        ),
     ] = 40,
 ) -> None:
     """Lower bounds on the total cost of any schedule, as JSON on stdout.

@@ -13,7 +13,7 @@ from experiments.commands.options import Workers
 def classroom(
     scale: Annotated[str, typer.Option(help="quick (a minute) or paper (longer runs).")] = "quick",
     out: Annotated[
-        Path | None, typer.Option(help="HTML file; results/<scale>/classroom.html by default.")
+        Path | None, typer.Option(help="HTML file to write. Default: results/SCALE/classroom.html.")
     ] = None,
     workers: Workers = None,
 ) -> None:

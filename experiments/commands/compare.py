@@ -21,17 +21,17 @@ def compare(
     metric: Annotated[
         str,
         typer.Option(
-            help="Names of summary.json with commas between them. --precision is for the first."
+            help="Names of summary.json with commas between them. --precision looks at the first."
         ),
     ] = "mean_jct_s",
     precision: Annotated[
         str | None,
         typer.Option(
-            help="Replicate until half of the interval is at most this part of the mean, e.g. 1%."
+            help="Make more runs until half of the interval is at most this part of the mean, e.g. 1%."
         ),
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(help="How many replications; with --precision, how many at most.")
+        int | None, typer.Option(help="Number of runs of each policy; with --precision, the most.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first replication.")] = None,
 ) -> None:

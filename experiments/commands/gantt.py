@@ -15,11 +15,13 @@ def gantt(
         Path, typer.Argument(help="Folder that `schedlab run --out` or `schedlab sweep` wrote.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="PNG, SVG or PDF to write; FOLDER/gantt.png.")
+        Path | None, typer.Option(help="PNG, SVG or PDF to write. Default: FOLDER/gantt.png.")
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Of a sweep: the run with this label, e.g. seed=1; may be repeated."),
+        typer.Option(
+            help="Of a sweep: the run with this label, e.g. seed=1. Can be given more than once."
+        ),
     ] = None,
 ) -> None:
     """A Gantt chart of a run: what ran where and when, and how many jobs waited.

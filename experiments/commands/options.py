@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-Out = Annotated[
-    Path, typer.Option(help="Folder for the results. It is made where it does not exist.")
-]
+Out = Annotated[Path, typer.Option(help="Folder for the results. It is made if it does not exist.")]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Worker processes. Default: one for each core.")
 ]

@@ -14,11 +14,16 @@ def replay(
         typer.Argument(help="Folders of `schedlab run`; or a sweep that kept its schedules."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="HTML file to write; replay.html in or beside the folders.")
+        Path | None,
+        typer.Option(
+            help="HTML file to write. Default: replay.html in the folder, or beside the folders."
+        ),
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Of a sweep: only runs with this label, e.g. seed=1; may be repeated."),
+        typer.Option(
+            help="Of a sweep: only runs with this label, e.g. seed=1. Can be given more than once."
+        ),
     ] = None,
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
 ) -> None:

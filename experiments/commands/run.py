@@ -53,13 +53,15 @@ def run(
     ] = False,
     adapt: Annotated[
         list[str] | None,
-        typer.Option(help=r"What the jobs lack, KEY=VALUE of \[adapt]; see docs/workloads.md."),
+        typer.Option(help=r"Add what the jobs lack, KEY=VALUE of \[adapt]; see docs/workloads.md."),
     ] = None,
     window: Annotated[
-        str | None, typer.Option(help="FIRST:LAST, the jobs that averages are taken over.")
+        str | None,
+        typer.Option(help="FIRST:LAST: averages are over these jobs only, e.g. 100:900."),
     ] = None,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Names in CSV files as they are, also those like '=1+1'.")
+        bool,
+        typer.Option("--raw", help="Keep names in CSV files as they are, also names like '=1+1'."),
     ] = False,
 ) -> None:
     """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.

@@ -21,7 +21,9 @@ def size_server(
     ],
     target_delay: Annotated[
         float,
-        typer.Option(help="The mean time from a request to its decision shall be at most this, s."),
+        typer.Option(
+            help="Target: the mean time from a request to its decision is at most this, s."
+        ),
     ],
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the simulation beside the formula.")
@@ -29,7 +31,7 @@ def size_server(
     precision: Annotated[
         str | None,
         typer.Option(
-            help="Replicate until half of the interval is at most this part of the mean, e.g. 1%."
+            help="Make more runs until half of the interval is at most this part of the mean, e.g. 1%."
         ),
     ] = None,
 ) -> None:

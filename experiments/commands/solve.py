@@ -30,7 +30,10 @@ def solve(
     nodes: Annotated[int, typer.Option(min=1, help="Number of nodes N.")],
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Only the first J jobs; now is the last one's submission."),
+        typer.Option(
+            min=1,
+            help="Only the first J jobs. The time of the decision is the submission of the last one.",
+        ),
     ] = None,
     formulation: Annotated[
         Formulation, typer.Option(help="patterns: exact and fast; literal: as the paper prints it.")

@@ -13,7 +13,7 @@ from experiments.commands.options import AllowCode, Dask, Workers
 def sweep(
     file: Annotated[Path, typer.Argument(help="Sweep file (TOML), see examples/sweep_small.toml.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; out/<the file's name> by default.")
+        Path | None, typer.Option(help="Folder for the results. Default: out/NAME for NAME.toml.")
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -58,16 +58,17 @@ def export(
     format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
     table: Annotated[
-        str | None, typer.Option(help="Instead: all rows of this table of all runs, e.g. jobs.")
+        str | None, typer.Option(help="Export this table of all runs instead, e.g. jobs.")
     ] = None,
     timings: Annotated[
         bool,
         typer.Option(
-            "--timings", help="With measured times, which differ from machine to machine."
+            "--timings", help="Also export measured times. They differ from machine to machine."
         ),
     ] = False,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Texts in CSV as they are, also those like '=1+1'.")
+        bool,
+        typer.Option("--raw", help="Keep texts in CSV files as they are, also texts like '=1+1'."),
     ] = False,
 ) -> None:
     """All runs of a sweep as one tidy table.

@@ -55,6 +55,13 @@ def test_the_line(made, name, response_s):
     assert low < high
 
 
+def test_who_means_processor_sharing_by_ps_is_told():
+    made = scenario("ps", priorities=[1, 1])
+    assert "take --policy processor-sharing" in formula_line(made, run(made))
+    with pytest.raises(InputError, match="for processor sharing take processor-sharing"):
+        run(scenario("ps"))
+
+
 def test_no_line_where_no_formula_holds():
     for made in (scenario("fifo", num_gpus=[1, 2], gpus=4), scenario("sjf"), scenario("srpt", 4)):
         assert formula_line(made, run(made)) == ""
