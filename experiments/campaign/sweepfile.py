@@ -14,6 +14,7 @@
     cluster.num_controllers = [1, 2]
 
     [[points]]                            # single settings, one after another
+    label = "hourly"                      # a name for it: one more column of the tables
     decisions.period_s = 3600
 
 Every policy meets every setting with the same seeds, and thus the same jobs. A sweep file is data:
@@ -73,14 +74,21 @@ class SweepFile(Config):
 Setting = dict[str, Any]
 """Values of some parameters, by dotted name."""
 
+POINT = "label"
+"""In a point of a scenario's sweep: its name in the tables, no parameter."""
 
-def read_sweep(file: Path, *, allow_code: bool = False) -> tuple[SweepFile, list[Task]]:
+
+def read_sweep(
+    file: Path, *, allow_code: bool = False, changes: Mapping[str, Any] | None = None
+) -> tuple[SweepFile, list[Task]]:
     """The sweep of a file, and its runs: settings x policies x seeds.
 
     Parameters
     ----------
     allow_code : the file may name any function. It is imported and called: code of the file's
         author runs with the rights of the user.
+    changes : parameters of the scenario, by dotted name, that take other values than the file's:
+        the same study at another size. What the file sweeps, it sets itself.
 
     Raises
     ------
@@ -90,7 +98,7 @@ def read_sweep(file: Path, *, allow_code: bool = False) -> tuple[SweepFile, list
     spec = checked(SweepFile, read_toml(file), str(file))
     expect_trusted([spec.function], str(file), allow_code=allow_code)
     function = _Function(spec.function)
-    base = _base(spec, file, function)
+    base = _with(_base(spec, file, function), dict(changes or {}), None, str(file))
     seeds = _seeds(spec, base, file)
     policies: list[str | PolicySpec | None] = [*spec.policies] or [None]
     _expect_different(_policy_labels(spec), f"{file}: policies: label")
@@ -149,9 +157,11 @@ def _base(spec: SweepFile, file: Path, function: _Function) -> dict[str, Any]:
 
 
 def _resolved(setting: Setting, folder: Path, function: _Function) -> Setting:
-    """The values with input files absolute."""
+    """The values with input files absolute, without the name of the point."""
     resolved: Setting = {}
     for name, value in setting.items():
+        if name == POINT and function.is_scenario:
+            continue
         *parents, last = name.split(".")
         table: dict[str, Any] = {last: copy.deepcopy(value)}
         whole = table
@@ -233,6 +243,7 @@ class _Function:
         self._files = getattr(run, "config_files", path_keys)
         checks = getattr(run, "config_checks", None)
         self._check = checks() if checks is not None else None
+        self.is_scenario = name == RUN_SCENARIO
 
     def make_absolute(self, config: dict[str, Any], folder: Path) -> None:
         """Input files are relative to the file that names them."""

@@ -24,6 +24,7 @@ def study(
     keep: Callable[[Labels], bool] = lambda _: True,
     cost_s: Callable[[Labels], float] = lambda _: 1.0,
     sources: tuple[str, ...] = DEFAULT_SOURCES,
+    changes: Mapping[str, Any] | None = None,
 ) -> list[Task]:
     """The runs of a sweep file, named as figures and claims want them.
 
@@ -33,8 +34,9 @@ def study(
     keep : of these columns: whether the run is wanted at this scale.
     cost_s : of these columns: rough CPU seconds.
     sources : see `Task`.
+    changes : parameters of the scenario, by dotted name, that differ at this scale.
     """
-    _, tasks = read_sweep(file)
+    _, tasks = read_sweep(file, changes=changes)
     named = [(task, labels(task.labels or {})) for task in tasks]
     return [
         Task(task.function, task.config, columns, cost_s(columns), sources, task.files)

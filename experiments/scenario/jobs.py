@@ -52,7 +52,9 @@ def _hierarchical(jobs: HierarchicalJobs, scenario: Scenario) -> Built:
     catalog = vm_catalog(cluster.catalog if isinstance(cluster, Vms) else None)
     workload = hierarchical.generate(
         hierarchical.HierarchicalScenario(
-            catalog=catalog, seed=scenario.seed, **jobs.model_dump(exclude={"kind"})
+            catalog=catalog,
+            seed=scenario.seed if jobs.seed is None else jobs.seed,
+            **jobs.model_dump(exclude={"kind", "seed"}),
         )
     )
     return workload, Cluster.of_vms(catalog, jobs.num_nodes)
@@ -62,7 +64,9 @@ def _andreas(jobs: AndreasJobs, scenario: Scenario) -> Built:
     from simulator.workloads import andreas
 
     return andreas.generate(
-        andreas.AndreasScenario(seed=scenario.seed, **jobs.model_dump(exclude={"kind"}))
+        andreas.AndreasScenario(
+            seed=scenario.seed, **jobs.model_dump(exclude={"kind"}, exclude_none=True)
+        )
     )
 
 
@@ -103,8 +107,8 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
         with at_key("workload.gaps_of"):
             gaps = gaps_of_trace(READERS[jobs.gaps_of.kind](Path(jobs.gaps_of.path)))
     with at_key("workload.patience"):
-        said = jobs.patience
-        patience = parse_law(said) if isinstance(said, str) else said
+        law = jobs.patience
+        patience = parse_law(law) if isinstance(law, str) else law
     with at_key("workload.priorities"):
         workload = poisson_jobs(
             jobs.num_jobs,

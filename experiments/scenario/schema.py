@@ -42,9 +42,14 @@ NonNegative = Annotated[float, Field(ge=0)]
 
 
 class HierarchicalJobs(Config):
-    """The random scenario of the hierarchical paper, Section V-A."""
+    """The random scenario of the hierarchical paper, Section V-A.
+
+    ``seed``: of the jobs alone; that of the scenario by default. With it, a sweep over the
+    scenario's seeds draws a randomised policy anew on the same jobs.
+    """
 
     kind: Literal["hierarchical"]
+    seed: Annotated[int, Field(ge=0)] | None = None
     num_nodes: NodeCount = 10
     jobs_per_node: Annotated[int, Field(ge=1, le=100_000)] = 10
     mean_gap_s: Positive = 45_000.0
@@ -131,7 +136,11 @@ class SynergyJobs(Modelled):
 
 
 class AndreasJobs(Config):
-    """The random scenarios of ANDREAS, Section V-B, with their nodes and energy price."""
+    """The random scenarios of ANDREAS, Section V-B, with their nodes and energy price.
+
+    ``rates``: whether the high rate of arrivals follows the GPUs of a job as "measured", or those of
+    a "node", as the main branch of the authors' generator has it.
+    """
 
     kind: Literal["andreas"]
     num_nodes: Annotated[int, Field(ge=2)] = 10
@@ -139,6 +148,7 @@ class AndreasJobs(Config):
     arrivals: Literal["high", "low", "mixed"] = "mixed"
     jobs_per_node: PositiveInt = 10
     idle_w: NonNegative = 0.0
+    rates: Literal["measured", "node"] | None = None
 
 
 class PhillyLikeJobs(Modelled):

@@ -43,3 +43,18 @@ def test_with_five_nodes_hierarchical_is_central() -> None:
     assert small["hierarchical"]["total_cost"] == small["central"]["total_cost"]
     assert small["hierarchical"]["total_cost"] < small["fifo"]["total_cost"]
     assert small["hierarchical"]["mean_columns"] > 0
+
+
+def test_readings_of_the_setup_that_change_nothing_share_their_runs() -> None:
+    """The first reading is Figure 3's own; rules that ignore H have one run for three readings."""
+    by_key: dict[str, set[str]] = {}
+    for task in hierarchical.tasks("quick"):
+        labels = task.labels or {}
+        if labels.get("seed") == 1 and labels.get("num_nodes") == 5 and "study" in labels:
+            by_key.setdefault(task.key, set()).add(f"{labels['study']}, {labels['method']}")
+    shared = set(map(frozenset, by_key.values()))
+    assert {"size, hierarchical", "as printed, hierarchical"} in shared
+    assert {
+        "size, edf", "as printed, edf", "events only (no H), edf", "H since the last decision, edf"
+    } in shared  # fmt: skip
+    assert {"all as released, hierarchical"} in shared

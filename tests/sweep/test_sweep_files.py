@@ -419,3 +419,32 @@ def test_decisions_of_a_solver_are_exported_without_what_it_took(tmp_path):
         tables.append((tmp_path / name / "decisions.csv").read_bytes())
     assert b",objective," in tables[0]
     assert tables[0] == tables[1]
+
+
+def test_points_may_have_names(tmp_path):
+    text = """
+    [scenario]
+    policy = "fifo"
+    workload.kind = "hierarchical"
+    [[points]]
+    label = "hourly"
+    decisions.period_s = 3600
+    [[points]]
+    label = "events"
+    """
+    _, tasks = read_sweep(write(tmp_path, text))
+    assert [task.columns().get("label") for task in tasks] == ["hourly", "events"]
+    assert tasks[0].config["decisions"]["period_s"] == 3600
+    assert all("label" not in task.config for task in tasks)
+
+
+def test_a_study_at_another_size(tmp_path):
+    """Changes take the place of the file's own values, and come before what it sweeps."""
+    text = """
+    scenario = { policy = "fifo", workload = { kind = "hierarchical", num_nodes = 20 } }
+    grid.workload.mean_gap_s = [1000, 2000]
+    """
+    changes = {"workload.num_nodes": 5, "workload.mean_gap_s": 7.0}
+    _, tasks = read_sweep(write(tmp_path, text), changes=changes)
+    assert [task.config["workload"]["num_nodes"] for task in tasks] == [5, 5]
+    assert [task.config["workload"]["mean_gap_s"] for task in tasks] == [1000, 2000]

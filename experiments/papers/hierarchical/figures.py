@@ -32,7 +32,6 @@ from experiments.pictures.plots import (
 from experiments.report.contents import Figure, save_figure
 from simulator.laws import Deterministic, Exponential, LogNormal
 from simulator.queueing import mg1_mean_response_s, size_servers
-from simulator.statistics import student
 
 if TYPE_CHECKING:
     from experiments.campaign.results import Results
@@ -308,15 +307,9 @@ def _server(results: Results, out_dir: Path, command: str) -> Figure | None:
 
 
 def _estimate_row(service: str, source: str, runs: pd.DataFrame, value: str) -> dict[str, object]:
-    """Mean and interval over the replications of one kind of run."""
-    ours = student(runs[value].to_numpy())
-    return {
-        "service": service,
-        "source": source,
-        "mean": ours.mean,
-        "low": ours.lower,
-        "high": ours.upper,
-    }
+    """Mean and interval over the replications of one kind of run; one run gives no interval."""
+    ours = intervals(runs.assign(service=service), ["service"], value).iloc[0]
+    return {"source": source, **ours.drop("n")}
 
 
 def _servers_needed(results: Results, out_dir: Path, command: str) -> Figure | None:

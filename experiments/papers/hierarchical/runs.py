@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from experiments.campaign.task import Outcome, Scalar, Task
-from experiments.papers.studies import Labels, scenario_task, study
+from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
 
-FIGURE_3 = Path(__file__).with_name("figure_3.toml")
+FOLDER = Path(__file__).parent
+FIGURE_3 = FOLDER / "figure_3.toml"
+OTHER_LAW_FILE = FOLDER / "other_law.toml"
+VARIANT_FILES = (FOLDER / "variants.toml", FOLDER / "variants_rules.toml")
 
 HERE = "experiments.papers.hierarchical.runs"
 SOURCES = ("simulator", "policies.first_principles", "policies.selection", "policies.milp")
@@ -29,33 +34,36 @@ CENTRAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
     "central-2019": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
 }
 """The paper's central method ends at 40 nodes."""
-LITERAL_SIZES: dict[Scale, tuple[int, ...]] = {
-    "quick": (5, 10),
-    "paper": (5, 10, 20, 40),
+LITERAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
+    "hierarchical": {"quick": (5,), "paper": (5, 10, 20, 40)},
+    "central-2019": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
 }
+"""A controller's model has five nodes, whatever the size of the system."""
 LITERAL_LIMIT_S: dict[Scale, float] = {"quick": 2.0, "paper": 20.0}
 SAMPLES: dict[Scale, int] = {"quick": 1, "paper": 2}
+
+SERVER_SEEDS = {"exponential:40": 2, "deterministic:40": 1, "measured": 1}
+"""At quick scale; a claim rests on the exponential server alone."""
 
 PAPER_SETTING: dict[str, Any] = {
     "arrivals": "exponential",
     "weights": "printed",
     "period_s": 3600.0,
 }
-VARIANTS: dict[str, dict[str, Any]] = {
-    "as printed": {},
-    "arrivals as released": {"arrivals": "poisson-distributed"},
-    "weights as released": {"weights": "released"},
-    "due dates as released in 2021": {"due": "min-3min"},
-    "events only (no H)": {"period_s": None},
-    "H since the last decision": {"period_s": None, "since_last_s": 3600.0},
-    "times predicted 7 % off": {"error": 0.07},
-    "times predicted 11 % off": {"error": 0.11},
-    "all as released": {
-        "arrivals": "poisson-distributed",
-        "weights": "released",
-        "period_s": None,
-    },
-}
+VARIANTS = (
+    "as printed",
+    "arrivals as released",
+    "weights as released",
+    "due dates as released in 2021",
+    "events only (no H)",
+    "H since the last decision",
+    "times predicted 7 % off",
+    "times predicted 11 % off",
+    "all as released",
+)
+"""Points of variants.toml, in the order of the figure."""
+OF_H_ALONE = ("events only (no H)", "H since the last decision")
+"""They leave the first-principle rules as printed, which decide at events only."""
 
 
 DUE_LAWS = {
@@ -65,8 +73,6 @@ DUE_LAWS = {
 OTHER_LAW = "size, min-3min"
 """Study of the second law of due dates; that of the first is "size"."""
 OTHER_LAW_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5,), "paper": SIZES["paper"]}
-SD_OF_ERROR = 1.2533
-"""Standard deviation of a nearly normal factor over its mean absolute error, sqrt(pi / 2)."""
 
 
 def tasks(scale: Scale) -> list[Task]:
@@ -83,76 +89,72 @@ def tasks(scale: Scale) -> list[Task]:
 def _cost_tasks(scale: Scale) -> list[Task]:
     """Those of figure_3.toml that the scale asks for."""
 
-    def labels(swept: Labels) -> dict[str, Scalar]:
-        one = "cluster.nodes_per_controller" not in swept
-        named = {"milp": "central" if one else "hierarchical"}
-        named["milp-centralised-2019"] = "central-2019"
-        policy = str(swept["policy"])
-        return {
-            "study": "size",
-            "num_nodes": swept["workload.num_nodes"],
-            "method": named.get(policy, policy),
-            "seed": swept["seed"],
-        }
-
     def keep(columns: Labels) -> bool:
         sizes = CENTRAL_SIZES.get(str(columns["method"]), SIZES)
         return columns["num_nodes"] in sizes[scale] and columns["seed"] in SEEDS[scale]
 
-    return study(FIGURE_3, labels, keep=keep, cost_s=_cost_s, sources=SOURCES)
+    return study(
+        FIGURE_3, functools.partial(_labels, "size"), keep=keep, cost_s=_cost_s, sources=SOURCES
+    )
 
 
 def _other_law_tasks(scale: Scale) -> list[Task]:
     """The savings at each size under the due dates of the authors' generator of 2021."""
-    return [
-        _variant_task(OTHER_LAW, num_nodes, method, seed, {**PAPER_SETTING, "due": "min-3min"})
-        for num_nodes in OTHER_LAW_SIZES[scale]
-        for method in (*HEURISTICS, "hierarchical")
-        for seed in SEEDS[scale]
+
+    def keep(columns: Labels) -> bool:
+        sizes = OTHER_LAW_SIZES[scale]
+        return columns["num_nodes"] in sizes and columns["seed"] in SEEDS[scale]
+
+    labels = functools.partial(_labels, OTHER_LAW)
+    return study(OTHER_LAW_FILE, labels, keep=keep, cost_s=_cost_s, sources=SOURCES)
+
+
+def _variant_tasks(scale: Scale) -> list[Task]:
+    """Those of variants.toml and variants_rules.toml, on five nodes at quick scale."""
+    changes = {"workload.num_nodes": 5} if scale == "quick" else {}
+    num_nodes = changes.get("workload.num_nodes", 20)
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        return {
+            "study": swept["label"],
+            "num_nodes": num_nodes,
+            "method": swept.get("policy", "hierarchical"),
+            "seed": swept["seed"],
+        }
+
+    found = [
+        task
+        for file in VARIANT_FILES
+        for task in study(file, labels, cost_s=_cost_s, sources=SOURCES, changes=changes)
     ]
+    again = [
+        replace(task, labels={**task.columns(), "study": name})
+        for task in found
+        for name in OF_H_ALONE
+        if task.columns()["study"] == "as printed" and task.columns()["method"] in HEURISTICS
+    ]
+    return [*found, *again]
+
+
+def _labels(name: str, swept: Labels) -> dict[str, Scalar]:
+    one = "cluster.nodes_per_controller" not in swept
+    named = {
+        "milp": "central" if one else "hierarchical",
+        "milp-centralised-2019": "central-2019",
+    }
+    policy = str(swept["policy"])
+    return {
+        "study": name,
+        "num_nodes": swept["workload.num_nodes"],
+        "method": named.get(policy, policy),
+        "seed": swept["seed"],
+    }
 
 
 def _cost_s(columns: Labels) -> float:
     by_method = {"hierarchical": 0.1, "central": 0.3, "central-2019": 0.35}
     num_nodes = float(columns["num_nodes"] or 0)
     return float(by_method.get(str(columns["method"]), 0.001) * num_nodes**1.5)
-
-
-def _variant_tasks(scale: Scale) -> list[Task]:
-    num_nodes = 5 if scale == "quick" else 20
-    return [
-        _variant_task(name, num_nodes, method, seed, {**PAPER_SETTING, **changes})
-        for name, changes in VARIANTS.items()
-        for method in (*HEURISTICS, "hierarchical")
-        for seed in SEEDS[scale]
-    ]
-
-
-def _variant_task(
-    name: str, num_nodes: int, method: str, seed: int, setting: dict[str, Any]
-) -> Task:
-    labels: dict[str, Scalar] = {
-        "study": name, "num_nodes": num_nodes, "method": method, "seed": seed
-    }  # fmt: skip
-    jobs = {key: value for key, value in setting.items() if key in ("arrivals", "weights", "due")}
-    scenario: dict[str, Any] = {
-        "workload": {"kind": "hierarchical", "num_nodes": num_nodes, **jobs},
-        "cluster": {"kind": "vms"},
-        "policy": "milp" if method == "hierarchical" else method,
-        "seed": seed,
-    }
-    if method == "hierarchical":
-        scenario["cluster"]["nodes_per_controller"] = NODES_PER_CONTROLLER
-        decisions = {
-            key: setting[key]
-            for key in ("period_s", "since_last_s")
-            if setting.get(key) is not None
-        }
-        if decisions:
-            scenario["decisions"] = decisions
-    if "error" in setting:
-        scenario["predictions"] = {"configuration_noise": SD_OF_ERROR * setting["error"]}
-    return scenario_task(scenario, labels, cost_s=_cost_s(labels), sources=SOURCES)
 
 
 def _literal_tasks(scale: Scale) -> list[Task]:
@@ -172,8 +174,8 @@ def _literal_tasks(scale: Scale) -> list[Task]:
             cost_s=SAMPLES[scale] * limit_s + 1,
             sources=SOURCES,
         )
-        for num_nodes in LITERAL_SIZES[scale]
-        for model in ("hierarchical", "central-2019")
+        for model, sizes in LITERAL_SIZES.items()
+        for num_nodes in sizes[scale]
         for seed in SEEDS[scale][:2]
     ]
 
@@ -191,7 +193,7 @@ def _server_tasks(scale: Scale) -> list[Task]:
         for service in ("exponential:40", "deterministic:40", "measured")
         for h in ("full hour", "last decision")
         if h == "full hour" or scale == "paper" or service.startswith("exponential")
-        for seed in SEEDS[scale][: 2 if scale == "quick" else 3]
+        for seed in SEEDS[scale][: SERVER_SEEDS[service] if scale == "quick" else 3]
     ]
     alone = [
         Task(
