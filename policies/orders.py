@@ -101,10 +101,20 @@ class Room:
                 break
         return placements
 
-    def place(self, job: int) -> Sequence[Placement]:
-        """On the fullest node that holds it, else on the emptiest ones; empty where it does not fit."""
+    def gpus_of(self, nodes: Sequence[int]) -> float:
+        """GPUs that are free on some nodes."""
+        return math.fsum(self._free[n][0] for n in nodes)
+
+    def place(self, job: int, nodes: Sequence[int] | None = None) -> Sequence[Placement]:
+        """On the fullest node that holds it, else on the emptiest ones; empty where it does not fit.
+
+        Parameters
+        ----------
+        nodes : only on these; None: on all.
+        """
         gpus = int(self._view.workload.num_gpus[job])
-        by_room = sorted(self._free, key=lambda n: (self._free[n][0], n))
+        some = self._free if nodes is None else nodes
+        by_room = sorted(some, key=lambda n: (self._free[n][0], n))
         for node in by_room:
             share = self._share(job, node, gpus)
             if self.holds(share):

@@ -24,6 +24,7 @@ from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.workload import Workload
 
 if TYPE_CHECKING:
+    from simulator.network import Network
     from simulator.tenancy import Tenants
 
 _BLANK = object.__new__
@@ -241,10 +242,12 @@ class View:
     reconfiguration_s : delay of a job that has run before and is started elsewhere or anew.
     health : which nodes are up, where something can fail; else None.
     tenants : whose jobs they are, with weights and quotas; None where the scenario has no tenants.
+    network : racks, and what being spread costs each job; None where the scenario has none.
     """
 
     health: NodeHealth | None = None
     tenants: Tenants | None = None
+    network: Network | None = None
     _kind: type[View] | None = None
     _latest: Mapping[str, Any] = {}
 
@@ -319,6 +322,13 @@ class View:
         jobs = np.fromiter(self.active, dtype=np.int64, count=len(self.active))
         jobs.sort()
         return jobs
+
+    @property
+    def rack_of(self) -> IntArray:
+        """``(N,)`` rack of each node of the cluster; all in one where the scenario has no racks."""
+        if self.network is None:
+            return np.zeros(self.cluster.num_nodes, dtype=np.int64)
+        return self.network.rack_of
 
     @property
     def num_active(self) -> int:

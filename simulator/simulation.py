@@ -20,6 +20,7 @@ from simulator.catalog import Cluster
 from simulator.contract import Decision, JobLog, Placement, PolicyLike, View
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.failures import Failures
+from simulator.network import Network
 from simulator.predictions import LearnedView, Learner, Shown
 from simulator.processes.arrivals import schedule_arrivals
 from simulator.processes.clock import Clock
@@ -57,6 +58,7 @@ def simulate(
     failures: Failures | None = None,
     tenants: Tenants | None = None,
     admission: Admission | None = None,
+    network: Network | None = None,
     check: bool = True,
     record_schedule: bool = True,
     measure_decisions: bool = False,
@@ -82,6 +84,8 @@ def simulate(
     failures : outages of nodes, jobs that fail, checkpoints; None: nothing goes wrong.
     tenants : whose jobs they are, with weights and quotas; None: nobody asks.
     admission : what happens to jobs that cannot meet their due date; None: all are admitted.
+    network : racks, and how much longer jobs take over nodes and racks; it takes the place of the
+        performance model's ``network_penalty``. None: that one counts.
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
     measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
@@ -109,6 +113,7 @@ def simulate(
     world = _world(workload, cluster, points, name)
     world.reconfiguration_s, world.check, world.measure = reconfiguration_s, check, measure
     world.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
+    world.network = network
     if shown is not None:
         _show(world, shown)
     with _stream(world, stream_to) as stream:
@@ -123,8 +128,8 @@ def simulate(
         ]
         if trouble is not None:
             trouble.begin(controllers)
-        if tenants is not None:
-            all_see(controllers, tenants=tenants)
+        if tenants is not None or network is not None:
+            all_see(controllers, tenants=tenants, network=network)
         service = None
         if server is not None:
             service = OptimizationServer(world.clock, server, streams.generator("service"))

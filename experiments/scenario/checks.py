@@ -23,6 +23,7 @@ from experiments.scenario.build import (
 )
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
+from experiments.scenario.place import make_network
 from experiments.scenario.schema import (
     AndreasJobs,
     HierarchicalJobs,
@@ -85,7 +86,9 @@ class ScenarioChecks:
         read = f"{jobs} {cluster}" if brings_machines else jobs
         # Whole iterations depend on the round.
         trouble = (scenario.failures, scenario.checkpoints, scenario.maintenance, scenario.spot)
-        said = " ".join(map(_said, (*trouble, scenario.tenants, scenario.admission)))
+        said = " ".join(
+            map(_said, (*trouble, scenario.tenants, scenario.admission, scenario.network))
+        )
         machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s} {said}"
         self._once(f"machines {machines}", lambda: self._fit(small, read, machines))
         self._once(
@@ -100,6 +103,7 @@ class ScenarioChecks:
         workload, cluster = fitted(*self._read[read], small)
         workload = with_tenants(small, workload)
         make_tenants(small, workload)
+        make_network(small, workload, cluster)
         self._fitted[machines] = workload, cluster
         if make_failures(small, cluster.num_nodes) is not None and cluster.is_pool:
             raise KeyedError("cluster.kind", "got 'pool', expected machines that can fail")

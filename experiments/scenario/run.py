@@ -16,6 +16,7 @@ from experiments.scenario.build import (
     make_server,
     shown_to_policies,
 )
+from experiments.scenario.place import make_network
 from experiments.scenario.schema import Scenario, file_keys
 from experiments.scenario.tenancy import make_admission, make_tenants
 from experiments.scenario.trouble import make_failures
@@ -61,6 +62,7 @@ def run(scenario: Scenario, record_schedule: bool = True) -> Result:
         failures=make_failures(scenario, cluster.num_nodes),
         tenants=make_tenants(scenario, workload),
         admission=make_admission(scenario),
+        network=make_network(scenario, workload, cluster),
         policy_name=scenario.policy,
         record_schedule=record_schedule,
         measure_decisions=True,

@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
+from experiments.scenario.place import NetworkKeys
 from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
 from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
 
@@ -301,6 +302,9 @@ class Scenario(Config):
     spot: SpotKeys | None = None
     tenants: TenantKeys | None = None
     admission: AdmissionKeys | None = None
+    network: NetworkKeys | None = None
+    network_penalty: Annotated[float, Field(ge=1)] | None = None
+    """How many times longer any job takes over several nodes than on one."""
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
     tables: list[Literal["jobs", "decisions", "schedule"]] = ["jobs", "decisions"]  # noqa: RUF012
     """What a sweep keeps of each run beside its summary."""

@@ -156,4 +156,6 @@ class Partition:
                     f"{world.cluster.node_types[v].name}"
                 )
             slowest = max(slowest, time_s)
+        if world.network is not None:
+            return slowest * world.network.factor(job, [p[1] for p in shares])
         return slowest * world.workload.performance.network_penalty

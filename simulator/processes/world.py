@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from simulator.catalog import Cluster
 from simulator.contract import JobLog, Placement, View
+from simulator.network import Network
 from simulator.processes.clock import Clock
 from simulator.processes.node import Node
 from simulator.processes.records import DecisionLog, ScheduleLog
@@ -79,5 +80,7 @@ class World:
     shown: Workload
     """The jobs as policies and dispatchers see them: with predicted times, or the true ones."""
     make_view: Callable[..., View] = View
+    network: Network | None = None
+    """Racks, and how much longer jobs take over them; None: as the performance model says."""
     left: dict[int, None] = field(default_factory=dict)
     """Jobs that left before they started, in order of leaving."""

@@ -27,7 +27,7 @@ from simulator.laws import Exponential
 FIXED_ONLY = {
     "linear-score",
     *("fifo-strict", "fifo-backfill", "edf-backfill"),
-    *("srpt", "sjf", "priority", "random-order", "deadline-first"),
+    *("srpt", "sjf", "priority", "random-order", "deadline-first", "consolidating"),
 }
 BETWEEN_TENANTS = {"fair-share", "drf", "capacity", "finish-time-fair"}  # tests/tenants has them
 SHARING_IN_TIME = {"processor-sharing", "las", "shared"}  # tests/orders and tests/sharing have them

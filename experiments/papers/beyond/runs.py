@@ -40,6 +40,12 @@ TENANTS = {"research": 0.6, "product": 0.3, "students": 0.1}
 
 TENANT_SEEDS: dict[Scale, int] = {"quick": 8, "paper": 40}
 TENANT_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
+FACTORS = {"ResNet-101": 1.11, "VGG-16": 1.47, "BERT": 2.21}
+"""Published times over nodes, one node: 1 (data/network_factors.csv); racks are 1.2 times as bad."""
+
+WAITS_S = (0.0, 300.0, 1200.0, 3600.0, 14_400.0)
+PLACE_SEEDS: dict[Scale, int] = {"quick": 12, "paper": 40}
+PLACE_JOBS: dict[Scale, int] = {"quick": 150, "paper": 1000}
 WHOLE = "whole GPUs"
 PODS = 8152
 """As many as the trace has."""
@@ -62,6 +68,12 @@ def tasks(scale: Scale) -> list[Task]:
             _between_tenants(policy, seed, scale)
             for policy in TENANT_POLICIES
             for seed in range(1, TENANT_SEEDS[scale] + 1)
+        ),
+        *(
+            _waiting(model, wait_s, seed, scale)
+            for model in FACTORS
+            for wait_s in WAITS_S
+            for seed in range(1, PLACE_SEEDS[scale] + 1)
         ),
         *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
     ]
@@ -187,3 +199,22 @@ def _between_tenants(policy: str, seed: int, scale: Scale) -> Task:
     }  # fmt: skip
     labels: dict[str, Scalar] = {"study": "tenants", "policy": policy, "seed": seed}
     return scenario_task(scenario, labels, cost_s=0.6, sources=FAILING_SOURCES)
+
+
+def _waiting(model: str, wait_s: float, seed: int, scale: Scale) -> Task:
+    """Jobs of 1 to 8 GPUs on four racks of four nodes of four GPUs, about 75 % loaded on one node."""
+    scenario = {
+        "workload": {
+            "kind": "poisson", "num_jobs": PLACE_JOBS[scale], "arrival_rate_per_h": 7.2,
+            "duration_s": "lognormal:7200,cv=1.5", "num_gpus": [1, 1, 2, 4, 4, 8],
+        },
+        "cluster": {"kind": "nodes", "num_nodes": 16, "gpus_per_node": 4},
+        "policy": "consolidating",
+        "policy_options": {"wait_node_s": wait_s, "wait_rack_s": wait_s},
+        "seed": seed,
+        "network": {
+            "nodes_per_rack": 4, "same_rack": FACTORS[model], "across_racks": 1.2 * FACTORS[model],
+        },
+    }  # fmt: skip
+    labels: dict[str, Scalar] = {"study": "place", "model": model, "wait_s": wait_s, "seed": seed}
+    return scenario_task(scenario, labels, cost_s=0.3, sources=FAILING_SOURCES)

@@ -1,0 +1,133 @@
+"""Delay scheduling: a job waits a while for GPUs that are together, then takes what there is.
+
+Source: Zaharia et al., Delay Scheduling, EuroSys 2010 (for the place of data); for GPUs: Jeon et al., ATC
+2019, Section 2.3 (Philly relaxes locality with time), and Tiresias (NSDI 2019): only jobs that suffer wait.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from policies.orders import Room, durations_s
+from simulator.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
+from simulator.errors import InputError
+from simulator.network import skews
+
+WHO = ("all", "sensitive", "skewed")
+
+NODE, RACK, ANYWHERE = range(3)
+
+
+class Consolidating:
+    """First come first served with backfilling, where jobs wait for a good place.
+
+    A job's patience begins when enough GPUs are free for it, but not together.
+
+    Parameters
+    ----------
+    wait_node_s : so long it waits for GPUs of one node; 0: it takes those of one rack at once.
+    wait_rack_s : so long, in all, it waits for GPUs of one rack. A negative number: for ever.
+    who : "all" jobs wait; or those that are "sensitive", whose time over nodes is more than ``above``
+        times as long; or those that are "skewed", as Tiresias has it: the largest tensor of their model
+        is more than the part ``above`` of it.
+    """
+
+    name = "consolidating"
+
+    def __init__(self, wait_node_s: float, wait_rack_s: float, who: str, above: float) -> None:
+        if who not in WHO:
+            raise InputError(f"{self.name}: who is {who!r}, expected one of {', '.join(WHO)}")
+        for what, value in (("wait_node_s", wait_node_s), ("wait_rack_s", wait_rack_s)):
+            if math.isnan(value):
+                raise InputError(f"{self.name}: {what} is {value}, expected seconds")
+        waits = [math.inf if wait < 0 else wait for wait in (wait_node_s, wait_rack_s)]
+        self._waits = (waits[0], max(waits))
+        self._who, self._above = who, above
+        self._since: dict[int, float] = {}
+
+    def decide(self, view: View) -> Decision:
+        """Start what fits in a place that is good enough by now."""
+        durations_s(view)
+        if not view.waiting or view.free_gpus_total < 1:
+            return NO_CHANGE
+        self._since = {job: t for job, t in self._since.items() if job in view.waiting}
+        room = Room(view)
+        for held in view.running.values():
+            for share in held:
+                room.take(share)
+        racks = self._racks(view)
+        placements: list[Placement] = []
+        again_s = math.inf
+        for job in view.waiting:
+            gpus = int(view.workload.num_gpus[job])
+            if gpus > room.gpus:
+                continue
+            shares = self._place(view, room, racks, job)
+            for share in shares:
+                room.take(share)
+            placements += shares
+            if not shares:
+                again_s = min(again_s, self._next_s(view, job))
+            if room.gpus < 1:
+                break
+        wake = max(LEAST_AGAIN_S, again_s) if again_s < math.inf else None
+        if not placements and wake is None:
+            return NO_CHANGE
+        return Decision(placements, keep_running=True, again_s=wake)
+
+    def _racks(self, view: View) -> list[list[int]]:
+        of: dict[int, list[int]] = {}
+        for node in view.nodes.tolist():
+            of.setdefault(int(view.rack_of[node]), []).append(node)
+        return list(of.values())
+
+    def _place(
+        self, view: View, room: Room, racks: list[list[int]], job: int
+    ) -> Sequence[Placement]:
+        """On the best place that the job may have now; empty where it has to wait."""
+        shares = room.place(job)
+        if len(shares) < 2:
+            return shares
+        since_s = self._since.setdefault(job, view.now_s)
+        waited_s = math.inf if not self._waits_for_place(view, job) else view.now_s - since_s
+        if self._can_be_together(view, job) and waited_s < self._waits[0]:
+            return ()
+        for rack in sorted(racks, key=room.gpus_of):
+            together = room.place(job, rack)
+            if together:
+                return together
+        return (
+            shares if waited_s >= self._waits[1] or not self._fits_a_rack(view, racks, job) else ()
+        )
+
+    def _waits_for_place(self, view: View, job: int) -> bool:
+        if self._who == "sensitive":
+            return view.network is not None and bool(view.network.same_rack[job] > self._above)
+        if self._who == "skewed":
+            return skews().get(view.workload.model[job], 0.0) > self._above
+        return True
+
+    def _can_be_together(self, view: View, job: int) -> bool:
+        return bool(view.workload.num_gpus[job] <= view.cluster.max_gpus_per_node)
+
+    def _fits_a_rack(self, view: View, racks: list[list[int]], job: int) -> bool:
+        fixed, types = view.cluster.node_type_of, view.cluster.node_types
+        assert fixed is not None
+        most = max(sum(types[fixed[n]].gpus for n in rack) for rack in racks)
+        return bool(view.workload.num_gpus[job] <= most)
+
+    def _next_s(self, view: View, job: int) -> float:
+        """Seconds until the job takes a worse place."""
+        since_s = self._since.get(job)
+        if since_s is None:
+            return math.inf
+        left = [since_s + wait - view.now_s for wait in self._waits]
+        return min((s for s in left if s > 0), default=math.inf)
+
+
+def consolidating(
+    wait_node_s: float = 600.0, wait_rack_s: float = 1800.0, who: str = "all", above: float = 1.0
+) -> Consolidating:
+    """Delay scheduling: wait a while for GPUs of one node, then of one rack, then take any."""
+    return Consolidating(wait_node_s, wait_rack_s, who, above)

@@ -1,0 +1,211 @@
+"""Place and network: exact durations for each placement, waiting for a good place by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy
+from simulator import Cluster, Decision, InputError, NodeType, Placement, Workload, simulate
+from simulator.network import network_of, published_factors, skews
+from simulator.performance import FixedDuration
+
+SIX = Cluster.of_nodes(NodeType("n", "GPU", 4), 6)  # three racks of two nodes
+
+
+def jobs_of(gpus, duration_s=100.0, submit_s=None, model=()):
+    count = len(gpus)
+    gpus = np.array(gpus, dtype=np.int64)
+    durations = (
+        np.broadcast_to(float(duration_s), (count,)) if np.isscalar(duration_s) else duration_s
+    )
+    return Workload(
+        [f"j{k}" for k in range(count)],
+        np.zeros(count) if submit_s is None else np.asarray(submit_s, dtype=float),
+        FixedDuration(np.array(durations, dtype=float), gpus),
+        num_gpus=gpus,
+        model=model,
+    )
+
+
+class Put:
+    """Places a job of 4 GPUs on given nodes."""
+
+    def __init__(self, *shares):
+        self.shares = shares
+
+    def decide(self, view):
+        return Decision([Placement(0, n, g) for n, g in self.shares], keep_running=True)
+
+
+@pytest.mark.parametrize(
+    ("shares", "seconds"),
+    [
+        ([(0, 4)], 100.0),
+        ([(0, 2), (1, 2)], 120.0),
+        ([(1, 2), (2, 2)], 150.0),
+        ([(0, 1), (1, 1), (4, 2)], 150.0),
+    ],
+)
+def test_exact_durations(shares, seconds):
+    jobs = jobs_of([4])
+    network = network_of(jobs, 6, 2, same_rack=1.2, across_racks=1.5)
+    result = simulate(jobs, SIX, Put(*shares), network=network)
+    assert result.completion_s.tolist() == [pytest.approx(seconds, rel=1e-12)]
+    alone = simulate(jobs, SIX, Put(*shares))
+    assert alone.completion_s.tolist() == [100.0]
+
+
+def test_factors_by_model():
+    jobs = jobs_of([4], model=["vgg16"])
+    network = network_of(jobs, 6, 2, 1.1, 1.32, published_factors())
+    near = simulate(jobs, SIX, Put((0, 2), (1, 2)), network=network).completion_s[0]
+    far = simulate(jobs, SIX, Put((0, 2), (5, 2)), network=network).completion_s[0]
+    assert near == pytest.approx(147.0)
+    assert far == pytest.approx(147.0 * 1.2)
+
+
+def test_a_move_changes_the_speed():
+    """50 s over racks at 1.5 are a third of the work; the rest on one node takes 2/3 of 100 s."""
+    jobs = jobs_of([4])
+    network = network_of(jobs, 6, 2, 1.2, 1.5)
+
+    def moves(view):
+        if view.now_s < 50:
+            shares = [Placement(0, 0, 2), Placement(0, 5, 2)]
+            return Decision(shares, again_s=50.0 - view.now_s)
+        return Decision([Placement(0, 3, 4)])
+
+    result = simulate(jobs, SIX, moves, network=network)
+    assert result.completion_s[0] == pytest.approx(50 + 100 * 2 / 3)
+
+
+def test_views_have_racks():
+    seen = []
+
+    def look(view):
+        seen.append((view.rack_of.tolist(), view.network))
+        return Decision([Placement(0, 0, 1)], keep_running=True)
+
+    jobs = jobs_of([1])
+    simulate(jobs, SIX, look, network=network_of(jobs, 6, 2))
+    simulate(jobs, SIX, look)
+    assert seen[0][0] == [0, 0, 1, 1, 2, 2]
+    assert seen[1] == ([0] * 6, None)
+
+
+def blocked(wait_node_s, wait_rack_s, ends=(1000.0, 1000.0, 1000.0, 400.0)):
+    """Nodes 0, 1 | 2, 3: each has a job of 2 GPUs; the job of 4 GPUs comes at 10 s, of 100 s on one node."""
+    jobs = jobs_of([3, 3, 3, 3, 4], [*ends, 100.0], [0, 0, 0, 0, 10.0])
+    four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
+    network = network_of(jobs, 4, 2, same_rack=1.2, across_racks=2.0)
+    policy = make_policy("consolidating", wait_node_s=wait_node_s, wait_rack_s=wait_rack_s)
+    result = simulate(jobs, four, policy, network=network)
+    return result.first_start_s[4], result.completion_s[4]
+
+
+def test_waiting_by_hand():
+    # Four GPUs are free, one on each node: over both racks at once, at half the speed.
+    assert blocked(0.0, 0.0) == (10.0, 210.0)
+    # It waits 50 s, for nothing: no rack has four free GPUs.
+    assert blocked(20.0, 50.0) == (60.0, 260.0)
+    # At 400 s node 3 is free, and the job has not lost its patience.
+    assert blocked(500.0, 500.0) == (400.0, 500.0)
+    # For ever: as long as it takes.
+    assert blocked(-1.0, -1.0) == (400.0, 500.0)
+
+
+def test_a_rack_comes_before_anywhere():
+    """At 400 s nodes 2 and 3 have 2 + 4 free... node 3 alone holds it; with 3 GPUs taken there, the rack does."""
+    jobs = jobs_of([2, 2, 2, 2, 4], [1000.0, 1000.0, 1000.0, 1000.0, 100.0], [0, 0, 0, 0, 10.0])
+    four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
+
+    def spread(view):
+        if view.now_s < 10:
+            return Decision([Placement(j, j, 2) for j in range(4)], keep_running=True)
+        return policy.decide(view)
+
+    policy = make_policy("consolidating", wait_node_s=30.0, wait_rack_s=10_000.0)
+    network = network_of(jobs, 4, 2, same_rack=1.2, across_racks=2.0)
+    result = simulate(jobs, four, spread, network=network)
+    assert result.first_start_s[4] == 40.0
+    assert result.completion_s[4] == pytest.approx(160.0)
+    where = {s.node for s in result.schedule if s.job == 4}
+    assert where in ({0, 1}, {2, 3})
+
+
+def test_who_waits():
+    assert skews()["vgg16"] > 0.5 > skews()["resnet152"]
+    for model, start in (("vgg16", 400.0), ("resnet50", 10.0)):
+        jobs = jobs_of(
+            [3, 3, 3, 3, 4], [1000.0, 1000.0, 1000.0, 400.0, 100.0], [0, 0, 0, 0, 10.0],
+            ["", "", "", "", model],
+        )  # fmt: skip
+        four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
+        policy = make_policy("consolidating", wait_node_s=-1.0, who="skewed", above=0.5)
+        result = simulate(jobs, four, policy, network=network_of(jobs, 4, 2))
+        assert result.first_start_s[4] == start
+        policy = make_policy("consolidating", wait_node_s=-1.0, who="sensitive", above=1.3)
+        network = network_of(jobs, 4, 2, of_model=published_factors())
+        assert simulate(jobs, four, policy, network=network).first_start_s[4] == start
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 60.0, -1.0]))
+def test_work_is_conserved(seed, wait_s):
+    rng = np.random.default_rng(seed)
+    gpus = rng.choice([1, 2, 4, 8, 16], 30)
+    jobs = jobs_of(gpus, rng.uniform(10, 300, 30), np.cumsum(rng.exponential(30, 30)))
+    network = network_of(jobs, 6, 2, 1.3, 1.9)
+    policy = make_policy("consolidating", wait_node_s=wait_s, wait_rack_s=wait_s)
+    result = simulate(jobs, SIX, policy, network=network)
+    nodes = {}
+    for share in result.schedule:
+        nodes.setdefault(share.job, set()).add(share.node)
+    for job, places in nodes.items():
+        busy = result.completion_s[job] - result.first_start_s[job]
+        wanted = jobs.performance.duration_s[job] * network.factor(job, places)
+        assert busy == pytest.approx(wanted)
+        if wait_s < 0:
+            racks = {int(network.rack_of[n]) for n in places}
+            assert len(places) == 1 or gpus[job] > 4
+            assert len(racks) == 1 or gpus[job] > 8
+
+
+def test_mistakes_are_one_line():
+    jobs = jobs_of([4], model=["vgg16"])
+    with pytest.raises(InputError, match=r"same_rack is 0\.5, expected a number >= 1"):
+        network_of(jobs, 4, same_rack=0.5)
+    with pytest.raises(InputError, match=r"across_racks is 1, expected at least same_rack, 1\.5"):
+        network_of(jobs, 4, 2, 1.5, 1.0)
+    with pytest.raises(InputError, match="of_model has gpt, and no job has one of these models"):
+        network_of(jobs, 4, of_model={"gpt": 2.0})
+    with pytest.raises(InputError, match="who is 'some', expected one of all, sensitive, skewed"):
+        make_policy("consolidating", who="some")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("network_penalty = 0.9\n", "network_penalty: got 0.9, expected"),
+        ("network_penalty = 1.2\n[network]\nsame_rack = 1.1\n", "given with a table [network]"),
+        ("[network]\nacross_racks = 1.4\n", "network.nodes_per_rack: missing, expected beside"),
+        ("[network]\nof_model = {vgg16 = 1.5}\n", "network: of_model has vgg16, and no job"),
+        ("[network]\nnodes_per_rack = 0\n", "network.nodes_per_rack: got 0, expected"),
+    ],
+)
+def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
+    from experiments.cli import main
+
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'policy = "consolidating"\n' + text + '[workload]\nkind = "poisson"\nnum_jobs = 5\n'
+        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n'
+    )
+    monkeypatch.setattr("sys.argv", ["schedlab", "run", str(path), "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    line = capsys.readouterr().err.strip()
+    assert ended.value.code == 2
+    assert told in line
+    assert "\n" not in line
