@@ -30,7 +30,7 @@ class EmptyNodes:
     def refresh(self, view: View) -> None:
         """Bring the heaps up to what is empty now."""
         changes = view.node_changes
-        changed = changes.since(self._mark) if changes is self._changes else None
+        changed, mark = changes.since(self._mark if changes is self._changes else -1)
         if changed is None:
             self._heaps, self._empty = {}, set()
             changed = view.nodes.tolist()
@@ -44,7 +44,7 @@ class EmptyNodes:
                     empty.add(node)
                     kind = FIXED if fixed is None else fixed[node]
                     heappush(self._heaps.setdefault(kind, []), node)
-        self._changes, self._mark = changes, changes.end
+        self._changes, self._mark = changes, mark
         self._taken.clear()
 
     def types(self) -> set[int]:

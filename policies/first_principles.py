@@ -9,7 +9,7 @@ scheduling: the first in the order that does not fit holds up the others, or is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heapreplace
 
@@ -22,7 +22,10 @@ from policies.selection import NONE, choose_configuration, selection_price_per_h
 from policies.waiting import Rank, WaitingJobs
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View, Workload
 from simulator.catalog import FloatArray
-from simulator.contract import starting
+from simulator.contract import Starts
+
+SharesOf = dict[int, tuple[Placement, ...]]
+"""Shares of nodes by job, in the order of the starts."""
 
 
 def by_submission(view: View) -> Iterable[int]:
@@ -62,6 +65,8 @@ class FirstPrinciple:
     _is_elastic: bool = field(default=False, init=False, repr=False)
     _nodes: NodeLevels | None = field(default=None, init=False, repr=False)
     _waiting: WaitingJobs | None = field(default=None, init=False, repr=False)
+    _gpus_of: Callable[[int], int] | None = field(default=None, init=False, repr=False)
+    _is_strict: bool = field(default=False, init=False, repr=False)
     _empty: EmptyNodes = field(default_factory=EmptyNodes, init=False, repr=False)
     _prices: FloatArray | None = field(default=None, init=False, repr=False)
 
@@ -74,18 +79,38 @@ class FirstPrinciple:
             self._waiting = None
             self._empty = EmptyNodes()
             self._is_elastic = view.cluster.is_configurable or view.workload.is_elastic
-            self._nodes = NodeLevels() if NodeLevels.serve(view.cluster) else None
+            self._nodes, self._gpus_of = None, None
+            self._is_strict = self.rank is None and not self.backfill
+            if not self._is_elastic:
+                self._gpus_of = view.workload.num_gpus.item
+                self._nodes = NodeLevels() if NodeLevels.serve(view.cluster) else None
         if self._is_elastic:
-            placements = self._one_job_a_node(view)
+            shares_of = self._one_job_a_node(view)
         elif view.free_gpus_total <= 0:
             return NO_CHANGE
-        elif self.rank is None and not self.backfill:
-            placements = self._head_first(view)
+        elif self._is_strict:
+            shares_of = self._head_first(view)
         else:
-            placements = self._list_scheduling(view)
-        return starting(placements) if placements else NO_CHANGE
+            shares_of = self._list_scheduling(view)
+        if not shares_of:
+            return NO_CHANGE
+        starts = Starts(shares_of)
+        return starts if self._nodes is not None else Decision(starts.placements, keep_running=True)
 
-    def _list_scheduling(self, view: View) -> list[Placement]:
+    def cannot_start(
+        self, workload: Workload, waiting: Mapping[int, None], free_gpus_total: float
+    ) -> bool:
+        """Nothing waits, or no GPU is free; in strict order, or fewer than the first needs."""
+        if not waiting:
+            return True
+        gpus_of = self._gpus_of
+        if gpus_of is None or workload is not self._workload:  # elastic, or nothing decided yet
+            return False
+        if free_gpus_total <= 0:
+            return True
+        return self._is_strict and gpus_of(next(iter(waiting))) > free_gpus_total
+
+    def _list_scheduling(self, view: View) -> SharesOf:
         """Start jobs of fixed demand in their order; a demand that does not fit is passed over."""
         free = view.free_gpus_total
         waiting = self._waiting
@@ -94,17 +119,17 @@ class FirstPrinciple:
         waiting.refresh(view)
         capacity: FreeCapacity | NodeLevels | None = None
         gpus_of = view.workload.num_gpus.item
-        placements: list[Placement] = []
+        shares_of: SharesOf = {}
         first = waiting.first_of_each(view)
         while first:
             (_, job), kind = first[0]
-            shares: list[Placement] = []
+            shares: tuple[Placement, ...] = ()
             if gpus_of(job) <= free:
                 capacity = capacity or self._capacity(view)
                 shares = capacity.take(job, gpus_of(job))
                 free = capacity.total_gpus
             if shares:
-                placements += shares
+                shares_of[job] = shares
                 waiting.pop(kind)
                 entry = waiting.first(view, kind)
                 if entry is not None:
@@ -113,13 +138,14 @@ class FirstPrinciple:
             elif not self.backfill or free < 1:
                 break
             heappop(first)
-        return placements
+        return shares_of
 
-    def _head_first(self, view: View) -> list[Placement]:
+    def _head_first(self, view: View) -> SharesOf:
         """Strictly in the order of the queue."""
-        gpus_of = view.workload.num_gpus.item
+        gpus_of = self._gpus_of
+        assert gpus_of is not None
         free = view.free_gpus_total
-        placements: list[Placement] = []
+        shares_of: SharesOf = {}
         capacity: FreeCapacity | NodeLevels | None = None
         for job in view.waiting:
             gpus = gpus_of(job)
@@ -129,9 +155,9 @@ class FirstPrinciple:
             shares = capacity.take(job, gpus)
             if not shares:
                 break
-            placements += shares
+            shares_of[job] = shares
             free = capacity.total_gpus
-        return placements
+        return shares_of
 
     def _capacity(self, view: View) -> FreeCapacity | NodeLevels:
         """What is free now."""
@@ -140,13 +166,13 @@ class FirstPrinciple:
         self._nodes.refresh(view)
         return self._nodes
 
-    def _one_job_a_node(self, view: View) -> list[Placement]:
+    def _one_job_a_node(self, view: View) -> SharesOf:
         """Start elastic jobs in their order, each on an empty node."""
         cluster, free = view.cluster, self._empty
         free.refresh(view)
-        placements: list[Placement] = []
+        shares_of: SharesOf = {}
         if not free:
-            return placements
+            return shares_of
         if self._waiting is None:
             self._waiting = WaitingJobs(self.rank, _any)
             self._prices = selection_price_per_hour(cluster, "node")
@@ -162,9 +188,9 @@ class FirstPrinciple:
                 node_type = v if cluster.node_type_of is None else FIXED
                 node = free.take(FIXED if cluster.node_type_of is None else v)
                 more = beside(cluster.node_types[v], g)
-                placements.append(Placement(job, node, g, node_type, *more))
+                shares_of[job] = (Placement(job, node, g, node_type, *more),)
             first = waiting.first(view, kind)
-        return placements
+        return shares_of
 
     def _configuration(self, view: View, job: int, offered: set[int]) -> tuple[int, int]:
         """Node type and GPUs for one job, among the types that the free nodes offer."""

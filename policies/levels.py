@@ -49,17 +49,21 @@ class NodeLevels:
     def refresh(self, view: View) -> None:
         """Bring the levels up to what is free now."""
         changes = view.node_changes
-        changed = changes.since(self._mark) if changes is self._changes else None
+        changed, mark = changes.since(self._mark if changes is self._changes else -1)
         if changed is None:
             self._rebuild(view)
         else:
             free_gpus, step, free = view.free_gpus.data, self._step, self._free
-            for nodes in (changed, self._taken):
-                for node in nodes:
-                    now = free_gpus[node]
-                    if free[node // step] != now:
-                        self._set(node, int(now))
-        self._changes, self._mark = changes, changes.end
+            levels, most = self._levels, self._most
+            changed += self._taken
+            for node in changed:
+                now = free_gpus[node]
+                if free[node // step] != now:
+                    free[node // step] = count = int(now)
+                    heappush(levels[count], node)
+                    if len(levels[count]) > most:
+                        self._tidy(count)
+        self._changes, self._mark = changes, mark
         self._taken.clear()
         self.total_gpus = view.free_gpus_total
 
@@ -72,57 +76,47 @@ class NodeLevels:
         for node, free in zip(nodes.tolist(), self._free, strict=True):
             self._levels[free].append(node)  # ascending, so each is a heap
 
-    def _set(self, node: int, free: int) -> None:
-        self._free[node // self._step] = free
-        level = self._levels[free]
-        heappush(level, node)
-        if len(level) > self._most:  # most of them have moved on
-            step = self._step
-            level[:] = {n for n in level if self._free[n // step] == free}
-            heapify(level)
+    def _tidy(self, count: int) -> None:
+        """Most of the nodes of a level have moved on: leave those that have not."""
+        level, free, step = self._levels[count], self._free, self._step
+        level[:] = {n for n in level if free[n // step] == count}
+        heapify(level)
 
-    def _first_of(self, level: int) -> int:
-        """The first node with so many free GPUs; -1: there is none."""
-        heap, free, step = self._levels[level], self._free, self._step
-        while heap:
-            node = heap[0]
-            if free[node // step] == level:
-                return node
-            heappop(heap)
-        return -1
-
-    def take(self, job: int, gpus: int) -> list[Placement]:
+    def take(self, job: int, gpus: int) -> tuple[Placement, ...]:
         """Place a job on the fullest node that holds it whole, else on the emptiest nodes.
 
         Empty where it does not fit; then nothing is taken. The first of equal nodes is taken.
         """
         if not 1 <= gpus <= self.total_gpus:
-            return []
+            return ()
         self.total_gpus -= gpus
-        levels = self._levels
-        most = len(levels) - 1
-        for level in range(gpus, most + 1):
-            if levels[level]:
-                node = self._first_of(level)
-                if node >= 0:
-                    return [self._share(job, node, level, gpus)]
-        placements = []
-        left, level = gpus, most
+        levels, free, step = self._levels, self._free, self._step
+        level, left = self._fullest_with(gpus), gpus
+        shares = []
         while left:
-            node = self._first_of(level)
-            if node < 0:
+            heap = levels[level]
+            if not heap:
                 level -= 1
                 continue
+            node = heappop(heap)
+            if free[node // step] != level:
+                continue  # it has moved on
             share = level if level < left else left
-            placements.append(self._share(job, node, level, share))
             left -= share
-        return placements
+            free[node // step] = rest = level - share
+            if rest:
+                heappush(levels[rest], node)
+            self._taken.append(node)
+            shares.append(_NEW(Placement, (job, node, share, FIXED, 0.0, 0.0)))
+        return tuple(shares)
 
-    def _share(self, job: int, node: int, level: int, gpus: int) -> Placement:
-        levels, left = self._levels, level - gpus
-        heappop(levels[level])
-        self._free[node // self._step] = left
-        if left:
-            heappush(levels[left], node)
-        self._taken.append(node)
-        return _NEW(Placement, (job, node, gpus, FIXED, 0.0, 0.0))
+    def _fullest_with(self, gpus: int) -> int:
+        """The least number of free GPUs, from ``gpus`` on, that some node has; else the most."""
+        levels, free, step = self._levels, self._free, self._step
+        for level in range(gpus, len(levels)):
+            heap = levels[level]
+            while heap:
+                if free[heap[0] // step] == level:
+                    return level
+                heappop(heap)
+        return len(levels) - 1

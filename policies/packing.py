@@ -37,7 +37,7 @@ class FreeCapacity:
         self._largest = cluster.max_gpus_per_node
         self._others = [_Resource(view, name) for name in cluster.limited_resources]
 
-    def take(self, job: int, gpus: int | None = None) -> list[Placement]:
+    def take(self, job: int, gpus: int | None = None) -> tuple[Placement, ...]:
         """Place a job on the fullest node that holds it whole, else on the emptiest nodes.
 
         A job over several nodes has its CPUs and memory in proportion to its GPUs on each. Empty
@@ -45,7 +45,7 @@ class FreeCapacity:
         """
         gpus = int(self._view.workload.num_gpus[job]) if gpus is None else gpus
         if not 1 <= gpus <= self.total_gpus:
-            return []
+            return ()
         room = self._gpus
         for resource in self._others:
             room = np.minimum(room, resource.room(job, gpus))
@@ -53,9 +53,9 @@ class FreeCapacity:
             whole = np.where(room >= gpus, self._gpus, np.inf)
             i = int(whole.argmin())
             if room[i] >= gpus:
-                return [self._share(job, i, gpus, gpus)]
+                return (self._share(job, i, gpus, gpus),)
         if self._others and room.sum() < gpus:
-            return []
+            return ()
         placements = []
         left = gpus
         for i in (-room).argsort(kind="stable").tolist():
@@ -64,7 +64,7 @@ class FreeCapacity:
             left -= share
             if not left:
                 break
-        return placements
+        return tuple(placements)
 
     def _share(self, job: int, i: int, share: int, gpus: int) -> Placement:
         self._gpus[i] -= share

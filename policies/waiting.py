@@ -44,11 +44,11 @@ class WaitingJobs:
     def refresh(self, view: View) -> None:
         """Bring the heaps up to who waits now."""
         changes = view.queue_changes
-        joined = changes.since(self._mark) if changes is self._changes else None
+        joined, mark = changes.since(self._mark if changes is self._changes else -1)
         if joined is None:
             self._heaps, self._place, self._joined = {}, {}, 0
             self._values = None if self._rank is None else self._rank(view.workload)
-            joined = tuple(view.waiting)
+            joined = list(view.waiting)
         else:
             for kind, entry in self._popped:
                 if entry[1] in view.waiting and entry[1] not in self._place:
@@ -63,7 +63,7 @@ class WaitingJobs:
                     self._place[job] = place
                     heap = self._heaps.setdefault(self._kind_of(view, job), [])
                     heappush(heap, (place, job))
-        self._changes, self._mark = changes, changes.end
+        self._changes, self._mark = changes, mark
 
     def first_of_each(self, view: View) -> list[tuple[Entry, Hashable]]:
         """A heap of the first jobs of all demands."""

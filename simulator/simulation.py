@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -136,7 +136,7 @@ def simulate(
             for controller in controllers:
                 controller.queue_request = service.request
         dispatch = make_dispatcher(dispatcher, controllers, streams.generator("dispatcher"))
-        _run(world, dispatch, gate)
+        _run(world, dispatch, gate, controllers)
         result = _result(world, name, seed, service, stream.folder if stream else None)
         if tenants is not None or gate is not None:
             result = replace(result, tenants=tenants, gate=None if gate is None else gate.record())
@@ -263,7 +263,6 @@ def _world(workload: Workload, cluster: Cluster, points: DecisionPoints, name: s
         completion_s=array("d", [math.nan]) * count,
         preemptions=array("q", [0]) * count,
         reconfigurations=array("q", [0]) * count,
-        share_start_s=array("d", [0.0]) * count,
         decisions=DecisionLog(),
         schedule=None,
         points=points,
@@ -290,12 +289,18 @@ def _show(world: World, shown: Shown) -> None:
         world.make_view = learned_view
 
 
-def _run(world: World, dispatch: Dispatch, gate: Gate | None) -> None:
+def _run(
+    world: World, dispatch: Dispatch, gate: Gate | None, controllers: Sequence[Controller]
+) -> None:
     """Let the jobs come and the clock run until nothing is left to happen."""
+    only = controllers[0].submit if len(controllers) == 1 else None
 
     def submit(job: int) -> None:
         world.arriving -= 1
-        dispatch(job).submit(job)
+        if only is not None:
+            only(job)
+        else:
+            dispatch(job).submit(job)
 
     if gate is not None:
         gate.attach(dispatch)

@@ -12,7 +12,7 @@ def schedule_arrivals(clock: Clock, workload: Workload, submit: Callable[[int], 
     """Hand each job over at its submission time; one pending call, for the next of them."""
     submit_s = workload.submit_s.data  # numbers of Python's own, without a list of them all
     count = len(submit_s)
-    job = 0
+    job, order = 0, Order.ARRIVAL
 
     def arrive() -> None:
         nonlocal job
@@ -21,6 +21,6 @@ def schedule_arrivals(clock: Clock, workload: Workload, submit: Callable[[int], 
             submit(job)
             job += 1
         if job < count:
-            clock.call_at(submit_s[job], Order.ARRIVAL, arrive)
+            clock.call_at(submit_s[job], order, arrive)
 
     clock.call_at(submit_s[0], Order.ARRIVAL, arrive)

@@ -40,22 +40,20 @@ class Clock(Environment):
     Attributes
     ----------
     now_s : the time, s. `now` is the same, SimPy's way; this is a plain attribute, which costs less.
+    call_last : makes a call at this instant, when nothing else is left to happen at it.
     """
 
     def __init__(self) -> None:
         super().__init__(0.0)
         self.now_s = 0.0
         self._last: deque[Call] = deque()
+        self.call_last: Callable[[Call], None] = self._last.append
 
     def call_at(self, time_s: float, order: Order, call: Call) -> None:
         """Make a call at ``time_s``, or now if that is past."""
         now_s = self.now_s
         entry: Any = (time_s if time_s > now_s else now_s, order, next(self._eid), call)
         heappush(self._queue, entry)
-
-    def call_last(self, call: Call) -> None:
-        """Make a call at this instant, when nothing else is left to happen at it."""
-        self._last.append(call)
 
     def until(self, time_s: float, order: Order) -> Event:
         """An event that happens at ``time_s``, or now if that is past; processes can yield it."""
@@ -73,8 +71,9 @@ class Clock(Environment):
             if last and not (queue and queue[0][0] <= self.now_s):
                 next_last()()
             elif queue[0][1] >= 2:
-                self._now = self.now_s = (entry := heappop(queue))[0]
-                entry[3]()
+                self._now, _, _, call = heappop(queue)
+                self.now_s = self._now
+                call()
             else:
                 self.step()
         return None

@@ -11,18 +11,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simulator.catalog import FloatArray
-from simulator.contract import NO_CHANGE, Changes, Decision, Placement, View
+from simulator.contract import NO_CHANGE, Changes, Decision, Placement, Starts, View
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.feasibility import check_decision, check_parts, has_room, placements_of, wake_up_of
 from simulator.processes.clock import Order
 from simulator.processes.partition import CHANGES_KEPT, Partition
 from simulator.processes.world import World
+from simulator.workload import Workload
 
 IDLE_TICKS = 10_000
 """Periods, or wake-ups, without any progress after which a simulation is given up."""
 
 MAX_TICKS = 10_000_000
 """Periodic decision points of a controller after which the period is held to be a mistake."""
+
+
+Answer = tuple[Mapping[int, tuple[Placement, ...]], bool, float | None, float]
+"""Shares by job, `Decision.keep_running`, `Decision.again_s`, and the CPU seconds that it took."""
+
+_NO_ANSWER: Answer = ({}, True, None, 0.0)
+"""Nothing is to be done."""
 
 
 class Plan(NamedTuple):
@@ -80,7 +88,9 @@ class Controller:
         self.running = self.partition.running
         self.queue_request: Callable[[Controller, bool], None] | None = None
         self._clock = world.clock
+        self._call_last = world.clock.call_last
         self._decide = decide
+        self._cannot_start = self._quick_answer(decide)
         self._joined = Changes(CHANGES_KEPT)
         self._view = self._first_view(rng)
         self._parts: dict[int, tuple[int, ...]] = {}
@@ -128,28 +138,36 @@ class Controller:
         """Let the views to come have further attributes."""
         self._view.change(**attributes)
 
+    def _quick_answer(
+        self, decide: Callable[[View], Decision]
+    ) -> Callable[[Workload, Mapping[int, None], float], bool] | None:
+        """`Policy.cannot_start`; not where each answer of the policy is timed, or starts a timer."""
+        if self.world.measure or self.world.points.since_last_s is not None:
+            return None
+        return getattr(getattr(decide, "__self__", None), "cannot_start", None)
+
     # -- what happens to it ------------------------------------------------------------------
 
     def submit(self, job: int) -> None:
         """A job joins the queue."""
+        world = self.world
         self.active[job] = None
         self.waiting[job] = None
         self._joined.items.append(job)
         self._changed = True
-        if self.world.points.on_arrival:
+        if not self._asked and world.points.on_arrival:
             self.request()
-        if not self._ticking and self.world.points.period_s is not None:
+        if not self._ticking and world.points.period_s is not None:
             self._arm_tick()
 
     def finish(self, job: int) -> None:
         """A job of this controller has done its work."""
-        self.partition.release(job)
+        self.partition.release(job, is_done=True)
         world = self.world
-        world.log.remaining[job] = 0.0
         world.completion_s[job] = self._clock.now_s
         del self.active[job]
         self._changed = True
-        if world.points.on_completion and (self.active or world.arriving):
+        if not self._asked and world.points.on_completion and (self.active or world.arriving):
             self.request()
 
     def _arm_tick(self) -> None:
@@ -225,7 +243,7 @@ class Controller:
             return
         world, now = self.world, self._clock.now_s
         left = math.fsum(world.log.remaining_at(job, now) for job in self.active)
-        alone = any(world.share_start_s[job] <= self._checked_s for job in self.running)
+        alone = any(world.log.held_since_s[job] <= self._checked_s for job in self.running)
         if left == self._left_at_check and not alone:
             raise InfeasibleDecision(
                 f"policy {world.policy_name} at {now:.6g} s: none of {len(self.active)} jobs got "
@@ -246,7 +264,7 @@ class Controller:
             self.queue_request(self, once)
         elif not self._asked:
             self._asked = True
-            self._clock.call_last(self._decide_now)
+            self._call_last(self._decide_now)
 
     def _decide_now(self) -> None:
         self._asked = False
@@ -286,14 +304,8 @@ class Controller:
             if as_it_was and has_room(job, shares, self.world.shares, self.world.cluster):
                 self._apply({job: shares}, True)
 
-    def _ask(self) -> tuple[Mapping[int, tuple[Placement, ...]], bool, float | None, float]:
-        """Call the policy, check its answer, record it; without jobs there is nothing to ask.
-
-        Returns
-        -------
-        The shares by job, `Decision.keep_running`, `Decision.again_s`, and the CPU seconds that it
-        took (0 where they are not measured).
-        """
+    def _ask(self) -> Answer:
+        """Call the policy, check its answer, record it; without jobs there is nothing to ask."""
         world, now_s = self.world, self._clock.now_s
         decisions = world.decisions
         self._planned += 1
@@ -302,13 +314,18 @@ class Controller:
             decisions.add(now_s, self.index, 0)
             if world.measure:
                 decisions.cpu_s.append(0.0)
-            return {}, True, None, 0.0
+            return _NO_ANSWER
         partition = self.partition
         if not self._planned & 1023:
             self._joined.trim()
             partition.changes.trim()
-        view = self._view.at(now_s, partition.free_gpus_total, self._changed)
+        free_gpus_total, changed = partition.free_gpus_total, self._changed
         self._changed = False
+        hopeless = self._cannot_start
+        if hopeless is not None and hopeless(world.shown, self.waiting, free_gpus_total):
+            decisions.add(now_s, self.index, len(self.active))
+            return _NO_ANSWER
+        view = self._view.at(now_s, free_gpus_total, changed)
         if world.measure:
             begin = time.process_time()
             decision = self._decide(view)
@@ -321,6 +338,9 @@ class Controller:
             decisions.add(now_s, self.index, len(self.active))
         if decision is NO_CHANGE:
             return {}, True, world.points.since_last_s, cpu_s
+        if type(decision) is Starts and self.queue_request is None:
+            self._only_starts = True
+            return decision.shares_of, True, world.points.since_last_s, cpu_s
         shares_of = placements_of(decision, view, world.policy_name)
         if decision.info:
             decisions.info[len(decisions) - 1] = decision.info
@@ -368,9 +388,16 @@ class Controller:
         running, partition = self.running, self.partition
         if self._only_starts:
             self._only_starts = False
+            start, waiting = partition.start, self.waiting
             for job, shares in shares_of.items():
-                partition.start(job, shares)
-                del self.waiting[job]
+                try:
+                    del waiting[job]
+                except KeyError:
+                    raise InfeasibleDecision(
+                        f"policy {self.world.policy_name} at {self._clock.now_s:.6g} s: starts job "
+                        f"{job}, which does not wait here"
+                    ) from None
+                start(job, shares)
             return
         moved = [
             job

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from simpy import Event
@@ -18,7 +19,7 @@ from simulator.contract import JobLog, NodeHealth, Placement
 from simulator.errors import InfeasibleDecision
 from simulator.failures import Damage, Failures, Outages, running_s, saved_s, worked_s
 from simulator.processes.clock import Order
-from simulator.processes.controller import Controller, Plan
+from simulator.processes.controller import Answer, Controller, Plan
 from simulator.processes.partition import Partition
 from simulator.processes.world import World
 from simulator.statistics import Streams
@@ -27,6 +28,7 @@ HOPELESS = 5_000
 """Outages that hit a job, or come when none runs, after which some work must have been saved."""
 
 
+@dataclass
 class SavedLog(JobLog):
     """Job state where jobs work and save in turn.
 
@@ -35,8 +37,8 @@ class SavedLog(JobLog):
     interval_s, cost_s : ``(J,)`` of the checkpoints of each job, as it runs now.
     """
 
-    interval_s: list[float]
-    cost_s: list[float]
+    interval_s: list[float] = field(default_factory=list)
+    cost_s: list[float] = field(default_factory=list)
 
     def remaining_at(self, job: int, now_s: float) -> float:
         """Fraction of the job's work that is left, saved or not."""
@@ -222,12 +224,12 @@ class FailingPartition(Partition):
         assert leader is not None
         leader.lead(job, end_s)
 
-    def release(self, job: int) -> None:
+    def release(self, job: int, is_done: bool = False) -> None:
         """Take a job off its nodes, its progress kept; what was not work is counted."""
         trouble, log, now = self.trouble, self.trouble.log, self._clock.now_s
         held_s = now - log.held_since_s[job]
         trouble.overhead_gpu_s[job] += log.gpus[job] * (held_s - self._done_s(job))
-        super().release(job)
+        super().release(job, is_done)
 
     def _done_s(self, job: int) -> float:
         """Seconds of work that a running job has done since it started here."""
@@ -362,12 +364,12 @@ class FailingController(Controller):
         world, begin_s = self.world, self._clock.now_s
 
         def fails() -> None:
-            if job in self.running and world.share_start_s[job] == begin_s:
+            if job in self.running and world.log.held_since_s[job] == begin_s:
                 self._fail(job)
 
         self._clock.call_at(begin_s + after_s, Order.OUTAGE, fails)
 
-    def _ask(self) -> tuple[Mapping[int, tuple[Placement, ...]], bool, float | None, float]:
+    def _ask(self) -> Answer:
         if self.active and not len(self.partition.nodes):  # Nothing to decide about.
             self._planned += 1
             self._wake_s = math.inf

@@ -9,6 +9,8 @@ from heapq import heapify, heappop, heappush
 from simulator.contract import Placement
 from simulator.processes.clock import Clock, Order
 
+_COMPLETION = Order.COMPLETION  # an attribute of an enumeration is slow to look up
+
 
 class Node:
     """A machine that jobs run on.
@@ -64,25 +66,25 @@ class Node:
 
     def add(self, placement: Placement, now_s: float) -> float:
         """Start a share; a closed VM opens as the placement's type. Returns the free GPUs."""
-        elapsed = now_s - self._settled_s
-        if elapsed > 0:
-            self._meter(now_s, elapsed)
+        if now_s > self._settled_s:
+            self.settle(now_s)
         job, _, gpus, v, cpus, _ = placement
         if self._type is None:
             self._type = v
         self.shares[job] = placement
-        self.gpus_used += gpus
-        self.cpus_used += cpus
-        return self._gpus - self.gpus_used if self._is_fixed else 0.0
+        self.gpus_used = used = self.gpus_used + gpus
+        if cpus:
+            self.cpus_used += cpus
+        return self._gpus - used if self._is_fixed else 0.0
 
     def remove(self, job: int, now_s: float) -> float:
         """End a share; a VM without any closes. Returns the free GPUs."""
-        elapsed = now_s - self._settled_s
-        if elapsed > 0:
-            self._meter(now_s, elapsed)
+        if now_s > self._settled_s:
+            self.settle(now_s)
         shares = self.shares
         placement = shares.pop(job)
-        self._led.pop(job, None)
+        if job in self._led:
+            del self._led[job]
         if not shares:
             self.gpus_used = self.cpus_used = 0.0
             if self._is_fixed:
@@ -107,7 +109,7 @@ class Node:
         """Report the job as finished at ``end_s``, unless it is removed before."""
         led, ends = self._led, self._ends
         led[job] = end_s
-        if len(ends) > 2 * len(led) + 8:
+        if len(ends) > 8 and len(ends) > 2 * len(led) + 8:
             ends[:] = [(t, j) for j, t in led.items()]
             heapify(ends)
         else:
@@ -117,7 +119,7 @@ class Node:
 
     def _arm(self, end_s: float) -> None:
         self._timer_s = end_s
-        self._clock.call_at(end_s, Order.COMPLETION, self._on_timer)
+        self._clock.call_at(end_s, _COMPLETION, self._on_timer)
 
     def _on_timer(self) -> None:
         now = self._clock.now_s
@@ -141,10 +143,8 @@ class Node:
         The clock may run past the last completion (timers that were overtaken).
         """
         elapsed = until_s - self._settled_s
-        if elapsed > 0:
-            self._meter(until_s, elapsed)
-
-    def _meter(self, until_s: float, elapsed: float) -> None:
+        if elapsed <= 0:
+            return
         self._settled_s = until_s
         node_type = self._type
         if node_type is None:

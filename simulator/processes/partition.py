@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from simulator import tolerances
 from simulator.contract import Changes, Placement
 from simulator.errors import InfeasibleDecision
+from simulator.performance import FixedDuration, Performance
 from simulator.processes.node import Node
 from simulator.processes.world import World
 
@@ -47,6 +49,10 @@ class Partition:
         self._free_gpus = world.free_gpus
         self._period_s = world.points.period_s
         self._is_uniform = len(world.cluster.node_types) == 1
+        self._least_free = -tolerances.FRACTIONS if world.check and self._is_fixed else -math.inf
+        self._durations = None
+        if world.network is None:
+            self._durations = _fixed_durations(world.workload.performance)
 
     def start(self, job: int, shares: tuple[Placement, ...]) -> None:
         """Put a job on its nodes."""
@@ -54,17 +60,21 @@ class Partition:
         log = world.log
         now = self._clock.now_s
         nodes, free_gpus, changed = self._nodes, self._free_gpus, self.changes.items
-        gpus = cpus = memory_gb = 0.0
+        least = self._least_free
+        gpus = 0.0
         for placement in shares:
-            _, n, some, _, some_cpus, some_gb = placement
-            gpus += some
-            cpus += some_cpus
-            memory_gb += some_gb
-            free_gpus[n] = (nodes[n] or self._make(n)).add(placement, now)
+            n = placement[1]
+            gpus += placement[2]
+            free_gpus[n] = free = (nodes[n] or self._make(n)).add(placement, now)
+            if free < least:
+                raise self._over(n)
             changed.append(n)
         if self._is_fixed:
             self.free_gpus_total -= gpus
-        time_s = self._time_s(job, shares, gpus, cpus, memory_gb)
+        if self._durations is not None and gpus == self._durations[1][job]:
+            time_s = self._durations[0][job]
+        else:
+            time_s = self._time_s(job, shares, gpus)
         started = log.first_start_s[job]
         if started != started:  # NaN: its first start
             log.first_start_s[job] = begin = now
@@ -74,7 +84,6 @@ class Partition:
         log.since_s[job] = begin
         log.gpus[job] = gpus
         log.held_since_s[job] = now
-        world.share_start_s[job] = now
         self.running[job] = shares
         end_s = begin + log.remaining[job] * time_s
         if self._period_s is not None:
@@ -83,16 +92,19 @@ class Partition:
         assert leader is not None
         leader.lead(job, end_s)
 
-    def release(self, job: int) -> None:
-        """Take a job off its nodes, its progress kept."""
+    def release(self, job: int, is_done: bool = False) -> None:
+        """Take a job off its nodes, its progress kept; ``is_done``: it has reached its end."""
         world = self._world
         log = world.log
         now = self._clock.now_s
-        log.remaining[job] = log.remaining_at(job, now)
-        gpus = log.gpus[job]
-        log.attained_gpu_s[job] += gpus * (now - log.held_since_s[job])
-        log.held_since_s[job] = log.since_s[job] = now
-        log.rate[job] = log.gpus[job] = 0.0
+        gpus, start_s = log.gpus[job], log.held_since_s[job]
+        log.attained_gpu_s[job] += gpus * (now - start_s)
+        if is_done:
+            log.remaining[job] = log.gpus[job] = 0.0
+        else:
+            log.remaining[job] = log.remaining_at(job, now)
+            log.held_since_s[job] = log.since_s[job] = now
+            log.rate[job] = log.gpus[job] = 0.0
         shares = self.running.pop(job)
         nodes, free_gpus, changed = self._nodes, self._free_gpus, self.changes.items
         for placement in shares:
@@ -103,10 +115,19 @@ class Partition:
             changed.append(n)
         if self._is_fixed:
             self.free_gpus_total += gpus
-        if world.schedule is not None:
-            start = world.share_start_s[job]
-            if now > start:
-                world.schedule.add(shares, start, now)
+        if now > start_s and world.schedule is not None:
+            world.schedule.add(shares, start_s, now)
+
+    def _over(self, n: int) -> InfeasibleDecision:
+        """A node gives more than it has."""
+        world = self._world
+        assert world.cluster.node_type_of is not None
+        most = world.cluster.node_types[world.cluster.node_type_of[n]].gpus
+        used = sum(share.gpus for share in world.shares[n].values())
+        return InfeasibleDecision(
+            f"policy {world.policy_name} at {self._clock.now_s:.6g} s: node {n}: {used:g} GPUs used "
+            f"of {most:g}"
+        )
 
     def _make(self, index: int) -> Node:
         """A node that is used for the first time."""
@@ -132,11 +153,13 @@ class Partition:
         rounding_s = tolerances.SUMS * time_s + tolerances.CLOCK * end_s
         return tick_s if abs(end_s - tick_s) <= rounding_s else end_s
 
-    def _time_s(
-        self, job: int, shares: tuple[Placement, ...], gpus: float, cpus: float, memory_gb: float
-    ) -> float:
+    def _time_s(self, job: int, shares: tuple[Placement, ...], gpus: float) -> float:
         """Seconds of the whole job; over nodes of several types, as on the slowest."""
         world = self._world
+        cpus = memory_gb = 0.0
+        for placement in shares:
+            cpus += placement[4]
+            memory_gb += placement[5]
         fixed = world.cluster.node_type_of
         if len(shares) == 1:
             v = shares[0][3] if fixed is None else fixed[shares[0][1]]
@@ -159,3 +182,10 @@ class Partition:
         if world.network is not None:
             return slowest * world.network.factor(job, [p[1] for p in shares])
         return slowest * world.workload.performance.network_penalty
+
+
+def _fixed_durations(performance: Performance) -> tuple[Any, Any] | None:
+    """Seconds and GPUs of each job, where all have one duration wherever they run; else None."""
+    if type(performance) is not FixedDuration:
+        return None
+    return performance.duration_s.data, performance.num_gpus.data

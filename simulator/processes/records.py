@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, repeat
 from typing import Any, NamedTuple, overload
+
+import numpy as np
 
 from simulator.contract import Placement
 
@@ -57,7 +58,8 @@ class ShareRecord(NamedTuple):
     end_s: float
 
 
-_AMOUNTS = ("gpus", "cpus", "memory_gb")
+_WIDTH = len(Placement._fields)
+_AMOUNTS = {name: Placement._fields.index(name) for name in ("gpus", "cpus", "memory_gb")}
 
 
 class ScheduleLog(Sequence[ShareRecord]):
@@ -77,41 +79,41 @@ class ScheduleLog(Sequence[ShareRecord]):
             name: array("q" if name in ("job", "node", "node_type") else "d")
             for name in ShareRecord._fields
         }
-        self._node_type_of = node_type_of
+        self._type_of = None if node_type_of is None else np.array(node_type_of, dtype=np.int64)
+        self._full = _WIDTH * self.BLOCK
         self._real = dict.fromkeys(_AMOUNTS, False)
-        self._latest: list[tuple[tuple[Placement, ...], float, float]] = []
+        self._shares: list[float] = []
+        self._stretches: list[float] = []
 
     def add(self, shares: tuple[Placement, ...], start_s: float, end_s: float) -> None:
         """One more stretch of time of one job, with all its shares."""
-        self._latest.append((shares, start_s, end_s))
-        if len(self._latest) >= self.BLOCK:
+        latest = self._shares
+        for share in shares:
+            latest += share  # numbers alone: the shares themselves need not live on
+        self._stretches += (len(shares), start_s, end_s)
+        if len(latest) >= self._full:
             self._spread()
 
     def _spread(self) -> None:
         """Move what came last to the columns."""
-        latest = self._latest
+        latest = self._shares
         if not latest:
             return
-        shares_of, starts, ends = zip(*latest, strict=True)
-        count = tuple(map(len, shares_of))
-        job, node, gpus, types, cpus, memory_gb = zip(*chain.from_iterable(shares_of), strict=True)
-        fixed = self._node_type_of
-        parts: dict[str, Sequence[float]] = {
-            "job": job,
-            "node": node,
-            "node_type": types if fixed is None else [fixed[n] for n in node],
-            "gpus": gpus,
-            "cpus": cpus,
-            "memory_gb": memory_gb,
-            "start_s": list(chain.from_iterable(map(repeat, starts, count))),
-            "end_s": list(chain.from_iterable(map(repeat, ends, count))),
-        }
-        for name, part in parts.items():
-            column = self._columns[name]
-            column.extend(array(column.typecode, part))  # at once, not number by number
-        for name in _AMOUNTS:
-            self._real[name] = self._real[name] or float in set(map(type, parts[name]))
+        for name, i in _AMOUNTS.items():
+            self._real[name] = self._real[name] or float in set(map(type, latest[i::_WIDTH]))
+        shares = np.array(latest, dtype=np.float64).reshape(-1, _WIDTH).T
+        times = np.array(self._stretches, dtype=np.float64).reshape(-1, 3)
+        count = times[:, 0].astype(np.int64)
+        parts: dict[str, Any] = dict(zip(Placement._fields, shares, strict=True))
+        parts["start_s"] = np.repeat(times[:, 1], count)
+        parts["end_s"] = np.repeat(times[:, 2], count)
+        if self._type_of is not None:
+            parts["node_type"] = self._type_of[parts["node"].astype(np.int64)]
+        for name, column in self._columns.items():
+            kind = np.int64 if column.typecode == "q" else np.float64
+            column.frombytes(parts[name].astype(kind).tobytes())
         latest.clear()
+        self._stretches.clear()
 
     @property
     def columns(self) -> dict[str, array[Any]]:
@@ -121,8 +123,6 @@ class ScheduleLog(Sequence[ShareRecord]):
 
     def table(self) -> dict[str, Any]:
         """The columns as NumPy arrays; amounts that were whole numbers throughout are whole."""
-        import numpy as np
-
         found = {name: np.array(column) for name, column in self.columns.items()}
         for name in _AMOUNTS:
             if not self._real[name]:

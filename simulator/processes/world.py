@@ -68,7 +68,6 @@ class World:
     completion_s: array[float]
     preemptions: array[int]
     reconfigurations: array[int]
-    share_start_s: array[float]
     decisions: DecisionLog
     schedule: ScheduleLog | None
     points: DecisionPoints

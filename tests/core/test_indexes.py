@@ -95,7 +95,7 @@ def test_the_same_schedule_as_a_search_through_everything(
     since = Changes.since
     try:
         if forgets:
-            Changes.since = lambda changes, mark: None  # type: ignore[method-assign]
+            Changes.since = lambda changes, mark: (None, since(changes, mark)[1])  # type: ignore[method-assign]
         for policy in (make_policy(name), naive(name)):
             result = simulate(
                 jobs_of(seed, count),
@@ -105,7 +105,13 @@ def test_the_same_schedule_as_a_search_through_everything(
                 server=server,
                 decision_points=DecisionPoints(period_s=period_s),
             )
-            found.append(list(result.schedule or ()))
+            log = result.decisions
+            found.append(
+                [
+                    list(result.schedule or ()), result.summary() | {"policy": ""},
+                    list(log.time_s), list(log.controller), list(log.active),
+                ]
+            )  # fmt: skip
     finally:
         Changes.since = since  # type: ignore[method-assign]
     assert found[0] == found[1]
@@ -136,14 +142,13 @@ def test_jobs_that_another_policy_preempts_queue_again(seed: int) -> None:
 def test_changes_are_remembered_until_they_are_many() -> None:
     changes = Changes(kept=3)
     changes.items.extend(range(5))
-    assert changes.since(0) == [0, 1, 2, 3, 4]
-    assert changes.since(4) == [4]
+    assert changes.since(0) == ([0, 1, 2, 3, 4], 5)
+    assert changes.since(4) == ([4], 5)
     changes.items.extend((5, 6))
     changes.trim()
-    assert changes.end == 7
-    assert changes.since(2) is None
-    assert changes.since(3) == [3, 4, 5, 6]
-    assert changes.since(7) == []
+    assert changes.since(2) == (None, 7)
+    assert changes.since(3) == ([3, 4, 5, 6], 7)
+    assert changes.since(7) == ([], 7)
 
 
 def test_a_large_cluster_is_not_looked_through_at_each_decision(

@@ -1,0 +1,124 @@
+"""The short way of list scheduling: decisions that only start jobs, and questions before a view."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import pytest
+
+from policies import make_policy
+from simulator import (
+    NO_CHANGE,
+    Cluster,
+    Decision,
+    DecisionPoints,
+    InfeasibleDecision,
+    NodeType,
+    Placement,
+    View,
+    Workload,
+    simulate,
+)
+from simulator.contract import Starts
+from tests.core.jobs import fixed
+
+NODES = Cluster.of_nodes(NodeType("server", "GPU", 4), 2)
+SHARES = {0: (Placement(0, 0, 4), Placement(0, 1, 2)), 1: (Placement(1, 1, 2),)}
+
+
+def test_it_reads_like_the_decision_that_it_is() -> None:
+    starts = Starts(SHARES)
+    same = Decision([*SHARES[0], *SHARES[1]], keep_running=True)
+    assert isinstance(starts, Decision)
+    for name in ("placements", "keep_running", "info", "fractional", "gpus_of", "again_s"):
+        assert getattr(starts, name) == getattr(same, name)
+    assert copy.deepcopy(starts).shares_of == SHARES
+
+
+def test_a_node_that_would_give_more_than_it_has() -> None:
+    jobs = fixed([0, 0], [10, 10], [3, 2])
+    both = {j: (Placement(j, 1, g),) for j, g in ((0, 3), (1, 2))}
+
+    def decide(view: View) -> Decision:
+        return Starts(both)
+
+    with pytest.raises(
+        InfeasibleDecision, match=r"^policy decide at 0 s: node 1: 5 GPUs used of 4$"
+    ):
+        simulate(jobs, NODES, decide)
+
+
+def test_a_job_that_does_not_wait() -> None:
+    def decide(view: View) -> Decision:
+        return Starts({0: (Placement(0, 0, 1),)})
+
+    with pytest.raises(InfeasibleDecision, match="at 1 s: starts job 0, which does not wait here"):
+        simulate(fixed([0, 1], [10, 10], [1, 1]), NODES, decide)
+
+
+class Asked:
+    """FIFO that writes down what it was asked."""
+
+    def __init__(self, says: bool | None) -> None:
+        self.inner = make_policy("fifo-strict")
+        self.says = says
+        self.log: list[tuple[str, float]] = []
+
+    def __deepcopy__(self, memo: object) -> Asked:
+        return self
+
+    def cannot_start(
+        self, workload: Workload, waiting: Mapping[int, None], free_gpus_total: float
+    ) -> bool:
+        self.log.append(("quick", free_gpus_total))
+        return len(waiting) == 0 if self.says is None else self.says
+
+    def decide(self, view: View) -> Decision:
+        self.log.append(("view", view.free_gpus_total))
+        return self.inner.decide(view)
+
+
+JOBS = fixed([0, 1, 2], [10, 10, 10], [8, 8, 1])
+
+
+def test_the_question_comes_before_the_view() -> None:
+    policy = Asked(None)
+    result = simulate(JOBS, NODES, policy)
+    assert result.completion_s.tolist() == [10, 20, 30]
+    # Arrivals at 0, 1, 2, ends at 10, 20, 30; at the last end nobody is left.
+    assert policy.log == [
+        ("quick", 8), ("view", 8), ("quick", 0), ("view", 0), ("quick", 0), ("view", 0),
+        ("quick", 8), ("view", 8), ("quick", 8), ("view", 8),
+    ]  # fmt: skip
+    assert list(result.decisions.time_s) == [0, 1, 2, 10, 20]
+    assert list(result.decisions.active) == [1, 2, 3, 2, 1]
+
+
+def test_a_policy_that_never_can_is_never_shown_anything() -> None:
+    policy = Asked(True)
+    with pytest.raises(InfeasibleDecision, match="3 jobs wait for ever"):
+        simulate(JOBS, NODES, policy)
+    assert {what for what, _ in policy.log} == {"quick"}
+
+
+@pytest.mark.parametrize(
+    "options", [{"measure_decisions": True}, {"decision_points": DecisionPoints(since_last_s=5.0)}]
+)
+def test_not_asked_where_each_answer_counts(options: dict) -> None:
+    """The time of an answer is wanted, or it starts a timer."""
+    policy = Asked(True)
+    simulate(JOBS, NODES, policy, **options)
+    assert {what for what, _ in policy.log} == {"view"}
+
+
+def test_an_object_that_has_decided_elsewhere_is_asked_about_these_jobs() -> None:
+    """Its answers are about the workload that it knows, so it is shown the other one first."""
+    policy = make_policy("fifo-strict")
+
+    def decide(view: View) -> Decision:
+        return policy.decide(view) if view.waiting else NO_CHANGE
+
+    simulate(fixed([0], [10], [8]), NODES, decide)
+    result = simulate(fixed([0, 1], [10, 10], [1, 1]), NODES, policy)
+    assert result.completion_s.tolist() == [10, 11]
