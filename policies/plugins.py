@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
+from typing import Any, cast
+
+from simulator.errors import InputError
+
+GROUPS = ("schedlab.policies", "schedlab.dispatchers", "schedlab.workloads")
+"""What a package may register, and what decides the outcome of a run."""
 
 _VALUE = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?(\s*\[.*\])?\s*")
 
@@ -25,6 +31,27 @@ def installed(group: str) -> list[EntryPoint]:
         if isinstance(entry.value, str) and _VALUE.fullmatch(entry.value):
             by_name.setdefault(entry.name, entry)
     return list(by_name.values())
+
+
+def loaded(entry: EntryPoint, what: str) -> Callable[..., Any]:
+    """What a package registers.
+
+    Raises
+    ------
+    InputError
+        It is not there, breaks on import, or cannot be called; one line.
+    """
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:  # another package's code may raise anything
+        first_line = str(error).partition("\n")[0]
+        raise InputError(
+            f"{what} {entry.name!r}: {entry.value} cannot be loaded "
+            f"({type(error).__name__}: {first_line})"
+        ) from error
+    if not callable(found):
+        raise InputError(f"{what} {entry.name!r}: {entry.value} is no class or function")
+    return cast(Callable[..., Any], found)
 
 
 def _one_by_one(group: str) -> Iterator[EntryPoint]:

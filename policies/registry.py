@@ -20,7 +20,7 @@ from importlib.metadata import EntryPoint
 from typing import Any, cast
 
 from policies.needs import NEEDS, Lack, lacking
-from policies.plugins import installed
+from policies.plugins import installed, loaded
 from simulator import Cluster, InputError, Policy, Workload
 
 ENTRY_POINTS = "schedlab.policies"
@@ -273,23 +273,14 @@ def hidden_plugins() -> list[str]:
 
 def _loaded(entry: EntryPoint) -> Callable[..., Any]:
     """What a package registers; `InputError` where it is not there or breaks on import."""
-    try:
-        factory = entry.load()
-    except (Exception, SystemExit) as error:  # another package's code may raise anything
-        first_line = str(error).partition("\n")[0]
-        raise InputError(
-            f"policy {entry.name!r}: {entry.value} cannot be loaded "
-            f"({type(error).__name__}: {first_line})"
-        ) from error
-    if not callable(factory):
-        raise InputError(f"policy {entry.name!r}: {entry.value} is no class or function")
+    factory = loaded(entry, "policy")
     required = _required(factory)
     if required and not _decides(factory):
         raise InputError(
             f"policy {entry.name!r}: {entry.value} has no default for {', '.join(required)}, "
             "expected one for every parameter"
         )
-    return cast(Callable[..., Any], factory)
+    return factory
 
 
 def _decides(factory: Callable[..., Any]) -> bool:

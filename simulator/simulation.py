@@ -25,7 +25,7 @@ from simulator.predictions import LearnedView, Learner, Shown
 from simulator.processes.arrivals import schedule_arrivals
 from simulator.processes.clock import Clock
 from simulator.processes.controller import Controller
-from simulator.processes.dispatcher import Dispatch, make_dispatcher
+from simulator.processes.dispatcher import Dispatch, Rule, make_dispatcher
 from simulator.processes.failures import FailingController, SavedLog, Trouble
 from simulator.processes.gate import Gate, all_see, gated
 from simulator.processes.partition import NOTHING
@@ -52,7 +52,7 @@ def simulate(
     *,
     seed: int = 0,
     decision_points: DecisionPoints | None = None,
-    dispatcher: str = "round-robin",
+    dispatcher: str | Rule = "round-robin",
     server: ServerSpec | None = None,
     reconfiguration_s: float = 0.0,
     failures: Failures | None = None,
@@ -72,12 +72,12 @@ def simulate(
     ----------
     workload, cluster : the jobs and the machines.
     policy : object with ``decide(view) -> Decision``, or such a function. Each controller gets a
-        deep copy of its own, so the object given is not changed; what a function refers to outside
-        itself is not copied.
+        deep copy of its own, so the object given is not changed. A plain function is not copied: an
+        object outside it is shared by all controllers.
     seed : of all random streams (policy, dispatcher, service times).
     decision_points : when controllers decide; every arrival and completion unless told otherwise.
     dispatcher : which queue an arriving job joins, a name of
-        `simulator.processes.dispatcher.DISPATCHERS`.
+        `simulator.processes.dispatcher.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.
     reconfiguration_s : seconds without progress whenever a job that has run before is started
         elsewhere, resized or resumed (snapshot and restart).

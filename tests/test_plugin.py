@@ -9,9 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+
 ROOT = Path(__file__).parent.parent
+
+
+OTHERS = {"smallest": "def smallest_first", "apart": "def small_apart", "days": "def day_and_night"}
+"""Modules of the package, and what each documented block of code begins with."""
 
 
 @pytest.fixture
@@ -20,11 +28,17 @@ def installed(tmp_path: Path) -> dict[str, str]:
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
     code = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)[0]
     (tmp_path / "shortest_first.py").write_text(code, encoding="utf-8")
+    for name, sign in OTHERS.items():
+        (block,) = [b for b in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M) if sign in b]
+        (tmp_path / f"{name}.py").write_text(block, encoding="utf-8")
     info = tmp_path / "shortest_first-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shortest-first\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[schedlab.policies]\nshortest-first = shortest_first:ShortestFirst\n"
+        "smallest-first = smallest:smallest_first\n"
+        "[schedlab.dispatchers]\nsmall-apart = apart:small_apart\n"
+        "[schedlab.workloads]\nday-and-night = days:day_and_night\n"
     )
     return {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
 
@@ -72,3 +86,100 @@ def test_without_it_the_name_is_unknown(tmp_path: Path) -> None:
     ran = run(dict(os.environ), tmp_path, "run", "scenario.toml", "--policy", "shortest-first")
     assert ran.returncode == 2
     assert "unknown policy 'shortest-first'" in ran.stderr
+
+
+def documented_scenario(folder: Path, **changes: str) -> None:
+    """The scenario of the page, with keys replaced."""
+    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    (text,) = [b for b in re.findall(r"^```toml\n(.*?)^```", page, re.S | re.M) if "[cluster]" in b]
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "scenario.toml").write_text(text)
+
+
+def test_workload_dispatcher_and_policy_of_a_package(
+    installed: dict[str, str], tmp_path: Path
+) -> None:
+    documented_scenario(tmp_path)
+    ran = run(installed, tmp_path, "run", "scenario.toml", "--out", "out")
+    assert ran.returncode == 0, ran.stderr
+    jobs = pd.read_csv(tmp_path / "out" / "jobs.csv")
+    assert len(jobs) == 200
+    by_day = (jobs["arrival_s"] % 86400 < 43200).mean()
+    assert by_day > 0.8  # of ten jobs by day one comes at night
+    # All jobs have one GPU, so all of them are at the first controller, which owns every other node.
+    schedule = pd.read_csv(tmp_path / "out" / "schedule.csv")
+    assert set(schedule["node"]) <= {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"night = ": "nights = "}, "workload.nights: unknown key, expected one of num_jobs, jobs_per_hour, night"),
+        ({"day-and-night": "day"}, 'workload.kind: got "day", expected one of'),
+        ({"small-apart": "apart"}, "dispatcher: unknown dispatcher 'apart', expected one of round-robin"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(
+    installed: dict[str, str], tmp_path: Path, changes: dict[str, str], told: str
+) -> None:
+    documented_scenario(tmp_path, **changes)
+    ran = run(installed, tmp_path, "run", "scenario.toml", "--out", "out")
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert told in ran.stderr
+
+
+def test_a_package_that_answers_with_something_else_is_told(
+    installed: dict[str, str], tmp_path: Path
+) -> None:
+    documented_scenario(tmp_path)
+    (tmp_path / "apart.py").write_text(
+        "def small_apart(controllers, rng):\n    return lambda job: 0\n"
+    )
+    ran = run(installed, tmp_path, "run", "scenario.toml", "--out", "out")
+    assert ran.returncode == 2
+    assert "dispatcher: answered with int for job 0, expected one of the controllers" in ran.stderr
+    (tmp_path / "days.py").write_text(
+        "def day_and_night(streams, num_jobs, night):\n    return 3\n"
+    )
+    ran = run(installed, tmp_path, "run", "scenario.toml", "--out", "out")
+    assert "workload.kind: 'day-and-night' answered with int, expected a Workload" in ran.stderr
+
+
+def test_its_options_can_be_swept(installed: dict[str, str], tmp_path: Path) -> None:
+    """Another value is another run; code that has changed computes them again."""
+    documented_scenario(tmp_path)
+    (tmp_path / "sweep.toml").write_text(
+        'scenario = "scenario.toml"\nseeds = 1\n[grid]\nworkload.night = [0.0, 1.0]\n'
+    )
+    words = ("sweep", "sweep.toml", "--out", "out", "--workers", "1")
+    ran = run(installed, tmp_path, *words)
+    assert ran.returncode == 0, ran.stderr
+    assert run(installed, tmp_path, "export", "out").returncode == 0
+    runs = pd.read_csv(tmp_path / "out" / "runs.csv")
+    assert runs["workload.night"].tolist() == [0.0, 1.0]
+    assert runs["makespan_s"].nunique() == 2
+    days = tmp_path / "days.py"
+    days.write_text(days.read_text().replace("43200", "40000"))
+    assert "another version of the code" in run(installed, tmp_path, *words).stderr
+
+
+def test_fixed_demand_with_cpus_is_placed_within_them() -> None:
+    """The documented policy by hand: CPUs bind before GPUs do."""
+    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    (block,) = [
+        b for b in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M) if "smallest_first" in b
+    ]
+    names: dict[str, object] = {}
+    exec(block, names)
+    jobs = Workload(
+        ["large", "small", "hungry"], submit_s=np.zeros(3),
+        performance=FixedDuration([100.0] * 3, [3, 1, 2]), num_gpus=np.array([3, 1, 2]),
+        num_cpus=np.array([3.0, 1.0, 8.0]),
+    )  # fmt: skip
+    node = NodeType("n", "GPU", 6, cpus=8.0)
+    result = simulate(jobs, Cluster.of_nodes(node, 1), names["smallest_first"])
+    # The small one first; 7 CPUs are left, too few for the hungry one; the large one fits.
+    assert result.completion_s.tolist() == [100.0, 100.0, 200.0]

@@ -22,7 +22,7 @@ import importlib.util
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from policies.plugins import installed
+from policies.plugins import GROUPS, installed
 from simulator.datafiles import data_folder
 from simulator.errors import InputError
 
@@ -95,13 +95,13 @@ def _data() -> str:
 
 
 def _plugins() -> set[str]:
-    """A line for each module of the policies that other packages register.
+    """A line for each module of the policies, dispatchers and workloads that packages register.
 
     One that is no Python source, or cannot be found, stands in the way of nobody who does not ask
     for it: the bytes of its files, or a mark, and its version take the place of its code.
     """
     lines = set()
-    for entry in installed("schedlab.policies"):
+    for entry in (entry for group in GROUPS for entry in installed(group)):
         package = entry.module.partition(".")[0]
         if package == "policies":
             continue

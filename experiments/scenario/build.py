@@ -14,6 +14,7 @@ from experiments.scenario.tenancy import with_tenants
 if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
     from simulator.predictions import Shown
+    from simulator.processes.dispatcher import Rule
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
@@ -125,11 +126,15 @@ def make_server(server: Server | None) -> ServerSpec | None:
 
 def check_dispatcher(name: str) -> None:
     """Raise KeyedError where there is no such dispatcher."""
-    from simulator.processes.dispatcher import DISPATCHERS
+    make_dispatcher(name)
 
-    if name not in DISPATCHERS:
-        known = ", ".join(DISPATCHERS)
-        raise KeyedError("dispatcher", f"unknown dispatcher {name!r}, expected one of {known}")
+
+def make_dispatcher(name: str) -> str | Rule:
+    """The dispatcher as `simulate` takes it; raises KeyedError where there is none."""
+    from experiments.scenario.extensions import dispatcher_of
+
+    with at_key("dispatcher"):
+        return dispatcher_of(name)
 
 
 def check_window(window: Sequence[int] | None, num_jobs: int) -> None:

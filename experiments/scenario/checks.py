@@ -82,6 +82,7 @@ class ScenarioChecks:
             "instance",
             "andreas",
             "openb-like",
+            "plugin",
         )
         read = f"{jobs} {cluster}" if brings_machines else jobs
         # Whole iterations depend on the round.

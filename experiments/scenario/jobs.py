@@ -15,6 +15,7 @@ from experiments.scenario.schema import (
     Nodes,
     OpenbLikeJobs,
     PhillyLikeJobs,
+    PluginJobs,
     PoissonJobs,
     Scenario,
     SynergyJobs,
@@ -185,6 +186,13 @@ def _openb_like(jobs: OpenbLikeJobs, scenario: Scenario) -> Built:
     return openb_queue(jobs.num_jobs, jobs.num_nodes, jobs.load, duration_s, streams)
 
 
+def _plugin(jobs: PluginJobs, scenario: Scenario) -> Built:
+    from experiments.scenario.extensions import make_workload
+    from simulator.statistics import Streams
+
+    return make_workload(jobs.name, jobs.options, Streams(scenario.seed))
+
+
 _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "hierarchical": _hierarchical,
     "andreas": _andreas,
@@ -200,6 +208,7 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "swf": _trace,
     "openb-like": _openb_like,
     "helios": _trace,
+    "plugin": _plugin,
 }
 
 

@@ -9,9 +9,9 @@ from experiments.campaign.task import Outcome
 from experiments.config import configured_by
 from experiments.scenario.build import (
     build,
-    check_dispatcher,
     check_window,
     decision_points,
+    make_dispatcher,
     make_policy,
     make_server,
     shown_to_policies,
@@ -47,7 +47,7 @@ def run(scenario: Scenario, record_schedule: bool = True) -> Result:
 
     policy = make_policy(scenario)
     points, server = decision_points(scenario.decisions), make_server(scenario.server)
-    check_dispatcher(scenario.dispatcher)
+    dispatcher = make_dispatcher(scenario.dispatcher)
     workload, cluster = build(scenario)
     check_window(scenario.window, len(workload))
     return simulate(
@@ -56,7 +56,7 @@ def run(scenario: Scenario, record_schedule: bool = True) -> Result:
         policy,
         seed=scenario.seed,
         decision_points=points,
-        dispatcher=scenario.dispatcher,
+        dispatcher=dispatcher,
         server=server,
         reconfiguration_s=scenario.reconfiguration_s,
         failures=make_failures(scenario, cluster.num_nodes),

@@ -20,11 +20,12 @@ Every table and key is checked before anything runs; docs/scenarios.md lists the
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
+from experiments.scenario.extensions import is_registered
 from experiments.scenario.place import NetworkKeys
 from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
 from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
@@ -180,6 +181,16 @@ class OpenbLikeJobs(Config):
     duration_s: str = "lognormal:3600,cv=2"
 
 
+class PluginJobs(Config):
+    """Jobs that an installed package makes; ``kind = "NAME"`` beside its options means the same."""
+
+    kind: Literal["plugin"]
+    name: str
+    options: dict[str, float | int | str | bool | list[float | int | str]] = Field(
+        default_factory=dict
+    )
+
+
 Jobs = Annotated[
     HierarchicalJobs
     | CsvJobs
@@ -189,9 +200,18 @@ Jobs = Annotated[
     | AndreasJobs
     | PhillyLikeJobs
     | OpenbLikeJobs
-    | TraceJobs,
+    | TraceJobs
+    | PluginJobs,
     Field(discriminator="kind"),
 ]
+
+
+KINDS = frozenset(
+    kind
+    for model in get_args(get_args(Jobs)[0])
+    for kind in get_args(model.model_fields["kind"].annotation)
+)
+"""The built-in kinds of workload. A package cannot take the name of one."""
 
 
 class Partitioned(Config):
@@ -310,6 +330,19 @@ class Scenario(Config):
     """What a sweep keeps of each run beside its summary."""
     decision_facts: bool = False
     """Mean and maximum of each number in decisions.csv join a sweep's scalars."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _kinds_of_packages(cls, data: Any) -> Any:
+        """A kind of workload that a package registers is a kind like the others."""
+        jobs = data.get("workload") if isinstance(data, dict) else None
+        if not isinstance(jobs, dict):
+            return data
+        kind = jobs.get("kind")
+        if not isinstance(kind, str) or kind in KINDS or not is_registered(kind):
+            return data
+        options = {name: value for name, value in jobs.items() if name != "kind"}
+        return {**data, "workload": {"kind": "plugin", "name": kind, "options": options}}
 
 
 def file_keys(config: dict[str, Any]) -> FileKeys:

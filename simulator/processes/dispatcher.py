@@ -96,11 +96,30 @@ def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator)
     return dispatch
 
 
+def _checked(dispatch: Dispatch, controllers: Sequence[Controller]) -> Dispatch:
+    """A rule of one's own may answer with anything."""
+    known = set(map(id, controllers))
+
+    def send(job: int) -> Controller:
+        chosen = dispatch(job)
+        if id(chosen) not in known:
+            raise InputError(
+                f"dispatcher: answered with {type(chosen).__name__} for job {job}, expected one of "
+                "the controllers"
+            )
+        return chosen
+
+    return send
+
+
 def _num_active(controller: Controller) -> int:
     return len(controller.active)
 
 
-DISPATCHERS: dict[str, Callable[[Sequence[Controller], np.random.Generator], Dispatch]] = {
+Rule = Callable[[Sequence[Controller], np.random.Generator], Dispatch]
+"""Takes the controllers and random numbers of its own, answers with what sends each job."""
+
+DISPATCHERS: dict[str, Rule] = {
     "round-robin": round_robin,
     "join-shortest-queue": join_shortest_queue,
     "least-work-left": least_work_left,
@@ -112,9 +131,11 @@ DISPATCHERS: dict[str, Callable[[Sequence[Controller], np.random.Generator], Dis
 
 
 def make_dispatcher(
-    name: str, controllers: Sequence[Controller], rng: np.random.Generator
+    name: str | Rule, controllers: Sequence[Controller], rng: np.random.Generator
 ) -> Dispatch:
-    """The dispatcher of that name; `InputError` where there is none."""
+    """The dispatcher of that name, or a rule of one's own; `InputError` where there is none."""
+    if not isinstance(name, str):
+        return _checked(name(controllers, rng), controllers)
     if name not in DISPATCHERS:
         raise InputError(f"unknown dispatcher {name!r}, expected one of {', '.join(DISPATCHERS)}")
     return DISPATCHERS[name](controllers, rng)
