@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from experiments.campaign.task import resolve
 from experiments.papers.andreas.figures import _film, power_over_time
-from experiments.papers.andreas.runs import run_armida, run_gaps, run_scenario, tasks
+from experiments.papers.andreas.runs import policy_of, run_armida, run_floor, run_gaps, tasks
+from policies import make_policy
 from policies.greedy import GreedyPolicy
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.workloads.andreas import AndreasScenario, armida, generate
@@ -78,14 +80,28 @@ def test_the_replay_and_its_power(tmp_path):
 
 
 def test_runs_are_functions_of_their_configuration():
-    config = {"num_nodes": 4, "scenario": 1, "arrivals": "high", "seed": 2}
-    first, again = (run_scenario({**config, "method": "randomised-greedy"}) for _ in range(2))
-    assert first.scalars["total_cost"] == again.scalars["total_cost"]
-    fifo = run_scenario({**config, "method": "fifo-shared"})
-    assert fifo.scalars["floor_alone"] <= min(
-        fifo.scalars["total_cost"], first.scalars["total_cost"]
-    )
+    config = {"num_nodes": 10, "scenario": 1, "arrivals": "high", "seed": 2}
+    named = {
+        str(t.columns()["method"]): t
+        for t in tasks("quick")
+        if t.function.endswith("run_scenario") and config.items() <= t.columns().items()
+    }
+    cost = {
+        method: [resolve(named[method].function)(dict(named[method].config)) for _ in range(2)]
+        for method in ("randomised-greedy", "fifo-shared")
+    }
+    floor = run_floor(config).scalars["floor"]
+    for first, again in cost.values():
+        assert floor <= first.scalars["total_cost"] == again.scalars["total_cost"]
     gaps = run_gaps({**config, "samples": 4})
     assert (gaps.tables["gaps"]["same_nodes_gap"] >= 0).all()
     keys = [task.key for task in tasks("quick")]
     assert len(set(keys)) == len(keys)
+
+
+def test_files_and_replay_have_the_same_methods():
+    """What a method is called in the sweep files is the policy that the replay runs by that name."""
+    for task in tasks("quick"):
+        if task.function.endswith(":run_scenario") and task.config["policy_options"]:
+            in_file = make_policy(task.config["policy"], **task.config["policy_options"])
+            assert policy_of(task.columns()["method"]) == in_file

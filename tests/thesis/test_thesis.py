@@ -1,16 +1,22 @@
 """The thesis's runs."""
 
-from experiments.papers.thesis.runs import run_cost, run_decision, tasks
+from experiments.campaign.task import resolve
+from experiments.papers.thesis.runs import run_decision, tasks
 
 
 def test_a_run_is_a_function_of_trace_and_seed():
-    config = {"num_nodes": 5, "mean_gap_s": 20_000.0, "due": "min-2max", "trace": 1}
-    cost = {
-        (method, seed): run_cost({**config, "method": method, "seed": seed}).scalars["total_cost"]
-        for method in ("greedy", "randomised-all", "hierarchical-greedy")
-        for seed in (1, 2)
+    config = {"study": "size", "num_nodes": 5, "due": "min-2max", "trace": 1}
+    named = {
+        (task.columns()["method"], task.columns()["seed"]): task
+        for task in tasks("paper")
+        if task.function.endswith("run_scenario") and config.items() <= task.columns().items()
     }
-    assert cost["greedy", 1] == cost["greedy", 2]
+    cost = {
+        key: resolve(named[key].function)(dict(named[key].config)).scalars["total_cost"]
+        for key in (
+            ("greedy", 1), ("randomised-all", 1), ("randomised-all", 2), ("hierarchical-greedy", 1)
+        )
+    }  # fmt: skip
     assert cost["randomised-all", 1] != cost["randomised-all", 2]
     # Five nodes are one controller's.
     assert cost["hierarchical-greedy", 1] == cost["greedy", 1]

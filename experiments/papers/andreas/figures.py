@@ -95,7 +95,7 @@ def _scenario(results: Results, out_dir: Path, command: str, scenario: int) -> F
         ("energy_cost", "energy cost, EUR"),
         ("total_cost", "total cost, EUR"),
         ("makespan_s", "time to finish all, h"),
-        ("decision_cpu_s", "CPU time a call, s"),
+        ("mean_decision_cpu_s", "CPU time a call, s"),
     )
     rows = []
     for ax, (value, what) in zip(axes, panels, strict=True):
@@ -179,11 +179,11 @@ def _savings_figure(results: Results, out_dir: Path, command: str) -> Figure | N
 
 def _floor(results: Results, out_dir: Path, command: str) -> Figure | None:
     runs = results.where("run_scenario", rates="measured").scalars()
-    if runs.empty or "floor_alone" not in runs:
+    floors = results.where("run_floor").scalars()
+    if runs.empty or floors.empty:
         return None
     keys = ["scenario", "arrivals", "num_nodes", "seed"]
-    floor = runs.dropna(subset=["floor_alone"]).set_index(keys)["floor_alone"].rename("floor")
-    runs = runs.drop(columns="floor_alone").join(floor, on=keys).dropna(subset=["floor"])
+    runs = runs.join(floors.set_index(keys)["floor"], on=keys).dropna(subset=["floor"])
     smallest = runs["num_nodes"].min()
     runs = runs[(runs["num_nodes"] == smallest) & runs["method"].isin(LABELS)]
     runs = runs.assign(ratio=runs["total_cost"] / runs["floor"])

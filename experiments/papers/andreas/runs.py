@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from experiments.campaign.task import Outcome, Task
+from experiments.campaign.task import Outcome, Scalar, Task
+from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
 
+FOLDER = Path(__file__).parent
 HERE = "experiments.papers.andreas.runs"
 SOURCES = ("simulator", "policies.first_principles", "policies.selection", "policies.greedy")
 EXACT = (*SOURCES, "policies.milp", "experiments.analysis.bounds")
 
 FIRST_PRINCIPLES = ("fifo-shared", "edf-shared", "ps-shared")
-ONE_JOB_A_NODE = ("fifo", "edf", "ps")
 FAMILY = ("greedy", "randomised-greedy", "local-search", "path-relinking")
 PAPER_METHODS = (*FIRST_PRINCIPLES, "randomised-greedy")
 RANDOM = (*FAMILY[1:], "randomised-all", "randomised-first")
-OTHERS = (
-    *ONE_JOB_A_NODE,
-    "greedy",
-    "randomised-all",
-    "randomised-own",
-    "local-search",
-    "path-relinking",
-)
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "randomised-all": ("randomised-greedy", {"candidate_share": 1.0}),
     "randomised-own": ("randomised-greedy", {"objective": "own-finish"}),
@@ -47,8 +41,6 @@ SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
 MANY_SEEDS = tuple(range(1, 21))
 """Of what the claims on savings rest on: mixed arrivals, the paper's methods."""
 MANY_SEEDS_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (10,), "paper": SIZES["paper"]}
-RATES = {1: ("measured",), 2: ("measured", "node")}
-"""By scenario: where the main branch of the authors' program draws other jobs (`AndreasScenario`)."""
 ARMIDA_SEEDS: dict[Scale, int] = {"quick": 100, "paper": 1000}
 ERRORS_PERCENT = (7.0, 11.0)
 """Errors of predicted times, mean absolute, in the replay."""
@@ -59,21 +51,21 @@ PERIOD_S = 300.0
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper."""
     seeds = SEEDS[scale]
-    grid = [
-        (n, method)
-        for sizes, methods in ((SIZES, PAPER_METHODS), (OTHER_SIZES, OTHERS), (EXACT_SIZES, ("exact",)))
-        for n in sizes[scale]
-        for method in methods
-    ]  # fmt: skip
     runs = [
-        _scenario_task(num_nodes, scenario, rates, arrivals, method, seed)
-        for scenario in (1, 2)
-        for rates in RATES[scenario]
+        *_scenario_tasks(scale, "scenarios", arrivals="mixed"),
+        *_scenario_tasks(scale, "main_branch", arrivals="mixed", scenario=2, rates="node"),
+        *_scenario_tasks(scale, "other_methods"),
+        *_scenario_tasks(scale, "exact"),
+    ]
+    floors = [
+        Task(
+            f"{HERE}:run_floor",
+            {"num_nodes": min(SIZES[scale]), "scenario": s, "arrivals": arrivals, "seed": seed},
+            sources=("simulator", "experiments.analysis.bounds"),
+        )
+        for s in (1, 2)
         for arrivals in ARRIVALS
-        for num_nodes, method in grid
-        for seed in _seeds_of(scale, arrivals, num_nodes, method)
-        if arrivals == "mixed" or num_nodes in OTHER_SIZES[scale]
-        if rates == "measured" or (arrivals == "mixed" and method in PAPER_METHODS)
+        for seed in _seeds_of(scale, arrivals, min(SIZES[scale]), "fifo-shared")
     ]
     replay = [
         Task(
@@ -118,7 +110,7 @@ def tasks(scale: Scale) -> list[Task]:
         for arrivals in ("mixed", "high")
         for seed in seeds
     ]
-    return [*runs, *replay, *gaps]
+    return [*runs, *floors, *replay, *gaps]
 
 
 def _seeds_of(scale: Scale, arrivals: str, num_nodes: int, method: str) -> tuple[int, ...]:
@@ -127,65 +119,50 @@ def _seeds_of(scale: Scale, arrivals: str, num_nodes: int, method: str) -> tuple
     return MANY_SEEDS if many and method in PAPER_METHODS else SEEDS[scale]
 
 
-def _scenario_task(
-    num_nodes: int, scenario: int, rates: str, arrivals: str, method: str, seed: int
-) -> Task:
-    config: dict[str, int | str] = {
-        "num_nodes": num_nodes,
-        "scenario": scenario,
-        "rates": rates,
-        "arrivals": arrivals,
-        "method": method,
-        "seed": seed,
-    }
+def _scenario_tasks(scale: Scale, file: str, **fixed: Scalar) -> list[Task]:
+    """The runs of a sweep file that this scale asks for; ``fixed``: columns that it does not sweep."""
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        return {
+            "num_nodes": swept["workload.num_nodes"],
+            "scenario": swept.get("workload.scenario", fixed.get("scenario")),
+            "rates": fixed.get("rates", "measured"),
+            "arrivals": swept.get("workload.arrivals", fixed.get("arrivals")),
+            "method": swept["policy"],
+            "seed": swept["seed"],
+        }
+
+    def keep(columns: Labels) -> bool:
+        method, num_nodes = str(columns["method"]), int(columns["num_nodes"] or 0)
+        arrivals = str(columns["arrivals"])
+        in_scenarios = arrivals == "mixed" and method in PAPER_METHODS
+        if file == "other_methods" and in_scenarios:
+            return False
+        sizes = {"other_methods": OTHER_SIZES, "exact": EXACT_SIZES}.get(file, SIZES)[scale]
+        return num_nodes in sizes and columns["seed"] in _seeds_of(
+            scale, arrivals, num_nodes, method
+        )
+
+    sources = EXACT if file == "exact" else SOURCES
+    path = FOLDER / f"{file}.toml"
+    return study(path, labels, keep=keep, cost_s=_cost_s, sources=sources)
+
+
+def _cost_s(columns: Labels) -> float:
+    method = str(columns["method"])
     slow = {"exact": 0.6, "greedy": 0.02}.get(method, 0.004 if "-" not in method else 0.05)
-    return Task(
-        f"{HERE}:run_scenario",
-        config,
-        labels=dict(config),
-        cost_s=slow * num_nodes**1.3,
-        sources=EXACT if method == "exact" else SOURCES,
-    )
+    return float(slow * float(columns["num_nodes"] or 0) ** 1.3)
 
 
 # -- task functions --------------------------------------------------------------------------
 
 
-def run_scenario(config: dict[str, Any]) -> Outcome:
-    """Cost, time to finish and time a call of one method on one random scenario."""
-    from simulator import simulate
+def run_floor(config: dict[str, Any]) -> Outcome:
+    """A lower bound on the cost of any schedule of the jobs of one random scenario."""
+    from experiments.analysis.bounds import alone
 
     workload, cluster = _generate(config)
-    result = simulate(
-        workload,
-        cluster,
-        policy_of(config["method"]),
-        seed=config["seed"],
-        record_schedule=False,
-        measure_decisions=True,
-        policy_name=config["method"],
-    )
-    summary = result.summary()
-    names = (
-        "energy_cost",
-        "tardiness_cost",
-        "total_cost",
-        "makespan_s",
-        "mean_jct_s",
-        "late_jobs",
-        "energy_kwh",
-        "decisions",
-        "gpu_utilisation",
-        "preemptions",
-        "reconfigurations",
-    )
-    scalars = {name: summary[name] for name in names}
-    scalars["decision_cpu_s"] = summary["mean_decision_cpu_s"]
-    if config["method"] == "fifo-shared":
-        from experiments.analysis.bounds import alone
-
-        scalars["floor_alone"] = float(alone(workload, cluster).sum())
-    return Outcome(scalars)
+    return Outcome({"floor": float(alone(workload, cluster).sum())})
 
 
 def run_armida(config: dict[str, Any]) -> Outcome:
@@ -366,6 +343,5 @@ def _generate(config: dict[str, Any]) -> Any:
             config["scenario"],
             config["arrivals"],
             seed=config["seed"],
-            rates=config.get("rates", "measured"),
         )
     )

@@ -66,7 +66,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
 
 def costs(results: Results, study: str, due: str = "min-2max") -> pd.DataFrame:
     """One row a trace and setting, a column a method: mean total cost over its random seeds."""
-    runs = results.where("run_cost", study=study, due=due).scalars()
+    runs = results.where("run_scenario", study=study, due=due).scalars()
     if runs.empty:
         return runs
     return runs.pivot_table(index=KEYS[1:], columns="method", values="total_cost")
@@ -110,7 +110,7 @@ def _by_law(
 
 
 def _runs_by_law(results: Results, study: str) -> dict[str, pd.DataFrame]:
-    return {due: results.where("run_cost", study=study, due=due).scalars() for due in DUE_LAWS}
+    return {due: results.where("run_scenario", study=study, due=due).scalars() for due in DUE_LAWS}
 
 
 GAP = "mean time between submissions x N, s"
@@ -189,7 +189,9 @@ def _figure_4_5(results: Results, out_dir: Path, command: str) -> Figure | None:
         return None
     methods = ("greedy", "hierarchical-greedy", "randomised-greedy", "hierarchical-randomised")
     labels = ("nodes N", "CPU time of a decision in a run, s")
-    figure, axes, table = _by_law(runs, "num_nodes", methods, "decision_cpu_s", labels, log=True)
+    figure, axes, table = _by_law(
+        runs, "num_nodes", methods, "mean_decision_cpu_s", labels, log=True
+    )
     axes[0].set_yscale("log")
     legend_below(figure, axes[0], 4)
     return save_figure(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
-from experiments.campaign.task import Outcome, Task
+from experiments.campaign.task import Outcome, Scalar, Task
+from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
 
+FOLDER = Path(__file__).parent
 HERE = "experiments.papers.thesis.runs"
 SOURCES = ("simulator", "policies.first_principles", "policies.selection", "policies.greedy")
 WITH_MILP = (*SOURCES, "policies.milp", "experiments.analysis.bounds")
@@ -21,19 +24,13 @@ RANDOM = (
     "path-relinking",
 )
 CENTRAL = ("greedy", *RANDOM)
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "randomised-all": ("randomised-greedy", {"candidate_share": 1.0}),
-    "randomised-own": ("randomised-greedy", {"objective": "own-finish"}),
-    "randomised-no-h": ("randomised-greedy", {"horizon_s": 0.0}),
-    "hierarchical-greedy": ("greedy", {}),
-    "hierarchical-randomised": ("randomised-greedy", {}),
-    "hierarchical-milp": ("milp", {"solver": "highs"}),
-}
-"""Methods that are a policy with options; "hierarchical-": a controller for every five nodes.
+HIERARCHICAL = ("hierarchical-greedy", "hierarchical-randomised", "hierarchical-milp")
+"""A controller for every five nodes.
 
-The thesis's randomised greedy draws from a small subset of the configurations (the released 5 %);
-"randomised-all" is a variant of ours. Decisions follow events, so H in the worst-case tardiness of a
-postponed job is a choice: an hour as in the hierarchical paper, or none ("randomised-no-h").
+All of these are policies with options, in the sweep files. The thesis's randomised greedy draws from
+a small subset of the configurations (the released 5 %); "randomised-all" is a variant of ours.
+Decisions follow events, so H in the worst-case tardiness of a postponed job is a choice: an hour as
+in the hierarchical paper, or none ("randomised-no-h").
 """
 DUE_LAWS = {
     "min-2max": "due dates U[min, 2 max] (printed in 2020)",
@@ -48,9 +45,6 @@ BY_SIZE_AGAIN = (
     "edf", "greedy", "randomised-greedy", "hierarchical-greedy", "hierarchical-randomised",
 )  # fmt: skip
 """Methods that also run under the second law."""
-
-SD_OF_ERROR = 1.2533
-"""Standard deviation of a nearly normal factor over its mean absolute error, sqrt(pi / 2)."""
 
 GAPS_S: dict[Scale, tuple[int, ...]] = {
     "quick": (1000, 10_000, 30_000),
@@ -77,6 +71,9 @@ LARGEST = 600
 """Nodes up to which the thesis calls the randomised greedy promising."""
 EXACT_UP_TO = 40
 """Nodes up to which the exact model is timed on the same decisions, central and for a controller."""
+COMPILING_S = 100.0
+"""After an installation one run compiles the kernels of the greedy family. It comes before all others,
+so that another worker has other things to do meanwhile and does not compile them too."""
 PROXY_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 20, 75)}
 """Where decisions of the randomised greedy are compared with the pure greedy's."""
 
@@ -84,35 +81,23 @@ PROXY_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 20, 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this thesis."""
     by_gap = [
-        _cost_task("gap", NODES_FOR_GAPS[scale], gap_s, due, method, trace, seed)
-        for gap_s in GAPS_S[scale]
-        for due, methods in (
-            ("min-2max", (*FIRST_PRINCIPLES, *CENTRAL, "hierarchical-milp")),
-            ("min-3min", BY_GAP_AGAIN[scale]),
-        )
-        for method in methods
-        for trace in TRACES[scale]
-        for seed in _seeds(method, scale, NODES_FOR_GAPS[scale])
+        task
+        for name in ("by_gap", "by_gap_milp")
+        for task in _costs("gap", name, scale, {"workload.num_nodes": NODES_FOR_GAPS[scale]})
     ]
     by_size = [
-        _cost_task("size", n, GAP_S, due, method, trace, seed)
-        for n in SIZES[scale]
-        for due, methods in (
-            ("min-2max", (*dict.fromkeys((*BY_SIZE_AGAIN, *CENTRAL)), "hierarchical-milp")),
-            ("min-3min", BY_SIZE_AGAIN),
-        )
-        for method in methods
-        if method != "hierarchical-milp" or n in MILP_SIZES[scale]
-        if method not in VARIANTS or n <= VARIANTS_UP_TO
-        for trace in TRACES[scale]
-        for seed in _seeds(method, scale, n)
+        task
+        for name in ("by_size", "by_size_hierarchical")
+        for task in _costs("size", name, scale, {})
     ]
+    errors = _costs("error", "error", scale, {"workload.num_nodes": NODES_FOR_GAPS[scale]})
+    first = (DECISION_SIZES[scale][0], False, TRACES[scale][0])
     decisions = [
         Task(
             f"{HERE}:run_decision",
             {"num_nodes": n, "homogeneous": homogeneous, "seed": seed},
             labels={"num_nodes": n, "homogeneous": homogeneous, "seed": seed},
-            cost_s=0.02 * n,
+            cost_s=COMPILING_S if (n, homogeneous, seed) == first else 0.02 * n,
             sources=WITH_MILP,
         )
         for n in DECISION_SIZES[scale]
@@ -136,12 +121,6 @@ def tasks(scale: Scale) -> list[Task]:
         for method in ("randomised-greedy", "randomised-all")
         for trace in TRACES[scale]
     ]
-    errors = [
-        _cost_task(
-            "error", NODES_FOR_GAPS[scale], GAP_S, "min-2max", "randomised-greedy", trace, 1, 0.1
-        )
-        for trace in TRACES[scale]
-    ]
     return [*by_gap, *by_size, *decisions, largest, *proxies, *errors]
 
 
@@ -155,66 +134,53 @@ def _seeds(method: str, scale: Scale, num_nodes: int) -> range:
     return every[: FEW_SEEDS[scale]] if is_few else every
 
 
-def _cost_task(
-    study: str, num_nodes: int, gap_s: int, due: str, method: str, trace: int, seed: int,
-    error: float = 0.0,
-) -> Task:  # fmt: skip
-    config: dict[str, int | float | str] = {
-        "num_nodes": num_nodes,
-        "mean_gap_s": float(gap_s),
-        "due": due,
-        "method": method,
-        "trace": trace,
-        "seed": seed,
-    }
-    if error:
-        config["error"] = error
-    cost_s = {"hierarchical-milp": 0.4, "greedy": 0.002}.get(method, 0.01)
-    return Task(
-        f"{HERE}:run_cost",
-        config,
-        labels={"study": study, **config},
-        cost_s=cost_s * num_nodes**1.6,
-        sources=WITH_MILP if method == "hierarchical-milp" else SOURCES,
+def _costs(study_name: str, file: str, scale: Scale, changes: dict[str, Any]) -> list[Task]:
+    """The runs of a sweep file that this scale asks for; ``trace`` numbers the draws of the jobs."""
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        return {
+            "study": study_name,
+            "num_nodes": swept.get("workload.num_nodes", changes.get("workload.num_nodes")),
+            "mean_gap_s": float(swept.get("workload.mean_gap_s", GAP_S) or 0),
+            "due": swept.get("workload.due", "min-2max"),
+            "method": swept.get("policy", "randomised-greedy"),
+            "trace": swept.get("workload.seed", swept["seed"]),
+            "seed": swept["seed"],
+        }
+
+    return study(
+        FOLDER / f"{file}.toml",
+        labels,
+        keep=lambda columns: _wanted(columns, scale),
+        cost_s=_cost_s,
+        sources=WITH_MILP if file in ("by_gap_milp", "by_size_hierarchical") else SOURCES,
+        changes=changes,
     )
+
+
+def _wanted(columns: Labels, scale: Scale) -> bool:
+    """Whether a run is part of a scale: fewer methods under the second law and at large sizes."""
+    if columns["study"] == "error":
+        return columns["trace"] in TRACES[scale]
+    method, num_nodes = str(columns["method"]), int(columns["num_nodes"] or 0)
+    again = columns["due"] != "min-2max"
+    if columns["study"] == "gap":
+        known = columns["mean_gap_s"] in GAPS_S[scale]
+        known &= not again or method in BY_GAP_AGAIN[scale]
+    else:
+        known = num_nodes in SIZES[scale] and (not again or method in BY_SIZE_AGAIN)
+        known &= method != "hierarchical-milp" or num_nodes in MILP_SIZES[scale]
+        known &= method not in VARIANTS or num_nodes <= VARIANTS_UP_TO
+    seeds = _seeds(method, scale, num_nodes)
+    return known and columns["trace"] in TRACES[scale] and columns["seed"] in seeds
+
+
+def _cost_s(columns: Labels) -> float:
+    cost_s = {"hierarchical-milp": 0.4, "greedy": 0.002}.get(str(columns["method"]), 0.01)
+    return float(cost_s * float(columns["num_nodes"] or 0) ** 1.6)
 
 
 # -- task functions --------------------------------------------------------------------------
-
-
-def run_cost(config: dict[str, Any]) -> Outcome:
-    """Total cost of one method on one trace of jobs.
-
-    ``error``: mean absolute error of the predicted times that the method is shown, relative.
-    """
-    from policies import make_policy
-    from simulator import Cluster, simulate
-    from simulator.predictions import Predictions, Shown, predicted
-    from simulator.statistics import Streams
-
-    method, num_nodes = config["method"], config["num_nodes"]
-    workload, catalog = _jobs(num_nodes, config["mean_gap_s"], config["due"], config["trace"])
-    controllers = num_nodes // 5 if method.startswith("hierarchical") else 1
-    name, options = METHODS.get(method, (method, {}))
-    shown = None
-    if config.get("error"):
-        predictions = Predictions(configuration_noise=SD_OF_ERROR * config["error"])
-        shown = Shown(predicted(workload, predictions, Streams(config["trace"])))
-    result = simulate(
-        workload,
-        Cluster.of_vms(catalog, num_nodes, controllers),
-        make_policy(name, **options),
-        seed=config["seed"],
-        record_schedule=False,
-        measure_decisions=True,
-        policy_name=method,
-        shown=shown,
-    )
-    summary = result.summary()
-    names = ("total_cost", "leasing_cost", "tardiness_cost", "makespan_s", "late_jobs", "decisions")
-    scalars = {name: summary[name] for name in names}
-    scalars["decision_cpu_s"] = summary["mean_decision_cpu_s"]
-    return Outcome(scalars)
 
 
 def run_decision(config: dict[str, Any]) -> Outcome:
