@@ -24,26 +24,32 @@ class Family:
         "andreas-2" (mixed arrivals) or "energy" (andreas-1 at the high rate).
     num_nodes : N; ten jobs a node.
     load : arrivals come so many times as fast.
+    controllers : K; N / 5 where there are many nodes, as in the hierarchical paper.
     """
 
     kind: str
     num_nodes: int
     load: float = 1.0
+    controllers: int = 1
 
     @property
     def label(self) -> str:
         """As figures have it."""
         load = "" if self.load == 1.0 else f", load x {self.load:g}"
-        return f"{self.kind}, N = {self.num_nodes}{load}"
+        split = "" if self.controllers == 1 else f", K = {self.controllers}"
+        return f"{self.kind}, N = {self.num_nodes}{split}{load}"
 
     @property
     def is_energy(self) -> bool:
         """Whether nodes are fixed and cost energy."""
         return self.kind in ("andreas-1", "andreas-2", "energy")
 
-    def draw(self, seed: int, num_controllers: int = 1) -> tuple[Workload, Cluster]:
-        """The jobs and the machines of one instance."""
-        return _energy(self, seed) if self.is_energy else _vms(self, seed, num_controllers)
+    def draw(self, seed: int, num_controllers: int | None = None) -> tuple[Workload, Cluster]:
+        """The jobs and the machines of one instance, with K controllers unless another number is
+        given."""
+        if self.is_energy:
+            return _energy(self, seed)
+        return _vms(self, seed, num_controllers or self.controllers)
 
 
 FAMILIES: dict[str, Family] = {
@@ -57,9 +63,9 @@ FAMILIES: dict[str, Family] = {
     "2020-5-high": Family("2020", 5, 1.5),
     "hierarchical-5": Family("hierarchical", 5),
     "hierarchical-10": Family("hierarchical", 10),
-    "hierarchical-20": Family("hierarchical", 20),
-    "hierarchical-50": Family("hierarchical", 50),
-    "hierarchical-100": Family("hierarchical", 100),
+    "hierarchical-20": Family("hierarchical", 20, controllers=4),
+    "hierarchical-50": Family("hierarchical", 50, controllers=10),
+    "hierarchical-100": Family("hierarchical", 100, controllers=20),
     "hierarchical-5-low": Family("hierarchical", 5, 0.3),
     "hierarchical-5-high": Family("hierarchical", 5, 1.5),
     "andreas-1-10": Family("andreas-1", 10),

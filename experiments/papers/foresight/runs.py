@@ -38,15 +38,15 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "no tilt": {"tilt": 0.0},
     "one length of step": {"two_steps": False},
     "no caution": {"caution": False},
+    "c = 1": {"tilt": 1.0},
+    "c = 1, no caution": {"tilt": 1.0, "caution": False},
 }
+"""What is changed, one at a time. The last two ask whether another c would do better."""
 SEEDS: dict[Scale, int] = {"quick": 2, "paper": 20}
 FEWER_SEEDS: dict[Scale, int] = {"quick": 0, "paper": 10}
 QUICK: tuple[str, ...] = ("2021-5", "hierarchical-5", "andreas-1-10", "energy-10")
 STUDIED = ("2021-5", "hierarchical-5", "energy-10")
 """Families of the ablation, of prediction errors, reconfigurations and controllers."""
-LARGE = 50
-"""From so many nodes on, three seeds have to do."""
-LARGE_SEEDS = 3
 BOUNDED = 20
 """Largest number of nodes with the bounds that share nodes between jobs."""
 NOISE = (0.1, 0.3, 0.5)
@@ -65,9 +65,7 @@ def tasks(scale: Scale) -> list[Task]:
     return list({task.key + str(sorted(task.columns().items())): task for task in made}.values())
 
 
-def _seeds(name: str, count: int) -> Iterable[int]:
-    if FAMILIES[name].num_nodes >= LARGE:
-        count = min(count, LARGE_SEEDS)
+def _seeds(count: int) -> Iterable[int]:
     return range(FIRST_SEED, FIRST_SEED + count)
 
 
@@ -75,7 +73,7 @@ def _compared(scale: Scale, names: Iterable[str]) -> list[Task]:
     return [
         task
         for name in names
-        for seed in _seeds(name, SEEDS[scale])
+        for seed in _seeds(SEEDS[scale])
         for task in (
             *(_run("compared", name, method, seed) for method in (*RIVALS, "foresight")),
             Task(
@@ -96,7 +94,7 @@ def _self_timed(scale: Scale) -> list[Task]:
     return [
         _run("self-timed", name, f"{method}@self-timed", seed)
         for name in names
-        for seed in _seeds(name, count)
+        for seed in _seeds(count)
         for method in RIVALS
     ]
 
@@ -108,7 +106,7 @@ def _ablations(scale: Scale) -> list[Task]:
     return [
         _run("ablation", name, "foresight", seed, without=without)
         for name in names
-        for seed in _seeds(name, count)
+        for seed in _seeds(count)
         for without in ABLATIONS
     ]
 
@@ -125,12 +123,12 @@ def _disturbed(scale: Scale) -> list[Task]:
         _run("disturbed", name, method, seed, **change)
         for change in changes
         for name in ("2021-5", "hierarchical-5")
-        for seed in _seeds(name, count)
+        for seed in _seeds(count)
         for method in methods
     ]
     split = [
         _run("disturbed", "hierarchical-10", method, seed, controllers=2)
-        for seed in _seeds("hierarchical-10", count)
+        for seed in _seeds(count)
         for method in methods
     ]
     return [*disturbed, *split]
@@ -159,7 +157,7 @@ def run_method(config: dict[str, Any]) -> Outcome:
     from simulator.statistics import Streams
 
     family, seed = FAMILIES[config["family"]], config["seed"]
-    workload, cluster = family.draw(seed, config.get("controllers", 1))
+    workload, cluster = family.draw(seed, config.get("controllers"))
     name = config["method"]
     options: dict[str, Any] = {}
     if name.startswith("milp") and family.is_energy:
