@@ -15,17 +15,22 @@ SHARED_JOBS = 60
 """Beyond so many jobs the linear program of `shared` takes minutes, and is left out."""
 
 
-def floor(workload: Workload, cluster: Cluster, intervals: int = 40) -> dict[str, Any]:
-    """Lower bounds on the total cost of any schedule.
+def floor(
+    workload: Workload, cluster: Cluster, intervals: int = 40, clairvoyant_steps: int = 0
+) -> dict[str, Any]:
+    """Lower bounds on the total cost of any schedule, and a schedule as the bracket from above.
 
     Parameters
     ----------
     intervals : of the bounds that look at intervals of time; more are tighter and slower.
+    clairvoyant_steps : of the search for a schedule that knows all jobs beforehand; 0 for none.
 
     Returns
     -------
     ``best``, and under ``bounds`` for each of ``alone``, ``shared`` and ``lagrangian`` its
-    ``value`` and its ``cpu_s``; jobs, nodes and currency.
+    ``value`` and its ``cpu_s``; jobs, nodes and currency. With a search, under ``clairvoyant`` the cost
+    of its schedule, that of foresight's run, from which it began, and which part of the distance from
+    the best bound to foresight lies below and above the schedule.
 
     Raises
     ------
@@ -48,13 +53,34 @@ def floor(workload: Workload, cluster: Cluster, intervals: int = 40) -> dict[str
         value = method()
         found[name] = {"value": value, "cpu_s": round(time.process_time() - begin, 3)}
     best = max(found, key=lambda name: found[name]["value"])
-    return {
+    answer = {
         "best": found[best]["value"],
         "by": best,
         "currency": cluster.currency,
         "jobs": len(workload),
         "nodes": cluster.num_nodes,
         "bounds": found,
+    }
+    if clairvoyant_steps:
+        answer["clairvoyant"] = _bracket(workload, cluster, clairvoyant_steps, found[best]["value"])
+    return answer
+
+
+def _bracket(workload: Workload, cluster: Cluster, steps: int, bound: float) -> dict[str, Any]:
+    """What the search for a schedule finds, and where it lies between the bound and foresight."""
+    from experiments.analysis.clairvoyant import clairvoyant
+
+    begin = time.process_time()
+    plan = clairvoyant(workload, cluster, steps)
+    distance = plan.begun_at - bound
+    return {
+        "value": plan.cost,
+        "foresight": plan.begun_at,
+        "over_bound": plan.cost / bound if bound > 0.0 else None,
+        "part_below": (plan.cost - bound) / distance if distance > 0.0 else None,
+        "part_above": (plan.begun_at - plan.cost) / distance if distance > 0.0 else None,
+        "steps": steps,
+        "cpu_s": round(time.process_time() - begin, 3),
     }
 
 
