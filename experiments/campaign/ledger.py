@@ -69,7 +69,7 @@ def reading(method: Method) -> Method:
 
 
 def damaged(folder: Path, error: Exception) -> InputError:
-    """The error of a ledger that says something else than schedlab wrote."""
+    """The error of a ledger whose contents are not what schedlab wrote."""
     first_line = str(error).partition("\n")[0]
     return InputError(
         f"{folder / LEDGER}: is damaged ({first_line}); move it away and start the sweep again"
@@ -115,8 +115,8 @@ def open_ledger(folder: Path, *, create: bool) -> sqlite3.Connection:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
     except sqlite3.Error as error:
         if isinstance(error, sqlite3.OperationalError) and is_full(error):
-            told = f"{disk_problem(error)}; make room and start again"
-            raise StoreFull(errno.ENOSPC, told, str(folder)) from None
+            problem = f"{disk_problem(error)}; make room and start again"
+            raise StoreFull(errno.ENOSPC, problem, str(folder)) from None
         raise InputError(f"{path}: not a ledger of schedlab ({error})") from None
     return db
 

@@ -22,7 +22,7 @@ from experiments.campaign.progress import Meter, Pace, State, in_good_order
 from experiments.campaign.records import Report
 from experiments.campaign.store import Store
 from experiments.campaign.task import Task
-from experiments.campaign.worker import Order, RunTimeout, Site, execute, told_briefly
+from experiments.campaign.worker import Order, RunTimeout, Site, execute, in_brief
 from simulator.errors import InputError
 
 # How soon a signal and a full disk are noticed.
@@ -231,9 +231,9 @@ class _Campaign:
                 return []
             # Dask's own message names the workers, and would differ from one sweep to the next.
             died = error if isinstance(error, WorkerDied) else WorkerDied(DIED_ELSEWHERE)
-            return [Report(batch[0].key, "failed", error=told_briefly(died))]
+            return [Report(batch[0].key, "failed", error=in_brief(died))]
         except RunTimeout as error:
-            return [Report(batch[0].key, "failed", error=told_briefly(error), wall_s=error.limit_s)]
+            return [Report(batch[0].key, "failed", error=in_brief(error), wall_s=error.limit_s)]
         except StoreFull:
             raise self._store.full() from None
         except (InputError, BrokenExecutor):
@@ -241,7 +241,7 @@ class _Campaign:
         except Cancelled:
             raise BrokenExecutor("the cluster of workers is gone") from None
         except Exception as error:
-            raise BrokenExecutor(f"a worker cannot run tasks ({told_briefly(error)})") from error
+            raise BrokenExecutor(f"a worker cannot run tasks ({in_brief(error)})") from error
 
     def _in_flight(self) -> int:
         return sum(len(batch) for batch in self._flying.values())

@@ -148,7 +148,7 @@ class Store:
                 db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, json.dumps(value)))
 
     def record(self, reports: Iterable[Report]) -> None:
-        """Commit what came out of runs; a row that says done is never replaced.
+        """Commit what came out of runs; a row with status "done" is never replaced.
 
         Raises
         ------
@@ -253,7 +253,7 @@ class Store:
             raise self.full() from None
 
     def full(self, error: sqlite3.OperationalError | None = None) -> StoreFull:
-        """The error that says that the disk is full, or what else SQLite makes of it."""
+        """The error of a full disk, or the one that SQLite gives."""
         kept = self._db.execute("SELECT count(*) FROM runs WHERE status = 'done'").fetchone()[0]
         return StoreFull(
             errno.ENOSPC,

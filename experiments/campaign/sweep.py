@@ -35,7 +35,7 @@ def sweep(
     """Run a sweep into the folder ``out``, or go on with it; returns the exit code.
 
     The same sweep in the same folder always goes on. Another one, or this one after the code has
-    changed, is refused unless ``resume`` says that what still fits is to be kept.
+    changed, is refused unless ``resume`` is given: then what still fits is kept.
     """
     from experiments.campaign.ledger import LEDGER
     from experiments.campaign.runner import exit_code
@@ -115,12 +115,12 @@ def _run(tasks: list[Task], store: Store, **options: Any) -> int:
     from experiments.campaign.runner import run_tasks
 
     summary = run_tasks(tasks, store, **options)
-    print(told(summary, store))
+    print(closing_lines(summary, store))
     return 1 if summary.failed else 0
 
 
-def told(summary: RunSummary, store: Store) -> str:
-    """What a command says at its end."""
+def closing_lines(summary: RunSummary, store: Store) -> str:
+    """What a command prints at its end."""
     lines = [
         f"{summary.done} of {summary.total} runs done, {summary.failed} failed; "
         f"{summary.computed} computed now in {summary.wall_s:.1f} s "

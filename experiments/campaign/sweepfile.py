@@ -140,11 +140,11 @@ def _expect_new(
     config: dict[str, Any], labels: Mapping[str, Scalar], seen: dict[str, str], file: Path
 ) -> None:
     """The same run must not count twice in the table."""
-    said = ", ".join(f"{name}={value}" for name, value in labels.items()) or "the scenario"
-    first = seen.setdefault(canonical_json(config), said)
-    if first is not said:
+    setting = ", ".join(f"{name}={value}" for name, value in labels.items()) or "the scenario"
+    first = seen.setdefault(canonical_json(config), setting)
+    if first is not setting:
         raise InputError(
-            f"{file}: the same runs twice ({first}; {said}), expected different settings"
+            f"{file}: the same runs twice ({first}; {setting}), expected different settings"
         )
 
 
@@ -184,8 +184,8 @@ def _settings(spec: SweepFile, file: Path, runs_each: int) -> Iterable[Setting]:
             _expect_list(values, f"{file}: zip[{index}].{name}")
         lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-            raise InputError(f"{file}: zip[{index}]: {told}, expected lists of one length")
+            found = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise InputError(f"{file}: zip[{index}]: {found}, expected lists of one length")
         axes.append(
             [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         )
@@ -234,7 +234,7 @@ def _with(
 
 
 class _Function:
-    """The task function of a sweep, with what it says of its configuration."""
+    """The task function of a sweep, with the checks that it brings for its configuration."""
 
     def __init__(self, name: str) -> None:
         self._name = name

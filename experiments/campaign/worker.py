@@ -75,7 +75,7 @@ class Site:
     Attributes
     ----------
     folder : the store's folder; None where workers are remote and ``store_id`` does not match.
-    store_id : what the store's folder says of itself, to know it on a shared file system.
+    store_id : the name in the store's folder, to know it on a shared file system.
     time_limit_s : enforced here; None where the executor does it.
     code : (function, sources) -> code version of the coordinating process, checked if given.
     """
@@ -113,9 +113,9 @@ def _execute(order: Order, folder: Path | None, time_limit_s: float | None) -> R
             outcome = function(json.loads(order.config_json))
         scalars, contents = _checked(outcome, order.function)
     except _OverLimit:
-        error = told_briefly(RunTimeout(time_limit_s or 0.0))
+        error = in_brief(RunTimeout(time_limit_s or 0.0))
     except BaseException as problem:  # also SystemExit or KeyboardInterrupt of the run's own
-        error = _told(problem)
+        error = _report_of(problem)
     if error:
         scalars, contents = {}, {}
     tables = {}
@@ -171,12 +171,12 @@ def _write(folder: Path, key: str, name: str, content: bytes) -> Mark:
         raise StoreFull(error.errno, "the disk is full", str(folder)) from None
 
 
-def told_briefly(problem: BaseException) -> str:
+def in_brief(problem: BaseException) -> str:
     """Type and message, for what is no fault of a line of code."""
     return f"{type(problem).__name__}: {problem}"
 
 
-def _told(problem: BaseException) -> str:
+def _report_of(problem: BaseException) -> str:
     """The traceback from the task's own frame on."""
     frames = problem.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:

@@ -1,4 +1,4 @@
 """One package a paper: the runs behind its figures, the figures, the claims; and `reproduce`.
 
-`contract` says what such a package offers, `registry` which there are.
+`contract` describes what such a package offers, `registry` lists them.
 """

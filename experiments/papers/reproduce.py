@@ -78,7 +78,7 @@ def reproduce(
             if lesson:
                 write_classroom(Results(store, lesson, scale), folder / "classroom.html")
         problems = _draw_all(tasks, scale, folder, workers)
-        _tell(folder, scale, summary.done, summary.failed, summary.wall_s, problems)
+        _report(folder, scale, summary.done, summary.failed, summary.wall_s, problems)
         return 1 if summary.failed or problems else 0
 
     return exit_code(work)
@@ -104,7 +104,7 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
     """Figures, claims and page of one paper from its finished runs; returns the problems.
 
     The tasks are those that were run, keys included, whatever has been edited meanwhile.
-    An error in one paper's drawings is told on its page and keeps no other paper from its own.
+    An error in one paper's drawings is reported on its page and keeps no other paper from its own.
     """
     import sys
     import traceback
@@ -178,7 +178,7 @@ def _write_runs(results: Results, path: Path) -> str:
     return hashlib.sha256(versions.encode()).hexdigest()[:12]
 
 
-def _tell(
+def _report(
     out: Path, scale: str, done: int, failed: int, wall_s: float, problems: Sequence[str]
 ) -> None:
     from experiments.report.site import write_site
@@ -187,8 +187,8 @@ def _tell(
     figures = sum(len(page.figures) for page in pages)
     claims = [claim for page in pages for claim in page.claims]
     counts = {verdict: sum(c.verdict == verdict for c in claims) for verdict in VERDICTS}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     print(f"{done} runs done, {failed} failed, in {wall_s:.0f} s")
     for problem in problems:
         print(f"  {problem}")
-    print(f"{out / 'index.html'}: {figures} figures, {len(claims)} claims ({told or 'none'})")
+    print(f"{out / 'index.html'}: {figures} figures, {len(claims)} claims ({counted or 'none'})")

@@ -166,7 +166,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "number": number,
         "interval": interval,
-        "seeds": seeds_told,
+        "seeds": seeds_listed,
         "data_uri": _data_uri,
         "size": _size,
         "table": _table,
@@ -199,7 +199,7 @@ def interval(claim: Claim) -> str:
     return f"[{number(claim.ci_low)}, {number(claim.ci_high)}]"
 
 
-def seeds_told(seeds: Sequence[int]) -> str:
+def seeds_listed(seeds: Sequence[int]) -> str:
     """Seeds in few words: (0, 1, 2, 7) -> "0–2, 7"."""
     runs: list[list[int]] = []
     for seed in sorted(set(seeds)):

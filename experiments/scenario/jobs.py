@@ -33,7 +33,7 @@ Built = tuple["Workload", "Cluster | None"]
 
 
 def read_jobs(scenario: Scenario) -> Built:
-    """The workload as its table says, and the machines that it brings."""
+    """The workload of a scenario's table, and the machines that it brings."""
     jobs = scenario.workload
     try:
         return _BUILDERS[jobs.kind](jobs, scenario)

@@ -109,7 +109,7 @@ def _is_fixed_demand(workload: Workload) -> bool:
 
 
 def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario) -> Cluster:
-    """The machines asked for; those of the workload where nothing is said."""
+    """The machines asked for; those of the workload by default."""
     import dataclasses
 
     from simulator import Cluster

@@ -155,7 +155,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = None) -> str:
-    """What the command says at its end."""
+    """The lines that the command prints at its end."""
     s = summarise(result, window)
     hours = 3600.0
     of = "" if window is None else f" of jobs {window[0]}:{window[1]}"

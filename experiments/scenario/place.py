@@ -41,7 +41,7 @@ class HasNetwork(Protocol):
 
 
 def make_network(scenario: Any, workload: Workload, cluster: Cluster) -> Network | None:
-    """Racks and factors; None where nothing says so. Raises KeyedError naming table and key."""
+    """Racks and factors; None where nothing is given. Raises KeyedError naming table and key."""
     from simulator.network import network_of, published_factors
 
     given: HasNetwork = scenario

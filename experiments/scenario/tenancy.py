@@ -64,7 +64,7 @@ def with_tenants(scenario: Any, workload: Workload) -> Workload:
 
 
 def make_tenants(scenario: Any, workload: Workload) -> Tenants | None:
-    """The tenants; None where no table says so. Raises KeyedError naming table and key."""
+    """The tenants; None where no table is given. Raises KeyedError naming table and key."""
     from simulator.tenancy import tenants_of
 
     given: HasTenants = scenario
@@ -82,7 +82,7 @@ def make_tenants(scenario: Any, workload: Workload) -> Tenants | None:
 
 
 def make_admission(scenario: Any) -> Admission | None:
-    """Admission control; None where no table says so."""
+    """Admission control; None where no table is given."""
     from simulator.admission import Admission
 
     given: HasTenants = scenario

@@ -77,7 +77,7 @@ class HasTrouble(Protocol):
 
 
 def make_failures(scenario: Any, num_nodes: int) -> Failures | None:
-    """What goes wrong; None where no table says so. Raises KeyedError naming table and key."""
+    """What goes wrong; None where nothing is given. Raises KeyedError naming table and key."""
     given: HasTrouble = scenario
     tables = (given.failures, given.checkpoints, given.maintenance, given.spot)
     if all(table is None for table in tables):

@@ -53,13 +53,13 @@ class Packing:
         self.free_memory_gb = [capacity.memory_gb] * num_servers
         self.on_server: list[list[Slot]] = [[] for _ in range(num_servers)]
         self._slack = (capacity.cpus * CAPACITY, capacity.memory_gb * CAPACITY)
-        # What is free on a server over all resources, each as a part of the server's.
+        # What is free on each server, summed over its resources, each as a part of the server's own.
         self._weight = (
             1 / capacity.gpus,
             1 / capacity.cpus if capacity.cpus else 0.0,
             1 / capacity.memory_gb if capacity.memory_gb else 0.0,
         )
-        self._fullness = [sum(1.0 for w in self._weight if w)] * num_servers
+        self._free_parts = [sum(1.0 for w in self._weight if w)] * num_servers
 
     # -- where a job fits --------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ class Packing:
         need_c, need_m = cpus - self._slack[0], memory_gb - self._slack[1]
         free_g, free_c, free_m = self.free_gpus, self.free_cpus, self.free_memory_gb
         best, least = -1, math.inf
-        for i, free in enumerate(self._fullness):
+        for i, free in enumerate(self._free_parts):
             if free < least and free_g[i] >= gpus and free_c[i] >= need_c and free_m[i] >= need_m:
                 best, least = i, free
         if best < 0:
@@ -90,14 +90,14 @@ class Packing:
         able = [i for i in able if self.shortage(i, gpus, share) == (0.0, 0.0)]
         if not able:
             return False
-        i = max(able, key=lambda i: (self.free_cpus[i], self._fullness[i], -i))
+        i = max(able, key=lambda i: (self.free_cpus[i], self._free_parts[i], -i))
         self._add(Slot(kind, share, ((i, gpus),)))
         return True
 
     def place_on_fewest(self, kind: int, share: Share) -> bool:
         """Place one job on the fewest servers that hold it, its share the same on each GPU."""
         return self._place_in_order(
-            kind, share, lambda rooms: sorted(rooms, key=lambda i: (-rooms[i], self._fullness[i]))
+            kind, share, lambda rooms: sorted(rooms, key=lambda i: (-rooms[i], self._free_parts[i]))
         )
 
     def place_first(self, kind: int, share: Share) -> bool:
@@ -135,7 +135,7 @@ class Packing:
                 # What is left goes where it fits most tightly.
                 used = {j for j, _ in parts}
                 able = [j for j in rooms if rooms[j] >= left and j not in used]
-                i = min(able, key=lambda j: (rooms[j], self._fullness[j], j))
+                i = min(able, key=lambda j: (rooms[j], self._free_parts[j], j))
             take = min(left, rooms[i])
             parts.append((i, take))
             left -= take
@@ -173,7 +173,7 @@ class Packing:
             able = [i for i, f in enumerate(free) if f >= gpus]
             if not able:
                 return ()
-            return ((min(able, key=lambda i: (free[i], -self._fullness[i])), gpus),)
+            return ((min(able, key=lambda i: (free[i], -self._free_parts[i])), gpus),)
         parts: list[tuple[int, float]] = []
         left: float = gpus
         for i in sorted(range(len(free)), key=lambda i: (-free[i], i)):
@@ -223,4 +223,4 @@ class Packing:
         self.free_cpus[i] -= cpus
         self.free_memory_gb[i] -= memory_gb
         weight = self._weight
-        self._fullness[i] -= gpus * weight[0] + cpus * weight[1] + memory_gb * weight[2]
+        self._free_parts[i] -= gpus * weight[0] + cpus * weight[1] + memory_gb * weight[2]

@@ -8,19 +8,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from simulator.catalog import FloatArray, IntArray
+from simulator.catalog import FloatArray
 from simulator.errors import InputError
 from simulator.inputs import read_json
-from simulator.performance import FixedDuration
 from simulator.workload import Workload
+from simulator.workloads.logs import jobs_that_ran
 from simulator.workloads.plain_csv import OPTIONAL, REQUIRED, workload_of
 from simulator.workloads.tables import Table
 
@@ -90,39 +88,18 @@ def read_philly(path: str | Path) -> Workload:
     open_end[np.array(owner, dtype=np.int64)[np.isnan(ran)]] = True
     duration_s = np.zeros(len(names))
     np.add.at(duration_s, owner, np.nan_to_num(ran))
-    kept = _workload(path, names, submit_s, duration_s, np.array(gpus, dtype=np.int64), open_end)
-    who = dict(zip(names, entries, strict=True))
-    return replace(
-        kept,
-        user=[str(who[name].get("user") or "") for name in kept.job_id],
-        vc=[str(who[name].get("vc") or "") for name in kept.job_id],
-    )
-
-
-def _workload(
-    path: Path,
-    names: list[str],
-    submit_s: FloatArray,
-    duration_s: FloatArray,
-    gpus: IntArray,
-    open_end: npt.NDArray[np.bool_],
-) -> Workload:
     if np.isnan(submit_s).any():
         lost = names[int(np.argmax(np.isnan(submit_s)))]
         raise InputError(f"{path}: job {lost!r}: submitted_time is empty, expected {TIME_FORMAT}")
-    keep = (duration_s > 0) & (gpus > 0) & ~open_end
-    if not keep.any():
-        raise InputError(f"{path}: no job that ran on a GPU, expected one at least")
-    jobs = np.flatnonzero(keep)
-    jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
-    left_out = len(names) - len(jobs)
-    note = f"{path}: {left_out} jobs without a whole run on a GPU, left out"
-    return Workload(
-        job_id=[names[j] for j in jobs],
-        submit_s=submit_s[jobs] - submit_s[jobs[0]],
-        performance=FixedDuration(duration_s[jobs], gpus[jobs]),
-        num_gpus=gpus[jobs],
-        notes=(note,) if left_out else (),
+    return jobs_that_ran(
+        path,
+        names,
+        submit_s,
+        np.where(open_end, 0.0, duration_s),
+        np.array(gpus, dtype=np.int64),
+        user=[str(entry.get("user") or "") for entry in entries],
+        vc=[str(entry.get("vc") or "") for entry in entries],
+        run="a whole run",
     )
 
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
 from simulator.workload import Workload
+from simulator.workloads.logs import jobs_that_ran
 from simulator.workloads.tables import Table, read_cells
 
 FIELDS = 18
@@ -60,7 +59,7 @@ def read_swf(path: str | Path) -> Workload:
     if len(set(names)) < len(names):
         names = [f"{name}.{i}" for i, name in enumerate(names)]
     user, vc = ([f"{v:.0f}" if v >= 0 else "" for v in table[:, c]] for c in (USER, QUEUE))
-    return _workload(path, names, table[:, SUBMIT], table[:, RUN], gpus, user, vc)
+    return jobs_that_ran(path, names, table[:, SUBMIT], table[:, RUN], gpus, user=user, vc=vc)
 
 
 def read_helios(path: str | Path) -> Workload:
@@ -80,32 +79,4 @@ def read_helios(path: str | Path) -> Workload:
     submit_s = np.asarray((parsed - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1))
     names = table.texts("job_id", unique=True)
     user, vc = (list(table.frame[name]) for name in ("user", "vc"))
-    return _workload(Path(path), names, submit_s, duration_s, gpus, user, vc)
-
-
-def _workload(
-    path: Path,
-    names: list[str],
-    submit_s: FloatArray,
-    duration_s: FloatArray,
-    gpus: IntArray,
-    user: list[str],
-    vc: list[str],
-) -> Workload:
-    """The jobs that ran, in order of submission."""
-    keep = (duration_s > 0) & (gpus > 0) & np.isfinite(submit_s)
-    if not keep.any():
-        raise InputError(f"{path}: no job that ran on a GPU, expected one at least")
-    jobs = np.flatnonzero(keep)
-    jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
-    left_out = len(names) - len(jobs)
-    note = f"{path}: {left_out} jobs without a run on a GPU, left out"
-    return Workload(
-        job_id=[names[j] for j in jobs],
-        submit_s=submit_s[jobs] - submit_s[jobs[0]],
-        performance=FixedDuration(duration_s[jobs], gpus[jobs]),
-        num_gpus=gpus[jobs],
-        notes=(note,) if left_out else (),
-        user=[user[j] for j in jobs],
-        vc=[vc[j] for j in jobs],
-    )
+    return jobs_that_ran(Path(path), names, submit_s, duration_s, gpus, user=user, vc=vc)

@@ -15,7 +15,7 @@ from experiments.campaign.store import Store
 from experiments.papers.registry import PAPERS, available
 from experiments.papers.reproduce import reproduce
 from experiments.report.contents import Claim, Paper
-from experiments.report.site import number, read_pages, seeds_told
+from experiments.report.site import number, read_pages, seeds_listed
 from simulator.errors import InputError
 
 FAKE = Paper("fake", "A <em>fake</em> paper", "N. & N.", "About <nothing>.", "fake_paper")
@@ -125,8 +125,8 @@ def test_numbers_are_readable(value, told):
 
 
 def test_seeds_are_told_in_few_words():
-    assert seeds_told((7, 0, 1, 2)) == "0–2, 7"
-    assert seeds_told(()) == ""
+    assert seeds_listed((7, 0, 1, 2)) == "0–2, 7"
+    assert seeds_listed(()) == ""
 
 
 def test_a_claim_that_is_not_reproduced_says_why():

@@ -1,4 +1,4 @@
-"""What ANDREAS says, and what came out here."""
+"""The numbers of ANDREAS, and what came out here."""
 
 from __future__ import annotations
 

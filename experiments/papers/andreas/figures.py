@@ -123,7 +123,7 @@ def _scenario(results: Results, out_dir: Path, command: str, scenario: int) -> F
         f"Energy cost, total cost, time to finish and time of a call; J = 10 N, mixed arrivals, "
         f"means and 95 % intervals over {runs['seed'].nunique()} seeds. FIFO, EDF and PS lie on each "
         f"other where nothing is late. The text of the paper assigns this scenario to its Figure {4 - scenario}, "
-        f"the caption there says otherwise.",
+        f"the caption there is that of the other scenario.",
         figure,
         pd.concat(rows),
         command=command,

@@ -61,7 +61,7 @@ def _spot(results: Results) -> list[Claim]:
     runs = results.where("run_scenario", study="spot").scalars()
     if runs.empty:
         return []
-    told = []
+    made = []
     wide = runs[(runs["notice_s"] > 0) & (runs["nodes"] == runs["nodes"].max())]
     none = runs[(runs["notice_s"] > 0) & (runs["nodes"] == 0)]
     pairs = wide.merge(none, on="seed", suffixes=("", "_none"))
@@ -73,11 +73,11 @@ def _spot(results: Results) -> list[Claim]:
         estimate = student(ratio)
         percent = [100 * (float(np.exp(v)) - 1) for v in
                    (estimate.mean, estimate.lower, estimate.upper)]  # fmt: skip
-        told.append(
+        made.append(
             Claim(PAPER, "", text, None, percent[0], percent[1], percent[2], "%", "new",
                   "30 % of the price, taken away every 4 h, back after 1 h, 120 s of notice")
         )  # fmt: skip
-    return told
+    return made
 
 
 def _filling(results: Results) -> list[Claim]:

@@ -100,7 +100,7 @@ def dispatching(results: Results, out_dir: Path, command: str) -> Figure | None:
         "Total cost over that of round robin on the same jobs, geometric mean and 95 % interval. The "
         "hierarchical paper uses round robin and names the others as future work. Two rules are new: "
         "size intervals (small jobs to one controller, large ones to another, the same work in each) "
-        "and the least estimated tardiness. An interval that holds 1 says nothing.",
+        "and the least estimated tardiness. Where an interval holds 1, no difference is shown.",
         figure,
         pd.concat(rows),
         command=command,
@@ -204,7 +204,7 @@ def delays(results: Results, out_dir: Path, command: str) -> Figure | None:
         return None
     table = table.assign(minutes=table["delay_s"] / 60)
     stuck = table[table["stuck"] == 1]
-    told = "; ".join(
+    never_ended = "; ".join(
         f"{len(part)} of {len(table[table['method'] == method])} runs of {method}"
         for method, part in stuck.groupby("method")
     )
@@ -229,9 +229,9 @@ def delays(results: Results, out_dir: Path, command: str) -> Figure | None:
         "Left: Synergy's jobs at load 0.9. Right: the hierarchical paper's jobs. Deciding less often "
         "is the simplest hysteresis. "
         + (
-            f"Never ended, and left out: {told}: jobs were moved in every round before the delay was "
+            f"Never ended, and left out: {never_ended}: jobs were moved in every round before the delay was "
             "over."
-            if told
+            if never_ended
             else ""
         ),
         figure,

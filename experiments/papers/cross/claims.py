@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from experiments.report.contents import Claim
 
 PAPER = "cross"
-TELLS_NOTHING = "the interval holds 1: no difference can be told"
+NO_DIFFERENCE = "the interval holds 1: no difference is shown"
 
 
 def claims(results: Results) -> list[Claim]:
@@ -35,9 +35,9 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _row(place: str, text: str, ours: Estimate, why: str = "") -> Claim:
-    """One row; an interval that holds 1 says so."""
+    """One row; with a note where the interval holds 1."""
     if math.isfinite(ours.lower) and ours.lower <= 1 <= ours.upper:
-        why = f"{TELLS_NOTHING}; {why}" if why else TELLS_NOTHING
+        why = f"{NO_DIFFERENCE}; {why}" if why else NO_DIFFERENCE
     return measured(PAPER, place, text, ours, why=why)
 
 
@@ -79,11 +79,11 @@ def _least(cells: pd.DataFrame) -> list[Claim]:
     for value, name in (("total_cost", "total cost"), ("mean_jct_s", "mean completion time")):
         means = on_nodes.groupby(["workload", "method"])[value].mean().unstack()
         winners = means.idxmin(axis=1)
-        told = "; ".join(f"{w}: {m}" for w, m in winners.items())
+        best = "; ".join(f"{w}: {m}" for w, m in winners.items())
         made.append(
             measured(
                 PAPER, "comparison", f"policies that are best in {name} on some workload",
-                float(winners.nunique()), why=told,
+                float(winners.nunique()), why=best,
             )
         )  # fmt: skip
     part = on_nodes[on_nodes["workload"].isin(EVERYWHERE)]

@@ -1,4 +1,4 @@
-"""What the hierarchical paper says, and what came out here."""
+"""The hierarchical paper's numbers, and what came out here."""
 
 from __future__ import annotations
 
@@ -86,16 +86,16 @@ def _why_savings(results: Results, method: str, study: str) -> str:
     """How late the heuristic is, and what the other readings give."""
     runs = results.where("run_scenario", study=study, method=method).scalars()
     late = 100 * float((runs["late_jobs"] / (10 * runs["num_nodes"])).mean())
-    said = (
+    reason = (
         "execution times are ours, fitted to published throughput, because the paper's profiles are "
         f"not public. {late:.1f} % of the jobs of {LABELS[method]} are late; where few are, a method "
         "can only save leasing"
     )
     variants = variant_savings(results)
     if variants.empty:
-        return said
+        return reason
     part = variants[variants["method"] == method].groupby("study")["saving"].mean()
-    return said + ". By reading: " + ", ".join(f"{n} {value:.0f} %" for n, value in part.items())
+    return reason + ". By reading: " + ", ".join(f"{n} {value:.0f} %" for n, value in part.items())
 
 
 def _against_best(results: Results) -> list[Claim]:

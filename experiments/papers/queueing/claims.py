@@ -195,7 +195,7 @@ def _one_run(results: Results) -> list[Claim]:
     return [
         judged(PAPER, "Pollaczek, Khinchine", f"M/M/1 at load {ONE_RUN_LOAD:g}, mean wait from one run "
                f"of {len(waits)} jobs (MSER-5 leaves out {cut}, 20 batch means)", amount(truth),
-               estimate, unit="s", why="one run of a loaded queue tells little")
+               estimate, unit="s", why="one run of a loaded queue is a small sample")
     ]  # fmt: skip
 
 

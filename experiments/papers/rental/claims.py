@@ -1,4 +1,4 @@
-"""What the rental paper says, and what came out here."""
+"""The rental paper's numbers, and what came out here."""
 
 from __future__ import annotations
 

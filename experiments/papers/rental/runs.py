@@ -206,7 +206,7 @@ class Redrawn:
 def paid_gpus(result: Result) -> float:
     """GPUs paid for on average over time, from the end of the warm-up to the last arrival.
 
-    What the policy says that it rents, where it says so; else what its jobs hold.
+    What the policy reports that it rents, if it does; else what its jobs hold.
     """
     end_s = float(result.workload.submit_s[-1])
     begin_s = WARM_UP * end_s

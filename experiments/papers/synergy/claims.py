@@ -1,4 +1,4 @@
-"""What the paper says, beside what came out here: single numbers, profiling and Table 5.
+"""The paper's numbers, beside what came out here: single numbers, profiling and Table 5.
 
 Averages over jobs are in `claims_averages`, what mechanisms make of a round in
 `claims_mechanisms`. All verdicts are those of the one rule, `experiments.report.verdict`.
@@ -39,7 +39,7 @@ def _sensitivity() -> list[Claim]:
         float(mean[name])
         for name in ("GPU-proportional (Table 2)", "as printed (Table 3)", "Synergy-Tune")
     )
-    profile = "the published profile says so, rounded otherwise in the text"
+    profile = "the published profile gives this value, rounded otherwise in the text"
     caching = "measured there with data sets whose caching gains the published profiles lack"
     resnet = w["resnet18"]
     return [

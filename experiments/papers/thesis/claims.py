@@ -1,4 +1,4 @@
-"""What the thesis says, and what came out here."""
+"""The thesis's numbers, and what came out here."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _gains(results: Results) -> list[Claim]:
 
 
 def _over_edf(results: Results, due: str) -> str:
-    """Where EDF is late here, and so can be beaten by as much as the thesis says."""
+    """Where EDF is late here, and so can be beaten by as much as the thesis reports."""
     runs = results.where("run_scenario", study="gap", method="edf", due=due).scalars()
     table = gains(results, "gap", "edf", ("randomised-greedy",), due)
     parts = []
@@ -97,16 +97,16 @@ def _over_edf(results: Results, due: str) -> str:
 
 def _over_greedy(results: Results, study: str, due: str) -> str:
     """What other candidates and another objective cost on the same jobs."""
-    said = []
+    others = []
     for method in ("randomised-all", "randomised-own", "randomised-no-h"):
         found = _by_trace(results, study, "greedy", method, due)
         if found is not None:
-            said.append(f"{LABELS[method]} {found.mean:.0f} %")
+            others.append(f"{LABELS[method]} {found.mean:.0f} %")
     runs = results.where("run_scenario", study=study, method="greedy", due=due).scalars()
     late = runs["late_jobs"].mean()
-    others = f" (others: {', '.join(said)})" if said else ""
+    listed = f" (others: {', '.join(others)})" if others else ""
     return (
-        f"the greedy has {late:.1f} jobs late{others}: where none is, the plan of one decision can be "
+        f"the greedy has {late:.1f} jobs late{listed}: where none is, the plan of one decision can be "
         f"better by its proxy and the run no cheaper; {OTHER_JOBS}"
     )
 
