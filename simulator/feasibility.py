@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,12 +82,17 @@ def check_decision(
     view: View,
     policy: str,
     fractional: bool = False,
+    stopped: Container[int] = (),
 ) -> bool:
     """Check that a decision, as `by_job` gives it, can be carried out.
 
     Checked: jobs are active here, nodes are this controller's, one type a node, no node over its
     GPUs, CPUs or memory, positive whole GPUs (real ones on a pool, or where the decision says
     ``fractional``), one share a job and node.
+
+    Parameters
+    ----------
+    stopped : with ``keep_running``, jobs that do not go on all the same (`Moves`).
 
     Returns
     -------
@@ -118,7 +123,8 @@ def check_decision(
         if _is_unlimited(view.cluster.node_types[int(use[0])]):
             continue  # a pool: thousands of shares, and no limit that they could exceed
         for job, placement in view.shares[node].items():
-            if job in same or (keep_running and job not in shares_of):
+            goes_on = keep_running and job not in shares_of and job not in stopped
+            if goes_on or job in same:
                 _add(uses, placement, view.cluster, where, fractional)
     for node, use in uses.items():
         _check_node(node, use, where, tolerances.FRACTIONS if fractional else tolerances.CAPACITY)

@@ -59,6 +59,13 @@ def run(
         str | None,
         typer.Option(help="FIRST:LAST: averages are over these jobs only, e.g. 100:900."),
     ] = None,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="For long runs: write the tables as Parquet files while the simulation runs.",
+        ),
+    ] = False,
     raw: Annotated[
         bool,
         typer.Option("--raw", help="Keep names in CSV files as they are, also names like '=1+1'."),
@@ -67,6 +74,7 @@ def run(
     """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.
 
     Leaves summary.json, jobs.csv, decisions.csv, schedule.csv and machines.json in the folder --out.
+    With --stream the tables are jobs.parquet, decisions.parquet and schedule.parquet.
 
     Example: schedlab run examples/hierarchical.toml --policy edf --out out
     """
@@ -100,9 +108,12 @@ def run(
         options, controllers,
         as_released(scenario, policy) if released else None, parse_adapt(adapt or []),
     )  # fmt: skip
+    if stream and checked.tenants is not None:
+        raise InputError("--stream: was given with [tenants], whose shares need the whole schedule")
+    output.expect_no_records(out, stream)
     with output.new_folder(out, input_files(checked, scenario)):
         with of_file(source):
-            result = simulate_scenario(checked)
+            result = simulate_scenario(checked, stream_to=out if stream else None)
         notes = output.write_result(result, out, checked.window, raw=raw)
         for note in (*result.workload.notes, *notes):
             print(f"schedlab: note: {printable(note)}", file=sys.stderr)

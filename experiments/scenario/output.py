@@ -30,6 +30,8 @@ TABLES = ("jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv")
 TENANTS = "tenants.csv"
 SHARES = "shares.csv"
 MACHINES = "machines.json"
+STREAMED = ("jobs.parquet", "decisions.parquet", "schedule.parquet")
+"""What `simulator.streaming` writes in place of `TABLES`."""
 
 
 @contextlib.contextmanager
@@ -98,13 +100,28 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def expect_no_records(folder: Path, streams: bool) -> None:
+    """Raise InputError where tables of two kinds, or of two runs, would lie side by side.
+
+    Parameters
+    ----------
+    streams : whether this run streams its records; they are never written over.
+    """
+    for name in (*(TABLES if streams else ()), *STREAMED):
+        if (folder / name).exists():
+            raise InputError(
+                f"--out {folder}: holds {name} of another run, expected a folder without it"
+                f"{' for --stream' if streams else ''}"
+            )
+
+
 def write_result(
     result: Result, folder: Path, window: Sequence[int] | None = None, *, raw: bool = False
 ) -> list[str]:
     """Write the files, each whole or not at all; returns notes on what they cannot hold.
 
     A folder with a ``summary.json`` holds one whole result: an old one goes first, the new one
-    comes last.
+    comes last. Where a run streamed its records, its tables are there already.
 
     Parameters
     ----------
@@ -120,6 +137,8 @@ def write_result(
         result.timeline_table,
     ]
     names = list(TABLES)
+    if result.streamed_to is not None:
+        makers, names = [], []
     for name in (TENANTS, SHARES):
         (folder / name).unlink(missing_ok=True)
     if any(result.workload.vc) or any(result.workload.user) or result.tenants is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.task import Outcome
@@ -29,12 +30,14 @@ ADDED = "adapt: "
 """What the notes of `simulator.adaptation` begin with."""
 
 
-def run(scenario: Scenario, record_schedule: bool = True) -> Result:
+def run(scenario: Scenario, record_schedule: bool = True, stream_to: Path | None = None) -> Result:
     """Build what the scenario describes and simulate it.
 
     Parameters
     ----------
     record_schedule : keep what ran where and when.
+    stream_to : a folder for the records of a long run (`simulator.streaming`). The CPU time of its
+        decisions is not measured.
 
     Raises
     ------
@@ -65,7 +68,8 @@ def run(scenario: Scenario, record_schedule: bool = True) -> Result:
         network=make_network(scenario, workload, cluster),
         policy_name=scenario.policy,
         record_schedule=record_schedule,
-        measure_decisions=True,
+        measure_decisions=stream_to is None,
+        stream_to=stream_to,
         shown=shown_to_policies(scenario, workload),
     )
 

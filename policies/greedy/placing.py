@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
 from policies.greedy.problem import Solution
 from policies.packing import beside
-from simulator.contract import FIXED, Placement, View
+from simulator.catalog import Cluster, IntArray
+from simulator.contract import FIXED, Decision, Moves, Placement, View
+
+MANY = 100
+"""Placements from which on arrays pay (`moves_of`)."""
+
+
+def decision_of(
+    solution: Solution, view: View, info: Mapping[str, float | int | str | bool]
+) -> Decision:
+    """A solution as a decision; of a large one, what it changes."""
+    held = _held(view) if solution.num_jobs.sum() >= MANY else None
+    if held is None:
+        return Decision(assign_nodes(solution, view), info=info)
+    return moves_of(solution, view, held, info)
 
 
 def assign_nodes(solution: Solution, view: View) -> list[Placement]:
@@ -54,3 +74,98 @@ def assign_nodes(solution: Solution, view: View) -> list[Placement]:
                 besides[v, g] = beside(view.cluster.node_types[v], g)
             placements.append(Placement(job, node, g, node_type, *besides[v, g]))
     return placements
+
+
+class _Held(NamedTuple):
+    """What the running jobs hold, one share each, in the order of `View.running`.
+
+    Attributes
+    ----------
+    place : ``(R,)`` the job's place among the active ones.
+    node, gpus, node_type : ``(R,)`` of its share.
+    """
+
+    place: IntArray
+    node: IntArray
+    gpus: IntArray
+    node_type: IntArray
+
+
+def _held(view: View) -> _Held | None:
+    """What runs now, as arrays; None where a job has shares of several nodes."""
+    running = view.running
+    try:
+        rows = [number for (share,) in running.values() for number in share[:4]]
+    except ValueError:
+        return None
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4).astype(np.int64).T
+    return _Held(np.searchsorted(view.jobs, table[0]), *table[1:])
+
+
+def moves_of(
+    solution: Solution, view: View, held: _Held, info: Mapping[str, float | int | str | bool]
+) -> Moves:
+    """The decision of `assign_nodes`, worked out on arrays and given by what it changes."""
+    cluster, count = view.cluster, len(view.jobs)
+    used = np.arange(solution.jobs.shape[1]) < solution.num_jobs[:, None]
+    k = np.nonzero(used)[0]
+    place, gpus = solution.jobs[used], solution.gpus[used].astype(np.int64)
+    node_type = solution.node_type[k]
+    before = np.full((3, count), -1, dtype=np.int64)
+    before[:, held.place] = held.node, held.gpus, held.node_type
+    node_was, gpus_were, type_was = before[:, place]
+    node = _identities(solution, view, k, node_was, gpus_were)[k]
+    changed = (node_was != node) | (gpus_were != gpus)
+    if cluster.node_type_of is None:
+        changed |= type_was != node_type
+    rows = np.stack([view.jobs[place], node, gpus, node_type], axis=1)
+    shares_of = {share[0]: (share,) for share in _shares(rows[changed], cluster)}
+    goes_on = np.zeros(count, dtype=np.bool_)
+    goes_on[place] = True
+    stopped = view.jobs[held.place[~goes_on[held.place]]].tolist()
+    found: Moves = Moves.of(shares_of, stopped, lambda: _shares(rows, cluster), info)
+    return found
+
+
+def _identities(
+    solution: Solution, view: View, k: IntArray, node_was: IntArray, gpus_were: IntArray
+) -> IntArray:
+    """``(open nodes,)`` the node that each open node of a solution is; the rule of `assign_nodes`.
+
+    Parameters
+    ----------
+    k, node_was, gpus_were : ``(placements,)`` open node; where the job was, and with how many GPUs.
+    """
+    cluster, num_nodes = view.cluster, view.cluster.num_nodes
+    types = solution.node_type
+    fixed = None if cluster.node_type_of is None else np.array(cluster.node_type_of)
+    claims: npt.NDArray[np.bool_] = node_was >= 0
+    if fixed is not None:
+        claims &= fixed[node_was] == types[k]
+    pairs, pair_of = np.unique(k[claims] * num_nodes + node_was[claims], return_inverse=True)
+    size = np.bincount(pair_of, gpus_were[claims], len(pairs))
+    node_of = np.full(len(types), -1, dtype=np.int64)
+    free = np.zeros(num_nodes, dtype=np.bool_)
+    free[view.nodes] = True
+    order = np.argsort(-size, kind="stable")  # of equal claims by open node, then by node
+    for claimant, node in zip(*(p[order].tolist() for p in divmod(pairs, num_nodes)), strict=True):
+        if node_of[claimant] < 0 and free[node]:
+            node_of[claimant] = node
+            free[node] = False
+    for v in (-1,) if fixed is None else range(len(cluster.node_types)):
+        without = (node_of < 0) & (True if fixed is None else types == v)
+        left = np.flatnonzero(free if fixed is None else free & (fixed == v))
+        node_of[without] = left[: np.count_nonzero(without)]
+    return node_of
+
+
+def _shares(rows: IntArray, cluster: Cluster) -> list[Placement]:
+    """Placements of rows of job, node, GPUs and node type."""
+    besides = {}
+    found = []
+    for job, node, g, v in rows.tolist():
+        if (v, g) not in besides:
+            besides[v, g] = beside(cluster.node_types[v], g)
+        node_type = v if cluster.node_type_of is None else FIXED
+        found.append(Placement(job, node, g, node_type, *besides[v, g]))
+    return found

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simulator.catalog import FloatArray
-from simulator.contract import NO_CHANGE, Changes, Decision, Placement, Starts, View
+from simulator.contract import NO_CHANGE, Changes, Decision, Moves, Placement, Starts, View
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.feasibility import check_decision, check_parts, has_room, placements_of, wake_up_of
 from simulator.processes.clock import Order
@@ -96,6 +96,7 @@ class Controller:
         self._parts: dict[int, tuple[int, ...]] = {}
         self._asked = False
         self._only_starts = False
+        self._stopped: Sequence[int] | None = None
         self._ticking = False
         self._changed = False
         self._planned = 0
@@ -338,9 +339,26 @@ class Controller:
             decisions.add(now_s, self.index, len(self.active))
         if decision is NO_CHANGE:
             return {}, True, world.points.since_last_s, cpu_s
-        if type(decision) is Starts and self.queue_request is None:
-            self._only_starts = True
-            return decision.shares_of, True, world.points.since_last_s, cpu_s
+        if self.queue_request is None:
+            if isinstance(decision, Starts):
+                self._only_starts = True
+                return decision.shares_of, True, world.points.since_last_s, cpu_s
+            if isinstance(decision, Moves):
+                return self._only_moves(decision, view, cpu_s)
+        return self._examined(decision, view, cpu_s)
+
+    def _only_moves(self, decision: Moves, view: View, cpu_s: float) -> Answer:
+        """Check and record a decision that says what it changes."""
+        world, shares_of = self.world, decision.shares_of
+        world.decisions.info[len(world.decisions) - 1] = decision.info
+        if world.check and shares_of:
+            check_decision(shares_of, True, view, world.policy_name, stopped=set(decision.stopped))
+        self._stopped = decision.stopped
+        return shares_of, not decision.stopped, world.points.since_last_s, cpu_s
+
+    def _examined(self, decision: Decision, view: View, cpu_s: float) -> Answer:
+        """Check and record a decision of any kind."""
+        world, decisions = self.world, self.world.decisions
         shares_of = placements_of(decision, view, world.policy_name)
         if decision.info:
             decisions.info[len(decisions) - 1] = decision.info
@@ -410,7 +428,10 @@ class Controller:
             partition.release(job)
             self.world.reconfigurations[job] += 1
         if not keep_running:
-            for job in [j for j in running if j not in shares_of]:
+            stopped = self._stopped
+            if stopped is None:
+                stopped = [j for j in running if j not in shares_of]
+            for job in stopped:
                 partition.release(job)
                 self.world.preemptions[job] += 1
                 self.waiting[job] = None
@@ -419,6 +440,7 @@ class Controller:
             if job not in running:
                 partition.start(job, shares)
                 self.waiting.pop(job, None)
+        self._stopped = None
 
     def work_left_gpu_s(self, work_gpu_s: FloatArray) -> float:
         """Remaining work of the active jobs, given that of each whole job."""

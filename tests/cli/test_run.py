@@ -343,3 +343,47 @@ def test_policies_are_listed_with_their_options() -> None:
     listed = schedlab("policies").stdout
     for name in ("fifo-strict", "milp", "randomised-greedy", "srtf+tune"):
         assert name in listed
+
+
+def test_a_streamed_run_has_the_same_numbers_in_parquet(tmp_path: Path) -> None:
+    import pandas as pd
+
+    jobs = (
+        "--jobs",
+        "examples/jobs.csv",
+        "--nodes",
+        4,
+        "--gpus-per-node",
+        4,
+        "--policy",
+        "fifo-backfill",
+    )
+    for out, more in (("kept", ()), ("streamed", ("--stream",))):
+        ran = schedlab("run", *jobs, "--out", tmp_path / out, *more)
+        assert ran.returncode == 0, ran.stderr
+    kept, streamed = tmp_path / "kept", tmp_path / "streamed"
+    names = [
+        "decisions.parquet",
+        "jobs.parquet",
+        "machines.json",
+        "schedule.parquet",
+        "summary.json",
+    ]
+    assert sorted(p.name for p in streamed.iterdir()) == names
+    before, after = (json.loads((d / "summary.json").read_text()) for d in (kept, streamed))
+    assert before.pop("mean_decision_cpu_s") > 0
+    assert after.pop("mean_decision_cpu_s") is None
+    assert after == before
+    for name in ("jobs", "schedule"):
+        found = pd.read_parquet(streamed / f"{name}.parquet")
+        told = pd.read_csv(kept / f"{name}.csv", dtype={"job_id": str})
+        pd.testing.assert_frame_equal(found, told[list(found)], check_dtype=False)
+    files = {p: p.read_bytes() for p in streamed.iterdir()}
+    for more in ((), ("--stream",)):
+        ran = schedlab("run", *jobs, "--out", streamed, *more)
+        assert ran.returncode == 2
+        assert ran.stderr.count("\n") == 1
+        assert "holds jobs.parquet of another run, expected a folder without it" in ran.stderr
+    assert {p: p.read_bytes() for p in streamed.iterdir()} == files
+    ran = schedlab("run", *jobs, "--stream", "--out", kept)
+    assert (ran.returncode, "holds jobs.csv of another run" in ran.stderr) == (2, True)
