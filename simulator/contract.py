@@ -24,6 +24,7 @@ from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.workload import Workload
 
 if TYPE_CHECKING:
+    from simulator.neighbours import Neighbours
     from simulator.network import Network
     from simulator.tenancy import Tenants
 
@@ -311,12 +312,14 @@ class View:
     reconfiguration_s : delay of a job that has run before and is started elsewhere or anew.
     health : which nodes are up, where something can fail; else None.
     tenants : whose jobs they are, with weights and quotas; None where the scenario has no tenants.
+    neighbours : memory and slices of GPUs, and what jobs on one GPU do to each other; else None.
     network : racks, and what being spread costs each job; None where the scenario has none.
     """
 
     health: NodeHealth | None = None
     tenants: Tenants | None = None
     network: Network | None = None
+    neighbours: Neighbours | None = None
     _kind: type[View] | None = None
     _latest: Mapping[str, Any] = {}
 

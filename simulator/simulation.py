@@ -20,6 +20,7 @@ from simulator.catalog import Cluster
 from simulator.contract import Decision, JobLog, Placement, PolicyLike, View
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.failures import Failures
+from simulator.neighbours import Neighbours
 from simulator.network import Network
 from simulator.predictions import LearnedView, Learner, Shown
 from simulator.processes.arrivals import schedule_arrivals
@@ -28,6 +29,7 @@ from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, Rule, make_dispatcher
 from simulator.processes.failures import FailingController, SavedLog, Trouble
 from simulator.processes.gate import Gate, all_see, gated
+from simulator.processes.neighbours import SharingController
 from simulator.processes.partition import NOTHING
 from simulator.processes.patience import ImpatientController
 from simulator.processes.records import DecisionLog, ScheduleLog
@@ -59,6 +61,7 @@ def simulate(
     tenants: Tenants | None = None,
     admission: Admission | None = None,
     network: Network | None = None,
+    neighbours: Neighbours | None = None,
     check: bool = True,
     record_schedule: bool = True,
     measure_decisions: bool = False,
@@ -86,6 +89,8 @@ def simulate(
     admission : what happens to jobs that cannot meet their due date; None: all are admitted.
     network : racks, and how much longer jobs take over nodes and racks; it takes the place of the
         performance model's ``network_penalty``. None: that one counts.
+    neighbours : memory and slices of GPUs, and what jobs on one GPU do to each other; None: parts of
+        GPUs are all that counts.
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
     measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
@@ -110,6 +115,8 @@ def simulate(
     name = policy_name or _name_of(policy)
     streams = Streams(seed)
     measure = measure_decisions or (server is not None and server.service == "measured")
+    if neighbours is not None and (cluster.node_type_of is None or cluster.is_pool):
+        raise InputError("sharing: expected nodes of fixed types")
     world = _world(workload, cluster, points, name)
     world.reconfiguration_s, world.check, world.measure = reconfiguration_s, check, measure
     world.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
@@ -118,7 +125,7 @@ def simulate(
         _show(world, shown)
     with _stream(world, stream_to) as stream:
         trouble = None if failures is None else _trouble(failures, world, streams)
-        kind = _kind_of_controller(workload, trouble)
+        kind = _kind_of_controller(workload, trouble, neighbours)
         gate = _gate(world, tenants, admission, trouble)
         if gate is not None:
             kind = gated(kind, gate)
@@ -128,6 +135,9 @@ def simulate(
         ]
         if trouble is not None:
             trouble.begin(controllers)
+        for controller in controllers:
+            if neighbours is not None and isinstance(controller, SharingController):
+                controller.attach(neighbours)
         if tenants is not None or network is not None:
             all_see(controllers, tenants=tenants, network=network)
         service = None
@@ -148,8 +158,15 @@ def simulate(
     return result
 
 
-def _kind_of_controller(workload: Workload, trouble: Trouble | None) -> type[Controller]:
+def _kind_of_controller(
+    workload: Workload, trouble: Trouble | None, neighbours: Neighbours | None
+) -> type[Controller]:
     """The controller that knows what can happen to these jobs, and no more."""
+    if neighbours is not None:
+        if trouble is not None or workload.patience_s is not None:
+            other = "jobs that leave (patience)" if trouble is None else "failures"
+            raise InputError(f"sharing: given with {other}, expected one of them")
+        return SharingController
     if workload.patience_s is None:
         return Controller if trouble is None else FailingController
     if trouble is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.config import KeyedError, at_key
 from experiments.scenario.jobs import read_jobs
 from experiments.scenario.machines import fitted
+from experiments.scenario.neighbours import with_sharing
 from experiments.scenario.schema import Decisions, Scenario, Server
 from experiments.scenario.tenancy import with_tenants
 
@@ -29,7 +30,7 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
 
     workload, own_cluster = read_jobs(scenario)
     workload, cluster = fitted(workload, own_cluster, scenario)
-    workload = with_tenants(scenario, workload)
+    workload = with_sharing(scenario, with_tenants(scenario, workload))
     notes = check_needs(scenario.policy, workload, cluster)
     if notes:
         workload = dataclasses.replace(workload, notes=(*workload.notes, *notes))

@@ -23,6 +23,7 @@ from experiments.scenario.build import (
 )
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
+from experiments.scenario.neighbours import make_neighbours, with_sharing
 from experiments.scenario.place import make_network
 from experiments.scenario.schema import (
     AndreasJobs,
@@ -88,7 +89,16 @@ class ScenarioChecks:
         # Whole iterations depend on the round.
         trouble = (scenario.failures, scenario.checkpoints, scenario.maintenance, scenario.spot)
         said = " ".join(
-            map(_said, (*trouble, scenario.tenants, scenario.admission, scenario.network))
+            map(
+                _said,
+                (
+                    *trouble,
+                    scenario.tenants,
+                    scenario.admission,
+                    scenario.network,
+                    scenario.sharing,
+                ),
+            )
         )
         machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s} {said}"
         self._once(f"machines {machines}", lambda: self._fit(small, read, machines))
@@ -102,7 +112,9 @@ class ScenarioChecks:
         if read not in self._read:
             self._read[read] = read_jobs(small)
         workload, cluster = fitted(*self._read[read], small)
-        workload = with_tenants(small, workload)
+        workload = with_sharing(small, with_tenants(small, workload))
+        if small.sharing is not None and not small.sharing.draw:
+            make_neighbours(small, workload)
         make_tenants(small, workload)
         make_network(small, workload, cluster)
         self._fitted[machines] = workload, cluster

@@ -17,6 +17,7 @@ from experiments.scenario.build import (
     make_server,
     shown_to_policies,
 )
+from experiments.scenario.neighbours import make_neighbours
 from experiments.scenario.place import make_network
 from experiments.scenario.schema import Scenario, file_keys
 from experiments.scenario.tenancy import make_admission, make_tenants
@@ -65,6 +66,7 @@ def run(scenario: Scenario, record_schedule: bool = True, stream_to: Path | None
         failures=make_failures(scenario, cluster.num_nodes),
         tenants=make_tenants(scenario, workload),
         admission=make_admission(scenario),
+        neighbours=make_neighbours(scenario, workload),
         network=make_network(scenario, workload, cluster),
         policy_name=scenario.policy,
         record_schedule=record_schedule,

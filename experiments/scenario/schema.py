@@ -26,6 +26,7 @@ from pydantic import Field, model_validator
 
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
 from experiments.scenario.extensions import is_registered
+from experiments.scenario.neighbours import SharingKeys
 from experiments.scenario.place import NetworkKeys
 from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
 from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
@@ -322,6 +323,7 @@ class Scenario(Config):
     spot: SpotKeys | None = None
     tenants: TenantKeys | None = None
     admission: AdmissionKeys | None = None
+    sharing: SharingKeys | None = None
     network: NetworkKeys | None = None
     network_penalty: Annotated[float, Field(ge=1)] | None = None
     """How many times longer any job takes over several nodes than on one."""

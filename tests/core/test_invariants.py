@@ -30,7 +30,13 @@ FIXED_ONLY = {
     *("srpt", "sjf", "priority", "random-order", "deadline-first", "consolidating"),
 }
 BETWEEN_TENANTS = {"fair-share", "drf", "capacity", "finish-time-fair"}  # tests/tenants has them
-SHARING_IN_TIME = {"processor-sharing", "las", "shared"}  # tests/orders and tests/sharing have them
+SHARING_IN_TIME = {
+    "processor-sharing",
+    "las",
+    "shared",
+    "complementary",
+    "slices",
+}  # tests/orders and tests/sharing have them
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
     "local-search": {"iterations": 10},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from experiments.papers.beyond.figures_pairs import pairs_figure
 from experiments.papers.beyond.figures_place import place_figure
 from experiments.papers.beyond.figures_tenants import tenants_figure
 from experiments.papers.beyond.runs import (
@@ -54,7 +55,16 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
     command = f"schedlab reproduce beyond --scale {results.scale or 'quick'}"
     drawn = (
         draw(results, out_dir, command)
-        for draw in (_saving, _failing, _spot, _filling, _queue, tenants_figure, place_figure)
+        for draw in (
+            _saving,
+            _failing,
+            _spot,
+            _filling,
+            _queue,
+            tenants_figure,
+            place_figure,
+            pairs_figure,
+        )
     )
     return [figure for figure in drawn if figure is not None]
 

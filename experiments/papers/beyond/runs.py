@@ -46,6 +46,12 @@ FACTORS = {"ResNet-101": 1.11, "VGG-16": 1.47, "BERT": 2.21}
 WAITS_S = (0.0, 300.0, 1200.0, 3600.0, 14_400.0)
 PLACE_SEEDS: dict[Scale, int] = {"quick": 12, "paper": 40}
 PLACE_JOBS: dict[Scale, int] = {"quick": 150, "paper": 1000}
+PAIR_SHARES = ("never", "when-full", "always")
+PAIR_LOADS = (0.4, 0.8, 1.2)
+"""GPUs that jobs ask for while they come, alone on a GPU each, over all GPUs."""
+
+PAIR_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 40}
+PAIR_JOBS: dict[Scale, int] = {"quick": 300, "paper": 1500}
 WHOLE = "whole GPUs"
 PODS = 8152
 """As many as the trace has."""
@@ -74,6 +80,12 @@ def tasks(scale: Scale) -> list[Task]:
             for model in FACTORS
             for wait_s in WAITS_S
             for seed in range(1, PLACE_SEEDS[scale] + 1)
+        ),
+        *(
+            _pairs(share, load, seed, scale)
+            for share in PAIR_SHARES
+            for load in PAIR_LOADS
+            for seed in range(1, PAIR_SEEDS[scale] + 1)
         ),
         *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
     ]
@@ -217,4 +229,25 @@ def _waiting(model: str, wait_s: float, seed: int, scale: Scale) -> Task:
         },
     }  # fmt: skip
     labels: dict[str, Scalar] = {"study": "place", "model": model, "wait_s": wait_s, "seed": seed}
+    return scenario_task(scenario, labels, cost_s=0.3, sources=FAILING_SOURCES)
+
+
+def _pairs(share: str, load: float, seed: int, scale: Scale) -> Task:
+    """Jobs of one GPU on four nodes of four V100; pairs are as fast as Gavel measured them."""
+    models = ("resnet50", "resnet18", "transformer", "recommendation", "cyclegan")
+    scenario = {
+        "workload": {
+            "kind": "poisson", "num_jobs": PAIR_JOBS[scale], "arrival_rate_per_h": 16 * load,
+            "duration_s": "lognormal:3600,cv=1.5",
+        },
+        "cluster": {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4, "gpu_type": "V100"},
+        "adapt": {"power": "andreas"},
+        "policy": "complementary",
+        "policy_options": {"share": share, "least_speed": 0.5},
+        "seed": seed,
+        "sharing": {
+            "part": 0.5, "interference": "published", "draw": dict.fromkeys(models, 1.0),
+        },
+    }  # fmt: skip
+    labels: dict[str, Scalar] = {"study": "pairs", "share": share, "load": load, "seed": seed}
     return scenario_task(scenario, labels, cost_s=0.3, sources=FAILING_SOURCES)

@@ -1,0 +1,84 @@
+"""GPUs that jobs share, in a scenario file: [sharing].
+
+[sharing]
+part = 0.5
+interference = "published"
+draw = { resnet50 = 0.5, transformer = 0.5 }
+gpu_memory_gb = 16
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+
+from pydantic import Field
+
+from experiments.config import Config, KeyedError, at_key
+
+if TYPE_CHECKING:
+    from simulator import Workload
+    from simulator.neighbours import Neighbours
+
+Part = Annotated[float, Field(gt=0, le=1)]
+NonNegative = Annotated[float, Field(ge=0)]
+
+
+class SharingKeys(Config):
+    """Parts, memory and slices of GPUs, and what jobs on one GPU do to each other."""
+
+    part: Part | None = None
+    interference: Literal["none", "linear", "published"] = "none"
+    utilisation: dict[str, Part] = Field(default_factory=dict)
+    gpu_memory_gb: Annotated[float, Field(gt=0)] | None = None
+    memory_gb: dict[str, NonNegative] = Field(default_factory=dict)
+    slices: bool = False
+    draw: dict[str, NonNegative] = Field(default_factory=dict)
+
+
+class HasSharing(Protocol):
+    """A scenario, as far as it concerns this module."""
+
+    sharing: SharingKeys | None
+    seed: int
+
+
+def with_sharing(scenario: Any, workload: Workload) -> Workload:
+    """The jobs with parts and models, where the scenario gives them some."""
+    from simulator.neighbours import with_drawn_models, with_parts
+    from simulator.statistics import Streams
+
+    given: HasSharing = scenario
+    keys = given.sharing
+    if keys is None:
+        return workload
+    if keys.part is not None:
+        with at_key("sharing.part"):
+            workload = with_parts(workload, keys.part)
+    if keys.draw:
+        with at_key("sharing.draw"):
+            workload = with_drawn_models(workload, keys.draw, Streams(given.seed))
+    return workload
+
+
+def make_neighbours(scenario: Any, workload: Workload) -> Neighbours | None:
+    """What jobs on one GPU do to each other; None where no table says so."""
+    from simulator.neighbours import neighbours_of
+
+    given: HasSharing = scenario
+    keys = given.sharing
+    if keys is None:
+        return None
+    if keys.memory_gb and keys.gpu_memory_gb is None:
+        raise KeyedError("sharing.gpu_memory_gb", "missing, expected beside memory_gb")
+    if keys.utilisation and keys.interference != "linear":
+        raise KeyedError("sharing.utilisation", "given without interference = 'linear'")
+    with at_key("sharing"):
+        return neighbours_of(
+            workload,
+            keys.interference,
+            gpu_memory_gb=math.inf if keys.gpu_memory_gb is None else keys.gpu_memory_gb,
+            memory_gb=keys.memory_gb,
+            utilisation=keys.utilisation,
+            slices=keys.slices,
+        )

@@ -1,0 +1,245 @@
+"""First come first served on single GPUs: jobs that share one, by complementary load or in slices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from simulator.catalog import IntArray
+from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.errors import InputError
+from simulator.mig import PROFILES, best_start, mask_of, profile_for
+from simulator.sharing import SharedDuration
+from simulator.tolerances import SUMS
+from simulator.workload import Workload
+
+SHARE = ("always", "when-full", "never")
+HALF_FREE = 1e-9
+
+Gpu = tuple[int, int]
+
+
+class OnGpus:
+    """Keeps which jobs are on which GPU, and starts waiting jobs where `_gpu_for` says.
+
+    A job that does not fit is passed over. Jobs of several GPUs, or of a whole one, get empty GPUs of
+    the node with the fewest of them that suffice.
+    """
+
+    name = "on-gpus"
+
+    def __init__(self) -> None:
+        self._workload: Workload | None = None
+        self._places: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self._on: dict[Gpu, list[int]] = {}
+
+    def decide(self, view: View) -> Decision:
+        """Take off what has ended, start what fits."""
+        if self._workload is not view.workload:
+            self._begin(view)
+        for job in [j for j in self._places if j not in view.running]:
+            self._leave(job)
+        if not view.waiting:
+            return NO_CHANGE
+        self._free = {n: self._spare(view, n) for n in view.nodes.tolist()}
+        placements: list[Placement] = []
+        gpus_of: dict[int, tuple[int, ...]] = {}
+        for job in view.waiting:
+            found = self._find(view, job)
+            if found is not None:
+                placements.append(self._take(view, job, *found))
+                gpus_of[job] = found[1]
+        if not placements:
+            return NO_CHANGE
+        return Decision(placements, keep_running=True, fractional=True, gpus_of=gpus_of)
+
+    def _begin(self, view: View) -> None:
+        fixed = view.cluster.node_type_of
+        if fixed is None or view.cluster.is_pool:
+            raise InputError(f"{self.name}: expected nodes of fixed types")
+        performance = view.workload.performance
+        whole = np.ones(len(view.workload))
+        self._part = performance.part if isinstance(performance, SharedDuration) else whole
+        self._gpus = {n: int(view.cluster.node_types[fixed[n]].gpus) for n in view.nodes.tolist()}
+        self._on = {(n, g): [] for n, count in self._gpus.items() for g in range(count)}
+        self._places = {}
+        self._workload = view.workload
+
+    def _spare(self, view: View, node: int) -> list[float]:
+        """CPUs and GB of memory that are free on a node."""
+        fixed = view.cluster.node_type_of
+        assert fixed is not None
+        spec, shares = view.cluster.node_types[fixed[node]], view.shares[node].values()
+        return [
+            spec.cpus - sum(p.cpus for p in shares),
+            spec.memory_gb - sum(p.memory_gb for p in shares),
+        ]
+
+    def _beside(self, view: View, job: int) -> tuple[float, float]:
+        """CPUs and GB of memory that a job states; 0 where it states none."""
+        cpus, memory_gb = float(view.workload.num_cpus[job]), float(view.workload.memory_gb[job])
+        return (0.0 if math.isnan(cpus) else cpus, 0.0 if math.isnan(memory_gb) else memory_gb)
+
+    def _has_room(self, view: View, job: int, node: int) -> bool:
+        return all(
+            want <= free * (1 + SUMS)
+            for want, free in zip(self._beside(view, job), self._free[node], strict=True)
+        )
+
+    def _find(self, view: View, job: int) -> tuple[int, tuple[int, ...]] | None:
+        """Node and GPUs for a job; None where it does not fit now."""
+        count = int(view.workload.num_gpus[job])
+        if count == 1 and self._part[job] < 1:
+            return self._gpu_for(view, job)
+        return self._empty(view, job, count)
+
+    def _empty(self, view: View, job: int, count: int) -> tuple[int, tuple[int, ...]] | None:
+        """So many empty GPUs of one node, of the node with the fewest that suffice."""
+        best: tuple[int, tuple[int, ...]] | None = None
+        fewest = math.inf
+        for node, gpus in self._gpus.items():
+            free = [g for g in range(gpus) if not self._on[node, g]]
+            if count <= len(free) < fewest and self._has_room(view, job, node):
+                best, fewest = (node, tuple(free[:count])), len(free)
+        return best
+
+    def _gpu_for(self, view: View, job: int) -> tuple[int, tuple[int, ...]] | None:
+        raise NotImplementedError
+
+    def _take(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> Placement:
+        self._places[job] = (node, gpus)
+        for g in gpus:
+            self._on[node, g].append(job)
+        cpus, memory_gb = self._beside(view, job)
+        self._free[node][0] -= cpus
+        self._free[node][1] -= memory_gb
+        amount = float(self._part[job]) if len(gpus) == 1 else len(gpus)
+        return Placement(job, node, amount, FIXED, cpus, memory_gb)
+
+    def _leave(self, job: int) -> None:
+        node, gpus = self._places.pop(job)
+        for g in gpus:
+            self._on[node, g].remove(job)
+
+
+class Complementary(OnGpus):
+    """Two jobs share a GPU where they hardly disturb each other.
+
+    Of the GPUs with one job, the one where both together are fastest; each must keep the speed
+    ``least_speed``, and the GPU's memory must suffice. In the spirit of Lucid (Hu et al., ASPLOS 2023),
+    which packs two jobs at most by scores of their load; here the speeds themselves are known.
+
+    Parameters
+    ----------
+    share : "always" shares before it opens an empty GPU, "when-full" only where none is empty,
+        "never" not at all.
+    least_speed : of each of the two, alone: 1.
+    """
+
+    name = "complementary"
+
+    def __init__(self, share: str, least_speed: float) -> None:
+        super().__init__()
+        if share not in SHARE:
+            raise InputError(f"{self.name}: share is {share!r}, expected one of {', '.join(SHARE)}")
+        if not 0 <= least_speed <= 1:
+            raise InputError(
+                f"{self.name}: least_speed is {least_speed}, expected a number from 0 to 1"
+            )
+        self._share, self._least = share, least_speed
+
+    def _gpu_for(self, view: View, job: int) -> tuple[int, tuple[int, ...]] | None:
+        if self._share == "always":
+            return self._shared(view, job) or self._empty(view, job, 1)
+        empty = self._empty(view, job, 1)
+        return empty if empty is not None or self._share == "never" else self._shared(view, job)
+
+    def _shared(self, view: View, job: int) -> tuple[int, tuple[int, ...]] | None:
+        """The GPU of the best neighbour."""
+        best, most = None, -math.inf
+        for (node, g), jobs in self._on.items():
+            if len(jobs) != 1:
+                continue
+            other = jobs[0]
+            if self._part[other] + self._part[job] > 1 + HALF_FREE:
+                continue
+            together = self._together(view, job, other)
+            if together > most and self._has_room(view, job, node):
+                best, most = (node, (g,)), together
+        return best
+
+    def _together(self, view: View, job: int, other: int) -> float:
+        """The sum of both speeds; minus infinity where they should not share."""
+        neighbours = view.neighbours
+        if neighbours is None:
+            return 2.0
+        memory = neighbours.memory_gb
+        if memory[job] + memory[other] > neighbours.gpu_memory_gb * (1 + SUMS):
+            return -math.inf
+        own, theirs = neighbours.speed(job, [other]), neighbours.speed(other, [job])
+        return own + theirs if min(own, theirs) >= self._least - HALF_FREE else -math.inf
+
+
+class Slices(OnGpus):
+    """Each job gets a slice of a GPU (MIG), on the fullest GPU where its profile may begin."""
+
+    name = "slices"
+
+    def _begin(self, view: View) -> None:
+        super()._begin(view)
+        given = view.neighbours.profile if view.neighbours is not None else None
+        own = [profile_for(p) for p in self._part.tolist()] if given is None else given
+        self._profile: IntArray = np.asarray(own, dtype=np.int64)
+        self._masks: dict[int, tuple[Gpu, int]] = {}
+
+    def _leave(self, job: int) -> None:
+        super()._leave(job)
+        self._masks.pop(job, None)
+
+    def _taken(self) -> Mapping[Gpu, int]:
+        taken: dict[Gpu, int] = {}
+        for place, mask in self._masks.values():
+            taken[place] = taken.get(place, 0) | mask
+        return taken
+
+    def _gpu_for(self, view: View, job: int) -> tuple[int, tuple[int, ...]] | None:
+        k = int(self._profile[job])
+        if k == len(PROFILES) - 1:
+            return self._empty(view, job, 1)
+        taken = self._taken()
+        best: Gpu | None = None
+        fullest, at = -1, 0
+        for place, jobs in self._on.items():
+            if any(j not in self._masks for j in jobs) or not self._fits(view, job, place, jobs):
+                continue
+            mask = taken.get(place, 0)
+            start = best_start(mask, k)
+            if start is not None and mask.bit_count() > fullest:
+                best, fullest, at = place, mask.bit_count(), start
+        if best is None:
+            return None
+        self._masks[job] = (best, mask_of(k, at))
+        return best[0], (best[1],)
+
+    def _fits(self, view: View, job: int, place: Gpu, jobs: Sequence[int]) -> bool:
+        """Parts, memory of the GPU, CPUs and memory of the node."""
+        part = float(self._part[job]) + sum(float(self._part[j]) for j in jobs)
+        if part > 1 + HALF_FREE or not self._has_room(view, job, place[0]):
+            return False
+        if view.neighbours is None:
+            return True
+        memory = view.neighbours.memory_gb
+        used = float(memory[job]) + sum(float(memory[j]) for j in jobs)
+        return bool(used <= view.neighbours.gpu_memory_gb * (1 + SUMS))
+
+
+def complementary(share: str = "when-full", least_speed: float = 0.5) -> Complementary:
+    """Two jobs share a GPU where they hardly disturb each other (Lucid-like)."""
+    return Complementary(share, least_speed)
+
+
+def slices() -> Slices:
+    """Each job gets a slice of a GPU (MIG profiles), first come first served."""
+    return Slices()

@@ -1,0 +1,277 @@
+"""Jobs that share GPUs: speeds beside neighbours by hand, memory, slices, nothing given away twice."""
+
+import itertools
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy
+from policies.sharing.filling import RULES
+from simulator import (
+    Cluster,
+    Decision,
+    InfeasibleDecision,
+    InputError,
+    NodeType,
+    Placement,
+    Workload,
+    simulate,
+)
+from simulator.mig import best_start, mask_of, profile_for
+from simulator.neighbours import neighbours_of, published_rates, with_parts
+from simulator.performance import FixedDuration
+from simulator.sharing import SharedDuration
+
+ONE = Cluster.of_nodes(NodeType("n", "GPU", 1, power_w=(0.0, 300.0)), 1)
+MODELS = published_rates()[0]
+
+
+def jobs_of(models, part=0.5, duration_s=100.0, submit_s=None, gpus=None):
+    count = len(models)
+    gpus = np.ones(count, dtype=np.int64) if gpus is None else np.asarray(gpus)
+    part = np.where(gpus == 1, part, 1.0)
+    durations = np.broadcast_to(np.asarray(duration_s, dtype=float), (count,)).copy()
+    return Workload(
+        [f"j{k}" for k in range(count)],
+        np.zeros(count) if submit_s is None else np.asarray(submit_s, dtype=float),
+        SharedDuration(durations, gpus, part=part),
+        num_gpus=gpus,
+        model=models,
+    )
+
+
+def together(view):
+    """Every waiting job on GPU 0."""
+    placements = [Placement(j, 0, 0.5) for j in view.waiting]
+    if not placements:
+        return Decision(keep_running=True)
+    gpus_of = dict.fromkeys(view.waiting, (0,))
+    return Decision(placements, keep_running=True, fractional=True, gpus_of=gpus_of)
+
+
+def test_a_pair_by_hand():
+    """Transformers run at 0.6563 beside each other; the second comes at 50 s."""
+    rate = float(published_rates()[1][2, 2])
+    assert rate == pytest.approx(0.6563)
+    jobs = jobs_of(["transformer"] * 2, submit_s=[0.0, 50.0])
+    result = simulate(jobs, ONE, together, neighbours=neighbours_of(jobs, "published"))
+    # The first has half of its work left at 50 s, the second the rest of its own after that.
+    first = 50 + 50 / rate
+    second = first + 100 - (first - 50) * rate
+    np.testing.assert_allclose(result.completion_s, [first, second])
+    alone = simulate(jobs, ONE, together)
+    assert alone.completion_s.tolist() == [100.0, 150.0]
+    # The GPU is in use all the time, by one job or two: 300 W.
+    assert result.meters.energy_kwh == pytest.approx(300 * second / 3600 / 1000)
+
+
+def test_linear_by_hand():
+    """Utilisations 0.8 and 0.6: each runs at 1/1.4 of its speed; 0.3 and 0.6 do not disturb each other."""
+    jobs = jobs_of(["a", "b"])
+    busy = neighbours_of(jobs, "linear", utilisation={"a": 0.8, "b": 0.6})
+    assert simulate(jobs, ONE, together, neighbours=busy).completion_s.tolist() == [140.0, 140.0]
+    calm = neighbours_of(jobs, "linear", utilisation={"a": 0.3, "b": 0.6})
+    assert simulate(jobs, ONE, together, neighbours=calm).completion_s.tolist() == [100.0, 100.0]
+
+
+def test_jobs_without_a_class_do_not_matter():
+    jobs = jobs_of(["transformer", "mine"])
+    result = simulate(jobs, ONE, together, neighbours=neighbours_of(jobs, "published"))
+    assert result.completion_s.tolist() == [100.0, 100.0]
+
+
+def test_memory_of_a_gpu_is_kept():
+    jobs = jobs_of(["a", "b"])
+    tight = neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 10.0, "b": 8.0})
+    with pytest.raises(InfeasibleDecision, match="node 0: GPU 0: 18 GB of memory used of 16"):
+        simulate(jobs, ONE, together, neighbours=tight)
+    result = simulate(jobs, ONE, make_policy("complementary", share="always"), neighbours=tight)
+    assert result.completion_s.tolist() == [100.0, 200.0]
+    roomy = neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 8.0, "b": 8.0})
+    result = simulate(jobs, ONE, make_policy("complementary", share="always"), neighbours=roomy)
+    assert result.completion_s.tolist() == [100.0, 100.0]
+
+
+def test_profiles_as_the_vendor_lists_them():
+    """Seven 1g, three 2g, two 3g, 4g + 3g, one 7g; three 2g leave one 1g; 3g + 3g leave nothing."""
+    assert [profile_for(p) for p in (0.1, 1 / 7, 0.2, 0.4, 0.5, 0.6, 1.0)] == [0, 0, 1, 2, 3, 4, 4]
+    assert profile_for(0.1, memory_part=0.5) == 2
+
+    def put(*profiles):
+        taken = 0
+        for k in profiles:
+            start = best_start(taken, k)
+            if start is None:
+                return None
+            taken |= mask_of(k, start)
+        return taken
+
+    assert put(*[0] * 7) is not None
+    assert put(*[0] * 8) is None
+    assert put(1, 1, 1, 0) is not None
+    assert put(1, 1, 1, 1) is None
+    assert put(2, 2) is not None
+    assert put(2, 2, 0) is None
+    assert put(3, 2) is not None
+    assert put(4) is not None
+    assert put(4, 0) is None
+    assert put(0, 4) is None
+    for order in itertools.permutations((3, 1, 0)):
+        assert put(*order) is not None, order
+
+
+def test_slices_keep_jobs_apart():
+    """0.5 of a GPU is 4g, which begins at slice 0 only: two of them need two GPUs, though parts add up to 1."""
+    jobs = jobs_of(["a", "b"])
+    two = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
+    sliced = neighbours_of(jobs, slices=True)
+    with pytest.raises(InfeasibleDecision, match=r"GPU 0 has no room for a slice 4g\.20gb"):
+        simulate(jobs, ONE, together, neighbours=sliced)
+    one = simulate(jobs, ONE, make_policy("slices"), neighbours=sliced)
+    assert one.completion_s.tolist() == [100.0, 200.0]
+    other = simulate(jobs, two, make_policy("slices"), neighbours=sliced)
+    assert other.completion_s.tolist() == [100.0, 100.0]
+
+
+def test_good_neighbours_are_chosen():
+    """Of two GPUs, one with ResNet-50 and one with Recommendation, a Transformer joins the latter."""
+    jobs = jobs_of(["resnet50", "recommendation", "transformer"], submit_s=[0.0, 0.0, 1.0])
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+    pairs = neighbours_of(jobs, "published")
+    result = simulate(jobs, two, make_policy("complementary"), neighbours=pairs)
+    rate = float(published_rates()[1][2, 3])
+    assert result.first_start_s[2] == 1.0
+    assert result.completion_s[0] == 100.0
+    done = (result.completion_s[1] - 1) * rate
+    assert result.completion_s[2] == pytest.approx(result.completion_s[1] + 100 - done)
+    # Beside ResNet-50 it would run at 0.38: less than the least speed of 0.5.
+    jobs = jobs_of(["resnet50", "transformer"], submit_s=[0.0, 1.0])
+    alone = simulate(
+        jobs, ONE, make_policy("complementary"), neighbours=neighbours_of(jobs, "published")
+    )
+    assert alone.first_start_s.tolist() == [0.0, 100.0]
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["none", "linear", "published"]),
+    st.sampled_from(["complementary", "slices", *(f"shared:{rule}" for rule in RULES)]),
+    st.booleans(),
+)
+def test_nothing_is_given_away_twice(seed, interference, name, rounds):
+    from simulator import DecisionPoints
+
+    rng = np.random.default_rng(seed)
+    count = 40
+    gpus = rng.choice([1, 1, 1, 2], count)
+    part = np.where(gpus == 1, rng.choice([0.1, 0.25, 0.5, 1.0], count), 1.0)
+    jobs = Workload(
+        [f"j{k}" for k in range(count)],
+        np.cumsum(rng.exponential(30, count)),
+        SharedDuration(rng.uniform(20, 300, count), gpus, part=part),
+        num_gpus=gpus,
+        model=rng.choice(MODELS, count).tolist(),
+    )
+    options = {"utilisation": dict.fromkeys(MODELS, 0.6)} if interference == "linear" else {}
+    of_slices = name == "slices"
+    kind = "none" if of_slices else interference
+    neighbours = neighbours_of(
+        jobs, kind, gpu_memory_gb=16.0, slices=of_slices, **(options if kind == "linear" else {})
+    )
+    base, _, rule = name.partition(":")
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
+    policy = make_policy(base, **({"rule": rule} if rule else {}))
+    kept = {}
+
+    class Recorded:
+        def __deepcopy__(self, memo):
+            return self
+
+        def decide(self, view):
+            decision = policy.decide(view)
+            kept.update(decision.gpus_of or {})
+            return decision
+
+    points = DecisionPoints.rounds(50.0) if rounds else None
+    run = simulate(
+        jobs, cluster, Recorded(), seed=seed, neighbours=neighbours, decision_points=points
+    )
+    assert np.isfinite(run.completion_s).all()
+    spans = defaultdict(list)
+    for share in run.schedule:
+        for g in kept[share.job]:
+            spans[share.node, g].append((share.start_s, share.end_s, share.job))
+    done = np.zeros(count)
+    for held in spans.values():
+        times = sorted({t for a, b, _ in held for t in (a, b)})
+        for a, b in itertools.pairwise(times):
+            here = [j for s, e, j in held if s <= a and e >= b]
+            assert sum(part[j] for j in here) <= 1 + 1e-6
+            assert sum(neighbours.memory_gb[j] for j in here) <= 16.0 * (1 + 1e-9)
+            for j in here:
+                speed = neighbours.speed(j, [o for o in here if o != j])
+                done[j] += speed * (b - a) / gpus[j]
+    # Work is conserved: speed integrated over time is the duration (jobs of two GPUs are alone there).
+    np.testing.assert_allclose(done, jobs.performance.duration_s, rtol=1e-6)
+
+
+def test_without_neighbours_nothing_changes():
+    jobs = jobs_of(["a"] * 30, part=0.5, submit_s=np.arange(30) * 20.0)
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+    plain = simulate(jobs, two, make_policy("shared"))
+    same = simulate(jobs, two, make_policy("shared"), neighbours=neighbours_of(jobs))
+    assert plain.schedule_table().to_csv() == same.schedule_table().to_csv()
+
+
+def test_mistakes_are_one_line():
+    jobs = jobs_of(["a"])
+    with pytest.raises(InputError, match="no job is of a published class, expected models among"):
+        neighbours_of(jobs, "published")
+    with pytest.raises(InputError, match="utilisation of model 'a' is missing"):
+        neighbours_of(jobs, "linear")
+    with pytest.raises(InputError, match="utilisation of 'a' is 2, expected above 0, at most 1"):
+        neighbours_of(jobs, "linear", utilisation={"a": 2})
+    with pytest.raises(InputError, match="job 'j0' needs 20 GB of a GPU, which has 16"):
+        neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 20.0})
+    with pytest.raises(InputError, match="slices keep jobs apart"):
+        neighbours_of(jobs, "published", slices=True)
+    with pytest.raises(InputError, match="the jobs state their parts; expected fixed durations"):
+        with_parts(jobs, 0.5)
+    with pytest.raises(InputError, match="least_speed is 2"):
+        make_policy("complementary", least_speed=2.0)
+    whole = Workload(["w"], [0.0], FixedDuration(np.array([1.0]), np.array([1])), num_gpus=[1])
+    assert with_parts(whole, 0.5).performance.part.tolist() == [0.5]
+    assert math.isinf(neighbours_of(whole).gpu_memory_gb)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("part = 1.5", "sharing.part: got 1.5, expected"),
+        ("memory_gb = {a = 3}", "sharing.gpu_memory_gb: missing, expected beside memory_gb"),
+        ("utilisation = {a = 0.5}", "sharing.utilisation: given without interference = 'linear'"),
+        ('interference = "all"', 'sharing.interference: got "all", expected one of'),
+        ('interference = "published"', "sharing: no job is of a published class"),
+        ("draw = {a = -1}", "sharing.draw.a: got -1, expected"),
+    ],
+)
+def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
+    from experiments.cli import main
+
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'policy = "complementary"\n[workload]\nkind = "poisson"\nnum_jobs = 5\n'
+        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n[sharing]\n' + text
+    )
+    monkeypatch.setattr("sys.argv", ["schedlab", "run", str(path), "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    line = capsys.readouterr().err.strip()
+    assert ended.value.code == 2
+    assert told in line
+    assert "\n" not in line
