@@ -62,7 +62,8 @@ class OnGpus:
         performance = view.workload.performance
         whole = np.ones(len(view.workload))
         self._part = performance.part if isinstance(performance, SharedDuration) else whole
-        self._gpus = {n: int(view.cluster.node_types[fixed[n]].gpus) for n in view.nodes.tolist()}
+        own = view.cluster.nodes_of(view.controller).tolist()
+        self._gpus = {n: int(view.cluster.node_types[fixed[n]].gpus) for n in own}
         self._on = {(n, g): [] for n, count in self._gpus.items() for g in range(count)}
         self._places = {}
         self._workload = view.workload
@@ -83,7 +84,7 @@ class OnGpus:
         return (0.0 if math.isnan(cpus) else cpus, 0.0 if math.isnan(memory_gb) else memory_gb)
 
     def _has_room(self, view: View, job: int, node: int) -> bool:
-        return all(
+        return node in self._free and all(  # a node that is down has no room
             want <= free * (1 + SUMS)
             for want, free in zip(self._beside(view, job), self._free[node], strict=True)
         )
