@@ -44,10 +44,13 @@ class SharedNode(Node):
             if is_valid:
                 self._finished(job)
 
-    def _meter(self, until_s: float, elapsed: float) -> None:
-        gpu_seconds, used = self.gpu_seconds, self.gpus_used
+    def settle(self, until_s: float) -> None:
+        """Bring the meters up to a time; GPUs in use count once, what jobs hold of them as it is."""
+        elapsed, gpu_seconds, used = until_s - self._settled_s, self.gpu_seconds, self.gpus_used
+        if elapsed <= 0:
+            return
         self.gpus_used = float(self.busy)
-        super()._meter(until_s, elapsed)
+        super().settle(until_s)
         self.gpus_used = used
         self.gpu_seconds = gpu_seconds + used * elapsed
 
@@ -84,11 +87,11 @@ class SharedPartition(Partition):
         self._count(shares)
         self._retime(job, places)
 
-    def release(self, job: int) -> None:
+    def release(self, job: int, is_done: bool = False) -> None:
         """Take a job off its GPUs; its neighbours are faster from now on."""
         shares = self.running[job]
         places = self._places(job, shares)
-        super().release(job)
+        super().release(job, is_done)
         del self._alone[job]
         for place in places:
             self.on_gpu[place].pop(job, None)
