@@ -22,7 +22,7 @@ from experiments.scenario.options import parse_options, parse_window
 from experiments.scenario.schema import read_scenario
 from simulator.errors import InputError
 from simulator.laws import parse_law
-from simulator.workloads import alibaba, authors, catalogs, gavel, openb, philly, plain_csv
+from simulator.workloads import alibaba, authors, catalogs, gavel, openb, philly, plain_csv, swf
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,6 +69,14 @@ p2,8000,1000,8,1000,G2|G3,BE,Succeeded,1,100,5
 NODES = """sn,cpu_milli,memory_mib,gpu,model
 n0,64000,262144,2,P100
 n1,96000,786432,8,G3
+"""
+SWF = """; UnixStartTime: 0
+1 100 5 60 4 -1 -1 4 60 -1 1 7 1 -1 2 -1 -1 -1
+2 90 -1 30 -1 -1 -1 2 30 -1 1 8 1 -1 -1 -1 -1 -1
+"""
+HELIOS = """job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue
+a,u1,vc1,8,32,COMPLETED,2020-04-01 00:10:00,2020-04-01 00:10:05,2020-04-01 01:10:05,3600,5
+b,u2,vc2,1,4,FAILED,2020-04-01 00:00:00,2020-04-01 00:00:05,2020-04-01 00:01:05,60,5
 """
 CATALOG = "name,gpu_type,gpus,price_per_hour\nA,K80,1,0.9\nB,V100,4,12.24\n"
 SCHEDULE = "job_id,node,node_type,gpus,start_s,end_s\na,0,t,1,0.0,1.5\nb,1,t,2,1.0,2.5\n"
@@ -152,6 +160,8 @@ FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "Alibaba": ("pods.csv", PODS, alibaba.read_alibaba),
     "openb pods": ("pods.csv", PODS, openb.read_pods),
     "openb nodes": ("nodes.csv", NODES, openb.read_nodes),
+    "SWF": ("log.swf", SWF, swf.read_swf),
+    "Helios": ("cluster_log.csv", HELIOS, swf.read_helios),
     "catalogue": ("catalog.csv", CATALOG, catalogs.read_catalog),
     "instance": ("SelectJobs_times.csv", TIMES, instance),
     "scenario": ("scenario.toml", SCENARIO, read_scenario),

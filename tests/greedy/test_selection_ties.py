@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from policies.selection import (
+    NONE,
     CostOf,
     choose_configuration,
     configuration_price_per_hour,
+    node_price_per_hour,
+    require_configurations,
     selection_price_per_hour,
 )
-from simulator import Cluster, NodeType
+from simulator import Cluster, FixedDuration, InputError, NodeType, Workload
 
 
 def times(*by_gpus: list[float]) -> np.ndarray:
@@ -56,3 +59,52 @@ def test_leasing_is_shared_as_asked_and_energy_is_that_of_the_gpus_in_use(
     found = selection_price_per_hour(cluster, cost_of)
     assert found[0, 0] == np.inf
     assert found[0, 1:].tolist() == pytest.approx([leasing[0] + 0.1, leasing[1] + 0.14])
+
+
+def test_prices_are_those_of_seconds() -> None:
+    """3,600 $/h for 10 s are 10 $; on the other type 11 $, though it takes 1 s."""
+    slow_or_dear = times([10.0], [1.0])
+    price = np.array([3600.0, 11 * 3600.0])
+    assert choose_configuration(slow_or_dear, 1e9, price, [1, 1]) == (0, 1)
+    assert choose_configuration(slow_or_dear, 5.0, price, [1, 1]) == (1, 1)
+
+
+def test_many_jobs_at_once_are_chosen_as_each_by_itself() -> None:
+    """The first is late everywhere, the second has time, the third can run nowhere."""
+    one = times([40.0, 30.0], [50.0, np.inf])
+    table = np.stack([one, one, np.full_like(one, np.inf)])
+    v, g = choose_configuration(table, np.array([5, 100, 100]), np.array([2.0, 1.0]), [2, 1])
+    assert v.tolist() == [0, 0, NONE]
+    assert g.tolist() == [2, 1, 0]
+    assert choose_configuration(table[2], 5, np.array([2.0, 1.0]), [2, 1]) == (NONE, 0)
+
+
+def test_what_a_node_costs_by_the_gpus_in_use() -> None:
+    """1 kW idle, 2 kW with one GPU at 0.5 a kWh; types have no more configurations than GPUs."""
+    types = (
+        NodeType("small", "A", 1, power_w=(1000.0, 2000.0)),
+        NodeType("large", "B", 2, power_w=(1000.0, 2000.0, 4000.0)),
+    )
+    found = node_price_per_hour(Cluster(types, 2, (0, 1), energy_price_per_kwh=0.5))
+    assert found.tolist() == [[0.5, 1.0, np.inf], [0.5, 1.0, 2.0]]
+    # Shared or not, energy is that of the GPUs in use; no GPU is no configuration.
+    chosen = selection_price_per_hour(Cluster(types, 2, (0, 1), energy_price_per_kwh=0.5))
+    assert chosen.tolist() == [[np.inf, 1.0, np.inf], [np.inf, 1.0, 2.0]]
+
+
+def test_a_job_that_could_never_start_is_refused_with_its_reason() -> None:
+    cluster = Cluster.of_nodes(NodeType("n", "A", 4), 1)
+    table = np.full((4, 1, 5), np.inf)
+    table[[0, 2], 0, 1] = 10.0
+    require_configurations("greedy", table[[0, 2]], _jobs([1, 1]), cluster)
+    asks = r"policy 'greedy': job 'j1' asks for 8 GPUs on any node \(of 4 GPUs at the most\), "
+    with pytest.raises(InputError, match=asks + ".*; 2 of 4 jobs are so"):
+        require_configurations("greedy", table, _jobs([1, 8, 1, 4]), cluster)
+    with pytest.raises(InputError, match="job 'j1' has no time on any node"):
+        require_configurations("greedy", table, _jobs([1, 4, 1, 8]), cluster)
+
+
+def _jobs(gpus: list[int]) -> Workload:
+    ones = np.ones(len(gpus))
+    names = [f"j{j}" for j in range(len(gpus))]
+    return Workload(names, 0 * ones, FixedDuration(ones, np.array(gpus)), num_gpus=gpus)
