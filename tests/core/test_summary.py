@@ -1,0 +1,98 @@
+"""What users read off a result by name: a name that changes breaks their scripts."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from policies import make_policy
+from simulator import (
+    Cluster,
+    Decision,
+    DecisionPoints,
+    NodeType,
+    Placement,
+    View,
+    simulate,
+)
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Deterministic
+from tests.core.jobs import fixed
+
+TWO_GPUS = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+COSTS = {"leasing_cost", "energy_cost", "tardiness_cost", "total_cost", "energy_kwh", "carbon_kg"}
+TIMES = {"mean_wait_s", "mean_jct_s", "p99_jct_s", "makespan_s", "mean_decision_cpu_s"}
+COUNTS = {"jobs", "decisions", "late_jobs", "preemptions", "reconfigurations"}
+FACTS = {"policy", "seed", "version", "currency", "gpu_utilisation", "cpu_utilisation"}
+SPENT = {"outages", "job_failures", "killed_jobs", "lost_gpu_h", "overhead_gpu_h"}
+
+
+def test_names_of_the_summary_and_of_the_tables() -> None:
+    result = simulate(fixed([0, 1], [5, 5], [1, 1]), TWO_GPUS, make_policy("fifo-strict"))
+    assert set(result.summary()) >= COSTS | TIMES | COUNTS | FACTS
+    assert result.summary()["jobs"] == 2
+    assert set(result.jobs_table()) >= {
+        "job_id", "arrival_s", "first_start_s", "completion_s", "gpu_seconds", "preemptions",
+        "tardiness_s",
+    }  # fmt: skip
+    assert list(result.decisions_table()) == ["time_s", "controller", "active", "cpu_s"]
+    assert set(result.schedule_table()) == {
+        "job_id", "node", "node_type", "gpus", "cpus", "memory_gb", "start_s", "end_s",
+    }  # fmt: skip
+
+
+def test_damage_by_hand() -> None:
+    """One node goes at 40 s for 10 s. ``a`` (1 GPU, 25 s) saves four times, ``b`` (2 GPUs, 30 s, at
+    30 s) once before that and three times after it; it loses 3 s of work and 2 s of restart."""
+    failures = Failures(
+        [Outages.of_each_node(1, Deterministic(40), Deterministic(10))],
+        Checkpoints(6.0, 1.0, restart_s=2.0),
+    )
+    jobs = fixed([0, 30], [25, 30], [1, 2])
+    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), failures=failures)
+    assert result.completion_s.tolist() == [29, 79]
+    found = result.summary()
+    assert set(found) >= SPENT | {"goodput", "availability"}
+    assert (found["outages"], found["job_failures"], found["killed_jobs"]) == (1, 1, 0)
+    assert found["lost_gpu_h"] == pytest.approx(2 * 3 / 3600)
+    assert found["overhead_gpu_h"] == pytest.approx((4 + 2 * (1 + 2 + 3)) / 3600)
+    # Of 107 GPU-seconds held 85 were work that counts.
+    assert found["goodput"] == pytest.approx((25 + 60) / (29 + 2 * (10 + 29)))
+    assert found["availability"] == pytest.approx(1 - 10 / 79)
+
+
+def test_no_damage_where_nothing_can_fail_and_no_number_on_a_pool() -> None:
+    plain = simulate(fixed([0], [5], [1]), TWO_GPUS, make_policy("fifo-strict")).summary()
+    assert not set(plain) & (SPENT | {"goodput", "availability", "lost_jobs"})
+
+    def rent(view: View) -> Decision:
+        return Decision([Placement(0, 0, 1)])
+
+    pool = simulate(fixed([0], [5], [1]), Cluster.rental_pool(1.0), rent).summary()
+    assert pool["gpu_utilisation"] is None
+    assert pool["cpu_utilisation"] is None
+
+
+def test_facts_of_decisions_stand_in_their_row() -> None:
+    """A fact that is named like a column of the table has ``_told`` after its name."""
+
+    def policy(view: View) -> Decision:
+        info = {"bound": 7.5, "active": "yes"} if view.now_s else {}
+        placements = [Placement(int(j), 0, 1) for j in view.jobs]
+        return Decision(placements, info=info, again_s=3.0 if view.now_s == 2 else None)
+
+    result = simulate(
+        fixed([0, 2], [9, 9], [1, 1]),
+        TWO_GPUS,
+        policy,
+        decision_points=DecisionPoints(on_completion=False),
+    )
+    table = result.decisions_table()
+    assert table["time_s"].tolist()[:3] == [0, 2, 5]
+    assert table["active"].tolist()[:3] == [1, 2, 2]
+    assert table["bound"].tolist()[1:3] == [7.5, 7.5]
+    assert math.isnan(table["bound"][0])
+    assert table["active_told"].tolist()[1:3] == ["yes", "yes"]
+    assert table["again_s"][1] == 3
+    assert table["again_s"].isna().tolist()[:3] == [True, False, True]
