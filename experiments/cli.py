@@ -28,6 +28,7 @@ from experiments.commands import (
     size_server,
     solve,
     sweeps,
+    trace,
 )
 from simulator.errors import InfeasibleDecision, InputError
 
@@ -56,6 +57,7 @@ for command in (
     size_server.size_server,
     fill.fill,
     explain.explain,
+    trace.trace,
     sweeps.sweep,
     sweeps.status,
     sweeps.export,

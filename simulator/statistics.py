@@ -119,6 +119,25 @@ class Estimate:
 # --- independent replications --------------------------------------------------------------------
 
 
+def bootstrap_interval(value: float, resampled: npt.ArrayLike, level: float = LEVEL) -> Estimate:
+    """A number with the interval that its values on resampled data give.
+
+    The half width is their standard deviation times Student's factor. So more resamples make the
+    interval more certain and not narrower: there is still only one set of data.
+
+    Parameters
+    ----------
+    value : what the data themselves give.
+    resampled : ``(B,)`` the same number on data drawn again, B >= 2, finite.
+    """
+    x = _observations(resampled)
+    _check_level(level)
+    if len(x) < 2:
+        raise InputError(f"{len(x)} resamples, expected at least 2")
+    half = float(x.std(ddof=1) * special.stdtrit(len(x) - 1, (1 + level) / 2))
+    return Estimate(value, value - half, value + half, len(x), level)
+
+
 def student(values: npt.ArrayLike, level: float = LEVEL) -> Estimate:
     """Mean of independent observations with Student's t interval.
 

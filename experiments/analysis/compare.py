@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.config import KeyedError, of_file
 from simulator.errors import InputError
-from simulator.statistics import Estimate, paired_difference, replications_needed, student
+from simulator.statistics import (
+    Estimate,
+    bootstrap_interval,
+    paired_difference,
+    replications_needed,
+    student,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +48,8 @@ def compare(
     precision: float | None = None,
     replications: int | None = None,
     seed: int | None = None,
+    bootstrap: int | None = None,
+    block_jobs: int | None = None,
 ) -> pd.DataFrame:
     """A scenario under several policies, a table of estimates.
 
@@ -55,6 +63,8 @@ def compare(
         relative half width; None: ``replications`` alone decide.
     replications : exactly so many, or with ``precision`` at most; 10, or with ``precision`` 1000,
         where None.
+    bootstrap : of jobs from a file: intervals from so many traces drawn from it in blocks.
+    block_jobs : jobs of a block; `simulator.workloads.bootstrap.block_length` where None.
 
     Returns
     -------
@@ -73,6 +83,12 @@ def compare(
     if replications is not None and replications < 2:
         raise InputError(f"--replications: got {replications}, expected at least 2")
     start = scenario.seed if seed is None else seed
+    if bootstrap is not None:
+        if precision is not None or replications is not None:
+            raise InputError("--bootstrap: given with --precision or --replications, expected one")
+        return _bootstrapped(scenarios, metrics, str(path), start, bootstrap, block_jobs)
+    if block_jobs is not None:
+        raise InputError("--block-jobs: given without --bootstrap, expected both")
 
     def measure(policy: str, replication: int) -> dict[str, float]:
         with of_file(str(path)):
@@ -81,16 +97,68 @@ def compare(
     runs = _replicate(measure, names, {name: [] for name in names}, 2)
     if not _seed_matters(runs):
         warnings.warn(
-            "the seed changes nothing here: another one gave the same numbers, so one run of each "
-            "policy is reported, without an interval (jobs from a file and nothing random besides)",
+            "the seed changes nothing here: another one gave the same numbers, because the jobs come "
+            "from a file and nothing else is random. So one run of each policy is reported, without "
+            "an interval: the same run ten times is not ten replications. --bootstrap 50 gives "
+            "intervals from 50 traces drawn from this one in blocks",
             stacklevel=2,
         )
-        return _table({name: made[:1] for name, made in runs.items()}, names, metrics)
+        return _table(names, metrics, _of_runs({name: made[:1] for name, made in runs.items()}))
     if precision is None:
         runs = _replicate(measure, names, runs, replications or FIRST)
     else:
         runs = _until_precise(measure, names, runs, metrics[0], precision, replications or MOST)
-    return _table(runs, names, metrics)
+    return _table(names, metrics, _of_runs(runs))
+
+
+def _bootstrapped(
+    scenarios: dict[str, Scenario],
+    metrics: Sequence[str],
+    source: str,
+    start: int,
+    count: int,
+    block_jobs: int | None,
+) -> pd.DataFrame:
+    """The trace itself under each policy, with intervals from traces that are drawn from it."""
+    if count < 2:
+        raise InputError(f"--bootstrap: got {count}, expected at least 2")
+    first = next(iter(scenarios.values()))
+    if "block_bootstrap" not in type(first.workload).model_fields:
+        raise InputError(
+            f"--bootstrap: workload {first.workload.kind!r} is drawn anew by each seed, expected jobs "
+            "from a file (csv, instance, or a trace); --replications makes runs of other seeds"
+        )
+    with of_file(source):
+        block = block_jobs or _block_of(first)
+        drawn = {name: _drawing(scenario, block) for name, scenario in scenarios.items()}
+        itself = {name: _metrics(s, start, metrics) for name, s in scenarios.items()}
+        again: Runs = {name: [] for name in scenarios}
+        for replication in range(count):
+            for name, scenario in drawn.items():
+                again[name].append(_metrics(scenario, start + replication, metrics))
+
+    def estimate(metric: str, name: str, minus: str) -> Estimate:
+        values = [run[metric] for run in again[name]]
+        value = itself[name][metric]
+        if minus:
+            values = [v - run[metric] for v, run in zip(values, again[minus], strict=True)]
+            value -= itself[minus][metric]
+        return bootstrap_interval(value, values)
+
+    return _table(list(scenarios), metrics, estimate)
+
+
+def _block_of(scenario: Scenario) -> int:
+    from experiments.scenario.jobs import read_jobs
+    from simulator.workloads.bootstrap import block_length
+
+    return block_length(len(read_jobs(scenario)[0]))
+
+
+def _drawing(scenario: Scenario, block: int) -> Scenario:
+    """The scenario in which each seed draws another trace."""
+    jobs = scenario.workload.model_copy(update={"block_bootstrap": block})
+    return scenario.model_copy(update={"workload": jobs})
 
 
 def _seed_matters(runs: Runs) -> bool:
@@ -168,28 +236,38 @@ def _until_precise(
         _replicate(measure, names, runs, min(wanted, most))
 
 
-def _table(runs: Runs, names: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+def _of_runs(runs: Runs) -> Callable[[str, str, str], Estimate]:
+    """Means over the seeds, and means of the differences seed by seed."""
+
+    def estimate(metric: str, name: str, minus: str) -> Estimate:
+        values = [run[metric] for run in runs[name]]
+        if not minus:
+            return student(values)
+        return paired_difference(values, [run[metric] for run in runs[minus]])
+
+    return estimate
+
+
+def _table(
+    names: Sequence[str], metrics: Sequence[str], estimate: Callable[[str, str, str], Estimate]
+) -> pd.DataFrame:
+    """One row an estimate: each policy, then its difference from the first one."""
     import pandas as pd
 
+    pairs = [(name, "") for name in names] + [(name, names[0]) for name in names[1:]]
     rows = []
-
-    def add(metric: str, policy: str, minus: str, estimate: Estimate) -> None:
-        rows.append(
-            {
-                "metric": metric,
-                "policy": policy,
-                "minus": minus,
-                "mean": estimate.mean,
-                "lower": estimate.lower if estimate.n > 1 else math.nan,
-                "upper": estimate.upper if estimate.n > 1 else math.nan,
-                "replications": estimate.n,
-            }
-        )
-
     for metric in metrics:
-        values = {name: [run[metric] for run in runs[name]] for name in names}
-        for name in names:
-            add(metric, name, "", student(values[name]))
-        for name in names[1:]:
-            add(metric, name, names[0], paired_difference(values[name], values[names[0]]))
+        for policy, minus in pairs:
+            found = estimate(metric, policy, minus)
+            rows.append(
+                {
+                    "metric": metric,
+                    "policy": policy,
+                    "minus": minus,
+                    "mean": found.mean,
+                    "lower": found.lower if found.n > 1 else math.nan,
+                    "upper": found.upper if found.n > 1 else math.nan,
+                    "replications": found.n,
+                }
+            )
     return pd.DataFrame(rows)

@@ -34,6 +34,16 @@ def compare(
         int | None, typer.Option(help="Number of runs of each policy; with --precision, the most.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first replication.")] = None,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(
+            help="Jobs from a file: intervals from so many traces drawn from it in blocks, e.g. 50."
+        ),
+    ] = None,
+    block_jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Jobs of a block. Default: the square root of their number."),
+    ] = None,
 ) -> None:
     """Policies on the same random numbers: means and paired differences with 95 % intervals, CSV.
 
@@ -53,6 +63,8 @@ def compare(
             precision=None if precision is None else parse_precision(precision),
             replications=replications,
             seed=seed,
+            bootstrap=bootstrap,
+            block_jobs=block_jobs,
         )
     for warning in caught:
         print(f"schedlab: note: {warning.message}", file=sys.stderr)

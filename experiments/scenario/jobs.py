@@ -36,13 +36,25 @@ def read_jobs(scenario: Scenario) -> Built:
     """The workload of a scenario's table, and the machines that it brings."""
     jobs = scenario.workload
     try:
-        return _BUILDERS[jobs.kind](jobs, scenario)
+        workload, cluster = _BUILDERS[jobs.kind](jobs, scenario)
+        block = getattr(jobs, "block_bootstrap", None)
+        if block is not None:
+            with at_key("workload.block_bootstrap"):
+                workload = _drawn_again(workload, block, scenario.seed)
+        return workload, cluster
     except KeyedError:
         raise
     except InputError as error:
         if str(error).startswith(getattr(jobs, "path", "\0")):
             raise  # It names the file and the line in it.
         raise KeyedError("workload", str(error)) from None
+
+
+def _drawn_again(workload: Workload, block: int, seed: int) -> Workload:
+    from simulator.statistics import Streams
+    from simulator.workloads.bootstrap import resampled
+
+    return resampled(workload, block, Streams(seed).generator("bootstrap"))
 
 
 def _hierarchical(jobs: HierarchicalJobs, scenario: Scenario) -> Built:

@@ -85,6 +85,8 @@ class CsvJobs(Modelled):
 
     kind: Literal["csv"]
     path: str
+    block_bootstrap: PositiveInt | None = None
+    """Each seed draws the jobs again, in blocks of so many; `simulator.workloads.bootstrap`."""
 
 
 class InstanceJobs(Config):
@@ -92,6 +94,7 @@ class InstanceJobs(Config):
 
     kind: Literal["instance"]
     path: str
+    block_bootstrap: PositiveInt | None = None
 
 
 class GapsOf(Config):
@@ -169,6 +172,7 @@ class TraceJobs(Modelled):
     kind: Literal["philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
     path: str
     max_jobs: PositiveInt | None = None
+    block_bootstrap: PositiveInt | None = None
     split: list[NonNegative] | None = Field(default=None, min_length=3, max_length=3)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.analysis.trace import describe, lines, read_trace
 from simulator.errors import InputError
 from simulator.performance import TimeTable
 from simulator.workloads.authors import Instance, read_instance
@@ -219,6 +220,19 @@ def test_andreas(tmp_path: Path) -> None:
         ],
     )
     assert any("1 rows with a share of a GPU, dropped" in note for note in w.notes)
+
+
+def test_what_such_a_folder_holds(tmp_path: Path) -> None:
+    """`schedlab trace`: the jobs are elastic, and the load is on the nodes of the folder."""
+    workload, cluster, kind = read_trace(sts_folder(tmp_path))
+    assert kind == "instance"
+    trace = describe(workload, kind, cluster)
+    table = workload.performance.table_s(np.arange(len(workload)), cluster)
+    assert trace.duration_s.tolist() == table.reshape(len(workload), -1).min(axis=1).tolist()
+    assert not len(trace.gpus)
+    assert any(line.startswith("fastest") for line in lines(trace))
+    with pytest.raises(InputError, match="these jobs are elastic"):
+        describe(workload, kind, cluster, (4, 8))
 
 
 def test_andreas_rates_are_the_files_costs(tmp_path: Path) -> None:

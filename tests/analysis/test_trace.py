@@ -1,0 +1,170 @@
+"""`schedlab trace`: every format, laws that are known, the load by hand."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.analysis.trace import describe, lines, read_trace
+from experiments.pictures.jobs import draw_jobs
+from simulator import FixedDuration, InputError, Workload
+from simulator.laws import parse_law
+from simulator.laws.fitting import fits
+from simulator.statistics import Streams
+from simulator.workloads.poisson import poisson_jobs
+
+ROOT = Path(__file__).parents[2]
+HEADER = "job_id,submit_time_s,duration_s,num_gpus"
+FILES = {
+    "csv": f"{HEADER}\na,0,100,4\nb,10,50,8\n",
+    "philly-table": f"{HEADER},virtual_cluster\na,0,100,4,v\nb,10,50,8,w\n",
+    "philly": json.dumps([
+        {"jobid": name, "vc": "v", "submitted_time": f"2017-10-01 10:00:{at:02}", "attempts": [
+            {"start_time": "2017-10-01 10:01:00", "end_time": "2017-10-01 10:02:00",
+             "detail": [{"ip": "m", "gpus": ["gpu0"]}]}]}
+        for name, at in (("a", 0), ("b", 10))
+    ]),
+    "helios": "job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue\n"
+    "a,u,v,8,32,C,2020-04-01 00:10:00,x,x,3600,5\nb,u,v,1,4,F,2020-04-01 00:11:00,x,x,60,5\n",
+    "alibaba": "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
+    "deletion_time,scheduled_time\np0,12000,16384,1,1000,,LS,Running,0,12537,0\n"
+    "p2,8000,1000,8,1000,G2,BE,Succeeded,1,100,5\n",
+    "swf": "1 100 5 60 4 -1 -1 4 60 -1 1 7 1 -1 2 -1 -1 -1\n2 90 -1 30 2 -1 -1 2 30 -1 1 8 1 -1 1 -1 -1 -1\n",
+    "gavel": "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t2000\t2\tstatic\t0\t3600\n"
+    "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t1000\t2\tstatic\t60\t3600\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_format_is_found(tmp_path, kind):
+    rates = {"v100": {"('LM (batch size 5)', 2)": {"null": 60.1}}}
+    (tmp_path / "oracle_throughputs_v2.json").write_text(json.dumps(rates))
+    path = tmp_path / ("jobs.json" if kind == "philly" else "jobs.txt")
+    path.write_text(FILES[kind])
+    workload, cluster, found = read_trace(path)
+    assert (found, len(workload), cluster) == (kind, 2, None)
+    again, _, _ = read_trace(path, kind)
+    assert again.job_id == workload.job_id
+    assert lines(describe(workload, found))[0].endswith(kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind", "told"),
+    [
+        ("none.csv", None, None, "none.csv: no such file or folder"),
+        ("a.csv", "x,y\n1,2\n", None, "column 'job_id' is missing.*no format fits, --kind NAME"),
+        ("a.csv", FILES["csv"], "philly-json", "--kind: got 'philly-json', expected one of philly,"),
+        ("a.csv", FILES["csv"].replace("50", "-50"), "csv", "duration_s"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(tmp_path, name, text, kind, told):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=told) as caught:
+        read_trace(tmp_path / name, kind)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "law", ["exponential:3600", "lognormal:3600,cv=2", "weibull:3600,shape=0.6"]
+)
+def test_a_fit_finds_the_law_that_was_drawn(law):
+    """By AIC the right family is first, with a mean and a shape near the true ones."""
+    values = parse_law(law).sample(np.random.default_rng(5), 4000)
+    best = fits(values)[0]
+    family = law.partition(":")[0]
+    if family == "exponential":  # A Weibull law of shape 1 is one too, and may fit a little better.
+        best = next(fit for fit in fits(values) if fit.law.startswith(family))
+        assert best.aic - fits(values)[0].aic < 8
+    assert best.law.startswith(family)
+    found, true = parse_law(best.law), parse_law(law)
+    assert found.mean == pytest.approx(true.mean, rel=0.1)
+    assert found.cv2 == pytest.approx(true.cv2, rel=0.25)
+    assert best.distance < 1.63 / math.sqrt(4000)  # 1 % of Kolmogorov's law
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [2.0, 2.0], [1.0, 0.0], [1.0, math.nan]])
+def test_nothing_to_fit(values):
+    with pytest.raises(InputError, match="two different positive values"):
+        fits(values)
+
+
+def test_load_demand_and_hours_by_hand():
+    """52 jobs over two days: one an hour, at 4 o'clock two; every second one has four GPUs."""
+    at_h = np.sort([0.0, *(h + 0.5 for h in range(48)), 4.25, 28.25, 48.0])
+    gpus = np.where(np.arange(len(at_h)) % 2, 4, 1)
+    workload = Workload(
+        [str(j) for j in range(len(at_h))], submit_s=at_h * 3600,
+        performance=FixedDuration(np.full(len(at_h), 1800.0), gpus), num_gpus=gpus,
+    )  # fmt: skip
+    trace = describe(workload, "csv", nodes=(2, 4))
+    assert trace.by_hour[4] == 2.0
+    assert trace.by_hour[5] == 1.0
+    assert trace.gpu_hours == pytest.approx(gpus.sum() / 2)
+    per_s = (len(at_h) - 1) / (48 * 3600)
+    assert trace.load == pytest.approx(per_s * gpus.mean() * 1800 / 8)
+    told = "\n".join(lines(trace))
+    assert "jobs       52, submitted over 2 days" in told
+    assert "1 (50% of the jobs, 20% of the work)" in told
+    assert "of 2 nodes with 4 GPUs each" in told
+    assert "queues grow without end" in lines(describe(workload, "csv", nodes=(1, 1)))[-1]
+
+
+def test_poisson_arrivals_look_exponential():
+    jobs = poisson_jobs(
+        3000, Streams(2), arrival_rate_per_h=30, duration_s=parse_law("exponential:60")
+    )
+    told = lines(describe(jobs, "csv"))
+    (gaps,) = [line for line in told if line.startswith("gaps")]
+    assert "correlation of neighbours -0.0" in gaps or "correlation of neighbours 0.0" in gaps
+    fitted = [line for line in told[told.index(gaps) :] if "exponential:1" in line]
+    assert len(fitted) == 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_few_jobs_have_a_picture_too(tmp_path, count):
+    rows = "".join(f"j{j},{10 * j},{60 + j},{2**j}\n" for j in range(count))
+    (tmp_path / "jobs.csv").write_text(f"{HEADER}\n{rows}")
+    workload, _, kind = read_trace(tmp_path / "jobs.csv")
+    trace = describe(workload, kind)
+    assert lines(trace)
+    out = draw_jobs(tmp_path / "a.png", "t", workload.submit_s, trace.gpus, trace.duration_s, trace.by_hour, None)  # fmt: skip
+    assert out.stat().st_size > 10_000
+
+
+def test_the_example_is_what_its_generator_writes(tmp_path):
+    spec = importlib.util.spec_from_file_location(
+        "philly_like", ROOT / "examples" / "philly_like.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.write(tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (
+        ROOT / "examples" / "philly_like.csv"
+    ).read_bytes()
+    module.write(tmp_path / "other.csv", seed=2)
+    assert (tmp_path / "other.csv").read_bytes() != (tmp_path / "again.csv").read_bytes()
+
+
+def test_the_command(tmp_path):
+    words = [
+        sys.executable,
+        "-m",
+        "experiments.cli",
+        "trace",
+        ROOT / "examples" / "philly_like.csv",
+    ]
+    ran = subprocess.run([*words, "--nodes", "12", "--out", "a.txt"], cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    assert ran.returncode == 2
+    assert "expected a name that ends in .png, .svg, .pdf" in ran.stderr
+    ran = subprocess.run([*words, "--nodes", "12"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "load       0.647 of 12 nodes with 8 GPUs each" in ran.stdout
+    assert (tmp_path / "trace.png").exists()

@@ -1,0 +1,164 @@
+"""Traces drawn again in blocks: against laws that are known."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.analysis.compare import compare
+from simulator import FixedDuration, InputError, SpeedupCurve, TimeTable, Workload
+from simulator.speedup import Power
+from simulator.statistics import bootstrap_interval
+from simulator.workloads.bootstrap import block_length, drawn_blocks, resampled
+
+
+def trace(durations_s, gaps_s=None, **columns) -> Workload:
+    count = len(durations_s)
+    gaps_s = np.ones(count) if gaps_s is None else gaps_s
+    gpus = np.ones(count, dtype=int)
+    return Workload(
+        [f"j{j}" for j in range(count)], submit_s=np.cumsum(gaps_s) - gaps_s[0],
+        performance=FixedDuration(durations_s, gpus), num_gpus=gpus, **columns,
+    )  # fmt: skip
+
+
+def test_blocks_by_hand():
+    """Consecutive jobs stay consecutive, each with the gap before it and its own distance to its due date."""
+    gaps = np.array([7.0, 1.0, 2.0, 3.0, 4.0])
+    before = trace([10.0, 11.0, 12.0, 13.0, 14.0], gaps, due_s=np.cumsum(gaps) - 7.0 + 100.0)
+    after = resampled(before, 2, np.random.default_rng(3))
+    jobs = drawn_blocks(5, 2, np.random.default_rng(3))
+    assert ((jobs[1] - jobs[0]) % 5, (jobs[3] - jobs[2]) % 5) == (1, 1)
+    assert after.performance.duration_s.tolist() == (10.0 + jobs).tolist()
+    mean_gap = (1 + 2 + 3 + 4) / 4
+    own = np.array([mean_gap, 1.0, 2.0, 3.0, 4.0])[jobs]
+    assert np.diff(after.submit_s) == pytest.approx(own[1:])
+    assert after.due_s - after.submit_s == pytest.approx(100.0)
+    assert len(set(after.job_id)) == 5
+
+
+def test_one_block_of_all_jobs_is_the_trace_turned():
+    before = trace(np.arange(1.0, 9.0))
+    after = resampled(before, 8, np.random.default_rng(1))
+    assert sorted(after.job_id) == sorted(before.job_id)
+    turns = np.diff(after.performance.duration_s)
+    assert ((turns == 1) | (turns == -7)).all()
+
+
+def test_copies_have_names_of_their_own():
+    names = ["a", "a#2", "b", "c"]
+    ones = np.ones(4, dtype=int)
+    before = Workload(names, submit_s=np.zeros(4), performance=FixedDuration(np.ones(4), ones), num_gpus=ones)  # fmt: skip
+    for seed in range(40):
+        assert len(set(resampled(before, 1, np.random.default_rng(seed)).job_id)) == 4
+
+
+def autoregressive(rng: np.random.Generator, count: int, phi: float) -> np.ndarray:
+    """A stationary AR(1) of mean 100 and standard deviation 1."""
+    noise = rng.normal(0, math.sqrt(1 - phi * phi), count)
+    values = np.empty(count)
+    values[0] = rng.normal()
+    for i in range(1, count):
+        values[i] = phi * values[i - 1] + noise[i]
+    return 100 + values
+
+
+def interval(values: np.ndarray, block: int, rng: np.random.Generator, draws: int = 200):
+    means = [values[drawn_blocks(len(values), block, rng)].mean() for _ in range(draws)]
+    return bootstrap_interval(values.mean(), means)
+
+
+def test_the_width_is_that_of_the_known_law():
+    """Mean of an AR(1): standard deviation sqrt((1 + phi) / (1 - phi) / n). Single jobs miss it."""
+    phi, count = 0.7, 3000
+    true_sd = math.sqrt((1 + phi) / (1 - phi) / count)
+    blocks, single = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = autoregressive(rng, count, phi)
+        blocks.append(interval(values, block_length(count), rng).half_width / 1.972)
+        single.append(interval(values, 1, rng).half_width / 1.972)
+    assert np.mean(blocks) == pytest.approx(true_sd, rel=0.1)
+    assert np.mean(single) == pytest.approx(1 / math.sqrt(count), rel=0.05)  # less than half of it
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    held = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        found = interval(autoregressive(rng, 1000, 0.5), 32, rng, draws=100)
+        held += found.lower < 100 < found.upper
+    assert 0.90 <= held / 300 <= 0.98
+
+
+def test_more_draws_make_no_narrower_interval():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=500)
+    few, many = (interval(values, 1, rng, draws).half_width for draws in (100, 3000))
+    assert few == pytest.approx(many, rel=0.25)
+
+
+def scenario(tmp_path: Path, seed: int = 1) -> Path:
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.exponential(100.0, 60)).round(3)
+    rows = [f"{j},{t},{d:.3f},1" for j, (t, d) in enumerate(zip(times, rng.exponential(80, 60) + 1, strict=True))]  # fmt: skip
+    text = "job_id,submit_time_s,duration_s,num_gpus\n" + "\n".join(rows) + "\n"
+    (tmp_path / "jobs.csv").write_text(text)
+    path = tmp_path / "trace.toml"
+    path.write_text(
+        'policy = "fifo-strict"\n[workload]\nkind = "csv"\npath = "jobs.csv"\n'
+        '[cluster]\nkind = "nodes"\nnum_nodes = 60\ngpus_per_node = 1\n'
+    )
+    return path
+
+
+def test_compare_on_a_trace(tmp_path):
+    """Nobody waits on 60 GPUs, so completion times are durations: the law of their mean is known."""
+    path = scenario(tmp_path)
+    with pytest.warns(UserWarning, match="not ten replications.*--bootstrap 50"):
+        plain = compare(path, [], ["mean_jct_s"])
+    assert math.isnan(plain["lower"][0])
+    table = compare(path, ["fifo-strict", "srpt"], ["mean_jct_s"], bootstrap=40, block_jobs=1)
+    assert table["mean"][0] == plain["mean"][0]
+    durations = np.loadtxt(tmp_path / "jobs.csv", delimiter=",", skiprows=1)[:, 2]
+    expected = durations.std() / math.sqrt(60)
+    half = (table["upper"][0] - table["lower"][0]) / 2
+    assert half / 2.02 == pytest.approx(expected, rel=0.35)  # 40 draws: 0.11 of it by chance
+    difference = table.iloc[2]
+    assert difference["minus"] == "fifo-strict"
+    assert difference[["mean", "lower", "upper"]].abs().max() < 1e-9  # the same draws for both
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"bootstrap": 1}, "--bootstrap: got 1, expected at least 2"),
+        ({"bootstrap": 5, "replications": 5}, "given with --precision or --replications"),
+        ({"block_jobs": 5}, "--block-jobs: given without --bootstrap"),
+        ({"bootstrap": 5, "block_jobs": 61}, "blocks of 61 jobs, expected 1 to 60"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, words, told):
+    with pytest.raises(InputError, match=told):
+        compare(scenario(tmp_path), [], ["mean_jct_s"], **words)
+
+
+def test_drawn_jobs_want_seeds(tmp_path):
+    path = Path(__file__).parents[2] / "examples" / "mmc.toml"
+    with pytest.raises(InputError, match="workload 'poisson' is drawn anew by each seed"):
+        compare(path, [], ["mean_jct_s"], bootstrap=5)
+
+
+def test_tables_of_times_go_too_and_curves_do_not():
+    times = np.arange(1.0, 13.0).reshape(3, 1, 4)
+    jobs = Workload(["a", "b", "c"], submit_s=np.zeros(3), performance=TimeTable(times))
+    again = resampled(jobs, 1, np.random.default_rng(0))
+    rows = {name[0]: row for name, row in zip(again.job_id, again.performance.times_s, strict=True)}
+    for name, row in rows.items():
+        assert (row[0, 1:] == times["abc".index(name), 0, 1:]).all()
+    curves = Workload(["a"], submit_s=np.zeros(1), performance=SpeedupCurve([1.0], [0], [Power(0.5)]))  # fmt: skip
+    with pytest.raises(InputError, match="cannot be drawn again"):
+        resampled(curves, 1, np.random.default_rng(0))
