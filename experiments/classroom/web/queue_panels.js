@@ -139,7 +139,7 @@ const orders = {
         `Mean time in the system by formula: ${Object.entries(means).map(([k, v]) => `${k} ${number(v)} h`).join(", ")}.`,
         `Priority: half of the jobs, drawn by chance, are urgent and interrupt the others. By formula urgent jobs take ${number(urgent)} h, the others ${number(normal)} h${priority ? `; simulated ${bounds(priority.urgent_response)} and ${bounds(priority.normal_response)}` : ""}.`,
         ordersLive(u, new Random(seed)),
-        "With first come and priority, most runs lie below the formula. The rare huge jobs make the mean, and they come in few runs.",
+        "Each point is the mean over a range of sizes. With first come and priority, points of short runs lie below the formula: rare huge jobs make the mean, and a short run has few of them.",
       ],
     };
   },
