@@ -7,6 +7,7 @@ the hierarchical paper are ``experiments/papers/hierarchical/figure_3.toml``.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def study(
     cost_s: Callable[[Labels], float] = lambda _: 1.0,
     sources: tuple[str, ...] = DEFAULT_SOURCES,
     changes: Mapping[str, Any] | None = None,
+    smaller: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[Task]:
     """The runs of a sweep file, named as figures and claims want them.
 
@@ -35,14 +37,17 @@ def study(
     cost_s : of these columns: rough CPU seconds.
     sources : see `Task`.
     changes : parameters of the scenario, by dotted name, that differ at this scale.
+    smaller : makes a scenario one of this scale, in place, where sizes depend on what is swept.
     """
     _, tasks = read_sweep(file, changes=changes)
-    named = [(task, labels(task.labels or {})) for task in tasks]
-    return [
-        Task(task.function, task.config, columns, cost_s(columns), sources, task.files)
-        for task, columns in named
-        if keep(columns)
-    ]
+    found = []
+    for task in tasks:
+        columns = labels(task.labels or {})
+        if keep(columns):
+            config = copy.deepcopy(dict(task.config))
+            smaller(config)
+            found.append(Task(task.function, config, columns, cost_s(columns), sources, task.files))
+    return found
 
 
 def scenario_task(

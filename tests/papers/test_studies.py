@@ -1,13 +1,17 @@
-"""A paper's plain simulations are data: a sweep file, the same runs by `schedlab sweep`."""
+"""A paper's plain simulations are data: sweep files, the same runs by `schedlab sweep`."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from experiments.campaign.sweepfile import read_sweep
 from experiments.campaign.task import resolve
 from experiments.papers import hierarchical
 from experiments.papers.hierarchical.runs import FIGURE_3
+from experiments.papers.synergy.curves import FILES, FOLDER, curves
+from experiments.papers.synergy.runs import cell, run_cell
 
 
 def size_tasks(scale):
@@ -58,3 +62,25 @@ def test_readings_of_the_setup_that_change_nothing_share_their_runs() -> None:
         "size, edf", "as printed, edf", "events only (no H), edf", "H since the last decision, edf"
     } in shared  # fmt: skip
     assert {"all as released, hierarchical"} in shared
+
+
+def test_curves_of_synergy_are_the_files_at_paper_scale() -> None:
+    """At paper scale the runs are those of the files; the quick scale keeps the load of each server."""
+    in_files = {
+        task.config_json for name in FILES for task in read_sweep(FOLDER / f"{name}.toml")[1]
+    }
+    assert {task.config_json for task in curves("paper")} <= in_files
+    for task in curves("quick"):
+        jobs, machines = task.config["workload"], task.config["cluster"]
+        assert jobs["jobs_per_hour"] / machines["num_nodes"] == task.columns()["load"] / 16
+        assert task.config["window"][1] <= jobs["num_jobs"]
+
+
+def test_a_file_gives_the_jct_of_the_runs_in_python() -> None:
+    """The same jobs, window and rounds as `run_cell`, whose other runs need the tails of the JCT."""
+    task = min(curves("quick"), key=lambda t: (t.columns()["mechanism"] != "tune", t.cost_s))
+    labels = task.columns()
+    python = cell("quick", "fifo", "tune", labels["load"], labels["seed"])
+    theirs = run_cell(dict(python.config)).scalars["mean_jct_h"]
+    ours = resolve(task.function)(dict(task.config)).scalars["mean_jct_s"] / 3600
+    assert ours == pytest.approx(theirs, rel=1e-12)

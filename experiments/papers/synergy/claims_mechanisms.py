@@ -81,7 +81,7 @@ def _splits(results: Results) -> list[Claim]:
 
 def _utilisation(results: Results) -> list[Claim]:
     """Figure 10b, and the gain in JCT beside it."""
-    part = results.where("run_cell", ordering="fifo", split="50-0-50", multi_gpu=True, seed=1)
+    part = results.where("run_timeline", ordering="fifo", split="50-0-50", multi_gpu=True)
     if not part.tasks:
         return []
     timeline: Any = part.table("timeline")

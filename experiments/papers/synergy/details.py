@@ -194,7 +194,7 @@ def figure_10(results: Results, out_dir: Path) -> Figure:
     """Use of the cluster over time, means of half a day."""
     from experiments.pictures.plots import PALETTE, canvas
 
-    part = results.where("run_cell", ordering="fifo", split="50-0-50", multi_gpu=True, seed=1)
+    part = results.where("run_timeline", ordering="fifo", split="50-0-50", multi_gpu=True)
     timeline: Table = part.table("timeline")
     loads = sorted(timeline["load"].unique())
     drawing, axes = canvas(1, 2, width=6.5)

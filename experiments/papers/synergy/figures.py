@@ -30,11 +30,14 @@ from experiments.papers.synergy.panels import (
     gains,
     grouped,
     jobs_of,
+    jobs_table,
     lines_over_load,
     load_panel,
     paper_marks,
     plain_ticks,
+    runs_of,
     save,
+    window_of,
 )
 from experiments.papers.synergy.runs import SHORT_H, W1, W2
 from experiments.report.contents import Figure
@@ -86,7 +89,7 @@ def _figure_1(results: Results, out_dir: Path) -> Figure:
         "of several GPUs.",
         drawing,
         pd.concat([single, multi])[["ordering", "mechanism", "load", "seed", "mean_jct_h"]],
-        part=results.where("run_cell", **FIFO_SINGLE, ratio=3, mechanism="proportional"),
+        part=runs_of(results, **FIFO_SINGLE, ratio=3, mechanism="proportional"),
     )
 
 
@@ -196,7 +199,7 @@ def _ordering_figure(
         "up to 1.6 times over both orderings, and tune within 10 % of opt.",
         drawing,
         table[["ordering", "mechanism", "load", "seed", "mean_jct_h", "long_p95_h"]],
-        part=results.where("run_cell", ordering=ordering, multi_gpu=True, split=W1_NAME),
+        part=runs_of(results, ordering=ordering, multi_gpu=True, split=W1_NAME),
     )
 
 
@@ -232,7 +235,7 @@ def _figure_9(results: Results, out_dir: Path) -> Figure:
         "prints 81, 22 and 20 h at 9 jobs/h.",
         drawing,
         table[["mechanism", "load", "seed", "mean_jct_h", "p95_jct_h", "p99_jct_h"]],
-        part=results.where("run_cell", **FIFO_SINGLE, ratio=3, mechanism="proportional"),
+        part=runs_of(results, **FIFO_SINGLE, ratio=3, mechanism="proportional"),
     )
 
 
@@ -242,7 +245,7 @@ def _windows(results: Results, out_dir: Path) -> Figure:
 
     rows = by_window(results)
     length = int(rows["first_job"].drop_duplicates().sort_values().diff().dropna().iloc[0])
-    gpus = 8 * results.where("run_cell", **FIFO_SINGLE).tasks[0].config["nodes"]
+    gpus = 8 * window_of(runs_of(results, **FIFO_SINGLE).tasks[0])[2]
     drawing, axes = canvas(1, 2)
     for mechanism in PAIR:
         part = intervals(rows[rows["mechanism"] == mechanism], ["first_job"], "mean_jct_h")
@@ -262,7 +265,7 @@ def _windows(results: Results, out_dir: Path) -> Figure:
         ax.set_xlabel(f"first job of the window of {length} jobs")
     drawing.suptitle(f"9 jobs/h, FIFO, {gpus} GPUs, split 20-70-10", fontsize=9, color="#404040")
     return save(
-        results.where("run_cell", **FIFO_SINGLE),
+        runs_of(results, **FIFO_SINGLE),
         out_dir,
         "figure_9_windows",
         "What the window makes of 3.4x",
@@ -278,9 +281,9 @@ def _windows(results: Results, out_dir: Path) -> Figure:
 
 def by_window(results: Results, parts: int = 8) -> Table:
     """Mean JCT of jobs in equal stretches of the traces at 9 jobs/h, FIFO, single GPU."""
-    part = results.where("run_cell", **FIFO_SINGLE, ratio=3, load=9.0, released=False)
-    jobs: Table = part.table("jobs")
-    length = -(-part.tasks[0].config["jobs"][2] // parts)
+    part = runs_of(results, **FIFO_SINGLE, ratio=3, load=9.0, released=False)
+    jobs = jobs_table(part)
+    length = -(-window_of(part.tasks[0])[1] // parts)
     jobs = jobs[jobs["job"] < length * parts]
     jobs = jobs.assign(first_job=jobs["job"] // length * length)
     means = jobs.groupby(["mechanism", "seed", "first_job"])["jct_h"].mean()
@@ -304,7 +307,7 @@ def _figure_11(results: Results, out_dir: Path) -> Figure:
         "idle, and tune is never behind GPU-proportional.",
         drawing,
         table[["split", "mechanism", "load", "seed", "mean_jct_h"]],
-        part=results.where("run_cell", ordering="fifo", multi_gpu=True),
+        part=runs_of(results, ordering="fifo", multi_gpu=True),
     )
 
 
@@ -344,7 +347,7 @@ def _figure_12(results: Results, out_dir: Path) -> Figure:
         "in that share there is less left to gain. The paper has 3.4, 3, 2.2 and 1.8 times.",
         drawing,
         table[["ratio", "mechanism", "load", "seed", "mean_jct_h"]],
-        part=results.where("run_cell", **FIFO_SINGLE, ratio=4),
+        part=runs_of(results, **FIFO_SINGLE, ratio=4),
     )
 
 
@@ -387,5 +390,5 @@ def _figure_13(results: Results, out_dir: Path) -> Figure:
         "over tuned. Load and GPU demands of the paper's figure are not printed.",
         drawing,
         pd.concat(tables),
-        part=results.where("run_cell", ordering="drf"),
+        part=runs_of(results, ordering="drf"),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.campaign.results import Results
+from experiments.campaign.task import Task
 from experiments.report.contents import Figure, save_figure
 
 Table = Any
@@ -27,14 +28,47 @@ PAIR = ("proportional", "tune")
 def cells(results: Results, **labels: Any) -> Table:
     """Scalars of the runs on derived traces with these labels, released behaviour aside."""
     labels.setdefault("released", False)
-    return results.where("run_cell", **labels).scalars()
+    table: Table = runs_of(results, **labels).scalars()
+    for name in ("mean", "p95", "p99"):
+        if f"{name}_jct_s" in table:
+            plain = table[f"{name}_jct_s"] / 3600
+            own = table.get(f"{name}_jct_h")
+            table[f"{name}_jct_h"] = plain if own is None else own.fillna(plain)
+    return table
+
+
+def runs_of(results: Results, **labels: Any) -> Results:
+    """Runs on derived traces with these labels, plain scenarios or not."""
+    return results.where(study="derived", **labels)
+
+
+def jobs_table(part: Results) -> Table:
+    """Each job of some runs: its number ``job``, ``gpus``, ``duration_h`` and ``jct_h``."""
+    table: Table = part.table("jobs")
+    if "arrival_s" not in table:
+        return table
+    return table.assign(
+        job=table["job_id"].astype(int),
+        duration_h=table["ideal_s"] / 3600,
+        jct_h=(table["completion_s"] - table["arrival_s"]) / 3600,
+    )
+
+
+def window_of(task: Task) -> tuple[int, int, int]:
+    """First job of the window of a run, one after the last, and the servers."""
+    config = task.config
+    if "window" in config:
+        begin, end = config["window"]
+        return begin, end, config["cluster"]["num_nodes"]
+    _, begin, end = config["jobs"]
+    return begin, end, config["nodes"]
 
 
 def jobs_of(results: Results, **labels: Any) -> Table:
     """The jobs in the window, of runs on derived traces with these labels."""
-    part = results.where("run_cell", released=False, **labels)
-    _, begin, end = part.tasks[0].config["jobs"]
-    table: Table = part.table("jobs")
+    part = runs_of(results, released=False, **labels)
+    begin, end, _ = window_of(part.tasks[0])
+    table = jobs_table(part)
     return table[(table["job"] >= begin) & (table["job"] < end)]
 
 
@@ -42,15 +76,14 @@ def windows_of(part: Results) -> str:
     """Which jobs these runs average over, on how many GPUs, and how often: in words."""
     loads: dict[tuple[int, int], set[float]] = {}
     for task in part.tasks:
-        _, begin, end = task.config["jobs"]
-        loads.setdefault((begin, end), set()).add(task.config.get("load", 0.0))
+        begin, end, nodes = window_of(task)
+        loads.setdefault((begin, end), set()).add(float(task.columns().get("load") or 0.0))
     texts = [
         f"jobs {begin} to {end - 1}"
         + (f" at {', '.join(f'{x:g}' for x in sorted(at))} jobs/h" if len(loads) > 1 else "")
         for (begin, end), at in sorted(loads.items())
     ]
-    gpus = 8 * part.tasks[0].config["nodes"]
-    return f"{'; '.join(texts)}; {gpus} GPUs; {len(part.seeds)} seeds, 95 % intervals"
+    return f"{'; '.join(texts)}; {8 * nodes} GPUs; {len(part.seeds)} seeds, 95 % intervals"
 
 
 def save(

@@ -9,10 +9,23 @@ are always those of 16 servers. Every figure prints its windows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.task import Outcome, Task
+from experiments.papers.synergy.curves import curves
 from experiments.papers.synergy.draw import draw_tasks
+from experiments.papers.synergy.lengths import (
+    LENGTH,
+    LOADS,
+    MORE_SEEDS,
+    NODES,
+    PHILLY_LENGTH,
+    PHILLY_LOAD,
+    PHILLY_NODES,
+    SEEDS,
+    SETTLED,
+)
 from experiments.report.contents import Scale
 
 if TYPE_CHECKING:
@@ -25,50 +38,12 @@ SHORT_H = 4.0
 """Jobs below this many hours at the proportional share are short (Section 5.3.1)."""
 
 W1, W2, EVEN = (20, 70, 10), (50, 0, 50), (33, 33, 33)
-LENGTH: dict[Scale, tuple[int, int, int]] = {
-    "quick": (1000, 600, 1000),
-    "paper": (6500, 4000, 5000),
-}
-"""Jobs of a trace, and the window: first and one after the last."""
-
-SETTLED: dict[Scale, tuple[int, int, int]] = {
-    "quick": (450, 150, 350),
-    "paper": (6500, 4000, 5000),
-}
-"""The same where arrivals leave GPUs free, or where the paper does not print the load."""
-
-NODES: dict[Scale, int] = {"quick": 4, "paper": 16}
-PHILLY_NODES: dict[Scale, int] = {"quick": 16, "paper": 64}
-
-PHILLY_LENGTH: dict[Scale, tuple[int, int, int]] = {
-    "quick": (700, 300, 600),
-    "paper": (8000, 4000, 5000),
-}
-PHILLY_LOAD = 27.0
-"""Jobs an hour that ask for about 1.1 times the 512 GPUs."""
-
-LOADS: dict[str, dict[Scale, tuple[float, ...]]] = {
-    "fifo": {"quick": (5, 6, 7, 8, 9), "paper": (5, 6, 7, 8, 9)},
-    "las": {"quick": (3, 4, 4.5, 5, 5.5), "paper": (3, 4, 4.5, 5, 5.5)},
-    "srtf": {"quick": (3, 4, 4.5, 5, 5.5), "paper": (3, 4, 4.5, 5, 5.5)},
-    "split": {"quick": (3, 4.5, 5.5), "paper": (3, 4, 4.5, 5, 5.5)},
-    "ratio": {"quick": (5, 6, 7, 8, 9), "paper": (5, 6, 7, 8, 9)},
-}
-CLAIMED = (5.5, 9.0)
-"""Loads at which the paper prints numbers: more seeds there."""
-
 PAIR = ("proportional", "tune")
-SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3, 4, 5)}
-MORE_SEEDS: dict[Scale, tuple[int, ...]] = {
-    "quick": (1, 2, 3, 4, 5),
-    "paper": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
-}
-"""Of the runs behind a printed number."""
 
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper, each once."""
-    found = [*_others(scale), *draw_tasks(scale)]
+    found = [*_others(scale), *draw_tasks(scale), *curves(scale), *_timelines(scale)]
     for seed in SEEDS[scale]:
         found += [*_single(scale, seed), *_multi(scale, seed), *_philly(scale, seed)]
     for seed in MORE_SEEDS[scale]:
@@ -79,32 +54,15 @@ def tasks(scale: Scale) -> list[Task]:
 def _printed(scale: Scale, seed: int) -> Iterator[Task]:
     """What the paper prints of averages over jobs: 3.4, 1.6, 2.3 and 2 times, and by CPUs per GPU."""
     for mechanism in PAIR:
-        yield cell(scale, "fifo", mechanism, 9, seed, keep=True)
         for ordering in ("las", "srtf"):
             yield cell(scale, ordering, mechanism, 5.5, seed, multi_gpu=True, keep=True)
         for released in (False, True):
             yield cell(scale, "ftf", mechanism, 9, seed, settled=True, released=released)
             yield cell(scale, "ftf", mechanism, 5.5, seed, multi_gpu=True, released=released)
-    for ratio in (4, 5, 6):
-        yield cell(scale, "fifo", "tune", 9, seed, ratio=ratio)
 
 
 def _single(scale: Scale, seed: int) -> Iterator[Task]:
-    """Jobs of one GPU: Figures 1, 9, 12 and 13.
-
-    Proportional shares come out the same at every ratio, so they run at one.
-    """
-    for load in LOADS["fifo"][scale]:
-        for mechanism in PAIR:
-            yield cell(scale, "fifo", mechanism, load, seed, keep=load == 9)
-    for mechanism in ("greedy", "tune-by-gpus"):
-        yield cell(scale, "fifo", mechanism, 9, seed)
-    yield cell(scale, "fifo", "opt", 9, seed, keep=True)
-    # 92 % of the GPUs with every demand met: opt keeps up with it, tune just fails to.
-    yield cell(scale, "fifo", "opt", 8, seed)
-    for ratio in (4, 5, 6):
-        for load in LOADS["ratio"][scale]:
-            yield cell(scale, "fifo", "tune", load, seed, ratio=ratio)
+    """Jobs of one GPU: Figure 13."""
     for ordering in ("drf", "tetris"):
         for split in (W1, W2):
             for mechanism in ("static", "tune"):
@@ -112,11 +70,7 @@ def _single(scale: Scale, seed: int) -> Iterator[Task]:
 
 
 def _multi(scale: Scale, seed: int) -> Iterator[Task]:
-    """Jobs of up to 16 GPUs: Figures 1, 7, 8, 10 and 11."""
-    for load in LOADS["split"][scale]:
-        for split in (W1, EVEN, W2):
-            for mechanism in (*PAIR, "greedy"):
-                yield cell(scale, "fifo", mechanism, load, seed, split, multi_gpu=True)
+    """Jobs of up to 16 GPUs: Figures 1, 7 and 8."""
     for ordering in ("las", "srtf"):
         for load in LOADS[ordering][scale]:
             for mechanism in PAIR:
@@ -125,6 +79,15 @@ def _multi(scale: Scale, seed: int) -> Iterator[Task]:
                 yield cell(scale, ordering, mechanism, load, seed, multi_gpu=True, keep=keep)
         if scale == "paper":
             yield cell(scale, ordering, "opt", 5.5, seed, multi_gpu=True, keep=True)
+
+
+def _timelines(scale: Scale) -> Iterator[Task]:
+    """Use of the cluster over time: Figure 10."""
+    for load in (3.0, 5.5):
+        for mechanism in (*PAIR, "greedy"):
+            made = cell(scale, "fifo", mechanism, load, 1, W2, multi_gpu=True)
+            labels = {k: v for k, v in made.columns().items() if k != "study"}
+            yield Task(f"{HERE}:run_timeline", made.config, labels, made.cost_s, SOURCES)
 
 
 def _philly(scale: Scale, seed: int) -> Iterator[Task]:
@@ -181,9 +144,8 @@ def cell(
     keep: bool = False,
     settled: bool = False,
 ) -> Task:
-    """One policy on one derived trace; use over time for the split of Figure 10."""
+    """One policy on one derived trace, where the tails of the JCT or released rules are asked for."""
     length = SETTLED if settled or load != 9 else LENGTH
-    timeline = multi_gpu and split == W2 and seed == 1 and load in (3, 5.5)
     config = {
         "ordering": ordering,
         "mechanism": mechanism,
@@ -193,18 +155,16 @@ def cell(
         "multi_gpu": multi_gpu,
         "ratio": ratio,
         "released": released,
-        "timeline": timeline,
         "jobs": list(length[scale]),
         "nodes": NODES[scale],
         "keep": keep,
     }
-    return _task("run_cell", config, cost_s=8 if mechanism == "opt" else 1.5)
+    made = _task("run_cell", config, cost_s=8 if mechanism == "opt" else 1.5)
+    return replace(made, labels={"study": "derived", **made.columns()})
 
 
 def _task(function: str, config: dict[str, Any], cost_s: float = 1.0) -> Task:
-    labels = {
-        k: v for k, v in config.items() if not isinstance(v, list) and k not in ("keep", "timeline")
-    }
+    labels = {k: v for k, v in config.items() if not isinstance(v, list) and k != "keep"}
     return Task(f"{HERE}:{function}", config, labels=labels, cost_s=cost_s, sources=SOURCES)
 
 
@@ -212,7 +172,19 @@ def _task(function: str, config: dict[str, Any], cost_s: float = 1.0) -> Task:
 
 
 def run_cell(config: dict[str, Any]) -> Outcome:
-    """JCT in the window, and on request each job's, and use of the cluster over time."""
+    """JCT in the window, and on request each job's."""
+    workload, _, result = _derived(config, record=False)
+    tables = {"jobs": _jobs_table(workload, result, 0, len(workload))} if config["keep"] else {}
+    return Outcome(_scalars(workload, result, *config["jobs"][1:]), tables)
+
+
+def run_timeline(config: dict[str, Any]) -> Outcome:
+    """Use of the cluster over time (table ``timeline``)."""
+    workload, servers, result = _derived(config, record=True)
+    return Outcome({}, {"timeline": _timeline(workload, servers, result)})
+
+
+def _derived(config: dict[str, Any], *, record: bool) -> tuple[Workload, Cluster, Result]:
     from simulator.statistics import Streams
     from simulator.workloads.synergy import cluster, derived_trace
 
@@ -224,13 +196,8 @@ def run_cell(config: dict[str, Any]) -> Outcome:
         jobs_per_hour=config["load"] * config["nodes"] / 16,
         multi_gpu=config["multi_gpu"],
     )
-    workload, result = _simulate(trace, servers, config, config["timeline"])
-    tables = {}
-    if config["keep"]:
-        tables["jobs"] = _jobs_table(workload, result, 0, len(workload))
-    if config["timeline"]:
-        tables["timeline"] = _timeline(workload, servers, result)
-    return Outcome(_scalars(workload, result, *config["jobs"][1:]), tables)
+    workload, result = _simulate(trace, servers, config, record)
+    return workload, servers, result
 
 
 def run_deployment(config: dict[str, Any]) -> Outcome:
