@@ -91,6 +91,7 @@ def toy_cells() -> pd.DataFrame:
                     {
                         "workload": workload, "load": 0.8, "seed": seed, "method": method.label,
                         "total_cost": cost, "mean_jct_s": 1e4 / cost, "mean_slowdown": 1.0,
+                        "mean_finish_time_fairness": 1.0, "max_finish_time_fairness": 2.0,
                         "jain": 0.5, "gpu_utilisation": 0.5, "preemptions": 0,
                         "mean_decision_cpu_s": 1e-3 * i,
                     }

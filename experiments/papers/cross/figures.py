@@ -133,7 +133,8 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
         "Cost against completion time",
         f"Geometric means of both ratios over the {len(EVERYWHERE)} workloads that all policies on "
         "nodes can run, and over all loads and seeds. Named: the policies that no other beats in "
-        "both, and the best with fixed demands. The CSV has all of them, the shares of a pool too.",
+        "both, and the best with fixed demands. The CSV has all of them, the shares of a pool too, "
+        "with slowdown, finish-time fairness (of Themis: above 1 is worse than fair) and Jain's index.",
         figure,
         table,
         command=command,
@@ -151,8 +152,11 @@ def _means(cells: pd.DataFrame) -> pd.DataFrame:
         for value in VALUES
     }
     others = part.groupby("method")[
-        ["mean_slowdown", "jain", "gpu_utilisation", "preemptions", "mean_decision_cpu_s"]
-    ].mean()
+        [
+            "mean_slowdown", "mean_finish_time_fairness", "max_finish_time_fairness", "jain",
+            "gpu_utilisation", "preemptions", "mean_decision_cpu_s",
+        ]
+    ].mean()  # fmt: skip
     table = pd.DataFrame(columns).join(others).reset_index()
     return table.assign(view=table["method"].map(view))
 

@@ -17,6 +17,7 @@ FEW_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 10}
 TRACE_SEEDS: dict[Scale, int] = {"quick": 10, "paper": 20}
 """Seeds of the questions on heavy-tailed traces, whose runs are short."""
 NODES: dict[Scale, int] = {"quick": 8, "paper": 20}
+BOUND_NODES: dict[Scale, int] = {"quick": 5, "paper": 20}
 
 DISPATCHERS = (
     "round-robin",
@@ -125,9 +126,9 @@ def _seeds(run: Run, scale: Scale) -> int:
 # -- what they have in common ----------------------------------------------------------------
 
 
-def hierarchical_vms(scale: Scale, load: float) -> dict[str, Any]:
+def hierarchical_vms(scale: Scale, load: float, nodes: int | None = None) -> dict[str, Any]:
     """The hierarchical paper's jobs on its VMs; at load 0.5 they come as often as there."""
-    nodes = NODES[scale]
+    nodes = nodes or NODES[scale]
     return {
         "workload": {
             "kind": "hierarchical",
