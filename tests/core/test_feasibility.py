@@ -1,0 +1,206 @@
+"""What a decision may not say, each with its whole line; and how far it may go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from simulator import (
+    NO_CHANGE,
+    Cluster,
+    Decision,
+    InfeasibleDecision,
+    NodeType,
+    Placement,
+    SpeedupCurve,
+    TimeTable,
+    View,
+    Workload,
+    simulate,
+)
+from tests.core.jobs import fixed
+
+SERVER = NodeType("server", "GPU", 4, cpus=8, memory_gb=64)
+SERVERS = Cluster.of_nodes(SERVER, 4, 2)
+"""Nodes 0 and 2 are controller 0's, which has the first job."""
+VMS = Cluster.of_vms([NodeType("one", "A", 1), NodeType("two", "A", 2)], 2)
+
+
+def complaint(cluster: Cluster, placements: Sequence[Placement], **said: bool) -> str:
+    """What is wrong with a first decision at 7 s, about one job that comes then."""
+    if cluster is VMS:
+        jobs = Workload(["a", "b"], [7.0, 7.0], TimeTable(np.full((2, 2, 3), 5.0)))
+    else:
+        jobs = fixed([7, 7, 7], [5, 5, 5], [1, 1, 1])
+
+    def mine(view: View) -> Decision:
+        return Decision(placements, **said) if view.controller == 0 else NO_CHANGE
+
+    with pytest.raises(InfeasibleDecision) as caught:
+        simulate(jobs, cluster, mine)
+    line = str(caught.value)
+    assert line.startswith("policy mine at 7 s: ")
+    return line.removeprefix("policy mine at 7 s: ")
+
+
+@pytest.mark.parametrize(
+    ("placements", "line"),
+    [
+        ([Placement(1, 0, 1)], "places job 1, which is not active here"),
+        ([Placement(9, 0, 1)], "places job 9, which is not active here"),
+        ([Placement(0, 1, 1)], "uses node 1, which is not of controller 0"),
+        ([Placement(0, 4, 1)], "uses node 4, which does not exist"),
+        ([Placement(0, -1, 1)], "uses node -1, which does not exist"),
+        ([Placement(0, 0, 1, 1)], "configures node 0, whose type is fixed"),
+        ([Placement(0, 0, 0)], "gives job 0 0 GPUs, 0.0 CPUs and 0.0 GB on node 0"),
+        ([Placement(0, 0, -1)], "gives job 0 -1 GPUs, 0.0 CPUs and 0.0 GB on node 0"),
+        ([Placement(0, 0, 1, cpus=-1)], "gives job 0 1 GPUs, -1 CPUs and 0.0 GB on node 0"),
+        ([Placement(0, 0, 1, memory_gb=-1)], "gives job 0 1 GPUs, 0.0 CPUs and -1 GB on node 0"),
+        ([Placement(0, 0, 1.5)], "gives job 0 1.5 GPUs of node 0, not a whole number"),
+        ([Placement(0, 0, 1), Placement(0, 0, 1)], "gives job 0 two shares of one node"),
+        ([Placement(0, 0, 5)], "node 0: 5 GPUs used of 4"),
+        ([Placement(0, 0, 3), Placement(2, 0, 2)], "node 0: 5 GPUs used of 4"),
+        ([Placement(0, 2, 1, cpus=9)], "node 2: 9 CPUs used of 8"),
+        (
+            [Placement(0, 0, 1, cpus=4), Placement(2, 0, 1, cpus=4.5)],
+            "node 0: 8.5 CPUs used of 8",
+        ),
+        ([Placement(0, 0, 1, memory_gb=65)], "node 0: 65 GB of memory used of 64"),
+        (
+            [Placement(0, 0, 1, memory_gb=32), Placement(2, 0, 1, memory_gb=33)],
+            "node 0: 65 GB of memory used of 64",
+        ),
+    ],
+)
+@pytest.mark.parametrize("keep_running", [False, True])
+def test_offences_on_servers(placements: list[Placement], line: str, keep_running: bool) -> None:
+    assert complaint(SERVERS, placements, keep_running=keep_running) == line
+
+
+@pytest.mark.parametrize(
+    ("placements", "line"),
+    [
+        ([Placement(0, 0, 1, 2)], "configures node 0 as type 2, which does not exist"),
+        ([Placement(0, 0, 1)], "configures node 0 as type -1, which does not exist"),
+        (
+            [Placement(0, 1, 1, 0), Placement(1, 1, 1, 1)],
+            "configures node 1 as one and as two",
+        ),
+        ([Placement(0, 0, 2, 0)], "node 0: 2 GPUs used of 1"),
+        ([Placement(0, 0, 1, 1), Placement(1, 0, 2, 1)], "node 0: 3 GPUs used of 2"),
+    ],
+)
+def test_offences_on_vms(placements: list[Placement], line: str) -> None:
+    assert complaint(VMS, placements) == line
+
+
+def test_what_a_node_has_may_be_used_to_the_last() -> None:
+    """All GPUs, CPUs and GB of two nodes for two jobs, one of them over both; sums may be rounded."""
+
+    def policy(view: View) -> Decision:
+        small = 64 / 3
+        both = [Placement(0, n, 2, cpus=8 / 3 * 2, memory_gb=small * 2) for n in (0, 1)]
+        rest = [Placement(1, n, 2, cpus=8 / 3, memory_gb=small) for n in (0, 1)]
+        return Decision([p for p in both + rest if p.job in view.active])
+
+    result = simulate(fixed([0, 0], [5, 9], [4, 4]), Cluster.of_nodes(SERVER, 2), policy)
+    assert result.completion_s.tolist() == [5, 9]
+
+
+@pytest.mark.parametrize(("least", "fits"), [(3, True), (4, False)])
+def test_changes_count_beside_what_goes_on(least: int, fits: bool) -> None:
+    """One GPU, 2 CPUs and 10 GB are in use; the second job comes with so many GPUs."""
+
+    def policy(view: View) -> Decision:
+        job = next(iter(view.waiting), None)
+        if job is None:
+            return NO_CHANGE
+        gpus = 1 if job == 0 else least
+        return Decision([Placement(job, 0, gpus, cpus=2, memory_gb=10)], keep_running=True)
+
+    jobs = fixed([0, 1], [50, 50], [1, least])
+    one = Cluster.of_nodes(SERVER, 1)
+    if fits:
+        assert simulate(jobs, one, policy).completion_s.tolist() == [50, 51]
+    else:
+        with pytest.raises(InfeasibleDecision, match="at 1 s: node 0: 5 GPUs used of 4"):
+            simulate(jobs, one, policy)
+
+
+def test_a_job_that_moves_leaves_its_room_to_others() -> None:
+    """A change names both: the first goes to the other node, the second takes its place."""
+
+    def policy(view: View) -> Decision:
+        if view.now_s == 0:
+            return Decision([Placement(0, 0, 4)], keep_running=True)
+        if 1 in view.waiting:
+            return Decision([Placement(0, 1, 4), Placement(1, 0, 4)], keep_running=True)
+        return NO_CHANGE
+
+    jobs = fixed([0, 1], [50, 50], [4, 4])
+    result = simulate(jobs, Cluster.of_nodes(NodeType("n", "GPU", 4), 2), policy)
+    assert result.completion_s.tolist() == [50, 51]
+    assert result.reconfigurations.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("again_s", [0.0, 1e-4, -1.0, np.inf, np.nan, "1", True])
+def test_a_wake_up_needs_a_finite_time_to_come(again_s: object) -> None:
+    def mine(view: View) -> Decision:
+        return Decision([Placement(0, 0, 1)], again_s=again_s)  # type: ignore[arg-type]
+
+    with pytest.raises(InfeasibleDecision) as caught:
+        simulate(fixed([0], [5], [1]), Cluster.of_nodes(SERVER, 1), mine)
+    assert str(caught.value) == (
+        f"policy mine at 0 s: has again_s {again_s!r}, expected at least 0.001 seconds, or None"
+    )
+
+
+def sharing(*submit_s: float) -> Workload:
+    """Jobs that take 5 s on 0.6 of a GPU."""
+    size, law = np.full(len(submit_s), 3.0), np.zeros(len(submit_s))
+    return Workload(
+        [f"j{j}" for j in range(len(size))], submit_s, SpeedupCurve(size, law, [lambda k: k])
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpus_of", "line"),
+    [
+        ({0: (0,), 1: (0,)}, "node 0: GPU 0 is given away 1.2 times"),
+        ({0: (0, 1), 1: (1, 2)}, None),
+        ({0: (0,), 1: (1,)}, None),
+        ({0: (0,), 1: (4,)}, "names GPUs (4,) of node 0, which has 4"),
+        ({0: (0,), 1: (-1,)}, "names GPUs (-1,) of node 0, which has 4"),
+        ({0: (0,), 1: (2, 2)}, "names GPUs (2, 2) for job 1 in 1 shares, expected one"),
+        ({0: (0,), 1: ()}, "names GPUs () for job 1 in 1 shares, expected one"),
+        ({0: (0,)}, "names GPUs None for job 1 in 1 shares, expected one"),
+    ],
+)
+def test_parts_of_single_gpus(gpus_of: dict[int, tuple[int, ...]], line: str | None) -> None:
+    """Two jobs with 0.6 of a GPU each: of one GPU together that is too much, or half from each."""
+
+    def mine(view: View) -> Decision:
+        placements = [Placement(int(j), 0, 0.6) for j in view.jobs]
+        return Decision(placements, fractional=True, gpus_of=gpus_of)
+
+    jobs, node = sharing(0, 0), Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
+    if line is None:
+        assert simulate(jobs, node, mine).completion_s.tolist() == pytest.approx([5, 5])
+    else:
+        with pytest.raises(InfeasibleDecision) as caught:
+            simulate(jobs, node, mine)
+        assert str(caught.value) == f"policy mine at 0 s: {line}"
+
+
+def test_parts_that_others_hold_already_are_not_given_again() -> None:
+    def mine(view: View) -> Decision:
+        job = next(iter(view.waiting))
+        return Decision(
+            [Placement(job, 0, 0.6)], keep_running=True, fractional=True, gpus_of={job: (2,)}
+        )
+
+    jobs, node = sharing(0, 1), Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
+    with pytest.raises(InfeasibleDecision, match=r"at 1 s: node 0: GPU 2 is given away 1\.2 times"):
+        simulate(jobs, node, mine)
