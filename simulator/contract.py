@@ -260,12 +260,23 @@ class NodeHealth:
     away : ``(N,)`` causes for which each node is away now.
     outages : ``(N,)`` how often each has gone so far.
     rate_per_s : ``(N,)`` failures per second that each is known for.
+    leaving_s : ``(N,)`` when each node goes, as far as notice was given; infinite: none was.
     """
 
     def __init__(
-        self, away: Sequence[int], outages: Sequence[int], rate_per_s: Sequence[float]
+        self,
+        away: Sequence[int],
+        outages: Sequence[int],
+        rate_per_s: Sequence[float],
+        leaving_s: Sequence[float],
     ) -> None:
         self._away, self._outages, self._rate_per_s = away, outages, rate_per_s
+        self._leaving_s = leaving_s
+
+    @property
+    def leaving_s(self) -> FloatArray:
+        """``(N,)`` when each node goes, where policies are given notice of it; infinite: not known."""
+        return np.array(self._leaving_s, dtype=np.float64)
 
     @property
     def is_up(self) -> np.ndarray[Any, np.dtype[np.bool_]]:

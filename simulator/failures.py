@@ -34,6 +34,8 @@ class Outages:
     groups : the nodes of each group; a group has a process of its own.
     notice_s : how long before it is known. Where that is enough for a checkpoint, the jobs on the
         node save their work first, and lose no more than the time of it.
+    warns : whether policies are asked and see it (`simulator.contract.NodeHealth.leaving_s`) when
+        notice is given; False: only the jobs know.
     stagger_s : the first outage of group ``k`` comes ``k * stagger_s`` later (rolling maintenance).
     name : for the record and the random stream: "failure", "rack", "spot", "maintenance".
     """
@@ -44,6 +46,7 @@ class Outages:
     notice_s: float = 0.0
     stagger_s: float = 0.0
     name: str = "failure"
+    warns: bool = False
 
     def __post_init__(self) -> None:
         for what in ("notice_s", "stagger_s"):
@@ -92,12 +95,14 @@ class Checkpoints:
     cost_s : of one checkpoint, s.
     restart_s : until a job that failed works again, s after its start.
     cost_of_model : cost by name of the network, where it is another one.
+    cost_per_gpu_s : more for each GPU of the job, s.
     """
 
     interval_s: Interval = math.inf
     cost_s: float = 0.0
     restart_s: float = 0.0
     cost_of_model: Mapping[str, float] = field(default_factory=dict)
+    cost_per_gpu_s: float = 0.0
 
     def __post_init__(self) -> None:
         interval = self.interval_s
@@ -109,7 +114,12 @@ class Checkpoints:
                 )
         elif not interval >= 0:
             raise InputError(f"checkpoints: interval_s is {interval}, expected a number >= 0")
-        costs = {"cost_s": self.cost_s, "restart_s": self.restart_s, **self.cost_of_model}
+        costs = {
+            "cost_s": self.cost_s,
+            "cost_per_gpu_s": self.cost_per_gpu_s,
+            "restart_s": self.restart_s,
+            **self.cost_of_model,
+        }
         for name, value in costs.items():
             if not 0 <= value < math.inf:
                 raise InputError(f"checkpoints: {name} is {value}, expected a number >= 0")
@@ -117,9 +127,9 @@ class Checkpoints:
         if interval == 0 and positive:
             raise InputError("checkpoints: interval_s is 0 at a cost, expected more than 0")
 
-    def plan(self, model: str, mean_up_s: float) -> tuple[float, float]:
+    def plan(self, model: str, mean_up_s: float, gpus: float = 0.0) -> tuple[float, float]:
         """Interval and cost (s) for a job of this model that fails every ``mean_up_s`` on average."""
-        cost_s = self.cost_of_model.get(model, self.cost_s)
+        cost_s = self.cost_of_model.get(model, self.cost_s) + self.cost_per_gpu_s * gpus
         if not isinstance(self.interval_s, str):
             return self.interval_s, cost_s
         if cost_s == 0:

@@ -46,6 +46,7 @@ class CheckpointKeys(Config):
     cost_s: NonNegative = 0.0
     restart_s: NonNegative = 0.0
     cost_of_model: dict[str, NonNegative] = Field(default_factory=dict)
+    cost_per_gpu_s: NonNegative = 0.0
 
 
 class MaintenanceKeys(Config):
@@ -55,6 +56,7 @@ class MaintenanceKeys(Config):
     duration_s: Positive
     nodes_at_a_time: PositiveInt = 1
     notice_s: NonNegative = 86_400.0
+    warn: bool = False
 
 
 class SpotKeys(Config):
@@ -65,6 +67,7 @@ class SpotKeys(Config):
     away: str
     notice_s: NonNegative = 120.0
     price: NonNegative = 0.3
+    warn: bool = False
 
 
 class HasTrouble(Protocol):
@@ -93,6 +96,7 @@ def make_failures(scenario: Any, num_nodes: int) -> Failures | None:
             saving.cost_s,
             saving.restart_s,
             dict(saving.cost_of_model),
+            saving.cost_per_gpu_s,
         )
     keys = given.failures or FailureKeys()
     outages = [
@@ -155,7 +159,7 @@ def _maintenance(keys: MaintenanceKeys | None, num_nodes: int) -> list[Outages]:
     return [
         Outages(
             time_to, Deterministic(keys.duration_s), groups, keys.notice_s, keys.duration_s,
-            "maintenance",
+            "maintenance", keys.warn,
         )
     ]  # fmt: skip
 
@@ -172,7 +176,7 @@ def _spot(keys: SpotKeys | None, num_nodes: int) -> list[Outages]:
     assert reclaim is not None
     assert away is not None
     groups = [(n,) for n in range(num_nodes - keys.nodes, num_nodes)]
-    return [Outages(reclaim, away, groups, keys.notice_s, name="spot")]
+    return [Outages(reclaim, away, groups, keys.notice_s, name="spot", warns=keys.warn)]
 
 
 def with_spot(cluster: Cluster, keys: SpotKeys | None) -> Cluster:

@@ -76,6 +76,7 @@ class Trouble:
         self.outages = [0] * nodes
         self.down_s = [0.0] * nodes
         self.since_s = [0.0] * nodes
+        self.leaving_s = [math.inf] * nodes
         self.failures = [0] * jobs
         self.own_failures = [0] * jobs
         self.lost_gpu_s = [0.0] * jobs
@@ -114,7 +115,13 @@ class Trouble:
         clock = self.world.clock
         up_s = first_s
         while True:
-            yield clock.until(up_s + cause.time_to(rng), Order.OUTAGE)
+            go_s = up_s + cause.time_to(rng)
+            if cause.warns and cause.notice_s > 0:
+                yield clock.until(max(up_s, go_s - cause.notice_s), Order.OUTAGE)
+                if not self.unfinished:
+                    return
+                self._warn(group, go_s)
+            yield clock.until(go_s, Order.OUTAGE)
             if not self.unfinished:
                 return
             self._go(group, cause.notice_s)
@@ -124,11 +131,18 @@ class Trouble:
                 return
             self._come_back(group)
 
+    def _warn(self, group: Sequence[int], go_s: float) -> None:
+        """Policies learn that nodes will go."""
+        for n in group:
+            self.leaving_s[n] = min(self.leaving_s[n], go_s)
+        self._each_controller(group, lambda c, nodes: c.learn())
+
     def _go(self, group: Sequence[int], notice_s: float) -> None:
         """Nodes go away; the controllers that own them learn of it once."""
         self._give_up_if_hopeless(group)
         gone = []
         for n in group:
+            self.leaving_s[n] = math.inf
             self.away[n] += 1
             self.outages[n] += 1
             if self.away[n] == 1:
@@ -210,7 +224,9 @@ class FailingPartition(Partition):
         trouble, world = self.trouble, self._world
         log, checkpoints = trouble.log, trouble.spec.checkpoints
         interval_s, cost_s = checkpoints.plan(
-            world.workload.model[job], trouble.mean_up_s(p.node for p in shares)
+            world.workload.model[job],
+            trouble.mean_up_s(p.node for p in shares),
+            sum(p.gpus for p in shares),
         )
         log.interval_s[job], log.cost_s[job] = interval_s, cost_s
         if trouble.restarts[job]:
@@ -300,7 +316,9 @@ class FailingController(Controller):
     def attach(self, trouble: Trouble) -> None:
         """Share what all controllers have in common; before the simulation starts."""
         self.trouble = self.partition.trouble = trouble
-        self._view.change(health=NodeHealth(trouble.away, trouble.outages, trouble.rate))
+        self._view.change(
+            health=NodeHealth(trouble.away, trouble.outages, trouble.rate, trouble.leaving_s)
+        )
 
     def lose(self, nodes: Sequence[int], notice_s: float) -> None:
         """Nodes of this controller go away, with what runs on them."""
@@ -313,6 +331,10 @@ class FailingController(Controller):
     def regain(self, nodes: Sequence[int]) -> None:
         """Nodes come back, empty."""
         self.partition.regain(nodes)
+        self._look_again()
+
+    def learn(self) -> None:
+        """Notice was given that nodes will go."""
         self._look_again()
 
     def _look_again(self) -> None:

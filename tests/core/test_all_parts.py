@@ -37,7 +37,7 @@ POLICIES = [
 def jobs_of(rng: np.random.Generator, count: int) -> Workload:
     gpus = rng.choice([1, 1, 1, 2, 4], count)
     duration_s = rng.uniform(20, 400, count)
-    submit_s = np.cumsum(rng.exponential(60, count))
+    submit_s = np.cumsum(rng.exponential(20, count))
     late_s = submit_s + duration_s * rng.uniform(1, 5, count)
     return Workload(
         [f"j{k}" for k in range(count)],
@@ -111,7 +111,9 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
     cluster = Cluster.of_nodes(server, 4)
     tenants = admission = network = failures = neighbours = shown = service = None
     if on():
-        tenants = tenants_of(jobs, quota={"a": 6.0, "b": 8.0}, borrowing=on(), known=("a", "b"))
+        tenants = tenants_of(
+            jobs, quota={"a": 4.0, "b": 4.0, "c": 5.0}, borrowing=on(), known=("a", "b", "c")
+        )
     if on():
         admission = Admission("reject" if on() else "downgrade")
     if on():

@@ -27,7 +27,15 @@ from simulator.laws import Exponential
 FIXED_ONLY = {
     "linear-score",
     *("fifo-strict", "fifo-backfill", "edf-backfill"),
-    *("srpt", "sjf", "priority", "random-order", "deadline-first", "consolidating"),
+    *(
+        "srpt",
+        "sjf",
+        "priority",
+        "random-order",
+        "deadline-first",
+        "consolidating",
+        "fifo-with-notice",
+    ),
 }
 BETWEEN_TENANTS = {"fair-share", "drf", "capacity", "finish-time-fair"}  # tests/tenants has them
 SHARING_IN_TIME = {

@@ -1,0 +1,52 @@
+"""First come first served that heeds notice: no job starts on a node that is about to go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from policies.orders import Room, durations_s
+from simulator.contract import NO_CHANGE, Decision, Placement, View
+
+
+@dataclass
+class FirstComeWithNotice:
+    """Start waiting jobs in their order, backfilling, on nodes of which no notice was given.
+
+    Jobs on a node that is about to go are moved to others where there is room, their progress kept;
+    the others stay where they are until the node goes.
+    """
+
+    name: str = "fifo-with-notice"
+
+    def decide(self, view: View) -> Decision:
+        """Move first, then start."""
+        durations_s(view)
+        going = self._going(view)
+        room = Room(view)
+        for shares in view.running.values():
+            for share in shares:
+                room.take(share)
+        stay = [n for n in view.nodes.tolist() if n not in going]
+        placements: list[Placement] = []
+        to_move = [
+            job for job, shares in view.running.items() if any(p.node in going for p in shares)
+        ]
+        for job in (*to_move, *view.waiting):
+            if not stay:
+                break
+            found = room.place(job, stay)
+            for share in found:
+                room.take(share)
+            placements += found
+        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+
+    def _going(self, view: View) -> set[int]:
+        if view.health is None:
+            return set()
+        leaving_s = view.health.leaving_s
+        return {n for n in view.nodes.tolist() if leaving_s[n] < float("inf")}
+
+
+def fifo_with_notice() -> FirstComeWithNotice:
+    """First come first served with backfilling; leaves nodes of which notice was given."""
+    return FirstComeWithNotice()
