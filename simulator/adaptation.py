@@ -15,16 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
+from simulator.catalog import Cluster, FloatArray, NodeType
 from simulator.datafiles import read_table
 from simulator.errors import InputError
-from simulator.laws import parse_law
 from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
 from simulator.statistics import Streams
 from simulator.workload import Workload
 from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import WEIGHT_PER_S
 from simulator.workloads.load import offered_load
 from simulator.workloads.reshaping import (
     curves_of_table,
@@ -34,6 +32,7 @@ from simulator.workloads.reshaping import (
     with_curves,
 )
 from simulator.workloads.synergy import models_of_split, network_name, networks, with_sensitivity
+from simulator.workloads.weights import Weights, check_weights, in_words, weights_per_s
 
 CALIBRATED = "calibrated"
 DUE = ("min-2max", "min-3min", "min-max", "none")
@@ -78,7 +77,8 @@ class Rules:
         ``"factor:A,B"``: U[A, B] times the duration that it came with (elastic: its least time),
         before all other rules; ``"none"``.
     weights : ``"printed"`` U[0.36, 1.08] an hour, ``"released"`` U[0.003, 0.015] a second,
-        ``"none"``, or a law of the cost of an hour of tardiness (``"exponential:0.7"``).
+        ``"none"``, a law of the cost of an hour of tardiness (``"exponential:0.7"``), or that cost
+        for each virtual cluster by name.
     load : offered load (`simulator.workloads.load.OfferedLoad.packed`) that the gaps between
         submissions are stretched to.
     prices : of a GPU-hour, or the name of a catalogue whose GPU types give theirs.
@@ -92,7 +92,7 @@ class Rules:
     sensitivity: str | None = None
     gpu_type: str | None = None
     due: str | None = None
-    weights: str | None = None
+    weights: Weights | None = None
     load: float | None = None
     prices: float | str | None = None
     power: str | None = None
@@ -128,18 +128,17 @@ class Rules:
         if self.load is not None and not 0 < self.load < np.inf:
             raise RuleError("load", f"got {self.load}, expected a number > 0")
         _check_due(self.due)
-        _weights_law(self.weights)
+        try:
+            check_weights(self.weights)
+        except InputError as error:
+            raise RuleError("weights", str(error)) from None
         if self.models is not None:
             _check_models(self.models)
 
     def __str__(self) -> str:
         """``key=value`` of each rule that is given, for records."""
         given = [(f.name, getattr(self, f.name)) for f in fields(self)]
-        return "; ".join(
-            f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
-            for name, value in given
-            if value is not None
-        )
+        return "; ".join(f"{name}={in_words(value)}" for name, value in given if value is not None)
 
 
 def adapt(
@@ -341,30 +340,16 @@ def _extremes(workload: Workload, cluster: Cluster) -> tuple[FloatArray, FloatAr
     return table.min(axis=1), np.where(np.isfinite(table), table, 0.0).max(axis=1)
 
 
-def _weights_law(weights: str | None) -> Callable[[np.random.Generator, int], FloatArray] | None:
-    """Draws weights per second."""
-    if weights is None:
-        return None
-    if weights == "none":
-        return lambda rng, n: np.zeros(n)
-    if weights in WEIGHT_PER_S:
-        low, high = WEIGHT_PER_S[weights]
-        return lambda rng, n: rng.uniform(low, high, n)
-    try:
-        law = parse_law(weights)
-    except InputError as error:
-        known = ", ".join(WEIGHT_PER_S)
-        raise RuleError("weights", f"{error}, or {known}, or none") from None
-    return lambda rng, n: law.sample(rng, n) / SECONDS_PER_HOUR
-
-
 def _weights(
     workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
 ) -> tuple[Workload, str]:
-    draw = _weights_law(rules.weights)
-    assert draw is not None
-    weight = draw(streams.generator("adapt-weights"), len(workload))
-    return replace(workload, weight_per_s=weight), f"weights by the law {rules.weights!r}"
+    assert rules.weights is not None
+    rng = streams.generator("adapt-weights")
+    try:
+        weight, note = weights_per_s(rules.weights, workload.vc, len(workload), rng)
+    except InputError as error:
+        raise RuleError("weights", str(error)) from None
+    return replace(workload, weight_per_s=weight), note
 
 
 # -- load, prices ----------------------------------------------------------------------------

@@ -272,7 +272,7 @@ class Adapt(Config):
     sensitivity: Literal["synergy", "none"] | None = None
     gpu_type: str | None = None
     due: str | None = None
-    weights: str | None = None
+    weights: str | dict[str, NonNegative] | None = None
     load: Positive | None = None
     prices: NonNegative | str | None = None
     power: Literal["andreas"] | None = None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simulator import Cluster, FixedDuration, InputError, NodeType, TimeTable, Workload
-from simulator.adaptation import Rules, adapt
+from simulator.adaptation import RuleError, Rules, adapt
 from simulator.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
 from simulator.workloads import andreas, networks, synergy
@@ -219,6 +219,18 @@ def test_weights_are_drawn_by_their_law(rule: str, mean_per_h: float):
     assert jobs.weight_per_s.mean() * 3600 == pytest.approx(mean_per_h, rel=0.1)
 
 
+def test_weights_by_virtual_cluster():
+    jobs = replace(trace(4), vc=["product", "research", "product", "research"])
+    costs = {"product": 3.6, "research": 0.0, "unused": 1.0}
+    found = added(Rules(weights=costs), jobs=jobs).workload
+    assert found.weight_per_s.tolist() == pytest.approx([0.001, 0.0, 0.001, 0.0])
+    assert "product:3.6" in found.notes[-1]
+    with pytest.raises(RuleError, match="no cost for virtual cluster 'research'"):
+        added(Rules(weights={"product": 1.0}), jobs=jobs)
+    with pytest.raises(RuleError, match="the jobs name none"):
+        added(Rules(weights=costs))
+
+
 @pytest.mark.parametrize("load", [0.3, 0.9, 2.5])
 @pytest.mark.parametrize("rules", [Rules(), ELASTIC], ids=["fixed", "elastic"])
 def test_load_comes_out_and_gaps_keep_their_shape(rules: Rules, load: float):
@@ -317,6 +329,7 @@ def test_a_hundred_thousand_jobs_take_under_two_cpu_seconds():
         ({"due": "factor:0.5,2"}, "due: got 'factor:0.5,2'"),
         ({"due": "factor:2"}, "due: got 'factor:2'"),
         ({"weights": "heavy"}, "weights: law 'heavy'"),
+        ({"weights": {"a": -1.0}}, "weights: got -1.0 for 'a'"),
         ({"load": 0.0}, "load: got 0.0"),
         ({"load": math.nan}, "load: got nan"),
         ({"models": "all"}, "models: got 'all'"),
