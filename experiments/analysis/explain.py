@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from simulator.errors import InputError
+
+NO_FACTS = ("time_s", "controller", "active", "cpu_s", "again_s")
+"""Columns of decisions.csv that the engine fills; the others are what the policy noted."""
 
 MOST_NAMED = 5
 """So many of the jobs that passed it are named; the others are counted."""
@@ -33,16 +38,19 @@ def explain(folder: Path, job_id: str) -> list[str]:
     shares["job_id"] = shares["job_id"].astype(str)
     arrived = jobs.assign(job_id=names).set_index("job_id")["arrival_s"]
     own = shares[shares["job_id"] == job_id].sort_values(["start_s", "node"])
+    noted = _Noted.of(folder / "decisions.csv", int(own["node"].iloc[0]) if len(own) else None)
     lines = [f"{_time(arrival)}: submitted."]
     since = arrival
     for _, part in own.groupby("start_s"):
         begin, end = float(part["start_s"].iloc[0]), float(part["end_s"].max())
         if begin > since:
             lines.append(_wait(job_id, since, begin, arrival, shares, arrived))
+            lines += noted.passing(since, begin)
         where = ", ".join(
             f"{row.gpus:g} GPUs of node {row.node}" for row in part.itertuples(index=False)
         )
         lines.append(f"{_time(begin)}: starts on {where}, for {_span(end - begin)}.")
+        lines += noted.starting(begin)
         since = end
     done = float(job["completion_s"])
     if job.get("left", 0) == 1:
@@ -56,6 +64,65 @@ def explain(folder: Path, job_id: str) -> list[str]:
     return lines
 
 
+@dataclass(frozen=True)
+class _Noted:
+    """The decisions of the job's controller, with what the policy noted of them (`Decision.info`).
+
+    Attributes
+    ----------
+    table : rows of decisions.csv in order of time; empty where there is none, or nothing was noted.
+    facts : the columns that the policy filled.
+    """
+
+    table: pd.DataFrame
+    facts: Sequence[str]
+
+    @classmethod
+    def of(cls, path: Path, node: int | None) -> _Noted:
+        if node is None or not path.exists():
+            return cls(pd.DataFrame(), ())
+        table = _table(path, ("time_s", "controller", "active"))
+        # Controllers own every K-th node.
+        count = int(table["controller"].max()) + 1 if len(table) else 1
+        own = table[table["controller"] == node % count].sort_values("time_s", kind="stable")
+        return cls(own, [str(name) for name in own if name not in NO_FACTS])
+
+    def starting(self, at_s: float) -> list[str]:
+        """What was noted when the job was started."""
+        return self._line("  The decision", self._until(at_s).tail(1))
+
+    def passing(self, since_s: float, until_s: float) -> list[str]:
+        """What was noted when the job was passed over for the first time, and how often that was."""
+        rows = self._until(until_s)
+        rows = rows[(rows["time_s"] >= since_s) & (rows["time_s"] < until_s)] if len(rows) else rows
+        times = "" if len(rows) < 2 else f", the first of {len(rows)} that let it wait,"
+        return self._line(f"  The decision{times}", rows.head(1))
+
+    def _until(self, at_s: float) -> pd.DataFrame:
+        return self.table[self.table["time_s"] <= at_s] if self.facts else self.table.head(0)
+
+    def _line(self, begin: str, rows: pd.DataFrame) -> list[str]:
+        if not len(rows):
+            return []
+        row = rows.iloc[0]
+        facts = [f"{name} {_fact(row[name])}" for name in self.facts if pd.notna(row[name])]
+        if not facts:
+            return []
+        when = f"{_time(float(row['time_s']))}, {_jobs(int(row['active']))} there"
+        return [f"{begin} ({when}) noted: {', '.join(facts)}."]
+
+
+def _jobs(count: int, verb: str = "") -> str:
+    """ "1 job starts", "2 jobs start"."""
+    if not verb:
+        return f"{count} job{'' if count == 1 else 's'}"
+    return f"1 job {verb}s" if count == 1 else f"{count} jobs {verb}"
+
+
+def _fact(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _wait(
     job_id: str, since: float, until: float, arrival: float, shares: pd.DataFrame,
     arrived: pd.Series[float],
@@ -64,7 +131,7 @@ def _wait(
     begun = shares[(shares["start_s"] >= since) & (shares["start_s"] < until)]
     others = [name for name in dict.fromkeys(begun["job_id"]) if name != job_id]
     passed = [name for name in others if float(arrived[name]) > arrival]
-    text = f"{_time(since)}: waits {_span(until - since)}; {len(others)} jobs start meanwhile"
+    text = f"{_time(since)}: waits {_span(until - since)}; {_jobs(len(others), 'start')} meanwhile"
     if passed:
         more = f" and {len(passed) - MOST_NAMED} more" if len(passed) > MOST_NAMED else ""
         text += f", of which {len(passed)} came later: {', '.join(passed[:MOST_NAMED])}{more}"

@@ -99,6 +99,8 @@ def _run(recording: Recording, name: str, origin_s: float) -> dict[str, Any]:
         "shares": shares,
         "decisions": [_short(t - origin_s) for t in recording.decision_s],
     }
+    if recording.facts:
+        run["noted"] = {name: _noted(values) for name, values in recording.facts.items()}
     if "left" in jobs and (jobs["left"] == 1).any():
         run["left"] = [j for j, left in enumerate(jobs["left"].tolist()) if left == 1]
     if machines is not None:
@@ -106,6 +108,14 @@ def _run(recording: Recording, name: str, origin_s: float) -> dict[str, Any]:
         run["type_of"] = machines["type_of"]
         run["currency"] = machines["currency"]
     return run
+
+
+def _noted(values: list[Any]) -> list[Any]:
+    """Numbers with four significant digits, texts and truth values as they are."""
+    return [
+        (float(f"{v:.4g}") if math.isfinite(v) else str(v)) if isinstance(v, float) else v
+        for v in values
+    ]
 
 
 def _shares(recording: Recording, origin_s: float) -> tuple[dict[str, Any], list[int]]:

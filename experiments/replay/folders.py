@@ -13,7 +13,7 @@ from experiments.campaign.ledger import LEDGER
 from experiments.campaign.store import Store
 from experiments.pictures.gantt import COLUMNS, read_table
 from experiments.replay.page import player_html
-from experiments.replay.recording import HOW_TO_KEEP, Recording
+from experiments.replay.recording import HOW_TO_KEEP, Recording, facts_of
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,8 +68,9 @@ def _of_run(folder: Path) -> Recording:
     summary = _json(folder / "summary.json") or {}
     name = str(summary.get("policy") or folder.name)
     return Recording(
-        name, schedule, jobs, decisions["time_s"].tolist(), _json(folder / "machines.json")
-    )
+        name, schedule, jobs, decisions["time_s"].tolist(), _json(folder / "machines.json"),
+        facts_of(decisions),
+    )  # fmt: skip
 
 
 def _json(path: Path) -> dict[str, Any] | None:
@@ -133,14 +134,17 @@ def _of_task(store: Store, key: str, task: Task, name: str) -> Recording:
         if table not in run.tables:
             raise InputError(f"{store.folder}: the run {name} has no {table} table, {HOW_TO_KEEP}")
     decision_s: list[float] = []
+    facts: dict[str, list[Any]] = {}
     if "decisions" in run.tables:
-        decision_s = store.table(key, "decisions")["time_s"].tolist()
+        decisions = store.table(key, "decisions")
+        decision_s, facts = decisions["time_s"].tolist(), facts_of(decisions)
     return Recording(
         name,
         store.table(key, "schedule"),
         store.table(key, "jobs"),
         decision_s,
         _machines(task),
+        facts,
     )
 
 

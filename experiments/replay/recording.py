@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from experiments.scenario.facts import machines_of
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from simulator import Result
+
+ENGINE_COLUMNS = ("time_s", "controller", "active", "cpu_s", "again_s")
+"""Columns of a table of decisions that the engine fills; the others are the policy's own."""
 
 HOW_TO_KEEP = (
     'expected a run that kept its schedule: simulate(.., record_schedule=True), or "schedule" among '
@@ -30,6 +33,7 @@ class Recording:
     jobs : one row a job: job_id, arrival_s, completion_s, tardiness_s, ..
     decision_s : times of the decisions, s, ascending.
     machines : see `machines_of`; None where it is not known: the page then shows no cost.
+    facts : what the policy noted of its decisions, one list a name, as long as ``decision_s``.
     """
 
     name: str
@@ -37,6 +41,7 @@ class Recording:
     jobs: DataFrame
     decision_s: list[float]
     machines: dict[str, Any] | None = None
+    facts: dict[str, list[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, result: Result, name: str = "") -> Recording:
@@ -55,4 +60,16 @@ class Recording:
             result.jobs_table(),
             list(result.decisions.time_s),
             machines_of(result.workload, result.cluster),
+            facts_of(result.decisions_table()) if result.decisions.info else {},
         )
+
+
+def facts_of(decisions: DataFrame) -> dict[str, list[Any]]:
+    """What the policy noted, from a table of decisions; None where it noted nothing."""
+    from pandas import isna
+
+    return {
+        str(name): [None if isna(value) else value for value in decisions[name].tolist()]
+        for name in decisions
+        if name not in ENGINE_COLUMNS and not decisions[name].isna().all()
+    }

@@ -1,12 +1,16 @@
 """One job's story."""
 
+import json
+
 import numpy as np
 import pytest
 
 from experiments.analysis.explain import explain
+from experiments.replay import Recording, events_of, replay_folders
 from experiments.scenario.output import write_result
 from policies import make_policy
-from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
+from policies.packing import FreeCapacity
+from simulator import Cluster, Decision, FixedDuration, InputError, NodeType, Workload, simulate
 
 
 def test_a_job_that_is_passed_over(tmp_path):
@@ -18,12 +22,44 @@ def test_a_job_that_is_passed_over(tmp_path):
     write_result(simulate(jobs, cluster, make_policy("fifo-backfill")), tmp_path)
     assert explain(tmp_path, "b") == [
         "1 s: submitted.",
-        "1 s: waits 99 s; 1 jobs start meanwhile, of which 1 came later: c.",
+        "1 s: waits 99 s; 1 job starts meanwhile, of which 1 came later: c.",
         "100 s: starts on 2 GPUs of node 0, for 50 s.",
         "150 s: ends, 149 s after its submission.",
         "Alone it would have taken 50 s: it was slowed down 2.98 times.",
     ]
+    assert not any("noted" in line for line in explain(tmp_path, "b"))
     with pytest.raises(InputError, match="no job 'z', expected one such as 'a'"):
         explain(tmp_path, "z")
     with pytest.raises(InputError, match="no such file"):
         explain(tmp_path / "nowhere", "a")
+
+
+def test_what_the_policy_noted_is_part_of_the_story(tmp_path):
+    """Of the job's own controller: two of them, each notes its number and how many jobs wait."""
+
+    def noting(view):
+        capacity = FreeCapacity(view)
+        placements = [p for job in view.waiting for p in capacity.take(job)]
+        facts = {"who": f"controller {view.controller}", "queue": float(len(view.waiting))}
+        return Decision(placements, keep_running=True, info=facts)
+
+    ones = np.ones(4, dtype=int)
+    jobs = Workload(["a", "b", "c", "d"], [0.0, 0.0, 10.0, 20.0],
+                    FixedDuration([100.0, 300.0, 50.0, 50.0], ones), num_gpus=ones)  # fmt: skip
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1), 2, num_controllers=2)
+    result = simulate(jobs, cluster, noting)
+    write_result(result, tmp_path)
+    told = explain(tmp_path, "d")
+    assert told[1] == "20 s: waits 280 s; 1 job starts meanwhile."
+    assert told[2] == "  The decision (20 s, 2 jobs there) noted: who controller 1, queue 1."
+    assert told[4] == "  The decision (300 s, 1 job there) noted: who controller 1, queue 1."
+    events = events_of([Recording.of(result)])
+    assert events["runs"][0]["noted"]["who"].count("controller 1") == 3
+    assert len(events["runs"][0]["noted"]["queue"]) == len(events["runs"][0]["decisions"])
+    from_folder = player_events(tmp_path)
+    assert from_folder["runs"][0]["noted"] == events["runs"][0]["noted"]
+
+
+def player_events(folder):
+    page = replay_folders([folder], folder / "replay.html").read_text("utf-8")
+    return json.loads(page.split('id="replay-data">')[1].split("</script>")[0])

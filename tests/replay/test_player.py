@@ -113,6 +113,28 @@ def test_jobs_that_left_are_not_finished(browser, tmp_path):
     assert states == ["has left", "is over"]
 
 
+def test_it_shows_what_the_policy_noted_of_its_last_decision(page, browser, results):
+    """The MILP notes its objective; EDF notes nothing and has no such line."""
+    open_quietly(browser, page)
+    table = results[1].decisions_table()
+    row = table.iloc[len(table) // 2]
+    start_s = results[1].workload.submit_s[0]
+    browser.run(f"player.jump({float(row['time_s']) - start_s + 1e-6})")
+    shown = browser.run("[...document.querySelectorAll('.noted')].map((p) => p.textContent)")
+    assert len(shown) == 1
+    last = table[table["time_s"] <= row["time_s"] + 1e-6].iloc[-1]
+    assert shown[0].startswith("Last decision, at ")
+    at_s = float(last["time_s"]) - start_s
+    noted = dict(browser.run(f"player.replay.runs[1].notedAt({at_s} + 1e-6)")[1])
+    assert len(noted) > 2
+    for name, value in noted.items():
+        assert f"{name} " in shown[0]
+        expected = last[name]
+        assert value == (
+            pytest.approx(expected, rel=1e-3) if isinstance(value, float) else expected
+        )
+
+
 def test_play_advances_both_runs_in_step_and_stops(page, browser):
     open_quietly(browser, page)
     browser.run(f"{part('play')}.click()")

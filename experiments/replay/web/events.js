@@ -69,6 +69,7 @@ export class Run {
     this.shares = data.shares;
     this.split = data.shares.split || {};
     this.decisions = data.decisions;
+    this.noted = data.noted || null;
     this.types = data.types || null;
     this.typeOf = data.type_of || null;
     this.currency = data.currency || "";
@@ -133,6 +134,16 @@ export class Run {
     if (!this.types || !this.typeOf) return null;
     const gpus = this.typeOf.map((v) => this.types[v].gpus);
     return gpus.includes(null) ? null : gpus.reduce((a, b) => a + b, 0);
+  }
+
+  /** What the policy noted of its last decision up to a time: [when, [[name, value], ..]], or null. */
+  notedAt(time) {
+    if (!this.noted) return null;
+    for (let i = lastUpTo(this.decisions, time); i >= 0; i--) {
+      const facts = Object.entries(this.noted).map(([name, values]) => [name, values[i]]).filter(([, v]) => v !== null);
+      if (facts.length) return [this.decisions[i], facts];
+    }
+    return null;
   }
 
   /** Changes of the cost per second: what nodes cost, and tardiness as it grows. */

@@ -52,9 +52,10 @@ export class Player {
       const spacer = element("div", { className: "spacer" });
       const scroller = element("div", { className: "scroller" }, [canvas, spacer]);
       const figures = element("dl", { className: "figures" });
+      const noted = element("p", { className: "noted" });
       const key = element("span", { className: `key k${r % 6}` });
       const panel = element("section", { className: "run" }, [
-        element("h2", {}, [key, document.createTextNode(run.name)]), figures, scroller,
+        element("h2", {}, [key, document.createTextNode(run.name)]), figures, ...(run.noted ? [noted] : []), scroller,
       ]);
       panel.setAttribute("aria-label", run.name);
       scroller.setAttribute("role", "group");
@@ -62,7 +63,7 @@ export class Player {
       place.append(panel);
       const scene = new Scene(canvas, run, spacer);
       scroller.addEventListener("scroll", () => this.draw());
-      return { run, scene, figures, scroller, canvas };
+      return { run, scene, figures, noted, scroller, canvas };
     });
     place.classList.toggle("single", this.panels.length === 1);
   }
@@ -236,6 +237,7 @@ export class Player {
 
   showFigures(panel, first) {
     const { run, figures } = panel;
+    if (run.noted) this.showNoted(panel);
     const now = run.summary(this.time);
     const gpus = run.total ? `${number(now.used)} of ${run.total}` : number(now.used);
     const rows = [
@@ -258,6 +260,14 @@ export class Player {
       const told = difference && by !== 0 ? `${by > 0 ? "+" : "−"}${say(Math.abs(by))}` : "";
       if (small.textContent !== told) small.textContent = told;
     });
+  }
+
+  /** What the policy noted of its last decision. */
+  showNoted({ run, noted }) {
+    const found = run.notedAt(this.time);
+    const facts = found ? found[1].map(([name, value]) => `${name} ${typeof value === "number" ? number(value, 4) : value}`) : [];
+    const text = found ? `Last decision, at ${asTime(found[0])}: ${facts.join(", ")}` : "No decision yet";
+    if (noted.textContent !== text) noted.textContent = text;
   }
 
   showFollowed() {
