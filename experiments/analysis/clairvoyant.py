@@ -25,7 +25,10 @@ from simulator.workload import Workload
 TAKEN = 6
 """Jobs that one step takes out at most."""
 
-WARMTH = 0.02
+HOPEFUL = 0.3
+"""How often a job that opens a node pays for its share of it only, in the hope of company."""
+
+WARMTH = 0.005
 """First temperature of the annealing over the mean cost of a job."""
 
 TOLERANCE = 1e-7
@@ -193,15 +196,15 @@ class _Problem:
             idle,
         )
 
-    def insert(self, job: int, others: FloatArray) -> tuple[FloatArray, float]:
-        """A job's cheapest stretches beside the others', and what they add to the cost."""
+    def insert(self, job: int, others: FloatArray, hope: float) -> FloatArray:
+        """A job's cheapest stretches beside the others'."""
         w = self.workload
-        rows, cost = insert(
+        rows, _ = insert(
             job, float(w.submit_s[job]), float(min(w.due_s[job], 1e12)),
             float(w.weight_per_s[job]), self.speed[job], self.config[job],
-            others, self.fixed, self.gpus, self.price,
+            others, self.fixed, self.gpus, self.price, hope,
         )  # fmt: skip
-        return rows, float(cost)
+        return np.asarray(rows)
 
 
 def _search(
@@ -221,9 +224,9 @@ def _search(
     for step in range(steps):
         out = _neighbours(here, len(w), rng)
         kept = here[~np.isin(here[:, 0], out)]
+        hope = float(rng.random() < HOPEFUL)
         for job in rng.permutation(out).tolist():
-            rows, _ = problem.insert(int(job), kept)
-            kept = np.concatenate([kept, rows])
+            kept = np.concatenate([kept, problem.insert(int(job), kept, hope)])
         found = cost(kept)
         warmth = WARMTH * (now / len(w)) * (1.0 - step / steps) ** 2
         if found <= now + warmth * rng.exponential():

@@ -66,10 +66,11 @@ def states_of(grid: FloatArray, segments: FloatArray, fixed: IntArray) -> Any:
 
 @_compiled
 def rates_of(
-    used: IntArray, kind: IntArray, config: IntArray, gpus: IntArray, price: FloatArray
+    used: IntArray, kind: IntArray, config: IntArray, gpus: IntArray, price: FloatArray, hope: float
 ) -> Any:
     """``(K,)`` what a second of each configuration adds to the cost, infinite where none fits, and on
-    which node; ``(N,)`` used and kind."""
+    which node; ``(N,)`` used and kind. A job that opens a node pays for it, in part (hope) as if others
+    were to share it."""
     rate, node = np.full(len(config), np.inf), np.full(len(config), -1)
     for k in range(len(config)):
         v, g = config[k]
@@ -78,6 +79,8 @@ def rates_of(
                 continue
             before = price[v, used[n]] if used[n] or kind[n] >= 0 else 0.0
             more = price[v, used[n] + g] - before
+            if kind[n] < 0:
+                more *= 1.0 - hope * (1.0 - g / gpus[v])
             if more < rate[k]:
                 rate[k], node[k] = more, n
     return rate, node
@@ -135,7 +138,7 @@ def fill(
 @_compiled
 def insert(
     job: int, submit: float, due: float, weight: float, speed: FloatArray, config: IntArray,
-    segments: FloatArray, fixed: IntArray, gpus: IntArray, price: FloatArray,
+    segments: FloatArray, fixed: IntArray, gpus: IntArray, price: FloatArray, hope: float,
 ) -> Any:  # fmt: skip
     """The cheapest way of a job through a schedule.
 
@@ -145,6 +148,7 @@ def insert(
     segments : ``(S, 6)`` job, node, type, GPUs, start and end of all other jobs' stretches.
     fixed : ``(N,)`` type of each node, -1 where it can have any.
     gpus, price : ``(V,)`` of a type; ``(V, G + 1)`` of a node, a second, by GPUs in use.
+    hope : 0 where a job that opens a node pays all of it, 1 where it pays its share.
 
     Returns ``(S', 6)`` the job's stretches, and what it adds to the cost.
     """
@@ -165,7 +169,7 @@ def insert(
         if late >= best:
             break
         length = grid[e + 1] - grid[e]
-        rate, node[e] = rates_of(used[e], kind[e], config, gpus, price)
+        rate, node[e] = rates_of(used[e], kind[e], config, gpus, price, hope)
         beside = weight if grid[e] >= due else 0.0
         own, slopes = hull_of(speed, rate, beside)
         level[:] = 0
@@ -220,7 +224,7 @@ def _stretches(
         for depth in range(2):
             at = level[i] - 1 - depth
             lasts = length * (share if depth == 0 else 1.0 - share)
-            if at < 0 or lasts <= 0.0:
+            if at < 0 or begin + lasts <= begin:  # nothing, or less than a clock resolves
                 continue
             k = vertex[i, at]
             n = node[i, k]
@@ -245,7 +249,7 @@ def cost_of_rows(
     """Cost of a schedule that is known to be one: lease, energy and tardiness."""
     end, last = np.zeros(len(weight)), 0.0
     order = np.argsort(np.concatenate((rows[:, 5], rows[:, 4])), kind="mergesort")  # ends first
-    used = np.zeros(len(fixed), dtype=np.int64)
+    used, kind = np.zeros(len(fixed), dtype=np.int64), fixed.copy()
     since = np.zeros(len(fixed))
     total = 0.0
     for i in order:
@@ -253,7 +257,11 @@ def cost_of_rows(
         n, v, begins = int(row[1]), int(row[2]), i >= len(rows)
         t = row[4] if begins else row[5]
         if used[n] > 0:
-            total += (t - since[n]) * (price[v, used[n]] - (price[v, 0] if fixed[n] >= 0 else 0.0))
+            now = kind[n]
+            idle = price[now, 0] if fixed[n] >= 0 else 0.0
+            total += (t - since[n]) * (price[now, min(used[n], price.shape[1] - 1)] - idle)
+        if begins:  # one that ends a rounding error later does not keep its type
+            kind[n] = v
         used[n] += int(row[3]) if begins else -int(row[3])
         since[n] = t
         j = int(row[0])
