@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from experiments.papers.beyond.figures_admission import admission_figure
 from experiments.papers.beyond.figures_pairs import pairs_figure
 from experiments.papers.beyond.figures_place import place_figure
 from experiments.papers.beyond.figures_tenants import tenants_figure
@@ -64,6 +65,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
             tenants_figure,
             place_figure,
             pairs_figure,
+            admission_figure,
         )
     )
     return [figure for figure in drawn if figure is not None]

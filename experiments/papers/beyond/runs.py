@@ -52,6 +52,10 @@ PAIR_LOADS = (0.4, 0.8, 1.2)
 
 PAIR_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 40}
 PAIR_JOBS: dict[Scale, int] = {"quick": 300, "paper": 1500}
+ADMISSION = ("none", "downgrade", "reject")
+ADMISSION_LOADS = (0.8, 1.0, 1.2, 1.4)
+ADMISSION_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 40}
+ADMISSION_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
 WHOLE = "whole GPUs"
 PODS = 8152
 """As many as the trace has."""
@@ -86,6 +90,12 @@ def tasks(scale: Scale) -> list[Task]:
             for share in PAIR_SHARES
             for load in PAIR_LOADS
             for seed in range(1, PAIR_SEEDS[scale] + 1)
+        ),
+        *(
+            _admission(rule, load, seed, scale)
+            for rule in ADMISSION
+            for load in ADMISSION_LOADS
+            for seed in range(1, ADMISSION_SEEDS[scale] + 1)
         ),
         *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
     ]
@@ -251,3 +261,21 @@ def _pairs(share: str, load: float, seed: int, scale: Scale) -> Task:
     }  # fmt: skip
     labels: dict[str, Scalar] = {"study": "pairs", "share": share, "load": load, "seed": seed}
     return scenario_task(scenario, labels, cost_s=0.3, sources=FAILING_SOURCES)
+
+
+def _admission(rule: str, load: float, seed: int, scale: Scale) -> Task:
+    """Jobs with due dates once to twice their time after they come, on 16 GPUs."""
+    scenario: dict[str, Any] = {
+        "workload": {
+            "kind": "poisson", "num_jobs": ADMISSION_JOBS[scale], "arrival_rate_per_h": 8 * load,
+            "duration_s": "lognormal:3600,cv=1.5", "num_gpus": [1, 1, 2, 4],
+        },
+        "cluster": {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4},
+        "adapt": {"due": "min-2max", "weights": "printed"},
+        "policy": "deadline-first",
+        "seed": seed,
+    }  # fmt: skip
+    if rule != "none":
+        scenario["admission"] = {"rule": rule}
+    labels: dict[str, Scalar] = {"study": "admission", "rule": rule, "load": load, "seed": seed}
+    return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
