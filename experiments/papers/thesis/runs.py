@@ -50,6 +50,7 @@ GAPS_S: dict[Scale, tuple[int, ...]] = {
     "quick": (1000, 10_000, 30_000),
     "paper": (1000, 5000, 10_000, 20_000, 30_000, 40_000),
 }
+MILP_GAPS_S: dict[Scale, tuple[int, ...]] = {"quick": (1000, 30_000), "paper": GAPS_S["paper"]}
 GAP_S = 30_000
 NODES_FOR_GAPS: dict[Scale, int] = {"quick": 10, "paper": 20}
 SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 10, 20, 40, 55, 65, 75)}
@@ -167,6 +168,7 @@ def _wanted(columns: Labels, scale: Scale) -> bool:
     if columns["study"] == "gap":
         known = columns["mean_gap_s"] in GAPS_S[scale]
         known &= not again or method in BY_GAP_AGAIN[scale]
+        known &= method != "hierarchical-milp" or columns["mean_gap_s"] in MILP_GAPS_S[scale]
     else:
         known = num_nodes in SIZES[scale] and (not again or method in BY_SIZE_AGAIN)
         known &= method != "hierarchical-milp" or num_nodes in MILP_SIZES[scale]
