@@ -120,7 +120,7 @@ class FirstPrinciple:
         capacity: FreeCapacity | NodeLevels | None = None
         gpus_of = view.workload.num_gpus.item
         shares_of: SharesOf = {}
-        first = waiting.first_of_each(view)
+        first = waiting.first_of_each(view, free)
         while first:
             (_, job), kind = first[0]
             shares: tuple[Placement, ...] = ()

@@ -7,6 +7,7 @@ at (`View.queue_changes`); one that has left it is passed over when it comes up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from heapq import heapify, heappop, heappush
 
@@ -65,11 +66,20 @@ class WaitingJobs:
                     heappush(heap, (place, job))
         self._changes, self._mark = changes, mark
 
-    def first_of_each(self, view: View) -> list[tuple[Entry, Hashable]]:
-        """A heap of the first jobs of all demands."""
-        for kind in [k for k in self._heaps if self.first(view, k) is None]:
-            del self._heaps[kind]
-        tops = [(heap[0], kind) for kind, heap in self._heaps.items()]
+    def first_of_each(self, view: View, most: float = math.inf) -> list[tuple[Entry, Hashable]]:
+        """A heap of the first jobs of all demands.
+
+        Parameters
+        ----------
+        most : demands that are numbers of GPUs, and more than this, are left out.
+        """
+        tops = []
+        for kind in [k for k in self._heaps if not isinstance(k, int) or k <= most]:
+            entry = self.first(view, kind)
+            if entry is None:
+                del self._heaps[kind]
+            else:
+                tops.append((entry, kind))
         heapify(tops)
         return tops
 

@@ -147,7 +147,7 @@ class TimeTable:
         g = int(gpus)
         if g != gpus or not 0 <= g < self.times_s.shape[2]:
             return math.inf
-        return float(self.times_s[job, node_type, g])
+        return self.times_s.item(job, node_type, g)
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """The rows of the jobs."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -136,24 +135,30 @@ class StreamedDecisions(DecisionLog):
 
     def add(self, time_s: float, controller: int, active: int) -> None:
         """One more decision; a full block of those before it is written."""
-        if len(self.time_s) >= ROWS:
+        times_s = self.time_s
+        if len(times_s) >= ROWS:
             self.write()
-        super().add(time_s, controller, active)
+        times_s.append(time_s)
+        self.controller.append(controller)
+        self.active.append(active)
 
     def write(self) -> None:
         """Write what is in memory."""
         count, first = len(self.time_s), self._written
-        rows = range(first, first + count)
-        facts = [json.dumps(dict(self.info[r])) if r in self.info else None for r in rows]
-        cpu_s = self.cpu_s if self.cpu_s else [None] * count
+        facts = {row: json.dumps(dict(told)) for row, told in self.info.items()}
         if self.cpu_s:
             self._has_cpu_s = True
             self._cpu_s += sum(self.cpu_s)
-        columns: list[Iterable[Any]] = [
-            np.array(self.time_s), np.array(self.controller), np.array(self.active), cpu_s,
-            [self.again_s.get(r) for r in rows], facts,
+        rows = range(first, first + count)
+        columns: list[Any] = [
+            np.array(self.time_s), np.array(self.controller), np.array(self.active), self.cpu_s,
+            [self.again_s.get(r) for r in rows] if self.again_s else (),
+            [facts.get(r) for r in rows] if facts else (),
         ]  # fmt: skip
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, _DECISIONS, strict=True)]
+        arrays = [
+            pa.array(column, f.type) if len(column) or not count else pa.nulls(count, f.type)
+            for column, f in zip(columns, _DECISIONS, strict=True)
+        ]
         self._stream.write("decisions", pa.table(arrays, schema=_DECISIONS))
         self._written += count
         self.info.clear()
@@ -169,7 +174,7 @@ class StreamedSchedule(ScheduleLog):
         super().__init__(cluster.node_type_of)
         self._stream = stream
         self._job_id = pa.array(workload.job_id, pa.string())
-        self._types = np.array([t.name for t in cluster.node_types], dtype=object)
+        self._types = pa.array([t.name for t in cluster.node_types], pa.string())
         self._written = 0
 
     def __len__(self) -> int:
@@ -187,7 +192,7 @@ class StreamedSchedule(ScheduleLog):
         columns: dict[str, Any] = {"job_id": self._job_id.take(pa.array(np.array(taken["job"])))}
         for name in ShareRecord._fields[1:]:
             columns[name] = np.array(taken[name])
-        columns["node_type"] = pa.array(self._types[columns["node_type"]], pa.string())
+        columns["node_type"] = self._types.take(pa.array(columns["node_type"]))
         self._stream.write("schedule", pa.table(columns))
         self._written += len(taken["job"])
         for column in taken.values():

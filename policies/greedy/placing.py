@@ -13,7 +13,7 @@ from policies.packing import beside
 from simulator.catalog import Cluster, IntArray
 from simulator.contract import FIXED, Decision, Moves, Placement, View
 
-MANY = 100
+MANY = 32
 """Placements from which on arrays pay (`moves_of`)."""
 
 

@@ -1,0 +1,101 @@
+"""Elastic jobs in numbers as real clusters have them, under the greedy, each run to its end.
+
+    python -m benchmarks.large_runs nodes                  # 10,000 jobs on 1,000 nodes
+    python -m benchmarks.large_runs philly [TABLE.csv.gz]  # 82,247 jobs on 512 GPUs
+
+The second takes a plain table of the Philly trace (submit_time_s, duration_s, num_gpus), or draws
+one that is like it. It adapts the jobs as `[adapt]` does, and streams its records to Parquet. A
+minute or more of CPU time each.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.bench_engine import memory_mb
+from policies import make_policy
+from simulator import Cluster, FixedDuration, NodeType, Result, TimeTable, Workload, simulate
+from simulator.adaptation import Rules, adapt
+from simulator.statistics import Streams
+from simulator.workloads.synergy import philly_like_trace
+
+
+def crowd(count: int = 10_000) -> Workload:
+    """Jobs that come one a second, twice as much work as 4,000 GPUs can do meanwhile."""
+    rng = np.random.default_rng(1)
+    alone_s = rng.lognormal(8.5, 1.0, count)
+    exponent = rng.uniform(0.5, 0.95, count)
+    times_s = np.full((count, 1, 5), np.inf)
+    times_s[:, 0, 1:] = alone_s[:, None] / np.arange(1, 5) ** exponent[:, None]
+    submit_s = np.cumsum(rng.exponential(1.0, count))
+    return Workload(
+        [str(j) for j in range(count)],
+        submit_s,
+        TimeTable(times_s),
+        due_s=submit_s + rng.uniform(1, 4, count) * alone_s,
+        weight_per_s=rng.uniform(0.001, 0.01, count),
+    )
+
+
+def philly(path: str | None) -> Workload:
+    """Jobs of fixed demand: the table at ``path``, or a trace that is like Philly's."""
+    if path is None:
+        return philly_like_trace(82_247, Streams(1), 22)
+    import pandas as pd
+
+    table = pd.read_csv(path)
+    table = table[table["duration_s"] > 0].sort_values("submit_time_s", kind="stable")
+    gpus = table["num_gpus"].to_numpy()
+    return Workload(
+        [str(i) for i in range(len(table))],
+        table["submit_time_s"].to_numpy(dtype=float),
+        FixedDuration(table["duration_s"].to_numpy(dtype=float), gpus),
+        num_gpus=gpus,
+    )
+
+
+def made_elastic(jobs: Workload, cluster: Cluster) -> Workload:
+    """Networks in Synergy's shares, times by their throughput on K80s, due dates and weights."""
+    rules = Rules(
+        models=(20.0, 70.0, 10.0), speedup="calibrated", gpu_type="K80", due="factor:1.5,4",
+        weights="printed",
+    )  # fmt: skip
+    return adapt(jobs, cluster, rules, Streams(1)).workload
+
+
+def report(title: str, jobs: Workload, cluster: Cluster) -> None:
+    """Run the greedy to its end, and print what it took."""
+    begin = time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        result: Result = simulate(
+            jobs, cluster, make_policy("greedy"), stream_to=Path(folder) / "run"
+        )
+        cpu_s = time.process_time() - begin
+        decisions = len(result.decisions)
+    print(
+        f"{title}: {cpu_s:.0f} CPU s, {decisions:,} decisions, {1e3 * cpu_s / decisions:.2f} ms each, "
+        f"{result.reconfigurations.sum():,} reconfigurations; peak memory {memory_mb():.0f} MB"
+    )
+
+
+def main() -> None:
+    """Run what the command line names."""
+    match sys.argv[1:]:
+        case ["nodes"]:
+            server = NodeType("server", "GPU", 4, price_per_hour=2.0)
+            report("10,000 elastic jobs, 1,000 nodes", crowd(), Cluster.of_nodes(server, 1_000))
+        case ["philly", *path]:
+            cluster = Cluster.of_nodes(NodeType("server", "K80", 8), 64)
+            jobs = made_elastic(philly(path[0] if path else None), cluster)
+            report(f"{len(jobs):,} elastic jobs, 512 GPUs", jobs, cluster)
+        case _:
+            raise SystemExit("expected: nodes, or philly [TABLE.csv.gz]")
+
+
+if __name__ == "__main__":
+    main()
