@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +34,10 @@ def test_it_reads_like_the_decision_that_it_is() -> None:
     assert isinstance(starts, Decision)
     for name in ("placements", "keep_running", "info", "fractional", "gpus_of", "again_s"):
         assert getattr(starts, name) == getattr(same, name)
-    assert copy.deepcopy(starts).shares_of == SHARES
+    assert starts.shares_of == SHARES
+    # A copy, and one that is changed, are plain decisions.
+    assert copy.deepcopy(starts) == same
+    assert replace(starts, again_s=5.0) == replace(same, again_s=5.0)
 
 
 def test_a_node_that_would_give_more_than_it_has() -> None:
