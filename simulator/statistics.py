@@ -120,22 +120,24 @@ class Estimate:
 
 
 def bootstrap_interval(value: float, resampled: npt.ArrayLike, level: float = LEVEL) -> Estimate:
-    """A number with the interval that its values on resampled data give.
+    """A number with the interval that its values on resampled data give (percentiles, Efron 1979).
 
-    The half width is their standard deviation times Student's factor. So more resamples make the
-    interval more certain and not narrower: there is still only one set of data.
+    More resamples make the ends more certain and not the interval narrower: there is still only one
+    set of data. The number itself may lie outside, where resampling changes what it measures.
 
     Parameters
     ----------
     value : what the data themselves give.
-    resampled : ``(B,)`` the same number on data drawn again, B >= 2, finite.
+    resampled : ``(B,)`` the same number on data drawn again, finite. The ends are the k-th smallest
+        and largest of them, ``k = (B + 1) (1 - level) / 2``, so 95 % take 39 at least.
     """
-    x = _observations(resampled)
+    x = np.sort(_observations(resampled))
     _check_level(level)
-    if len(x) < 2:
-        raise InputError(f"{len(x)} resamples, expected at least 2")
-    half = float(x.std(ddof=1) * special.stdtrit(len(x) - 1, (1 + level) / 2))
-    return Estimate(value, value - half, value + half, len(x), level)
+    k = int((len(x) + 1) * (1 - level) / 2 + 1e-9)
+    if k < 1:
+        least = math.ceil(2 / (1 - level) - 1 - 1e-9)
+        raise InputError(f"{len(x)} resamples, expected at least {least} for {level:.0%}")
+    return Estimate(value, float(x[k - 1]), float(x[-k]), len(x), level)
 
 
 def student(values: npt.ArrayLike, level: float = LEVEL) -> Estimate:

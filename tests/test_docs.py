@@ -18,7 +18,7 @@ from experiments.scenario import schema as scenario
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-LONG = ("reproduce", "make ", "sweep", "size-server", "classroom", "notebook")
+LONG = ("reproduce", "make ", "sweep", "size-server", "classroom", "notebook", "--bootstrap")
 """Commands that other tests run, at a size of their own."""
 
 

@@ -33,6 +33,9 @@ FIRST = 10
 MOST = 1000
 """Where a comparison stops, precise or not, unless given."""
 
+FEWEST_TRACES = 39
+"""With fewer there is no percentile of 2.5 %."""
+
 Runs = dict[str, list[dict[str, float]]]
 """The metrics of each replication, by policy."""
 
@@ -99,8 +102,8 @@ def compare(
         warnings.warn(
             "the seed changes nothing here: another one gave the same numbers, because the jobs come "
             "from a file and nothing else is random. So one run of each policy is reported, without "
-            "an interval: the same run ten times is not ten replications. --bootstrap 50 gives "
-            "intervals from 50 traces drawn from this one in blocks",
+            "an interval: the same run ten times is not ten replications. --bootstrap 40 gives "
+            "intervals from 40 traces drawn from this one in blocks",
             stacklevel=2,
         )
         return _table(names, metrics, _of_runs({name: made[:1] for name, made in runs.items()}))
@@ -120,8 +123,10 @@ def _bootstrapped(
     block_jobs: int | None,
 ) -> pd.DataFrame:
     """The trace itself under each policy, with intervals from traces that are drawn from it."""
-    if count < 2:
-        raise InputError(f"--bootstrap: got {count}, expected at least 2")
+    if count < FEWEST_TRACES:
+        raise InputError(
+            f"--bootstrap: got {count}, expected at least {FEWEST_TRACES} for a 95 % interval"
+        )
     first = next(iter(scenarios.values()))
     if "block_bootstrap" not in type(first.workload).model_fields:
         raise InputError(
@@ -143,7 +148,14 @@ def _bootstrapped(
         if minus:
             values = [v - run[metric] for v, run in zip(values, again[minus], strict=True)]
             value -= itself[minus][metric]
-        return bootstrap_interval(value, values)
+        found = bootstrap_interval(value, values)
+        if not (minus or found.lower <= value <= found.upper):
+            warnings.warn(
+                f"{metric} of {name} on the trace itself lies outside the interval of the traces drawn "
+                f"from it: something lasts longer than a block of {block} jobs, try a larger --block-jobs",
+                stacklevel=4,
+            )
+        return found
 
     return _table(list(scenarios), metrics, estimate)
 

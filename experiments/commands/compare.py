@@ -37,7 +37,7 @@ def compare(
     bootstrap: Annotated[
         int | None,
         typer.Option(
-            help="Jobs from a file: intervals from so many traces drawn from it in blocks, e.g. 50."
+            help="Jobs from a file: intervals from so many traces drawn from it in blocks, e.g. 40."
         ),
     ] = None,
     block_jobs: Annotated[

@@ -27,7 +27,7 @@ def trace(
 ) -> None:
     """What a trace holds: jobs, span, load, laws of demand, duration and arrival, with a picture.
 
-    Example: schedlab trace examples/philly_like.csv --nodes 12
+    Example: schedlab trace examples/philly_like.csv --nodes 8
     """
     from experiments.analysis.trace import describe, lines, read_trace
     from experiments.pictures.jobs import draw_jobs
