@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments.papers.foresight.families import FAMILIES
-from experiments.papers.foresight.runs import ABLATIONS, run_bounds, run_method, tasks
+from experiments.papers.foresight.runs import ABLATIONS, run_bounds, run_bracket, run_method, tasks
 from policies import make_policy
 
 
@@ -20,6 +20,9 @@ def test_a_run_and_its_bound() -> None:
     bounds = run_bounds(config).scalars
     assert bounds["best"] == max(bounds["alone"], bounds["lagrangian"])
     assert bounds["best"] <= run["total_cost"]
+    plan = run_bracket({**config, "steps": 20}).scalars
+    assert plan["foresight"] == pytest.approx(run["total_cost"])
+    assert bounds["best"] <= plan["clairvoyant"] < plan["foresight"]
 
 
 def test_seeds_are_fresh_and_tasks_are_distinct() -> None:

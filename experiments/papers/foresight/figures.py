@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from experiments.campaign.results import Results
 
 METHODS = ("foresight", *RIVALS)
+ENOUGH = 5
+"""Instances from which on an interval is drawn; of fewer the instances themselves say more."""
 
 
 def figures(results: Results, out_dir: Path) -> list[Figure]:
@@ -61,28 +63,37 @@ def _methods(results: Results, out: Path, command: str) -> Figure | None:
     return save_figure(
         out, "methods", "Beyond the papers: every method over the lower bound",
         "Geometric means over the same instances. The dashed line is what no schedule can be "
-        "cheaper than; how much of the distance is the bound's own weakness is not known.",
+        "cheaper than. A part of the distance is the bound's own weakness.",
         drawing, table, command=command, seeds=results.seeds,
     )  # fmt: skip
 
 
-def _bars(
-    rows: list[tuple[str, float, float, float, int]], label: str
-) -> tuple[Drawing, pd.DataFrame]:
-    """Points with intervals on a logarithmic axis, one a row, and a line at 1."""
-    table = pd.DataFrame(rows, columns=["row", "mean", "low", "high", "instances"])
+def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.DataFrame]:
+    """Every instance, geometric means, and intervals where there are enough instances, one a row on
+    a logarithmic axis; a line at 1."""
+    table = pd.DataFrame(
+        [(name, *geometric(values), len(values)) for name, values in rows],
+        columns=["row", "mean", "low", "high", "instances"],
+    )
     drawing, (ax,) = canvas(width=8.0, height=1.3 + 0.38 * len(rows))
     y = np.arange(len(rows))
+    for i, (_, values) in enumerate(rows):
+        ax.plot(
+            values, np.full(len(values), i), "|", color=PAPER, markersize=9, zorder=1,
+            label="an instance" if not i else None,
+        )  # fmt: skip
     error = np.vstack([table["mean"] - table["low"], table["high"] - table["mean"]])
+    error[:, table["instances"] < ENOUGH] = 0.0
     ax.errorbar(
         table["mean"], y, xerr=np.nan_to_num(np.maximum(error, 0.0)), fmt=MARKERS[0],
-        color=PALETTE[0], capsize=3, linestyle="none",
+        color=PALETTE[0], capsize=3, linestyle="none", label="geometric mean",
     )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2)
     ax.set_xscale("log")
-    ax.set_yticks(y, [f"{r[0]} ({r[4]})" for r in rows])
-    ax.invert_yaxis()
+    ax.set_yticks(y, [f"{r[0]} ({len(r[1])})" for r in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlabel(label)
+    legend_below(drawing, ax, 2)
     return drawing, table
 
 
@@ -92,16 +103,17 @@ def _rivals(results: Results, out: Path, command: str) -> Figure | None:
     if table.empty:
         return None
     rows = [
-        (FAMILIES[name].label, *geometric(part), len(part))
+        (FAMILIES[name].label, part)
         for name in FAMILIES
         if len(part := table.loc[table["family"] == name, "over_best_rival"])
     ]
-    rows.append(("all instances", *geometric(table["over_best_rival"]), len(table)))
+    rows.append(("all instances", table["over_best_rival"]))
     drawing, data = _bars(rows, "cost of foresight over the best rival of each instance")
     return save_figure(
         out, "best_rival", "Beyond the papers: foresight over the best of six rivals",
-        "Geometric mean and 95 % interval, number of instances in brackets; the rival is chosen anew "
-        "for each instance, after the fact. Left of the dashed line foresight is cheaper.",
+        "Every instance, the geometric mean, and its 95 % interval from five instances on; their number "
+        "in brackets. The rival is chosen anew for each instance, after the fact. Left of the dashed "
+        "line foresight is cheaper.",
         drawing, data, command=command, seeds=results.seeds,
     )  # fmt: skip
 
@@ -112,13 +124,14 @@ def _parts(results: Results, out: Path, command: str) -> Figure | None:
     if table.empty:
         return None
     rows = [
-        (f"{without}: {FAMILIES[str(family)].label}", *geometric(part["ratio"]), len(part))
+        (f"{without}: {FAMILIES[str(family)].label}", part["ratio"])
         for (without, family), part in table.groupby(["without", "family"], sort=True)
     ]
     drawing, data = _bars(rows, "cost without the part over cost with it")
     return save_figure(
         out, "parts", "Beyond the papers: foresight without one of its parts",
-        "Right of the dashed line the part pays. Number of instances in brackets.",
+        "Right of the dashed line the part pays. Number of instances in brackets; intervals from five "
+        "instances on.",
         drawing, data, command=command, seeds=results.seeds,
     )  # fmt: skip
 
@@ -129,12 +142,13 @@ def _asked(results: Results, out: Path, command: str) -> Figure | None:
     if table.empty:
         return None
     rows = [
-        (f"{method}: {FAMILIES[str(family)].label}", *geometric(part["ratio"]), len(part))
+        (f"{method}: {FAMILIES[str(family)].label}", part["ratio"])
         for (method, family), part in table.groupby(["method", "family"], sort=True)
     ]
     drawing, data = _bars(rows, "cost of the rival with foresight's wake-ups over its cost without")
     return save_figure(
         out, "wake_ups", "Beyond the papers: rivals that are asked as often as foresight",
-        "Left of the dashed line the rival gains by being asked more often.",
+        "Left of the dashed line the rival gains by being asked more often. Number of instances in "
+        "brackets; intervals from five instances on.",
         drawing, data, command=command, seeds=results.seeds,
     )  # fmt: skip

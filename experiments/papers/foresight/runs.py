@@ -22,6 +22,8 @@ SOURCES = (
     "policies.foresight",
     "experiments.analysis.bounds",
     "experiments.analysis.lagrangian",
+    "experiments.analysis.clairvoyant",
+    "experiments.analysis.insertion",
 )
 
 RELEASED = ("greedy", "randomised-greedy", "local-search", "path-relinking")
@@ -51,6 +53,8 @@ BOUNDED = 20
 """Largest number of nodes with the bounds that share nodes between jobs."""
 NOISE = (0.1, 0.3, 0.5)
 RECONFIGURATION_S = (300.0, 1800.0)
+SEARCH_STEPS = 4000
+"""Of the search for a schedule that knows all jobs."""
 
 
 def tasks(scale: Scale) -> list[Task]:
@@ -61,6 +65,7 @@ def tasks(scale: Scale) -> list[Task]:
         *_self_timed(scale),
         *_ablations(scale),
         *_disturbed(scale),
+        *_brackets(scale),
     ]
     return list({task.key + str(sorted(task.columns().items())): task for task in made}.values())
 
@@ -134,6 +139,21 @@ def _disturbed(scale: Scale) -> list[Task]:
     return [*disturbed, *split]
 
 
+def _brackets(scale: Scale) -> list[Task]:
+    """Schedules that know all jobs, at the paper's scale alone."""
+    return [
+        Task(
+            f"{HERE}:run_bracket",
+            {"family": name, "seed": seed, "steps": SEARCH_STEPS},
+            labels={"study": "clairvoyant", "family": name, "seed": seed},
+            cost_s=8.0,
+            sources=SOURCES,
+        )
+        for name in QUICK
+        for seed in _seeds(FEWER_SEEDS[scale] // 2)
+    ]
+
+
 def _run(study: str, family: str, method: str, seed: int, **more: Scalar) -> Task:
     config: dict[str, Scalar] = {"family": family, "method": method, "seed": seed, **more}
     slow = {"edf": 0.02, "greedy": 0.1, "foresight": 0.4, "milp": 0.3}.get(method, 0.2)
@@ -200,3 +220,11 @@ def run_bounds(config: dict[str, Any]) -> Outcome:
         scalars["shared"] = shared(workload, cluster)
     scalars["best"] = max(float(value) for value in scalars.values() if value is not None)
     return Outcome(scalars)
+
+
+def run_bracket(config: dict[str, Any]) -> Outcome:
+    """Cost of a schedule that knows all jobs, and of foresight's run, from which its search began."""
+    from experiments.analysis.clairvoyant import clairvoyant
+
+    plan = clairvoyant(*FAMILIES[config["family"]].draw(config["seed"]), config["steps"])
+    return Outcome({"clairvoyant": plan.cost, "foresight": plan.begun_at})

@@ -66,6 +66,20 @@ def ablation(results: Results) -> pd.DataFrame:
     return both[[*INSTANCE, "without", "ratio"]]
 
 
+def brackets(results: Results) -> pd.DataFrame:
+    """Costs of a schedule that knows all jobs and of foresight over the bound, and which part of
+    foresight's distance to the bound the schedule saves."""
+    plans, bounds = results.where("run_bracket").scalars(), results.where("run_bounds").scalars()
+    if plans.empty or bounds.empty:
+        return pd.DataFrame()
+    both = plans.merge(bounds[[*INSTANCE, "best"]], on=INSTANCE)
+    distance = both["foresight"] - both["best"]
+    both["saved"] = (both["foresight"] - both["clairvoyant"]) / distance
+    for name in ("clairvoyant", "foresight"):
+        both[name] /= both["best"]
+    return both[[*INSTANCE, "clairvoyant", "foresight", "saved"]]
+
+
 def geometric(values: pd.Series) -> tuple[float, float, float]:
     """Geometric mean and its 95 % Student interval; NaN ends where there is one value."""
     from simulator.statistics import student
