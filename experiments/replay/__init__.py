@@ -9,7 +9,7 @@
 from experiments.replay.events import FORMAT, VERSION, events_of
 from experiments.replay.folders import replay_folders
 from experiments.replay.page import embedded_html, replay
-from experiments.replay.recording import Recording
+from experiments.replay.recording import Recording, facts_of
 
 __all__ = [
     "FORMAT",
@@ -17,6 +17,7 @@ __all__ = [
     "Recording",
     "embedded_html",
     "events_of",
+    "facts_of",
     "replay",
     "replay_folders",
 ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import time
 
+import numpy as np
 import pytest
 from pages import accessibility_faults, check_quiet, key, open_quietly, settle, start
 from replay_runs import fixed_jobs, vms
 
-from experiments.replay import replay
+from experiments.replay import Recording, replay
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 
@@ -200,6 +201,44 @@ def test_follow_a_job_by_name_and_by_click(page, browser):
     assert spot[2] in browser.run(f"{part('tip')}.textContent")
     key(browser, "Escape")
     assert browser.run("player.follow") is None
+
+
+def test_a_tap_follows_a_job_on_a_phone(page, browser):
+    """A finger in place of a mouse, at the width of a phone."""
+    open_quietly(browser, page, 390)
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
+    browser.run("player.jump(player.replay.end / 3)")
+    browser.run("player.panels[0].canvas.scrollIntoView({block: 'center'})")
+    settle(browser)
+    x, y, job = browser.run("""(() => {
+        const {scene, canvas, run} = player.panels[0];
+        const i = scene.runningShares(player.time)[0];
+        const box = canvas.getBoundingClientRect();
+        return [box.left + scene.x(player.time) - 1, box.top + scene.top(run.shares.node[i], run.shares.line[i]) + 2,
+                run.jobs.id[run.shares.job[i]]];
+    })()""")
+    browser.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+    browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    for _ in range(20):
+        settle(browser)
+        if browser.run("player.follow") is not None:
+            break
+    assert browser.run("player.replay.jobs.id[player.follow]") == job
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    check_quiet(browser)
+
+
+def test_a_run_in_which_nothing_ran(browser, tmp_path):
+    """No job was ever started: the page opens, and says so."""
+    recording = Recording.of(fixed_jobs(4, 2))
+    never = recording.jobs.assign(completion_s=np.nan, first_start_s=np.nan, tardiness_s=0.0)
+    empty = dataclasses.replace(recording, schedule=recording.schedule.head(0), jobs=never)
+    open_quietly(browser, replay(empty, tmp_path / "empty.html"))
+    key(browser, "End")
+    key(browser, "ArrowLeft")
+    assert browser.run("player.replay.runs[0].summary(player.replay.end).done") == 0
+    assert browser.run("player.replay.runs[0].summary(player.replay.end).waiting") == 4
+    check_quiet(browser)
 
 
 def test_reduced_motion_jumps_instead_of_moving(page, browser):

@@ -321,14 +321,15 @@ def _replay(
 
 def _film(tables: dict[str, pd.DataFrame], path: Path, title: str) -> Path:
     """The page that plays the run of a Gantt chart."""
-    from experiments.replay import Recording, replay
+    from experiments.replay import Recording, facts_of, replay
     from experiments.scenario.facts import machines_of
     from simulator.workloads.andreas import armida
 
-    decision_s = tables["decisions"]["time_s"].tolist()
+    decisions = tables["decisions"]
     run = Recording(
-        "ARMIDA", tables["schedule"], tables["jobs"], decision_s, machines_of(*armida())
-    )
+        "ARMIDA", tables["schedule"], tables["jobs"], decisions["time_s"].tolist(),
+        machines_of(*armida()), facts_of(decisions),
+    )  # fmt: skip
     return replay(run, path, title)
 
 

@@ -287,7 +287,8 @@ export class Replay {
     }
     this.jobs = data.jobs;
     this.runs = data.runs.map((run) => new Run(run, data.jobs));
-    this.end = this.runs.reduce((a, run) => Math.max(a, run.last), 0);
+    const lastArrival = this.jobs.arrival.reduce((a, t) => Math.max(a, t), 0);
+    this.end = this.runs.reduce((a, run) => Math.max(a, run.last), lastArrival);
     this.decisions = [...new Set(this.runs.flatMap((run) => run.decisions))]
       .filter((t) => t >= 0 && t <= this.end).sort((a, b) => a - b);
   }
