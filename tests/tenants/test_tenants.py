@@ -95,6 +95,39 @@ def test_fair_share_is_water_filling(weights):
     assert found.held[0].sum() == 12
 
 
+def jobs_of_one_gpu(seed):
+    rng = np.random.default_rng(seed)
+    return jobs_of(
+        rng.choice(["a", "b", "c"], 50, p=[0.6, 0.3, 0.1]).tolist(),
+        rng.uniform(20, 300, 50),
+        1,
+        np.cumsum(rng.exponential(8, 50)),
+    )
+
+
+@quick
+@given(st.integers(0, 10_000), st.tuples(*[st.integers(1, 4)] * 3))
+def test_shares_follow_the_water_level_at_every_instant(seed, weights):
+    jobs = jobs_of_one_gpu(seed)
+    tenants = tenants_of(jobs, weight=dict(zip("abc", weights, strict=True)), known=tuple("abc"))
+    policy = make_policy("fair-share", preemptive=True)
+    found = shares(simulate(jobs, cluster_of(2), policy, tenants=tenants))
+    assert np.abs(found.held - found.fair).max() < 1  # GPUs are given whole
+    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
+
+
+@quick
+@given(st.integers(0, 10_000))
+def test_guarantees_hold_at_every_instant(seed):
+    jobs = jobs_of_one_gpu(seed)
+    quota = {"a": 2.0, "b": 3.0, "c": 3.0}
+    tenants = tenants_of(jobs, quota=quota, borrowing=True, known=tuple("abc"))
+    found = shares(simulate(jobs, cluster_of(2), make_policy("capacity"), tenants=tenants))
+    assert (found.held >= np.minimum(found.asked, tenants.quota) - 1e-9).all()
+    # Nothing is idle while somebody could borrow it.
+    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
+
+
 def test_drf_as_in_its_paper():
     """Ghodsi et al., Section 4.1: 9 CPUs, 18 GB; tasks <1 CPU, 4 GB> and <3 CPUs, 1 GB>: 3 and 2 run."""
     jobs = jobs_of(
