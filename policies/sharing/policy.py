@@ -13,6 +13,7 @@ from policies.sharing.filling import RULES, STEPS
 from policies.sharing.state import Known, Typical, classes_of, empty_state, nothing_known
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.catalog import Cluster, IntArray
+from simulator.neighbours import Neighbours
 from simulator.sharing import WHOLE_GPU, Demands, Machines, SharedDuration
 from simulator.workload import Workload
 
@@ -77,6 +78,9 @@ class SharedFirstCome:
         if view.cluster.node_type_of is None or view.cluster.is_pool:
             raise InputError("shared: expected nodes of fixed types")
         demands, machines = _demands(view.workload), _machines(view.cluster)
+        self._own_milli = demands.gpu_milli
+        if view.neighbours is not None:
+            demands = _with_memory(demands, view.neighbours)
         self._has_cpus = "cpus" in view.cluster.limited_resources
         if not self._has_cpus:
             demands = replace(demands, cpu_milli=demands.cpu_milli * 0)
@@ -125,7 +129,8 @@ class SharedFirstCome:
         gpus = tuple(self._picked[:count].tolist())
         self._change(job, node, gpus, 1)
         self._placed[job] = (node, gpus)
-        amount = count if demand[3] == WHOLE_GPU else int(demand[3]) / WHOLE_GPU
+        own = int(self._own_milli[job])
+        amount = count if own == WHOLE_GPU else own / WHOLE_GPU
         cpus = float(np.nan_to_num(view.workload.num_cpus[job])) if self._has_cpus else 0.0
         memory_gb = float(np.nan_to_num(view.workload.memory_gb[job]))
         return Placement(job, node, amount, FIXED, cpus, memory_gb), gpus
@@ -145,6 +150,17 @@ def _demands(workload: Workload) -> Demands:
     memory = np.ceil(np.nan_to_num(workload.memory_gb) * BYTES - 1e-3).astype(np.int64)
     nothing = [""] * len(workload)
     return Demands(workload.job_id, cpu, memory, workload.num_gpus, milli, nothing)
+
+
+def _with_memory(demands: Demands, neighbours: Neighbours) -> Demands:
+    """A job counts as the part of a GPU, or of its memory, that is the larger."""
+    if neighbours.profile is not None:
+        raise InputError("shared: the GPUs are sliced, expected the policy 'slices'")
+    if math.isinf(neighbours.gpu_memory_gb):
+        return demands
+    part = np.ceil(neighbours.memory_gb / neighbours.gpu_memory_gb * WHOLE_GPU - 1e-6)
+    milli = np.maximum(demands.gpu_milli, part[: len(demands)].astype(np.int64))
+    return replace(demands, gpu_milli=milli)
 
 
 def _machines(cluster: Cluster) -> Machines:

@@ -89,8 +89,9 @@ def test_memory_of_a_gpu_is_kept():
     tight = neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 10.0, "b": 8.0})
     with pytest.raises(InfeasibleDecision, match="node 0: GPU 0: 18 GB of memory used of 16"):
         simulate(jobs, ONE, together, neighbours=tight)
-    result = simulate(jobs, ONE, make_policy("complementary", share="always"), neighbours=tight)
-    assert result.completion_s.tolist() == [100.0, 200.0]
+    for policy in (make_policy("complementary", share="always"), make_policy("shared")):
+        result = simulate(jobs, ONE, policy, neighbours=tight)
+        assert result.completion_s.tolist() == [100.0, 200.0]
     roomy = neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 8.0, "b": 8.0})
     result = simulate(jobs, ONE, make_policy("complementary", share="always"), neighbours=roomy)
     assert result.completion_s.tolist() == [100.0, 100.0]
@@ -129,6 +130,8 @@ def test_slices_keep_jobs_apart():
     jobs = jobs_of(["a", "b"])
     two = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
     sliced = neighbours_of(jobs, slices=True)
+    with pytest.raises(InputError, match="the GPUs are sliced, expected the policy 'slices'"):
+        simulate(jobs, ONE, make_policy("shared"), neighbours=sliced)
     with pytest.raises(InfeasibleDecision, match=r"GPU 0 has no room for a slice 4g\.20gb"):
         simulate(jobs, ONE, together, neighbours=sliced)
     one = simulate(jobs, ONE, make_policy("slices"), neighbours=sliced)
@@ -180,8 +183,14 @@ def test_nothing_is_given_away_twice(seed, interference, name, rounds):
     options = {"utilisation": dict.fromkeys(MODELS, 0.6)} if interference == "linear" else {}
     of_slices = name == "slices"
     kind = "none" if of_slices else interference
+    needs = {} if of_slices else dict(zip(MODELS, (3.0, 5.0, 8.0, 12.0, 16.0), strict=True))
     neighbours = neighbours_of(
-        jobs, kind, gpu_memory_gb=16.0, slices=of_slices, **(options if kind == "linear" else {})
+        jobs,
+        kind,
+        gpu_memory_gb=16.0,
+        memory_gb=needs,
+        slices=of_slices,
+        **(options if kind == "linear" else {}),
     )
     base, _, rule = name.partition(":")
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
