@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from experiments.campaign.sweepfile import read_sweep
+from experiments import papers
+from experiments.campaign.sweepfile import RUN_SCENARIO, read_sweep
 from experiments.campaign.task import resolve
 from experiments.papers import hierarchical
 from experiments.papers.hierarchical.runs import FIGURE_3
 from experiments.papers.synergy.curves import FILES, FOLDER, curves
 from experiments.papers.synergy.runs import cell, run_cell
+
+PAPERS = Path(papers.__file__).parent
 
 
 def size_tasks(scale):
@@ -36,10 +40,14 @@ def test_scales_and_methods() -> None:
     assert {t.labels["num_nodes"] for t in size_tasks("paper")} == {5, 10, 20, 40, 70, 100}
 
 
+def few_jobs(config):
+    return {**config, "workload": {**config["workload"], "jobs_per_node": 4}}
+
+
 def test_with_five_nodes_hierarchical_is_central() -> None:
     """One controller has all five, so the two methods are one run."""
     small = {
-        t.labels["method"]: resolve(t.function)(dict(t.config)).scalars
+        t.labels["method"]: resolve(t.function)(few_jobs(t.config)).scalars
         for t in size_tasks("paper")
         if t.labels["num_nodes"] == 5 and t.labels["seed"] == 1
         if t.labels["method"] in ("fifo", "hierarchical", "central")
@@ -84,3 +92,14 @@ def test_a_file_gives_the_jct_of_the_runs_in_python() -> None:
     theirs = run_cell(dict(python.config)).scalars["mean_jct_h"]
     ours = resolve(task.function)(dict(task.config)).scalars["mean_jct_s"] / 3600
     assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "file", sorted(PAPERS.rglob("*.toml")), ids=lambda f: f"{f.parent.name}-{f.stem}"
+)
+def test_every_file_is_a_sweep_by_itself(file: Path) -> None:
+    _, tasks = read_sweep(file)
+    assert tasks
+    assert all(task.function == RUN_SCENARIO for task in tasks)
+    assert len({task.config_json for task in tasks}) == len(tasks)
+    assert "# " in file.read_text().splitlines()[0]

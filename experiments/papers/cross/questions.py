@@ -5,11 +5,13 @@ A question is a study; its labels say what is swept. ``schedlab run`` repeats an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from experiments.campaign.task import Scalar
+from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
 
 SEEDS: dict[Scale, int] = {"quick": 5, "paper": 10}
@@ -109,12 +111,13 @@ class Run:
 
 def questions(scale: Scale) -> list[Run]:
     """All of them."""
-    return [
+    in_python = [
         Run(q.study, {**q.labels, "seed": seed}, {**q.scenario, "seed": seed}, q.cost_s)
-        for study in (_dispatching, _controllers, _predictions, _delays, _periods, _elasticity)
-        for q in study(scale)
+        for study_of in (_controllers, _predictions, _delays, _elasticity)
+        for q in study_of(scale)
         for seed in range(1, _seeds(q, scale) + 1)
     ]
+    return [*_dispatching(scale), *in_python, *_periods(scale)]
 
 
 def _seeds(run: Run, scale: Scale) -> int:
@@ -168,18 +171,35 @@ def trace(scale: Scale, load: float, adapt: dict[str, Any] | None = None) -> dic
 
 def _dispatching(scale: Scale) -> Iterator[Run]:
     """Seven rules by load, controllers and policy."""
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        return {
+            "rule": swept["dispatcher"],
+            "controllers": swept["cluster.num_controllers"],
+            "load": 0.5 * 45_000.0 / float(swept["workload.mean_gap_s"] or 0),
+            "policy": swept["policy"],
+            "seed": swept["seed"],
+        }
+
     solvers = ("greedy",) if scale == "quick" else ("greedy", "milp")
-    for policy in solvers:
-        for controllers in (2, 4):
-            for load in (0.5, 1.0):
-                for rule in DISPATCHERS:
-                    base = hierarchical_vms(scale, load)
-                    base["cluster"] = {"kind": "vms", "num_controllers": controllers}
-                    labels: dict[str, Scalar] = {
-                        "rule": rule, "controllers": controllers, "load": load, "policy": policy,
-                    }  # fmt: skip
-                    more = {"policy": policy, "dispatcher": rule}
-                    yield Run("dispatching", labels, {**base, **more}, 0.3)
+    changes = {"workload.num_nodes": NODES[scale]}
+    for run in _of_file("dispatching", "dispatching", labels, changes, scale):
+        if run.labels["policy"] in solvers:
+            yield run
+
+
+def _of_file(
+    name: str,
+    file: str,
+    labels: Callable[[Labels], dict[str, Scalar]],
+    changes: dict[str, Any],
+    scale: Scale,
+) -> Iterator[Run]:
+    """The runs of a sweep file of this folder, seeds included."""
+    path = Path(__file__).with_name(f"{file}.toml")
+    for task in study(path, labels, changes=changes):
+        if int(task.columns()["seed"] or 0) <= SEEDS[scale]:
+            yield Run(name, task.columns(), dict(task.config), 0.4)
 
 
 def _controllers(scale: Scale) -> Iterator[Run]:
@@ -246,14 +266,24 @@ def _delays(scale: Scale) -> Iterator[Run]:
 
 def _periods(scale: Scale) -> Iterator[Run]:
     """Decisions at events, or every so often."""
-    for period_s in (EVENTS, *PERIODS_S[scale]):
-        for label, policy in (("SRTF", "srtf+proportional"), ("greedy", "greedy"), ("EDF", "edf")):
-            on_trace = label == "SRTF"
-            base = trace(scale, 0.9) if on_trace else hierarchical_vms(scale, 0.5)
-            if period_s:
-                base["decisions"] = {"round_s": period_s}
-            labels: dict[str, Scalar] = {"method": label, "period_s": period_s}
-            yield Run("periods", labels, {**base, "policy": policy})
+    names = {"greedy": "greedy", "edf": "EDF"}
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        return {
+            "method": names.get(str(swept.get("policy")), "SRTF"),
+            "period_s": float(swept.get("decisions.round_s") or EVENTS),
+            "seed": swept["seed"],
+        }
+
+    machines = max(2, NODES[scale] // 4)
+    servers = {"cluster.num_nodes": machines, "workload.num_jobs": 50 * machines}
+    for file, changes in (
+        ("periods_elastic", {"workload.num_nodes": NODES[scale]}),
+        ("periods_trace", servers),
+    ):
+        for run in _of_file("periods", file, labels, changes, scale):
+            if run.labels["period_s"] in (EVENTS, *PERIODS_S[scale]):
+                yield run
 
 
 def _elasticity(scale: Scale) -> Iterator[Run]:
