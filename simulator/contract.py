@@ -139,7 +139,8 @@ class Starts(_InEngineForm):
 class Moves(_InEngineForm):
     """A whole decision, given by what it changes: for plans of which most goes on as it is.
 
-    The same as ``Decision(whole(), info=info)``, whose other jobs keep their shares.
+    The same as ``Decision(whole(), info=info)``, whose other jobs keep their shares. The jobs are
+    active ones of this controller, on its nodes.
 
     Parameters
     ----------

@@ -351,7 +351,8 @@ class Controller:
         """Check and record a decision that says what it changes."""
         world, shares_of = self.world, decision.shares_of
         world.decisions.info[len(world.decisions) - 1] = decision.info
-        if world.check and shares_of:
+        # On nodes of GPUs alone, a start finds by itself that a node would give more than it has.
+        if world.check and shares_of and not self.partition.has_gpus_alone:
             check_decision(shares_of, True, view, world.policy_name, stopped=set(decision.stopped))
         self._stopped = decision.stopped
         return shares_of, not decision.stopped, world.points.since_last_s, cpu_s

@@ -32,6 +32,7 @@ class Partition:
     running : placements of the jobs that run.
     free_gpus_total : GPUs not in use, where node types are fixed.
     changes : nodes whose shares changed, in order.
+    has_gpus_alone : whether nodes have fixed types, and CPUs and memory without limits.
     """
 
     def __init__(self, world: World, index: int, finished: Callable[[int], None]) -> None:
@@ -44,6 +45,7 @@ class Partition:
         self._clock = world.clock
         self._finished = finished
         self._is_fixed = world.cluster.node_type_of is not None
+        self.has_gpus_alone = self._is_fixed and not world.cluster.limited_resources
         self._time_s_of = world.workload.performance.time_s
         self._nodes = world.nodes
         self._free_gpus = world.free_gpus
