@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from experiments import cli
+from experiments.campaign import codeversion
+from experiments.campaign.sweepfile import read_sweep
+from experiments.scenario.run import run_scenario
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 
 ROOT = Path(__file__).parent.parent
@@ -88,6 +94,35 @@ def test_without_it_the_name_is_unknown(tmp_path: Path) -> None:
     assert "unknown policy 'shortest-first'" in ran.stderr
 
 
+def forget() -> None:
+    """The package's modules are imported anew."""
+    for name in OTHERS:
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+
+
+@pytest.fixture
+def here(
+    installed: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., str]:
+    """A command in this process, which is quicker: it has to fail, and answers with what it says."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def failing(*words: str) -> str:
+        forget()
+        monkeypatch.setattr("sys.argv", ["schedlab", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert ended.value.code == 2
+        return capsys.readouterr().err
+
+    return failing
+
+
 def documented_scenario(folder: Path, **changes: str) -> None:
     """The scenario of the page, with keys replaced."""
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
@@ -122,48 +157,52 @@ def test_workload_dispatcher_and_policy_of_a_package(
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(
-    installed: dict[str, str], tmp_path: Path, changes: dict[str, str], told: str
+    here: Callable[..., str], tmp_path: Path, changes: dict[str, str], told: str
 ) -> None:
     documented_scenario(tmp_path, **changes)
-    ran = run(installed, tmp_path, "run", "scenario.toml", "--out", "out")
-    assert ran.returncode == 2
-    assert ran.stderr.count("\n") == 1
-    assert told in ran.stderr
+    complaint = here("run", "scenario.toml", "--out", "out")
+    assert complaint.count("\n") == 1
+    assert told in complaint
 
 
 def test_a_package_that_answers_with_something_else_is_told(
-    installed: dict[str, str], tmp_path: Path
+    here: Callable[..., str], tmp_path: Path
 ) -> None:
     documented_scenario(tmp_path)
     (tmp_path / "apart.py").write_text(
         "def small_apart(controllers, rng):\n    return lambda job: 0\n"
     )
-    ran = run(installed, tmp_path, "run", "scenario.toml", "--out", "out")
-    assert ran.returncode == 2
-    assert "dispatcher: answered with int for job 0, expected one of the controllers" in ran.stderr
+    complaint = here("run", "scenario.toml", "--out", "out")
+    assert "dispatcher: answered with int for job 0, expected one of the controllers" in complaint
     (tmp_path / "days.py").write_text(
         "def day_and_night(streams, num_jobs, night):\n    return 3\n"
     )
-    ran = run(installed, tmp_path, "run", "scenario.toml", "--out", "out")
-    assert "workload.kind: 'day-and-night' answered with int, expected a Workload" in ran.stderr
+    complaint = here("run", "scenario.toml", "--out", "out")
+    assert "workload.kind: 'day-and-night' answered with int, expected a Workload" in complaint
 
 
-def test_its_options_can_be_swept(installed: dict[str, str], tmp_path: Path) -> None:
-    """Another value is another run; code that has changed computes them again."""
+def test_its_options_can_be_swept(
+    installed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another value is another run, and the package's code is part of the version of the code."""
+    monkeypatch.syspath_prepend(tmp_path)
+    forget()
     documented_scenario(tmp_path)
     (tmp_path / "sweep.toml").write_text(
         'scenario = "scenario.toml"\nseeds = 1\n[grid]\nworkload.night = [0.0, 1.0]\n'
     )
-    words = ("sweep", "sweep.toml", "--out", "out", "--workers", "1")
-    ran = run(installed, tmp_path, *words)
-    assert ran.returncode == 0, ran.stderr
-    assert run(installed, tmp_path, "export", "out").returncode == 0
-    runs = pd.read_csv(tmp_path / "out" / "runs.csv")
-    assert runs["workload.night"].tolist() == [0.0, 1.0]
-    assert runs["makespan_s"].nunique() == 2
+    _, tasks = read_sweep(tmp_path / "sweep.toml")
+    labels = [dict(task.labels or {})["workload.night"] for task in tasks]
+    assert labels == [0.0, 1.0]
+    found = {run_scenario(dict(task.config)).scalars["makespan_s"] for task in tasks}
+    assert len(found) == 2
+    before = codeversion._plugins()
+    assert any(line.startswith("days:") for line in before)
     days = tmp_path / "days.py"
     days.write_text(days.read_text().replace("43200", "40000"))
-    assert "another version of the code" in run(installed, tmp_path, *words).stderr
+    for name in vars(codeversion).values():
+        getattr(name, "cache_clear", lambda: None)()
+    assert codeversion._plugins() != before
 
 
 def test_fixed_demand_with_cpus_is_placed_within_them() -> None:
