@@ -18,7 +18,7 @@ from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from simulator.neighbours import neighbours_of, published_rates, with_parts
 from simulator.network import network_of
-from simulator.performance import FixedDuration
+from simulator.performance import FixedDuration, TimeTable
 from simulator.predictions import Predictions, Shown, predicted
 from simulator.statistics import Streams
 from simulator.tenancy import tenants_of
@@ -137,3 +137,52 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
     check(result)
     twice = simulate(jobs, cluster, make_policy(name), **again)
     assert twice.schedule_table().to_csv() == result.schedule_table().to_csv()
+
+
+ELASTIC = ("fifo", "edf", "greedy", "randomised-greedy", "local-search", "milp", "foresight")
+OPTIONS = {"randomised-greedy": {"iterations": 5}, "local-search": {"iterations": 5}}
+
+
+@pytest.mark.parametrize("name", ELASTIC)
+@settings(
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(seed=st.integers(0, 1000), failing=st.booleans(), wrong=st.booleans())
+def test_elastic_jobs_with_parts_at_random(
+    name: str, seed: int, failing: bool, wrong: bool
+) -> None:
+    """Tenants whose quotas are guarantees, failures and wrong predictions, on VMs."""
+    rng = np.random.default_rng(seed)
+    count = 8
+    times = rng.uniform(100, 4000, (count, 2, 3))
+    submit_s = np.cumsum(rng.exponential(300, count))
+    jobs = Workload(
+        [f"j{k}" for k in range(count)],
+        submit_s,
+        TimeTable(times),
+        due_s=submit_s + rng.uniform(0, 5000, count),
+        weight_per_s=rng.uniform(0.001, 0.01, count),
+        vc=rng.choice(["a", "b"], count).tolist(),
+    )
+    cluster = Cluster.of_vms([NodeType("v", "A", 1, 0.5), NodeType("w", "B", 2, 1.2)], 2)
+    tenants = tenants_of(jobs, quota={"a": 1.0}, borrowing=True, known=("a", "b"))
+    cause = Outages.of_each_node(2, Exponential(5000.0), Exponential(300.0))
+    failures = Failures([cause], Checkpoints(300.0, 5.0, 10.0)) if failing else None
+    shown = Shown(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), True) if wrong else None
+    policy = make_policy(name, **OPTIONS.get(name, {}))
+    run = simulate(
+        jobs, cluster, policy, seed=seed, tenants=tenants, failures=failures, shown=shown
+    )
+    assert np.isfinite(run.completion_s).all()
+    held = np.zeros(count)
+    used = defaultdict(list)
+    for share in run.schedule or ():
+        held[share.job] += share.gpus * (share.end_s - share.start_s)
+        used[share.node] += [(share.start_s, share.gpus), (share.end_s, -share.gpus)]
+    assert all(peak(changes) <= 2 for changes in used.values())
+    np.testing.assert_allclose(held, run.gpu_seconds, rtol=1e-6)
+    table = run.tenants_table().set_index("tenant")
+    assert table["gpu_h"].sum() * 3600 == pytest.approx(held.sum())
