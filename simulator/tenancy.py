@@ -110,7 +110,8 @@ def with_drawn_tenants(
     """
     if any(getattr(workload, by)):
         raise InputError(f"tenants: draw is given, but the jobs name a {by} themselves")
-    names, values = list(chances), np.array(list(chances.values()), dtype=np.float64)
+    names = sorted(chances)  # the order in which they are written must not matter
+    values = np.array([chances[name] for name in names], dtype=np.float64)
     if not len(values) or (values < 0).any() or not 0 < values.sum() < math.inf:
         raise InputError(f"tenants: draw is {dict(chances)}, expected chances >= 0, one above 0")
     rng = streams.generator("tenants")

@@ -317,6 +317,21 @@ def test_mistakes_are_one_line():
         simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), admission=Admission())
 
 
+def test_the_order_of_chances_does_not_matter():
+    """A sweep writes its keys in the order of the alphabet."""
+    from simulator.neighbours import with_drawn_models
+    from simulator.statistics import Streams
+    from simulator.tenancy import with_drawn_tenants
+
+    jobs = jobs_of([""] * 50, 1.0, 1)
+    for one, other in (({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}),):
+        drawn = [with_drawn_tenants(jobs, "vc", c, Streams(1)).vc for c in (one, other)]
+        assert drawn[0] == drawn[1]
+        assert 10 < drawn[0].count("b") < 50
+        models = [with_drawn_models(jobs, c, Streams(1)).model for c in (one, other)]
+        assert models[0] == models[1]
+
+
 # -- scenario files
 
 

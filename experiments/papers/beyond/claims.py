@@ -32,6 +32,7 @@ def claims(results: Results) -> list[Claim]:
         *_filling(results),
         *_tenants(results),
         *_waiting(results),
+        *_promises(results),
         *_pairs(results),
     ]
 
