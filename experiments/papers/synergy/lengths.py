@@ -11,7 +11,7 @@ LENGTH: dict[Scale, tuple[int, int, int]] = {
 """Jobs of a trace, and the window: first and one after the last."""
 
 SETTLED: dict[Scale, tuple[int, int, int]] = {
-    "quick": (450, 150, 350),
+    "quick": (400, 150, 350),
     "paper": (6500, 4000, 5000),
 }
 """The same where arrivals leave GPUs free, or where the paper does not print the load."""
