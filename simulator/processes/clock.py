@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from simpy import Environment, Event
@@ -54,6 +54,17 @@ class Clock(Environment):
         now_s = self.now_s
         entry: Any = (time_s if time_s > now_s else now_s, order, next(self._eid), call)
         heappush(self._queue, entry)
+
+    def drop(self, is_void: Callable[[float, Call], bool]) -> None:
+        """Forget the calls at absolute times of which ``is_void(time_s, call)`` says that they do nothing."""
+        queue: Any = self._queue
+        queue[:] = [e for e in queue if e[1] < Order.COMPLETION or not is_void(e[0], e[3])]
+        heapify(queue)
+
+    @property
+    def num_pending(self) -> int:
+        """Calls and events that are still to come."""
+        return len(self._queue)
 
     def until(self, time_s: float, order: Order) -> Event:
         """An event that happens at ``time_s``, or now if that is past; processes can yield it."""

@@ -320,6 +320,7 @@ class Controller:
         if not self._planned & 1023:
             self._joined.trim()
             partition.changes.trim()
+            partition.tidy()
         free_gpus_total, changed = partition.free_gpus_total, self._changed
         self._changed = False
         hopeless = self._cannot_start

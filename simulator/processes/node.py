@@ -121,6 +121,14 @@ class Node:
         self._timer_s = end_s
         self._clock.call_at(end_s, _COMPLETION, self._on_timer)
 
+    @staticmethod
+    def is_overtaken(time_s: float, call: Callable[[], object]) -> bool:
+        """Whether a pending call is a node's timer for a time at which none of its jobs ends."""
+        node = getattr(call, "__self__", None)
+        return (
+            isinstance(node, Node) and time_s != node._timer_s and time_s not in node._led.values()
+        )
+
     def _on_timer(self) -> None:
         now = self._clock.now_s
         if now < self._timer_s:

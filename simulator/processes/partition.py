@@ -23,6 +23,10 @@ CHANGES_KEPT = 4096
 """`Changes` of nodes and queues remember so many entries at least, and one a node."""
 
 
+MOST_PENDING = 100_000
+"""So many calls may be pending before those of overtaken timers are looked for."""
+
+
 class Partition:
     """The nodes ``k, k + K, ..`` of controller ``k``. A node is made when it is first used.
 
@@ -119,6 +123,11 @@ class Partition:
             self.free_gpus_total += gpus
         if now > start_s and world.schedule is not None:
             world.schedule.add(shares, start_s, now)
+
+    def tidy(self) -> None:
+        """Forget timers that were overtaken, where a policy that moves many jobs has left so many."""
+        if self._clock.num_pending > MOST_PENDING:
+            self._clock.drop(Node.is_overtaken)
 
     def _over(self, n: int) -> InfeasibleDecision:
         """A node gives more than it has."""
