@@ -11,6 +11,7 @@ from simulator import (
     Cluster,
     Decision,
     FixedDuration,
+    InputError,
     NodeType,
     Placement,
     ServerSpec,
@@ -67,6 +68,28 @@ def test_requests_of_one_controller_are_coalesced_never_those_of_two() -> None:
     # queues; controller 1 asks at 1 s and queues too; its request of 3 s joins that one.
     assert decisions_of(coalesce=True) == [(0, 0), (10, 1), (20, 0)]
     assert decisions_of(coalesce=False) == [(0, 0), (10, 1), (20, 0), (30, 1)]
+
+
+def test_as_many_requests_are_served_at_once_as_there_are_servers() -> None:
+    """Three controllers ask at once, two servers take 10 s each: the third request waits."""
+    cluster = Cluster.of_nodes(ONE_GPU, 3, 3)
+    server = ServerSpec(Deterministic(10), 2)
+    result = simulate(
+        fixed([0, 0, 0], [100] * 3, [1] * 3), cluster, make_policy("fifo-strict"), server=server
+    )
+    assert result.server_wait_s.tolist()[:3] == [0, 0, 10]
+    assert result.server_response_s.tolist()[:3] == [10, 10, 20]
+
+
+@pytest.mark.parametrize("service_s", [-1.0, np.inf, np.nan])
+def test_a_service_takes_a_time_that_ends(service_s: float) -> None:
+    with pytest.raises(InputError, match=f"service takes {service_s} s, expected >= 0"):
+        simulate(
+            fixed([0], [1], [1]),
+            Cluster.of_nodes(ONE_GPU, 1),
+            make_policy("fifo-strict"),
+            server=ServerSpec(lambda rng: service_s),
+        )
 
 
 def test_power_of_two_compares_two_different_queues() -> None:
