@@ -82,6 +82,35 @@ def test_offences_on_servers(placements: list[Placement], line: str, keep_runnin
 @pytest.mark.parametrize(
     ("placements", "line"),
     [
+        ([Placement(1, 0, 1)], "places job 1, which is not active here"),
+        ([Placement(0, 1, 1)], "uses node 1, which is not of controller 0"),
+        ([Placement(0, 4, 1)], "uses node 4, which does not exist"),
+        ([Placement(0, 0, 1, 1)], "configures node 0, whose type is fixed"),
+        ([Placement(0, 0, 0)], "gives job 0 0 GPUs, 0.0 CPUs and 0.0 GB on node 0"),
+        ([Placement(0, 0, 1.5)], "gives job 0 1.5 GPUs of node 0, not a whole number"),
+        ([Placement(0, 0, 1), Placement(0, 0, 1)], "gives job 0 two shares of one node"),
+        ([Placement(0, 0, 3), Placement(2, 0, 2)], "node 0: 5 GPUs used of 4"),
+    ],
+)
+@pytest.mark.parametrize("keep_running", [False, True])
+def test_offences_where_gpus_alone_are_limited(
+    placements: list[Placement], line: str, keep_running: bool
+) -> None:
+    plain = Cluster.of_nodes(NodeType("plain", "GPU", 4), 4, 2)
+    assert complaint(plain, placements, keep_running=keep_running) == line
+
+
+def test_what_is_named_behind_a_job_that_goes_on_is_checked_too() -> None:
+    def mine(view: View) -> Decision:
+        return Decision([Placement(int(j), 0, 1, cpus=1 if j == 0 else 8) for j in view.jobs])
+
+    with pytest.raises(InfeasibleDecision, match=r"^policy mine at 1 s: node 0: 9 CPUs used of 8$"):
+        simulate(fixed([0, 1], [9, 9], [1, 1]), Cluster.of_nodes(SERVER, 1), mine)
+
+
+@pytest.mark.parametrize(
+    ("placements", "line"),
+    [
         ([Placement(0, 0, 1, 2)], "configures node 0 as type 2, which does not exist"),
         ([Placement(0, 0, 1)], "configures node 0 as type -1, which does not exist"),
         (
@@ -192,6 +221,17 @@ def test_parts_of_single_gpus(gpus_of: dict[int, tuple[int, ...]], line: str | N
         with pytest.raises(InfeasibleDecision) as caught:
             simulate(jobs, node, mine)
         assert str(caught.value) == f"policy mine at 0 s: {line}"
+
+
+def test_gpus_are_those_of_the_type_of_their_node() -> None:
+    """Node 0 has two GPUs, node 1 four: there is no GPU 3 on node 0."""
+    types = (NodeType("two", "GPU", 2), NodeType("four", "GPU", 4))
+
+    def mine(view: View) -> Decision:
+        return Decision([Placement(0, 0, 0.6)], fractional=True, gpus_of={0: (3,)})
+
+    with pytest.raises(InfeasibleDecision, match=r"names GPUs \(3,\) of node 0, which has 2$"):
+        simulate(sharing(0), Cluster(types, 2, (0, 1)), mine)
 
 
 def test_parts_that_others_hold_already_are_not_given_again() -> None:
