@@ -90,7 +90,8 @@ def test_a_reader_of_changes_gets_what_is_new_or_learns_that_some_is_forgotten()
 
 
 def test_health_of_nodes() -> None:
-    health = NodeHealth([0, 1, 2], [0, 3, 4], [0.0, 0.5, 0.01])
+    health = NodeHealth([0, 1, 2], [0, 3, 4], [0.0, 0.5, 0.01], [math.inf, 7.0, math.inf])
     assert health.is_up.tolist() == [True, False, False]
     assert health.outages.tolist() == [0, 3, 4]
     assert health.mean_up_s.tolist() == [math.inf, 2.0, 100.0]
+    assert health.leaving_s.tolist() == [math.inf, 7.0, math.inf]
