@@ -22,7 +22,7 @@ from policies.selection import NONE, choose_configuration, selection_price_per_h
 from policies.waiting import Rank, WaitingJobs
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View, Workload
 from simulator.catalog import FloatArray
-from simulator.contract import Starts
+from simulator.short_answers import Starts
 
 SharesOf = dict[int, tuple[Placement, ...]]
 """Shares of nodes by job, in the order of the starts."""

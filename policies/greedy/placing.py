@@ -12,7 +12,8 @@ import numpy.typing as npt
 from policies.greedy.problem import Solution
 from policies.packing import beside
 from simulator.catalog import Cluster, IntArray
-from simulator.contract import FIXED, Decision, Moves, Placement, View
+from simulator.contract import FIXED, Decision, Placement, View
+from simulator.short_answers import Moves
 
 _NEW = tuple.__new__  # a named tuple's own constructor takes more than twice as long
 

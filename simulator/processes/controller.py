@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simulator.catalog import FloatArray
-from simulator.contract import NO_CHANGE, Changes, Decision, Moves, Placement, Starts, View
+from simulator.contract import NO_CHANGE, Changes, Decision, Placement, View
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.feasibility import check_decision, check_parts, has_room, placements_of, wake_up_of
 from simulator.processes.clock import Order
 from simulator.processes.partition import CHANGES_KEPT, Partition
 from simulator.processes.world import World
+from simulator.short_answers import Moves, Starts
 from simulator.workload import Workload
 
 IDLE_TICKS = 10_000

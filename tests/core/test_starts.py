@@ -21,7 +21,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.contract import Starts
+from simulator.short_answers import Starts
 from tests.core.jobs import fixed
 
 NODES = Cluster.of_nodes(NodeType("server", "GPU", 4), 2)
