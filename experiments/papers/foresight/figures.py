@@ -10,7 +10,14 @@ import pandas as pd
 
 from experiments.papers.foresight.families import FAMILIES
 from experiments.papers.foresight.runs import RIVALS
-from experiments.papers.foresight.tables import ablation, costs, geometric, ratios, self_timed
+from experiments.papers.foresight.tables import (
+    ablation,
+    costs,
+    disturbed,
+    geometric,
+    ratios,
+    self_timed,
+)
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below
 from experiments.report.contents import Figure, save_figure
 
@@ -22,6 +29,8 @@ if TYPE_CHECKING:
 METHODS = ("foresight", *RIVALS)
 ENOUGH = 5
 """Instances from which on an interval is drawn; of fewer the instances themselves say more."""
+WIDE = 5.0
+"""Ratio of the largest value to the least from which on an axis is logarithmic."""
 
 
 def figures(results: Results, out_dir: Path) -> list[Figure]:
@@ -32,6 +41,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
         _rivals(results, out_dir, command),
         _parts(results, out_dir, command),
         _asked(results, out_dir, command),
+        _disturbed(results, out_dir, command),
     ]
     return [figure for figure in drawn if figure is not None]
 
@@ -69,8 +79,8 @@ def _methods(results: Results, out: Path, command: str) -> Figure | None:
 
 
 def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.DataFrame]:
-    """Every instance, geometric means, and intervals where there are enough instances, one a row on
-    a logarithmic axis; a line at 1."""
+    """Every instance, geometric means, and intervals where there are enough instances, one a row;
+    a line at 1."""
     table = pd.DataFrame(
         [(name, *geometric(values), len(values)) for name, values in rows],
         columns=["row", "mean", "low", "high", "instances"],
@@ -89,7 +99,9 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
         color=PALETTE[0], capsize=3, linestyle="none", label="geometric mean",
     )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2)
-    ax.set_xscale("log")
+    found = pd.concat([values for _, values in rows])
+    if found.max() > WIDE * found.min():  # a narrow logarithmic axis has ticks that overlap
+        ax.set_xscale("log")
     ax.set_yticks(y, [f"{r[0]} ({len(r[1])})" for r in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlabel(label)
@@ -150,5 +162,23 @@ def _asked(results: Results, out: Path, command: str) -> Figure | None:
         out, "wake_ups", "Beyond the papers: rivals that are asked as often as foresight",
         "Left of the dashed line the rival gains by being asked more often. Number of instances in "
         "brackets; intervals from five instances on.",
+        drawing, data, command=command, seeds=results.seeds,
+    )  # fmt: skip
+
+
+def _disturbed(results: Results, out: Path, command: str) -> Figure | None:
+    """foresight where times are predicted wrongly, moving costs time, or controllers share."""
+    table = disturbed(results)
+    if table.empty:
+        return None
+    rows = [
+        (f"{change}: {FAMILIES[str(family)].label}", part["ratio"])
+        for (change, family), part in table.groupby(["change", "family"], sort=True)
+    ]
+    drawing, data = _bars(rows, "cost of foresight over the best of greedy, local search and MILP")
+    return save_figure(
+        out, "disturbed", "Beyond the papers: foresight with wrong predictions, costly moves, controllers",
+        "All methods see the same wrong times and pay the same delays. Number of instances in "
+        "brackets; intervals from five instances on. Left of the dashed line foresight is cheaper.",
         drawing, data, command=command, seeds=results.seeds,
     )  # fmt: skip

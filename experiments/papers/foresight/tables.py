@@ -66,6 +66,27 @@ def ablation(results: Results) -> pd.DataFrame:
     return both[[*INSTANCE, "without", "ratio"]]
 
 
+def disturbed(results: Results) -> pd.DataFrame:
+    """foresight over the best of the rivals in the study of prediction errors, reconfigurations and
+    controllers, on the same instances; ``change`` says what is disturbed."""
+    runs = results.where("run_method", study="disturbed").scalars()
+    if runs.empty:
+        return runs
+    names = {"noise": "errors of {:.0%}", "reconfiguration_s": "moving takes {:.0f} s",
+             "controllers": "{:.0f} controllers"}  # fmt: skip
+    runs["change"] = ""
+    for column, text in names.items():
+        if column in runs:
+            given = runs[column].notna()
+            runs.loc[given, "change"] = runs.loc[given, column].map(text.format)
+    wide = runs.pivot_table(index=["change", *INSTANCE], columns="method", values="total_cost")
+    if "foresight" not in wide:
+        return pd.DataFrame()
+    wide = wide.dropna()
+    wide["ratio"] = wide["foresight"] / wide.drop(columns="foresight").min(axis=1)
+    return wide["ratio"].reset_index()
+
+
 def brackets(results: Results) -> pd.DataFrame:
     """Costs of a schedule that knows all jobs and of foresight over the bound, and which part of
     foresight's distance to the bound the schedule saves."""
