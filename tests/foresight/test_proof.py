@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from experiments.papers.foresight.families import FAMILIES
 from experiments.papers.foresight.runs import ABLATIONS, run_bounds, run_bracket, run_method, tasks
+from experiments.papers.foresight.tables import brackets, disturbed
 from policies import make_policy
 
 
@@ -42,3 +44,50 @@ def test_load_moves_arrivals_alone() -> None:
 def test_each_ablation_is_a_setting() -> None:
     for options in ABLATIONS.values():
         assert make_policy("foresight", **options) != make_policy("foresight")
+
+
+class Kept:
+    """Results by hand: the frames of some studies and functions."""
+
+    def __init__(self, **frames: list[dict[str, object]]) -> None:
+        self.frames, self.asked = frames, ""
+
+    def where(self, function: str, study: str = "", **_: object) -> Kept:
+        found = Kept(**self.frames)
+        found.asked = study or function
+        return found
+
+    def scalars(self) -> pd.DataFrame:
+        return pd.DataFrame(self.frames.get(self.asked, []))
+
+
+def test_disturbed_runs_are_paired_by_what_is_disturbed() -> None:
+    """foresight 9 over the best rival 10 with errors, 30 over 20 where moving takes time."""
+    one = {"family": "2021-5", "seed": 1}
+    found = disturbed(
+        Kept(
+            disturbed=[
+                {**one, "method": "foresight", "noise": 0.3, "total_cost": 9.0},
+                {**one, "method": "greedy", "noise": 0.3, "total_cost": 12.0},
+                {**one, "method": "milp", "noise": 0.3, "total_cost": 10.0},
+                {**one, "method": "foresight", "reconfiguration_s": 300.0, "total_cost": 30.0},
+                {**one, "method": "greedy", "reconfiguration_s": 300.0, "total_cost": 20.0},
+                {**one, "method": "milp", "reconfiguration_s": 300.0, "total_cost": 40.0},
+            ]
+        )  # type: ignore[arg-type]
+    )
+    ratio = dict(zip(found["change"], found["ratio"], strict=True))
+    assert ratio == {"errors of 30%": pytest.approx(0.9), "moving takes 300 s": pytest.approx(1.5)}
+
+
+def test_the_bracket_says_what_part_is_saved() -> None:
+    """Bound 10, schedule 11, foresight 14: three quarters of the distance are saved."""
+    one = {"family": "2021-5", "seed": 1}
+    found = brackets(
+        Kept(
+            run_bracket=[{**one, "clairvoyant": 11.0, "foresight": 14.0}],
+            run_bounds=[{**one, "best": 10.0}],
+        )  # type: ignore[arg-type]
+    )
+    assert found["saved"].tolist() == pytest.approx([0.75])
+    assert found["foresight"].tolist() == pytest.approx([1.4])
