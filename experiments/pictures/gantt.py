@@ -341,7 +341,7 @@ def _draw_queue(ax: Axes, schedule: DataFrame, jobs: DataFrame, scale: float) ->
     ax.fill_between(
         at / scale, running, in_system, step="post", color=PALETTE[1], alpha=0.7, label="waiting"
     )
-    ax.set_ylim(0, None)
+    ax.set_ylim(0, 1.35 * max(1.0, float(in_system.max())))  # the legend stands above
     ax.set_ylabel("jobs")
     ax.legend(loc="upper right", fontsize=8, ncols=2)
 

@@ -1,7 +1,8 @@
 """What makes a drawn figure hard to read, found by matplotlib itself.
 
-Texts that cover each other, texts outside the picture, and points that lie outside their axes
-without a mark. Example: ``faults(figure) == []``.
+Texts that cover each other, texts outside the picture, points that lie outside their axes without a
+mark (`experiments.pictures.edges` makes the marks), axes without a name, units in two styles, and
+what hides what (`experiments.pictures.hiding`). Example: ``faults(figure) == []``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from experiments.pictures.edges import MARKED
+from experiments.pictures.hiding import hidden
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +53,8 @@ def faults(figure: Figure) -> list[str]:
         *_overlaps(texts),
         *_beyond_the_picture(texts, figure, renderer),
         *(fault for axes in figure.axes for fault in _clipped(axes)),
+        *_nameless(figure),
+        *hidden(figure, renderer),
     ]
 
 
@@ -120,12 +126,29 @@ def _clipped(axes: Axes) -> Iterator[str]:
 def _marked_points(axes: Axes) -> Iterator[tuple[np.ndarray, str]]:
     for line in axes.lines:
         own = line.get_transform() == axes.transData
+        own = own and line.get_gid() != MARKED
         if line.get_visible() and own and line.get_marker() not in (None, "", " ", "None", "none"):
             yield np.asarray(line.get_xydata(), dtype=float), str(line.get_label())
     for collection in axes.collections:
         offsets: Any = np.ma.filled(np.ma.asarray(collection.get_offsets(), dtype=float), np.nan)
         if collection.get_visible() and len(offsets) > 1:
             yield offsets, str(collection.get_label())
+
+
+def _nameless(figure: Figure) -> Iterator[str]:
+    """Axes without a name that share none with others, and units in brackets: "time, h" is the style."""
+    for axes in figure.axes:
+        if not (axes.get_visible() and axes.axison):
+            continue
+        for way in ("x", "y"):
+            shared = getattr(axes, f"get_shared_{way}_axes")().get_siblings(axes)
+            names = [getattr(other, f"get_{way}label")() for other in shared]
+            whole = getattr(figure, f"get_sup{way}label")()
+            if not any(names) and not whole and not getattr(axes, f"get_{way}ticklabels")() == []:
+                yield f"an axis {way} without a name"
+        for text in (axes.get_xlabel(), axes.get_ylabel()):
+            if "[" in text:
+                yield f"the axis {text!r} has its unit in brackets"
 
 
 def _shown(text: Text) -> str:

@@ -7,14 +7,14 @@ and the paper's own value, where it gives one, in dark grey beside ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from simulator.statistics import student
 
@@ -96,16 +96,11 @@ def draw_line(ax: Axes, x: Any, table: DataFrame, label: str, index: int, **opti
     """One line of means with its interval as error bars (columns mean, low, high)."""
     mean, low, high = (table[c].to_numpy(dtype=float) for c in ("mean", "low", "high"))
     error = np.nan_to_num(np.vstack([mean - low, high - mean]))
-    ax.errorbar(
-        x,
-        mean,
-        yerr=np.maximum(error, 0.0),
-        label=label,
-        color=PALETTE[index % len(PALETTE)],
-        marker=MARKERS[index % len(MARKERS)],
-        capsize=2.5,
-        **options,
-    )
+    looks = {
+        "color": PALETTE[index % len(PALETTE)], "marker": MARKERS[index % len(MARKERS)],
+        "capsize": 2.5,
+    }  # fmt: skip
+    ax.errorbar(x, mean, yerr=np.maximum(error, 0.0), label=label, **(looks | options))
 
 
 def paper_line(ax: Axes, value: float, label: str) -> None:
@@ -113,25 +108,51 @@ def paper_line(ax: Axes, value: float, label: str) -> None:
     ax.axhline(value, color=PAPER, linestyle="--", linewidth=1.2, label=label)
 
 
-def paper_band(ax: Axes, low: float, high: float, label: str) -> None:
+def paper_band(ax: Axes, low: float, high: float, label: str, *, alpha: float = 0.12) -> None:
     """A horizontal band where the paper claims to be."""
-    ax.axhspan(low, high, color=PAPER, alpha=0.12, label=label)
+    ax.axhspan(low, high, color=PAPER, alpha=alpha, linewidth=0, label=label)
 
 
-def log_ticks(ax: Axes) -> None:
-    """A logarithmic axis of values with 1, 2, 5, 10, .. written out."""
-    ax.set_yscale("log")
-    low, high = ax.get_ylim()
-    if low >= 1e-3 and high / low < 1e3:
-        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
+def log_ticks(ax: Axes, which: Literal["x", "y"] = "y") -> None:
+    """A logarithmic axis of values with 1, 2, 5, 10, .. written out.
+
+    Over less than a factor of 4 the ticks are spaced evenly instead; over more than 1,000, or below
+    0.001, they stay powers of ten.
+    """
+    axis: Any = ax.yaxis if which == "y" else ax.xaxis
+    getattr(ax, f"set_{which}scale")("log")
+    low, high = axis.get_view_interval()
+    if high / low < 4:
+        axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+    elif low >= 1e-3 and high / low < 1e3:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    else:
+        return
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}"))
+    axis.set_minor_locator(NullLocator())
 
 
-def beside(x: Series, index: int, of: int) -> Series:
-    """Places a little apart, so that equal lines and their intervals are all seen."""
-    apart = 0.012 * float(x.max() - x.min())
+def thousands(axis: Any) -> None:
+    """Ticks as 10,000 instead of 10000."""
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}"))
+
+
+def beside(x: Series, index: int, of: int, span: float | None = None) -> Series:
+    """Places a little apart, so that equal lines and their intervals are all seen.
+
+    Parameters
+    ----------
+    span : how long the axis is; None: as long as these places are.
+    """
+    apart = 0.015 * (float(x.max() - x.min()) if span is None else span)
     return x.astype(float).add(apart * (index - (of - 1) / 2))
+
+
+def beside_log(x: Series, index: int, of: int, span: float | None = None) -> Series:
+    """The same on a logarithmic axis, ``span`` a factor."""
+    wide = float(x.max() / x.min()) if span is None else span
+    moved: Series = np.exp(beside(np.log(x.astype(float)), index, of, float(np.log(wide))))
+    return moved
 
 
 def legend_below(figure: Figure, ax: Axes, columns: int) -> None:

@@ -105,7 +105,8 @@ def save_figure(
 ) -> Figure:
     """Write ``out_dir``/``name``.png and .csv, the same bytes each time; closes the drawing.
 
-    What is hard to read in the drawing is a warning `HardToRead` each.
+    Where an interval leaves its axes there is an arrow, and the caption says so. What is hard to read
+    in the drawing is a warning `HardToRead` each.
 
     Parameters
     ----------
@@ -115,8 +116,11 @@ def save_figure(
 
     import matplotlib.pyplot as plt
 
+    from experiments.pictures.edges import NOTE, mark_edges
     from experiments.pictures.legibility import HardToRead, faults
 
+    if mark_edges(drawing):
+        caption = f"{caption} {NOTE}"
     csv, png = out_dir / f"{name}.csv", out_dir / f"{name}.png"
     data.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
     drawing.savefig(png, dpi=130, bbox_inches="tight", metadata={"Software": None})

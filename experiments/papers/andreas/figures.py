@@ -45,6 +45,9 @@ LABELS = {
 }
 SHOWN = ("fifo-shared", "edf-shared", "ps-shared", "greedy", "randomised-greedy", "randomised-all")
 PREDICTED_EUR = 1.08438
+PAPER_SAVING = {1: 62, 2: 30}
+"""Per cent of the total cost, mixed arrivals."""
+PAPER_SAVING_LABEL = "paper, mixed arrivals: 62 % (left), 30 % (right)"
 SCENARIO = {1: "nodes of 2 V100 or 1 T4", 2: "nodes of 4 V100 or 2 T4"}
 
 
@@ -95,7 +98,7 @@ def _scenario(results: Results, out_dir: Path, command: str, scenario: int) -> F
         ("energy_cost", "energy cost, EUR"),
         ("total_cost", "total cost, EUR"),
         ("makespan_s", "time to finish all, h"),
-        ("mean_decision_cpu_s", "CPU time a call, s"),
+        ("mean_decision_cpu_s", "CPU time of a call, s"),
     )
     rows = []
     for ax, (value, what) in zip(axes, panels, strict=True):
@@ -119,7 +122,7 @@ def _scenario(results: Results, out_dir: Path, command: str, scenario: int) -> F
     return save_figure(
         out_dir,
         f"figure_{4 - scenario}",
-        f"Scenario {scenario}: {SCENARIO[scenario]}",
+        f"Figure {4 - scenario}: scenario {scenario}, {SCENARIO[scenario]}",
         f"Energy cost, total cost, time to finish and time of a call; J = 10 N, mixed arrivals, "
         f"means and 95 % intervals over {runs['seed'].nunique()} seeds. FIFO, EDF and PS lie on each "
         f"other where nothing is late. The text of the paper assigns this scenario to its Figure {4 - scenario}, "
@@ -158,8 +161,9 @@ def _savings_figure(results: Results, out_dir: Path, command: str) -> Figure | N
                 ax.plot(each, part["saving"], "_", color=PALETTE[place], ms=9)
                 rows.append(line.assign(scenario=scenario, method=method, over=over))
                 place += 1
-        paper_line(ax, {1: 62, 2: 30}[scenario], "paper, mixed arrivals")
-        ax.set_xticks(range(4), [name.replace(", ", "\n") for name in arrivals])
+        paper_line(ax, PAPER_SAVING[scenario], PAPER_SAVING_LABEL)
+        ax.set_xticks(range(4), [name.replace(", ", ",\n") for name in arrivals])
+        ax.set_xlim(-0.5, 3.5)
         ax.set(xlabel="arrivals", ylabel="saving of total cost, %", title=SCENARIO[scenario])
     legend_below(figure, axes[0], 3)
     return save_figure(
@@ -203,7 +207,8 @@ def _floor(results: Results, out_dir: Path, command: str) -> Figure | None:
             )
             rows.append(line.assign(scenario=scenario, arrivals=arrivals))
         ax.axvline(1.0, color=PAPER, linestyle="--")
-        ax.set(xlabel="total cost over the floor", xscale="log", title=SCENARIO[scenario])
+        ax.set(xlabel="total cost over the floor", ylabel="method", title=SCENARIO[scenario])
+        log_ticks(ax, "x")
         ax.set_yticks(range(len(methods)), [LABELS[m] for m in methods])
         ax.invert_yaxis()
     legend_below(figure, axes[0], 3)
@@ -355,19 +360,19 @@ def _power(results: Results, out_dir: Path, command: str) -> Figure | None:
     if not found.tasks:
         return None
     table = power_over_time(found.outcome(found.tasks[0]).tables["schedule"])
-    figure, axes = canvas(3, 1, width=9.0, height=1.5, sharex=True, sharey=True)
-    names = ("armida-05\n(1 V100)", "armida-06\n(2 V100)", "armida-07\n(1 T4)")
+    figure, axes = canvas(3, 1, width=9.0, height=1.6, sharex=True, sharey=True)
+    names = ("armida-05 (1 V100)", "armida-06 (2 V100)", "armida-07 (1 T4)")
     for index, (_, part) in enumerate(table.groupby("node")):
         time_h, power_w = part["start_s"] / 3600, 1000 * part["kw"]
         axes[index].fill_between(time_h, power_w, step="post", color=PALETTE[index], alpha=0.8)
-        axes[index].set_ylabel(names[index])
-    axes[0].set_ylim(0, 1050 * table["kw"].max())
-    axes[0].set_title("power with PUE 1.33, W")
-    axes[2].set(xlabel="time, h", xlim=(0, None))
+        axes[index].set_title(names[index], fontsize=10)
+    axes[0].set_ylim(0, 1150 * table["kw"].max())
+    figure.supylabel("power with PUE 1.33, W", fontsize=10)
+    axes[2].set(xlabel="time since the first submission, h", xlim=(0, None))
     return save_figure(
         out_dir,
         "figure_5",
-        "ARMIDA: power",
+        "Figure 5: ARMIDA, power",
         "Power of the three nodes over the replay; a node without a job draws nothing here.",
         figure,
         table,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,8 @@ SERIES = (
     ("mean_response_time_root_h", "type 2, square root", PALETTE[2]),
 )
 ARRIVAL_LABELS = {"poisson": "Poisson", "deterministic": "deterministic", "mmpp": "bursty (MMPP)"}
+RING: dict[str, Any] = {"markerfacecolor": "none", "markersize": 10}
+"""Seen around the marker of the next rival, which lies on it."""
 DUE_LABELS = {
     "min-max": "due after U[min t, max t]",
     "min-2max": "due after U[min t, 2 max t] (the paper's)",
@@ -80,7 +82,7 @@ def _figure_1(results: Results, out_dir: Path, command: str) -> Figure | None:
     return save_figure(
         out_dir,
         "figure_1",
-        "Speed-ups, optimal widths and Pareto frontier",
+        "Figure 1: speed-ups, optimal widths and Pareto frontier",
         "As the paper's Figure 1: two types, both 0.4 jobs an hour of one GPU-hour. Lines: the convex "
         "optimization, which is the paper's own curve (closed form k1 = (b - 0.32) / 0.28, k2 = k1² / 4, "
         "E[T] = 0.1 + 0.392 / (b - 0.32) for b >= 0.88); points: simulated, with 95 % intervals over "
@@ -225,6 +227,7 @@ def _theorem_1(results: Results, out_dir: Path, command: str) -> Figure | None:
             i,
             linewidth=1.0,
             xerr=np.nan_to_num(across),
+            **(RING if rival == "small-wider" else {}),
         )
         parts.append(points.assign(policy=rival))
     ax.set(
@@ -239,7 +242,7 @@ def _theorem_1(results: Results, out_dir: Path, command: str) -> Figure | None:
     return save_figure(
         out_dir,
         "theorem_1",
-        "Nothing lies below the frontier",
+        "Theorem 1: nothing lies below the frontier",
         "Rivals at the same budgets, Figure 1's types, with 95 % intervals over seeds. Run by run, none "
         "is below the least mean response time that its very jobs can have with the GPU-hours used (an "
         "average may seem to be, where jobs happen to be small). The autoscaler plans for fewer GPUs than it "

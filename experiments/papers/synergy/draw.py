@@ -122,7 +122,7 @@ def figure_draws(results: Results, out_dir: Path) -> Figure:
         markersize=15, markeredgecolor="black", label="seed 42, the released draw",
     )  # fmt: skip
     axes[1].axhline(3.4, color=PAPER, linestyle="--", linewidth=1.2, label="paper: up to 3.4")
-    axes[0].set(title="average JCT (star: seed 42)", ylabel="[h]")
+    axes[0].set(title="average JCT (star: seed 42)", ylabel="average JCT, h")
     axes[0].set_ylim(0, 1.6 * max(81.0, float(table["proportional"].max())))
     axes[1].set(title="ratio of the two", ylabel="average JCT, proportional / tune")
     axes[1].set_ylim(0, 1.35 * max(3.4, float(table["ratio"].max())))

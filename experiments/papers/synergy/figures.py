@@ -23,6 +23,7 @@ from experiments.papers.synergy.panels import (
     COLOURS,
     NAMES,
     PAIR,
+    SEED_COLOURS,
     Table,
     bars,
     cdf_panel,
@@ -77,13 +78,13 @@ def _figure_1(results: Results, out_dir: Path) -> Figure:
     drawing, axes = canvas(1, 2)
     single = _pair(cells(results, **FIFO_SINGLE, ratio=3))
     multi = _pair(cells(results, ordering="srtf", multi_gpu=True, split=W1_NAME, ratio=3))
-    load_panel(axes[0], single, "FIFO, single-GPU jobs")
-    load_panel(axes[1], multi, "SRTF, jobs of up to 16 GPUs")
+    load_panel(axes[0], single, "FIFO, single-GPU jobs", {"tune": "up to 3.4"})
+    load_panel(axes[1], multi, "SRTF, jobs of up to 16 GPUs", {"tune": "up to 1.6"})
     return save(
         results,
         out_dir,
         "figure_1",
-        "Average JCT over load",
+        "Figure 1: average JCT over load",
         "Average job completion time over load, GPU-proportional and tuned. In the paper the two "
         "lines part as load grows, by up to 3.4 times with single-GPU jobs and 1.6 times with jobs "
         "of several GPUs.",
@@ -127,12 +128,13 @@ def _figure_6(results: Results, out_dir: Path) -> Figure:
         bars(axes[1], at, grouped(rows, "variable", columns, "value"), NAMES[mechanism], colour)
         paper_marks(axes[1], at, paper[mechanism][1], "" if i else "paper")
     axes[0].set_xticks(range(3), [o.upper() for o in order])
-    axes[0].set(title="average JCT", ylabel="[h]", ylim=(0, 85))
+    axes[0].set(title="average JCT", xlabel="ordering", ylabel="average JCT, h", ylim=(0, 105))
     axes[1].set_xticks(
         range(4), ["short, mean", "short, p99", "long, mean", "long, p99"], fontsize=9
     )
-    axes[1].set(title=f"SRTF: jobs below and above {SHORT_H:g} h", ylabel="JCT [h]", yscale="log")
-    axes[1].set_ylim(0.5, 3000)
+    axes[1].set(title=f"SRTF: jobs below and above {SHORT_H:g} h", xlabel="jobs and value", ylabel="JCT, h")
+    axes[1].set_yscale("log")
+    axes[1].set_ylim(0.5, 20_000)
     plain_ticks(axes[1].yaxis)
     for ax in axes[:2]:
         ax.legend(loc="upper left", fontsize=8)
@@ -140,18 +142,18 @@ def _figure_6(results: Results, out_dir: Path) -> Figure:
     for i, (seed, values) in enumerate(speedup.groupby("seed")["speedup"]):
         ordered = np.sort(values)
         parts = np.arange(1, len(ordered) + 1) / len(ordered)
-        axes[2].plot(ordered, parts, color=PALETTE[i], label=f"seed {seed}")
+        axes[2].plot(ordered, parts, color=PALETTE[SEED_COLOURS[i]], label=f"seed {seed}")
     axes[2].axvline(9, color="#404040", linestyle="--", linewidth=1.2, label="paper: up to 9")
     axes[2].set(xscale="log", xlabel="speed-up (JCT proportional / tune)", title="SRTF: each job")
     axes[2].set(ylabel="part of the jobs")
     plain_ticks(axes[2].xaxis)
-    axes[2].legend(loc="lower right")
+    axes[2].legend(loc="center", bbox_to_anchor=(0.5, 0.4))
     kept = ["ordering", "mechanism", "seed", "mean_jct_h", *columns]
     return save(
         results,
         out_dir,
         "figure_6",
-        "A trace like Philly's",
+        "Figure 6: a trace like Philly's",
         "GPU demands and durations drawn from the law of the Philly trace, Poisson arrivals that ask "
         "for 1.1 times the GPUs, split 20-70-10. The paper runs 8,000 jobs of the trace itself with "
         "its arrivals: those submitted 2400 to 3000 h after the first. Your own copy of the trace runs with `schedlab "
@@ -186,14 +188,15 @@ def _ordering_figure(
     jobs = jobs_of(results, ordering=ordering, multi_gpu=True, split=W1_NAME, load=load)
     short = jobs["duration_h"] < SHORT_H
     drawing, axes = canvas(1, 3, width=4.8)
-    load_panel(axes[0], table, f"{ordering.upper()}, jobs of up to 16 GPUs")
+    title = f"{ordering.upper()}, jobs of up to 16 GPUs"
+    load_panel(axes[0], table, title, {"tune": "up to 1.6"})
     cdf_panel(axes[1], jobs[short], f"jobs below {SHORT_H:g} h, {load:g} jobs/h")
     cdf_panel(axes[2], jobs[~short], f"jobs above {SHORT_H:g} h, {load:g} jobs/h")
     return save(
         results,
         out_dir,
         name,
-        f"{ordering.upper()} with jobs of several GPUs",
+        f"Figure {name.removeprefix('figure_')}: {ordering.upper()} with jobs of several GPUs",
         f"Average JCT over load, split 20-70-10, and its distribution for jobs below and above "
         f"{SHORT_H:g} h at the proportional share, at the paper's load of {load:g} jobs/h. The paper: "
         "up to 1.6 times over both orderings, and tune within 10 % of opt.",
@@ -211,7 +214,7 @@ def _figure_9(results: Results, out_dir: Path) -> Figure:
     table = cells(results, **FIFO_SINGLE, ratio=3)
     jobs = jobs_of(results, **FIFO_SINGLE, ratio=3, load=9.0)
     drawing, axes = canvas(1, 3, width=4.8)
-    load_panel(axes[0], _pair(table), "FIFO, single-GPU jobs")
+    load_panel(axes[0], _pair(table), "FIFO, single-GPU jobs", {"tune": "up to 3.4"})
     at_9 = table[table["load"] == 9]
     shown = ["proportional", "tune", "opt", "greedy", "tune-by-gpus"]
     for i, mechanism in enumerate(shown):
@@ -219,7 +222,7 @@ def _figure_9(results: Results, out_dir: Path) -> Figure:
         bars(axes[1], [i], row, "", PALETTE[COLOURS[mechanism]], width=0.7)
     paper_marks(axes[1], np.arange(3), (81, 22, 20), width=0.7)
     axes[1].set_xticks(range(5), ["prop.", "tune", "opt", "greedy", "by GPUs\n(ours)"])
-    axes[1].set(ylabel="average JCT [h]", title="all mechanisms, 9 jobs/h")
+    axes[1].set(xlabel="mechanism", ylabel="average JCT, h", title="all mechanisms, 9 jobs/h")
     top = float(at_9.groupby("mechanism")["mean_jct_h"].mean().max())
     axes[1].set_ylim(0, 1.5 * max(81, top))
     axes[1].legend()
@@ -228,7 +231,7 @@ def _figure_9(results: Results, out_dir: Path) -> Figure:
         results,
         out_dir,
         "figure_9",
-        "FIFO with single-GPU jobs",
+        "Figure 9: FIFO with single-GPU jobs",
         "Average JCT over load and its distribution, split 20-70-10. 9 jobs/h ask for 118 % of the "
         "GPUs at proportional shares and still 103 % if every job had its whole demand, so every "
         "queue grows for as long as jobs come, and the averages with it: wide intervals. The paper "
@@ -241,7 +244,14 @@ def _figure_9(results: Results, out_dir: Path) -> Figure:
 
 def _windows(results: Results, out_dir: Path) -> Figure:
     """What the window makes of the ratio of the averages."""
-    from experiments.pictures.plots import PALETTE, canvas, draw_line, intervals, paper_line
+    from experiments.pictures.plots import (
+        MARKERS,
+        PALETTE,
+        canvas,
+        draw_line,
+        intervals,
+        paper_line,
+    )
 
     rows = by_window(results)
     length = int(rows["first_job"].drop_duplicates().sort_values().diff().dropna().iloc[0])
@@ -250,16 +260,18 @@ def _windows(results: Results, out_dir: Path) -> Figure:
     for mechanism in PAIR:
         part = intervals(rows[rows["mechanism"] == mechanism], ["first_job"], "mean_jct_h")
         draw_line(axes[0], part["first_job"], part, NAMES[mechanism], COLOURS[mechanism])
-    axes[0].set(ylabel="average JCT [h]", title="mean of the seeds by window", ylim=(0, None))
+    axes[0].set(ylabel="average JCT, h", title="mean of the seeds by window")
+    axes[0].set_ylim(0, 1.35 * axes[0].get_ylim()[1])
     axes[0].legend(loc="upper left")
     ratio = gains(rows, ["first_job"])
     for i, (seed, part) in enumerate(ratio.groupby("seed")):
         axes[1].plot(
-            part["first_job"], part["gain"], marker="o", color=PALETTE[i], label=f"seed {seed}"
-        )
+            part["first_job"], part["gain"], marker=MARKERS[SEED_COLOURS[i % 5]],
+            color=PALETTE[SEED_COLOURS[i % 5]], label=f"seed {seed}",
+        )  # fmt: skip
     paper_line(axes[1], 3.4, "paper: up to 3.4")
     axes[1].set(ylabel="average JCT, proportional / tune", title="ratio by window and seed")
-    axes[1].set_ylim(0.8, 1.2 * max(3.4, float(ratio["gain"].max())))
+    axes[1].set_ylim(0.8 * float(ratio["gain"].min()), 1.6 * max(3.4, float(ratio["gain"].max())))
     axes[1].legend(loc="upper left", ncols=2)
     for ax in axes:
         ax.set_xlabel(f"first job of the window of {length} jobs")
@@ -268,7 +280,7 @@ def _windows(results: Results, out_dir: Path) -> Figure:
         runs_of(results, **FIFO_SINGLE),
         out_dir,
         "figure_9_windows",
-        "What the window makes of 3.4x",
+        "Figure 9: what the window makes of 3.4x",
         f"The runs of Figure 9 at 9 jobs/h, averaged over windows of {length} jobs on {gpus} GPUs. "
         "The load is 118 % of the GPUs at proportional shares: that queue grows by 0.18 h of work "
         "for each GPU and hour. It is 103 % even with every demand met, so tune's queue grows "
@@ -301,7 +313,7 @@ def _figure_11(results: Results, out_dir: Path) -> Figure:
         results,
         out_dir,
         "figure_11",
-        "Splits of image, language and speech",
+        "Figure 11: splits of image, language and speech",
         "FIFO, jobs of up to 16 GPUs, shares of image, language and speech jobs. In the paper too "
         "greedy breaks down where all jobs want CPUs and memory (50-0-50), because it leaves GPUs "
         "idle, and tune is never behind GPU-proportional.",
@@ -334,14 +346,15 @@ def _figure_12(results: Results, out_dir: Path) -> Figure:
     gain = intervals(gains(table[table["load"] == 9], ["ratio"]), ["ratio"], "gain", geometric=True)
     draw_line(axes[1], gain["ratio"], gain, "ours, 9 jobs/h", 2)
     axes[1].plot((3, 4, 5, 6), (3.4, 3, 2.2, 1.8), "s--", color="#404040", label="paper, 9 jobs/h")
-    axes[1].set(xlabel="CPUs per GPU", ylabel="average JCT, proportional / tune", ylim=(0, None))
+    axes[1].set(xlabel="CPUs per GPU", ylabel="average JCT, proportional / tune")
+    axes[1].set_ylim(0, 1.25 * max(3.4, float(gain["mean"].max())))
     axes[1].set_xticks((3, 4, 5, 6))
-    axes[1].legend(loc="lower left")
+    axes[1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return save(
         results,
         out_dir,
         "figure_12",
-        "CPUs per GPU",
+        "Figure 12: CPUs per GPU",
         "FIFO, single-GPU jobs, split 20-70-10. Durations are those of the proportional share at "
         "every ratio, as in the paper, so GPU-proportional is the same line for all; with more CPUs "
         "in that share there is less left to gain. The paper has 3.4, 3, 2.2 and 1.8 times.",
@@ -372,19 +385,20 @@ def _figure_13(results: Results, out_dir: Path) -> Figure:
             bars(ax, at, means, NAMES[mechanism], PALETTE[COLOURS[mechanism]])
         gain = grouped(gains(table, ["ordering"], base="static"), "ordering", orderings, "gain")
         ticks = [
-            f"{o.upper()}\n{gain.loc[o, 'mean']:.1f} x"
+            f"{o.upper() if o == 'drf' else o.title()}\n{gain.loc[o, 'mean']:.1f} x"
             + (f" (paper {paper[k]} x)" if paper else "")
             for k, o in enumerate(orderings)
         ]
         ax.set_xticks([0, 1], ticks)
-        ax.set(title=f"split {name}", ylabel="average JCT [h]")
-        ax.set_ylim(0, 1.1 * ax.get_ylim()[1])
+        ax.set(title=f"split {name}", ylabel="average JCT, h")
+        ax.set_xlabel("ordering, and static over tuned")
+        ax.set_ylim(0, 1.35 * ax.get_ylim()[1])
         ax.legend()
     return save(
         results,
         out_dir,
         "figure_13",
-        "Big-data schedulers",
+        "Figure 13: big-data schedulers",
         "DRF and Tetris with whole demands held to the end, and with demands tuned in each round; "
         "single-GPU jobs, 9 per hour. Below the bars, static "
         "over tuned. Load and GPU demands of the paper's figure are not printed.",

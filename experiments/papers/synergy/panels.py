@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,10 @@ NAMES = {
     "static": "static demands",
     "tune-by-gpus": "tune, sorted by GPUs (ours)",
 }
+LIGHT = ("#CC79A7", "#E69F00", "#56B4E9")
+"""Colours of the palette on which white letters cannot be read."""
+SEED_COLOURS = (1, 3, 4, 5, 6)
+"""Colours of lines of single seeds: those of no mechanism in the same figure."""
 COLOURS = {name: i for i, name in enumerate(NAMES)}
 PAIR = ("proportional", "tune")
 
@@ -118,37 +122,45 @@ def save(
     )
 
 
-def load_panel(ax: Any, table: Table, title: str) -> None:
+def load_panel(ax: Any, table: Table, title: str, paper: Mapping[str, str] | None = None) -> None:
     """Average JCT over load, a line for each mechanism.
 
-    The legend has each mechanism's average at the highest load relative to GPU-proportional, trace by
-    trace, with its interval: traces differ more than mechanisms.
+    The legend, below the panel, has how many times the average of GPU-proportional is each mechanism's
+    at the highest load, trace by trace, with its interval: traces differ more than mechanisms.
+
+    Parameters
+    ----------
+    paper : that number as the paper prints it, by mechanism.
     """
     from experiments.pictures.plots import intervals
 
     top = table[table["load"] == table["load"].max()]
     lines = []
+    printed = paper or {}
     for m in (m for m in NAMES if m in set(table["mechanism"])):
         rows = intervals(table[table["mechanism"] == m], ["load"], "mean_jct_h")
         name = NAMES[m]
         if m != "proportional" and m in set(top["mechanism"]):
-            of_seed = gains(top, ["load"], over="proportional", base=m)
-            r = intervals(of_seed, ["load"], "gain", geometric=True).iloc[0]
+            r = intervals(gains(top, ["load"], over=m), ["load"], "gain", geometric=True).iloc[0]
             name += f": {r['mean']:.2f} ({r['low']:.2f} to {r['high']:.2f})"
+        if m in printed:
+            name += f", paper: {printed[m]}"
         lines.append((name, COLOURS[m], rows))
     lines_over_load(ax, lines)
-    ax.legend(
-        loc="upper left",
-        fontsize=8,
-        title=f"at {table['load'].max():g} jobs/h, over proportional",
-        title_fontsize=8,
-        alignment="left",
-    )
+    _legend_under(ax, f"GPU-proportional over each, at {table['load'].max():g} jobs/h")
     ax.set(title=title)
 
 
+def _legend_under(ax: Any, title: str = "", columns: int = 1) -> None:
+    """A legend below its panel, where it hides nothing."""
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=8, title=title, title_fontsize=8,
+        alignment="left", ncols=columns,
+    )  # fmt: skip
+
+
 def lines_over_load(ax: Any, lines: Sequence[tuple[str, int, Table]]) -> None:
-    """Means with intervals over load, side by side; intervals may leave the panel, means do not.
+    """Means with intervals over load, side by side; intervals may leave the panel, with an arrow.
 
     Parameters
     ----------
@@ -160,11 +172,11 @@ def lines_over_load(ax: Any, lines: Sequence[tuple[str, int, Table]]) -> None:
     step = 0.012 * (loads[-1] - loads[0])
     for i, (name, colour, rows) in enumerate(lines):
         draw_line(ax, rows["load"] + step * (i - (len(lines) - 1) / 2), rows, name, colour)
-    ax.set(xlabel="jobs per hour (for 128 GPUs)", ylabel="average JCT [h]")
+    ax.set(xlabel="jobs per hour (for 128 GPUs)", ylabel="average JCT, h")
     ax.set_xticks(loads, [f"{x:g}" for x in loads])
     ax.set_ylim(0, 1.7 * max(float(rows["mean"].max()) for *_, rows in lines))
     ax.margins(x=0.1)
-    ax.legend(loc="upper left")
+    _legend_under(ax, columns=2)
 
 
 def cdf_panel(ax: Any, jobs: Table, title: str) -> None:
@@ -184,9 +196,11 @@ def cdf_panel(ax: Any, jobs: Table, title: str) -> None:
             color=PALETTE[COLOURS[mechanism]],
             label=NAMES[mechanism],
         )
-    ax.set(xscale="log", xlabel="JCT [h]", ylabel="part of the jobs", title=title)
+    ax.set(xscale="log", xlabel="JCT, h", ylabel="part of the jobs", title=title)
     plain_ticks(ax.xaxis)
-    ax.legend()
+    ax.legend(loc="upper left", fontsize=8)
+    ax.set_ylim(-0.05, 1.45)
+    ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
 def plain_ticks(axis: Any) -> None:
@@ -213,12 +227,14 @@ def bars(
 
     mean, low, high = (rows[c].to_numpy(dtype=float) for c in ("mean", "low", "high"))
     error = np.nan_to_num(np.vstack([mean - low, high - mean])).clip(min=0)
-    # An interval below zero would leave a logarithmic axis.
-    error[0] = np.minimum(error[0], 0.99 * mean)
     drawn = ax.bar(
         at, mean, width, yerr=error, capsize=2.5, label=label, color=colour, ecolor="#555555"
     )
-    ax.bar_label(drawn, fmt=digits, fontsize=8, label_type="center", color="white")
+    ax.bar_label(
+        drawn, fmt=digits, fontsize=8, label_type="center",
+        color="black" if colour in LIGHT else "white",
+        bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6},
+    )  # fmt: skip
 
 
 def paper_marks(

@@ -13,12 +13,14 @@ from experiments.pictures.plots import (
     PALETTE,
     PAPER,
     beside,
+    beside_log,
     canvas,
     draw_line,
     intervals,
     legend_below,
     log_ticks,
     paper_line,
+    thousands,
 )
 from experiments.report.contents import Figure, save_figure
 
@@ -95,16 +97,18 @@ def _by_law(
     figure, axes = canvas(1, 2, width=5.8, height=4.2, sharey=True)
     rows = []
     for ax, (due, table) in zip(axes, tables.items(), strict=True):
-        for index, method in enumerate(methods):
-            part = table[table["method"] == method]
-            if not part.empty:
-                line = intervals(part, [x], value, geometric=log)
-                places = beside(line[x], index, len(methods))
-                draw_line(ax, places, line, LABELS[method], index)
-                rows.append(line.assign(method=method, due=due))
+        here = [method for method in methods if method in set(table["method"])]
+        span = float(np.ptp(table[x]))
+        for place, method in enumerate(here):
+            line = intervals(table[table["method"] == method], [x], value, geometric=log)
+            places = beside(line[x], place, len(here), span)
+            draw_line(ax, places, line, LABELS[method], methods.index(method))
+            rows.append(line.assign(method=method, due=due))
         ax.set(xlabel=labels[0], title=DUE_LAWS[due])
         if x == "num_nodes":
             ax.set_xticks(sorted(set(table[x])))
+        else:
+            thousands(ax.xaxis)
     axes[0].set(ylabel=labels[1])
     return figure, list(axes), pd.concat(rows)
 
@@ -277,17 +281,18 @@ def _decisions(results: Results, out_dir: Path, command: str) -> Figure | None:
         part = runs[runs["homogeneous"] == homogeneous]
         for index, method in enumerate(methods):
             line = intervals(part, ["num_nodes"], f"{method} cpu_s", geometric=True)
-            draw_line(ax, line["num_nodes"], line, LABELS[method], index)
+            places = beside_log(line["num_nodes"], index, len(methods), 20)
+            draw_line(ax, places, line, LABELS[method], index)
             rows.append(line.assign(method=method, homogeneous=homogeneous))
             if method in TIMES_S:
-                ax.plot([100], [TIMES_S[method]], "*", color=PALETTE[index], markersize=11)
+                label = f"thesis: {LABELS[method]}, {TIMES_S[method]:g} s"
+                ax.plot(
+                    [140 + 15 * index], [TIMES_S[method]], "*", color=PALETTE[index], markersize=11,
+                    markeredgecolor=PAPER, label=label,
+                )  # fmt: skip
         title = "equal nodes" if homogeneous else "VMs of the catalogue"
         ax.set(xlabel="nodes N, jobs 10 N", ylabel="CPU time of a decision, s", title=title)
         ax.set(xscale="log", yscale="log")
-        said = "thesis, greedy: 0.0038 s"
-        ax.text(105, 0.3 * TIMES_S["greedy"], said, ha="right", va="center", fontsize=8)
-        said = "thesis, RG: 3.04 s, local search: 3.15 s"
-        ax.text(85, TIMES_S["local-search"], said, ha="right", va="center", fontsize=8)
         sizes = sorted(set(part["num_nodes"]))
         ax.set_xticks(sizes, [str(n) for n in sizes])
         ax.minorticks_off()
@@ -297,7 +302,7 @@ def _decisions(results: Results, out_dir: Path, command: str) -> Figure | None:
         "decisions",
         "CPU time of a decision by size",
         "One decision with all 10 N jobs in the queue, 1,000 iterations, one thread, compiled code "
-        "already loaded. Stars: the thesis's averages, drawn at 100 nodes.",
+        "already loaded. Stars: the thesis's averages, drawn right of 100 nodes.",
         figure,
         pd.concat(rows),
         command=command,
