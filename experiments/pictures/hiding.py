@@ -69,7 +69,11 @@ def _drawn(axes: Axes) -> Iterator[tuple[str, Any, bool]]:
         shift = collection.get_transform()
         for path in collection.get_paths() if collection.get_visible() else ():
             filled = len(collection.get_facecolor()) > 0
-            yield f"{'a band' if filled else 'an interval'} {label!r}", path.transformed(shift), filled
+            yield (
+                f"{'a band' if filled else 'an interval'} {label!r}",
+                path.transformed(shift),
+                filled,
+            )
     for container in axes.containers:
         if isinstance(container, BarContainer):
             for bar in container.patches:
@@ -97,7 +101,7 @@ def _under_texts(axes: Axes, renderer: RendererAgg) -> Iterator[str]:
     texts = [t for t in axes.texts if t.get_visible() and t.get_bbox_patch() is None]
     if not texts:
         return
-    boxes = [(t, _own_box(t, renderer)) for t in texts if t.get_text().strip()]
+    boxes = [(t, letters(t, renderer).padded(-1)) for t in texts if t.get_text().strip()]
     for container in axes.containers:
         if isinstance(container, ErrorbarContainer):
             line, _, bars = container.lines
@@ -109,15 +113,13 @@ def _under_texts(axes: Axes, renderer: RendererAgg) -> Iterator[str]:
                     yield f"text {text.get_text()!r} covers {container.get_label()!r}"
 
 
-def _own_box(text: Any, renderer: RendererAgg) -> Bbox:
+def letters(text: Any, renderer: RendererAgg) -> Bbox:
     """The box of the letters alone: that of an annotation has its arrow too."""
     from matplotlib.text import Text
-    from matplotlib.transforms import Bbox
 
     if hasattr(text, "update_positions"):
         text.update_positions(renderer)
-    box = Text.get_window_extent(text, renderer)
-    return Bbox.from_extents(box.x0 + 1, box.y0 + 1, box.x1 - 1, box.y1 - 1)
+    return Text.get_window_extent(text, renderer)
 
 
 def _under_lines(axes: Axes) -> Iterator[str]:
@@ -169,7 +171,12 @@ def _look(handle: Any) -> tuple[Any, ...]:
         handle = handle.patches[0]
     if isinstance(handle, Line2D):
         face = handle.get_markerfacecolor()
-        return to_hex(handle.get_color()), handle.get_linestyle(), str(handle.get_marker()), str(face)
+        return (
+            to_hex(handle.get_color()),
+            handle.get_linestyle(),
+            str(handle.get_marker()),
+            str(face),
+        )
     if isinstance(handle, Patch):
         return to_hex(handle.get_facecolor(), keep_alpha=True), handle.get_hatch()
     return (id(handle),)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.pictures.edges import MARKED
-from experiments.pictures.hiding import hidden
+from experiments.pictures.hiding import hidden, letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,9 +48,10 @@ def faults(figure: Figure) -> list[str]:
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
-    texts = [(text, text.get_window_extent(renderer)) for text in _texts(figure)]
+    texts = [(text, letters(text, renderer)) for text in _texts(figure)]
     return [
         *_overlaps(texts),
+        *_over_texts(figure, texts, renderer),
         *_beyond_the_picture(texts, figure, renderer),
         *(fault for axes in figure.axes for fault in _clipped(axes)),
         *_nameless(figure),
@@ -99,6 +100,21 @@ def _overlaps(texts: list[tuple[Text, Bbox]]) -> Iterator[str]:
             yield f"text {_shown(one)} overlaps {_shown(other)}"
 
 
+def _over_texts(
+    figure: Figure, texts: list[tuple[Text, Bbox]], renderer: RendererAgg
+) -> Iterator[str]:
+    """Texts that the frame of a legend covers."""
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
+    for legend in (one for one in legends if one is not None):
+        box = legend.get_window_extent(renderer)
+        own = {id(text) for text in [*legend.get_texts(), legend.get_title()]}
+        for text, other in texts:
+            wide = min(box.x1, other.x1) - max(box.x0, other.x0)
+            high = min(box.y1, other.y1) - max(box.y0, other.y0)
+            if id(text) not in own and wide > TOUCHING_PX and high > TOUCHING_PX:
+                yield f"a legend covers the text {_shown(text)}"
+
+
 def _beyond_the_picture(
     texts: list[tuple[Text, Bbox]], figure: Figure, renderer: RendererAgg
 ) -> Iterator[str]:
@@ -144,7 +160,7 @@ def _nameless(figure: Figure) -> Iterator[str]:
             shared = getattr(axes, f"get_shared_{way}_axes")().get_siblings(axes)
             names = [getattr(other, f"get_{way}label")() for other in shared]
             whole = getattr(figure, f"get_sup{way}label")()
-            if not any(names) and not whole and not getattr(axes, f"get_{way}ticklabels")() == []:
+            if not any(names) and not whole and getattr(axes, f"get_{way}ticklabels")() != []:
                 yield f"an axis {way} without a name"
         for text in (axes.get_xlabel(), axes.get_ylabel()):
             if "[" in text:

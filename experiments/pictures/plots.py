@@ -6,6 +6,7 @@ and the paper's own value, where it gives one, in dark grey beside ours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -96,7 +97,7 @@ def draw_line(ax: Axes, x: Any, table: DataFrame, label: str, index: int, **opti
     """One line of means with its interval as error bars (columns mean, low, high)."""
     mean, low, high = (table[c].to_numpy(dtype=float) for c in ("mean", "low", "high"))
     error = np.nan_to_num(np.vstack([mean - low, high - mean]))
-    looks = {
+    looks: dict[str, Any] = {
         "color": PALETTE[index % len(PALETTE)], "marker": MARKERS[index % len(MARKERS)],
         "capsize": 2.5,
     }  # fmt: skip
@@ -151,8 +152,7 @@ def beside(x: Series, index: int, of: int, span: float | None = None) -> Series:
 def beside_log(x: Series, index: int, of: int, span: float | None = None) -> Series:
     """The same on a logarithmic axis, ``span`` a factor."""
     wide = float(x.max() / x.min()) if span is None else span
-    moved: Series = np.exp(beside(np.log(x.astype(float)), index, of, float(np.log(wide))))
-    return moved
+    return beside(x.astype(float).map(math.log), index, of, math.log(wide)).map(math.exp)
 
 
 def legend_below(figure: Figure, ax: Axes, columns: int) -> None:

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from experiments.pictures import gantt, plots
+from experiments.pictures import edges, gantt, plots
 from experiments.pictures.legibility import HardToRead, faults
 from experiments.report.contents import save_figure
 
@@ -102,3 +102,60 @@ def test_the_chart_of_a_run():
         }
     )  # fmt: skip
     assert faults(gantt.draw(table, jobs, "greedy")) == []
+
+
+def test_a_legend_over_points_lines_or_texts():
+    figure, left, _ = good()
+    left.legend(loc="center")
+    found = faults(figure)
+    assert any(fault.startswith("a legend covers points of") for fault in found)
+    assert any(fault.startswith("a legend covers the line") for fault in found)
+    left.get_legend().remove()
+    left.legend(["fifo"], loc="upper center", bbox_to_anchor=(0.5, -0.02))
+    assert any("covers the text 'number of nodes N'" in fault for fault in faults(figure))
+
+
+def test_a_series_under_another_and_two_that_look_the_same():
+    figure, left, _ = good()
+    table = pd.DataFrame({"mean": [1.0, 2, 3], "low": 0.5, "high": 3.5})
+    plots.draw_line(left, [1, 2, 3], table, "on it", 2, markersize=8)
+    assert faults(figure) == ["'fifo' lies under 'on it'"]
+    left.containers[-1].lines[0].set_markersize(2)
+    assert faults(figure) == []
+    figure, left, _ = good()
+    for k in (1, 2):
+        left.plot([1, 3], [k, k], color=plots.PALETTE[4], label=f"line {k}")
+    left.legend(loc="upper center", bbox_to_anchor=(0.5, 1.5))
+    assert "'line 1' and 'line 2' look the same in the legend" in faults(figure)
+
+
+def test_a_text_over_an_interval():
+    figure, left, _ = good()
+    left.text(1.95, 1.7, "2.0")
+    assert faults(figure) == ["text '2.0' covers 'fifo'"]
+
+
+def test_axes_without_a_name_and_units_in_brackets():
+    figure, left, right = good()
+    left.set_xlabel("")
+    right.set_ylabel("time [h]")
+    assert faults(figure) == [
+        "an axis x without a name", "the axis 'time [h]' has its unit in brackets"
+    ]  # fmt: skip
+
+
+def test_arrows_where_intervals_go_on(tmp_path):
+    """The lower end of the first, the third point and its upper end: arrows, and no fault."""
+    figure, left, _ = good()
+    left.set_ylim(0.8, 2.5)
+    assert edges.mark_edges(figure) == 3
+    arrows = [line for line in left.lines if line.get_label() == "_edge"]
+    assert sorted((line.get_marker(), line.get_ydata()[0]) for line in arrows) == [
+        ("^", 1.0), ("^", 1.0), ("v", 0.0)
+    ]  # fmt: skip
+    assert faults(figure) == []
+    figure, left, _ = good()
+    left.set_yscale("log")
+    left.errorbar([1.5], [1.0], yerr=[[2.0], [0.1]], label="below zero")
+    saved = save_figure(tmp_path, "f", "t", "Seen.", figure, pd.DataFrame({"x": [1]}), command="c")
+    assert saved.caption == f"Seen. {edges.NOTE}"

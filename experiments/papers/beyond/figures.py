@@ -101,7 +101,8 @@ def _saving(results: Results, out_dir: Path, command: str) -> Figure | None:
     ax.plot([], [], color=PAPER, linewidth=1.0, label="closed form")
     ax.plot([], [], marker="*", markersize=12, color="white", markeredgecolor="black",
             linestyle="none", label="Daly's interval")  # fmt: skip
-    ax.set(xlabel="work between two checkpoints, s", ylabel="goodput", xscale="log", ylim=(0, 1))
+    ax.set(xlabel="work between two checkpoints, s", ylabel="goodput", ylim=(0, 1))
+    log_ticks(ax, "x")
     legend_below(figure, ax, 3)
     points["closed_form"] = [
         goodput(i, u) for i, u in zip(points["interval_s"], points["up_s"], strict=True)
@@ -133,7 +134,7 @@ def _failing(results: Results, out_dir: Path, command: str) -> Figure | None:
     for ax, value, label in zip(
         axes,
         ("ratio", "goodput"),
-        ("mean JCT, 1: without failures", "goodput"),
+        ("mean JCT over that without failures", "goodput"),
         strict=True,
     ):
         points = intervals(runs, ["policy", "up_h"], value)
@@ -271,7 +272,7 @@ def _queue(results: Results, out_dir: Path, command: str) -> Figure | None:
         draw_line(ax, x, part, f"load {load:g}", k, linestyle="none")
     ax.axhline(1.0, color=PAPER, linewidth=1.0)
     ax.set_xticks(range(len(names)), names, rotation=15)
-    ax.set(ylabel="mean wait over that of the random rule")
+    ax.set(xlabel="rule", ylabel="mean wait over that of the random rule")
     log_ticks(ax)
     ax.legend()
     return save_figure(

@@ -39,6 +39,7 @@ def tenants_figure(results: Results, out_dir: Path, command: str) -> Figure | No
     draw_line(axes[1], place, envy, "", 3, linestyle="none")
     for ax in axes:
         ax.set_xticks(place, TENANT_POLICIES, rotation=20)
+        ax.set_xlabel("policy")
         ax.set_xlim(-0.5, len(place) - 0.5)
     axes[0].set(ylabel="mean time without GPUs, h")
     axes[1].set(ylabel="envy, % of all GPU-hours")

@@ -25,6 +25,7 @@ from experiments.pictures.plots import (
     PALETTE,
     PAPER,
     beside,
+    beside_log,
     canvas,
     draw_line,
     intervals,
@@ -52,7 +53,7 @@ def _lines(
     names: Sequence[str],
     value: str,
     by: str = "method",
-    apart: bool = True,
+    log: bool = False,
 ) -> pd.DataFrame:
     """A line for each name, geometric means with intervals; the numbers behind them."""
     drawn = []
@@ -60,7 +61,7 @@ def _lines(
         part = table[table[by] == name]
         if not part.empty:
             line = intervals(part, [x], value, geometric=True)
-            places = beside(line[x], index, len(names)) if apart else line[x]
+            places = (beside_log if log else beside)(line[x], index, len(names))
             draw_line(ax, places, line, name, index)
             drawn.append(line.assign(**{by: name}))
     return pd.concat(drawn)
@@ -90,9 +91,9 @@ def dispatching(results: Results, out_dir: Path, command: str) -> Figure | None:
             rows.append(line.assign(policy=policy, load=load, controllers=count))
         _at_one(ax)
         ax.set_xticks(range(len(DISPATCHERS)), DISPATCHERS, rotation=40, ha="right", fontsize=8)
-        ax.set_title(f"{policy}, load {load:g}")
+        ax.set(xlabel="rule", title=f"{policy}, load {load:g}")
     axes[0].set_ylabel("total cost over round robin")
-    axes[0].legend(loc="upper left")
+    legend_below(figure, axes[0], 2)
     return save_figure(
         out_dir,
         "dispatching",
@@ -121,14 +122,16 @@ def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
     rows = []
     for ax, load in zip(axes, loads, strict=True):
         part = ratios[ratios["load"] == load]
-        rows.append(_lines(ax, part, "controllers", SOLVERS, "ratio", "solver").assign(load=load))
+        drawn = _lines(ax, part, "controllers", SOLVERS, "ratio", "solver", log=True)
+        rows.append(drawn.assign(load=load))
         ax.set_xscale("log", base=2)
         ticks = sorted(set(part["controllers"]))
         ax.set_xticks(ticks, [str(k) for k in ticks])
         ax.set(xlabel="controllers K", title=f"load {load:g}")
         log_ticks(ax)
         _at_one(ax)
-    axes[0].set_ylabel("total cost over K = 1 without delay")
+    for ax in axes:
+        ax.set_ylabel("total cost over K = 1 without delay")
     legend_below(figure, axes[0], 2)
     return save_figure(
         out_dir,
@@ -177,8 +180,9 @@ def predictions(results: Results, out_dir: Path, command: str) -> Figure | None:
                 ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5))
         axes[column].set_title(f"{kind} of predicted times")
         axes[2 + column].set_xlabel(f"{kind}, %")
-    axes[0].set_ylabel("mean JCT over exact SRTF")
-    axes[2].set_ylabel("total cost over exact times")
+    for column in (0, 1):
+        axes[column].set_ylabel("mean JCT over exact SRTF")
+        axes[2 + column].set_ylabel("total cost over exact times")
     return save_figure(
         out_dir,
         "predictions",
@@ -255,13 +259,15 @@ def periods(results: Results, out_dir: Path, command: str) -> Figure | None:
     names = {"SRTF": "SRTF, mean completion time", "greedy": "greedy, total cost",
              "EDF": "EDF, total cost"}  # fmt: skip
     ratios = ratios.assign(method=ratios["method"].map(names))
-    drawn = _lines(ax, ratios, "minutes", list(names.values()), "ratio", apart=False)
+    drawn = _lines(ax, ratios, "minutes", list(names.values()), "ratio", log=True)
     ax.set_xscale("log")
     ticks = sorted(set(ratios["minutes"]))
     ax.set_xticks(ticks, [f"{m:g}" for m in ticks])
     ax.minorticks_off()
     _at_one(ax)
-    ax.set(xlabel="period between decisions, min", ylabel="over decisions at events")
+    ax.set(
+        xlabel="period between decisions, min", ylabel="value over that with decisions at events"
+    )
     ax.legend()
     return save_figure(
         out_dir,

@@ -88,6 +88,7 @@ def _draw_cells(ax: Axes, table: pd.DataFrame, methods: list[str]) -> None:
     ax.set_xticks(range(len(WORKLOADS)), [w.replace(", ", ",\n") for w in WORKLOADS], fontsize=8,
                   rotation=45, ha="right")  # fmt: skip
     ax.set_yticks(range(len(methods)), methods, fontsize=8)
+    ax.set(xlabel="workload", ylabel="policy")
     ax.grid(False)
 
 
@@ -105,17 +106,15 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
     ax.plot(best["mean_jct_s"], best["total_cost"], color="#888888", linewidth=1, zorder=1,
             label="no policy is better in both")  # fmt: skip
     fixed = table[table["view"] == "fixed"]
-    named: dict[str, tuple[int, int]] = {}
-    for place, value in enumerate(VALUES):
-        first = records(fixed.sort_values(value).head(1))[0]
-        named[first["method"]] = ((30, 4), (14, -24))[place]
-    named |= {row["method"]: (-6, -16) for row in records(best)}
-    for row in records(on_nodes[on_nodes["method"].isin(list(named))]):
+    named = {str(records(fixed.sort_values(value).head(1))[0]["method"]) for value in VALUES}
+    named |= {str(row["method"]) for row in records(best)}
+    rows = records(on_nodes[on_nodes["method"].isin(named)].sort_values("total_cost"))
+    for place, row in enumerate(rows):  # in a column at the right, where names are never crowded
         ax.annotate(
             row["method"],
             (row["mean_jct_s"], row["total_cost"]),
-            xytext=named[row["method"]],
-            textcoords="offset points",
+            xytext=(1.01, 0.05 + 0.06 * place),
+            textcoords="axes fraction",
             fontsize=8,
             arrowprops={"arrowstyle": "-", "color": "#888888", "linewidth": 0.6},
         )
@@ -179,7 +178,7 @@ def _ranks(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) -
         ax.errorbar(table["rank"], y, xerr=difference / 2, fmt="o", color=PALETTE[0],
                     ecolor="#888888", capsize=2.5)  # fmt: skip
         ax.set_yticks(y, table["method"], fontsize=8)
-        ax.set(xlabel="mean rank (1 is best)", title=name)
+        ax.set(xlabel="mean rank (1 is best)", ylabel="policy", title=name)
         tests.append(f"{name}: critical difference {difference:.1f}, Friedman p = {p:.1g}")
         parts.append(table.assign(value=value, critical_difference=difference, p=p))
     return save_figure(

@@ -18,7 +18,7 @@ from experiments.papers.foresight.tables import (
     ratios,
     self_timed,
 )
-from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below, log_ticks
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def _methods(results: Results, out: Path, command: str) -> Figure | None:
                 markersize=8 if i == 0 else 5.5, label=method if not y else None,
             )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2, label="lower bound")
-    ax.set_xscale("log")
+    log_ticks(ax, "x")
+    ax.set_ylabel("family of instances")
     ax.set_yticks(range(len(names)), [FAMILIES[name].label for name in names])
     ax.invert_yaxis()
     ax.set_xlabel("total cost over the best lower bound, geometric mean")
@@ -100,8 +101,9 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
     )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2)
     found = pd.concat([values for _, values in rows])
-    if found.max() > WIDE * found.min():  # a narrow logarithmic axis has ticks that overlap
-        ax.set_xscale("log")
+    if found.max() > WIDE * found.min():  # a narrow logarithmic axis is as good as a linear one
+        log_ticks(ax, "x")
+    ax.set_ylabel("(number of instances)")
     ax.set_yticks(y, [f"{r[0]} ({len(r[1])})" for r in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlabel(label)

@@ -301,8 +301,8 @@ def _server(results: Results, out_dir: Path, command: str) -> Figure | None:
     paper_line(ax, 48.65, "paper: 48.65 s")
     ax.set_xticks(range(3), ["exponential, 40 s", "deterministic, 40 s", "our solver, measured"])
     ax.set(xlabel="time of a decision", ylabel="mean response time, s", yscale="log")
-    ends = table[["mean", "high"]].max(axis=None), table["mean"].min()
-    ax.set(xlim=(-0.5, 2.6), ylim=(float(ends[1]) / 5, 3 * max(48.65, float(ends[0]))))
+    top = float(np.nanmax(table[["mean", "high"]].to_numpy(dtype=float)))
+    ax.set(xlim=(-0.5, 2.6), ylim=(float(table["mean"].min()) / 5, 3 * max(48.65, top)))
     legend_below(figure, ax, 2)
     return save_figure(
         out_dir,

@@ -20,7 +20,7 @@ GRID = np.linspace(0.02, 0.96, 60)
 def draw_points(
     ax: Axes, table: pd.DataFrame, by: str, value: str, index: int, scale: float = 1.0
 ) -> pd.DataFrame:
-    """Means with intervals; the table behind them."""
+    """Means with intervals; the table behind them. Never moved apart: they belong to a line."""
     points = intervals(table, [by], value)
     error = np.array([points["mean"] - points["low"], points["high"] - points["mean"]])
     ax.errorbar(

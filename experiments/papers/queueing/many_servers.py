@@ -82,7 +82,7 @@ def figure_mmc(results: Results, out_dir: Path, command: str) -> Figure | None:
             mmc_mean_wait_s(rate_per_s(u, servers), SERVICE_S, servers) for u in points["load"]
         ]
         parts.append(points.assign(servers=servers, theory=theory))
-    ax.set(xlabel="utilisation", ylabel="mean wait / mean service", yscale="log", ylim=(1e-3, 30))
+    ax.set(xlabel="utilisation", ylabel="mean wait / mean service", yscale="log", ylim=(4e-4, 30))
     ax.legend()
     return save_figure(
         out_dir,

@@ -93,7 +93,7 @@ def figure_tails(results: Results, out_dir: Path, command: str) -> Figure | None
         points = draw_points(ax, melted, "t", "part", index)
         theory = [mg1_wait_exceeds(rate_per_s(0.7), law, t * SERVICE_S) for t in points["t"]]
         parts.append(points.assign(service=name, panel="P(wait > t)", theory=theory))
-    ax.set(xlabel="t / mean service", ylabel="P(wait > t)", yscale="log", ylim=(1e-3, 1))
+    ax.set(xlabel="t / mean service", ylabel="P(wait > t)", yscale="log", ylim=(3e-4, 1))
     parts += _quantiles(right, results)
     legend_below(figure, ax, 6)
     return save_figure(

@@ -14,7 +14,7 @@ from experiments.papers.queueing.runs import (
     ONE_RUN_LOAD,
     SERVICE_S,
 )
-from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals, thousands
 from experiments.report.contents import Figure, save_figure
 from simulator.queueing import (
     mg1_mean_wait_s,
@@ -43,8 +43,11 @@ def figure_filling(results: Results, out_dir: Path, command: str) -> Figure | No
     for index, (ax, task) in enumerate(zip(axes, runs.tasks, strict=False)):
         load = task.config["load"]
         paths = runs.outcome(task).tables["paths"]
-        for _, path in paths[paths["run"] < 6].groupby("run"):
-            ax.plot(path["time_s"] / 3600, path["number"], color="#BBBBBB", linewidth=0.7)
+        for run, path in paths[paths["run"] < 6].groupby("run"):
+            label = "_one run" if run else "single runs"
+            ax.plot(
+                path["time_s"] / 3600, path["number"], color="#BBBBBB", linewidth=0.7, label=label
+            )
         points = intervals(paths, ["time_s"], "number")
         points["theory"] = mm1_mean_number_at(rate_per_s(load), SERVICE_S, FILLING_S)
         hours = points["time_s"] / 3600
@@ -54,7 +57,7 @@ def figure_filling(results: Results, out_dir: Path, command: str) -> Figure | No
         if load < 1:
             ax.axhline(load / (1 - load), color=PAPER, linestyle="--", label="in the long run")
         ax.set(xlabel="time, h", ylabel="jobs in the system", title=f"load {load:g}")
-        ax.set_ylim(0, 1.35 * ax.get_ylim()[1])
+        ax.set_ylim(0, 1.5 * ax.get_ylim()[1])
         ax.legend(loc="upper left")
         parts.append(points.assign(load=load))
     return save_figure(
@@ -94,7 +97,8 @@ def figure_one_run(results: Results, out_dir: Path, command: str) -> Figure | No
     ax.axhline(truth / SERVICE_S, color=PAPER, linestyle="--", label="Pollaczek-Khinchine")
     ax.axvline(cut, color=PALETTE[2], linewidth=1.2, label=f"MSER-5: {cut} jobs left out")
     naive = student(waits[cut:])
-    ax.set(xlabel="jobs", ylabel="wait / mean service", ylim=(0, 1.3 * float(batches.max())))
+    thousands(ax.xaxis)
+    ax.set(xlabel="jobs so far", ylabel="wait / mean service", ylim=(0, 1.3 * float(batches.max())))
     ax.legend(loc="upper right", ncols=2)
     return save_figure(
         out_dir,

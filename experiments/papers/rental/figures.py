@@ -338,7 +338,7 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
         points_of.append(points.assign(method=method, quantity=what))
     ax.axhline(1, color=PAPER, linewidth=2, label="hierarchical MILP")
     name = "total cost" if what == "total_cost" else "mean response time"
-    ax.set(ylabel=f"{name} / hierarchical MILP's", xscale="log", yscale="log")
+    ax.set(ylabel=f"{name}, MILP: 1", xscale="log", yscale="log")
     gaps = sorted(ratios["gap"].unique())
     ax.set_xticks(gaps, [f"{g:g}" for g in gaps])
     ax.minorticks_off()
@@ -353,15 +353,14 @@ def _bridge(results: Results, out_dir: Path, command: str) -> Figure | None:
     dues = sorted(ratios["due"].unique())
     figure, axes = canvas(len(dues), 2, width=5.6, height=3.6, sharex=True)
     parts = []
+    figure.supxlabel(
+        "mean gap between submissions / the paper's 45,000 s / N (right: lighter load)", fontsize=10
+    )
     for row, due in enumerate(dues):
         for ax, what in zip(axes[2 * row : 2 * row + 2], ("total_cost", MEAN), strict=True):
             part = ratios[ratios["due"] == due]
             parts += [points.assign(due=due) for points in _bridge_panel(ax, part, what)]
             ax.set_title(DUE_LABELS[due], fontsize=10)
-            if row == len(dues) - 1:
-                ax.set_xlabel(
-                    "mean gap between submissions / the paper's 45,000 s / N (right: lighter load)"
-                )
     legend_below(figure, axes[0], 4)
     return save_figure(
         out_dir,

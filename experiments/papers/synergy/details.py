@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.campaign.results import Results
-from experiments.papers.synergy.panels import COLOURS, NAMES, Table, plain_ticks, save
+from experiments.papers.synergy.panels import COLOURS, NAMES, Table, legend_under, plain_ticks, save
 from experiments.report.contents import Figure
 
 
@@ -347,7 +347,7 @@ def figure_round_times(results: Results, out_dir: Path) -> Figure:
             draw_line(ax, places, 100 * of_opt, name, OF_OPT_COLOURS[index])
         ax.axhline(90, color=PAPER, linestyle="--", linewidth=1.2, label="paper: within 10 %")
         ax.set(ylabel="throughput, % of opt's", title=jobs, ylim=(60, 101))
-        ax.legend(loc="lower right", fontsize=8)
+        legend_under(ax)
     axes[0].set(yscale="log", ylabel="CPU time of a round, ms", title="time of a round")
     axes[0].set_ylim(top=20 * axes[0].get_ylim()[1])
     axes[0].legend(loc="upper left", fontsize=8)

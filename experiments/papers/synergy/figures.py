@@ -32,6 +32,7 @@ from experiments.papers.synergy.panels import (
     grouped,
     jobs_of,
     jobs_table,
+    legend_under,
     lines_over_load,
     load_panel,
     paper_marks,
@@ -132,7 +133,9 @@ def _figure_6(results: Results, out_dir: Path) -> Figure:
     axes[1].set_xticks(
         range(4), ["short, mean", "short, p99", "long, mean", "long, p99"], fontsize=9
     )
-    axes[1].set(title=f"SRTF: jobs below and above {SHORT_H:g} h", xlabel="jobs and value", ylabel="JCT, h")
+    axes[1].set(
+        title=f"SRTF: jobs below and above {SHORT_H:g} h", xlabel="jobs and value", ylabel="JCT, h"
+    )
     axes[1].set_yscale("log")
     axes[1].set_ylim(0.5, 20_000)
     plain_ticks(axes[1].yaxis)
@@ -147,7 +150,7 @@ def _figure_6(results: Results, out_dir: Path) -> Figure:
     axes[2].set(xscale="log", xlabel="speed-up (JCT proportional / tune)", title="SRTF: each job")
     axes[2].set(ylabel="part of the jobs")
     plain_ticks(axes[2].xaxis)
-    axes[2].legend(loc="center", bbox_to_anchor=(0.5, 0.4))
+    legend_under(axes[2], columns=2)
     kept = ["ordering", "mechanism", "seed", "mean_jct_h", *columns]
     return save(
         results,
@@ -349,7 +352,7 @@ def _figure_12(results: Results, out_dir: Path) -> Figure:
     axes[1].set(xlabel="CPUs per GPU", ylabel="average JCT, proportional / tune")
     axes[1].set_ylim(0, 1.25 * max(3.4, float(gain["mean"].max())))
     axes[1].set_xticks((3, 4, 5, 6))
-    axes[1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+    legend_under(axes[1], columns=2)
     return save(
         results,
         out_dir,

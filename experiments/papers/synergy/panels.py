@@ -23,6 +23,7 @@ NAMES = {
 }
 LIGHT = ("#CC79A7", "#E69F00", "#56B4E9")
 """Colours of the palette on which white letters cannot be read."""
+
 SEED_COLOURS = (1, 3, 4, 5, 6)
 """Colours of lines of single seeds: those of no mechanism in the same figure."""
 COLOURS = {name: i for i, name in enumerate(NAMES)}
@@ -147,14 +148,17 @@ def load_panel(ax: Any, table: Table, title: str, paper: Mapping[str, str] | Non
             name += f", paper: {printed[m]}"
         lines.append((name, COLOURS[m], rows))
     lines_over_load(ax, lines)
-    _legend_under(ax, f"GPU-proportional over each, at {table['load'].max():g} jobs/h")
+    legend_under(ax, f"GPU-proportional over each, at {table['load'].max():g} jobs/h")
     ax.set(title=title)
 
 
-def _legend_under(ax: Any, title: str = "", columns: int = 1) -> None:
+def legend_under(ax: Any, title: str = "", columns: int = 1) -> None:
     """A legend below its panel, where it hides nothing."""
+    from matplotlib.transforms import offset_copy
+
+    under = offset_copy(ax.transAxes, fig=ax.figure, y=-38, units="points")
     ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=8, title=title, title_fontsize=8,
+        loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, fontsize=8, title=title, title_fontsize=8,
         alignment="left", ncols=columns,
     )  # fmt: skip
 
@@ -176,7 +180,7 @@ def lines_over_load(ax: Any, lines: Sequence[tuple[str, int, Table]]) -> None:
     ax.set_xticks(loads, [f"{x:g}" for x in loads])
     ax.set_ylim(0, 1.7 * max(float(rows["mean"].max()) for *_, rows in lines))
     ax.margins(x=0.1)
-    _legend_under(ax, columns=2)
+    legend_under(ax, columns=2)
 
 
 def cdf_panel(ax: Any, jobs: Table, title: str) -> None:
@@ -207,7 +211,8 @@ def plain_ticks(axis: Any) -> None:
     """1, 2, 5, 10, .. on a logarithmic axis, and nothing in between."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = sorted(axis.get_view_interval())
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e4 * low else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axis.set_minor_locator(NullLocator())
 
@@ -222,19 +227,19 @@ def bars(
     width: float = 0.36,
     digits: str = "%.1f",
 ) -> None:
-    """Bars of means (columns mean, low, high) with their intervals and values."""
+    """Bars of means (columns mean, low, high) with their intervals, and their values at the foot."""
     import numpy as np
 
     mean, low, high = (rows[c].to_numpy(dtype=float) for c in ("mean", "low", "high"))
     error = np.nan_to_num(np.vstack([mean - low, high - mean])).clip(min=0)
-    drawn = ax.bar(
-        at, mean, width, yerr=error, capsize=2.5, label=label, color=colour, ecolor="#555555"
-    )
-    ax.bar_label(
-        drawn, fmt=digits, fontsize=8, label_type="center",
-        color="black" if colour in LIGHT else "white",
-        bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6},
-    )  # fmt: skip
+    ax.bar(at, mean, width, yerr=error, capsize=2.5, label=label, color=colour, ecolor="#555555")
+    for x, value in zip(np.asarray(at, dtype=float), mean, strict=True):
+        ax.annotate(  # at the foot, away from the paper's values
+            digits % value, (x, 0), (0, 7), xycoords=ax.get_xaxis_transform(),
+            textcoords="offset points", ha="center", fontsize=8,
+            color="black" if colour in LIGHT else "white",
+            bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6},
+        )  # fmt: skip
 
 
 def paper_marks(
