@@ -42,7 +42,7 @@ def headings(figures: list[Figure]) -> None:
 def jobs(task, random):
     """Jobs of a run on Synergy's clusters."""
     duration_h = random.lognormal(1.0, 1.5, 40)
-    count = task.config.get("jobs", [0, 0, 40])[2]
+    count = max(task.config.get("window") or task.config.get("jobs", [40]))
     return pd.DataFrame(
         {
             "job": np.linspace(0, count - 1, 40).astype(int),
@@ -71,13 +71,16 @@ def test_synergy(tmp_path: Path) -> None:
               for end in ("", "_low", "_high")}  # fmt: skip
     scalars = {
         "run_cell": dict.fromkeys(hours, 20.0),
+        "run_scenario": dict.fromkeys(hours, 20.0),
         "run_philly": dict.fromkeys(philly, 20.0),
         "run_deployment": dict.fromkeys(hours, 10.0),
         "run_draw": {"mean_jct_h": 40.0},
         "run_round_times": rounds | {"tune_round_cpu_s": 0.001, "opt_round_cpu_s": 0.01},
     }
     tables = {
-        "run_cell": {"jobs": jobs, "timeline": timeline},
+        "run_cell": {"jobs": jobs},
+        "run_scenario": {"jobs": jobs},
+        "run_timeline": {"timeline": timeline},
         "run_philly": {"jobs": jobs},
         "run_profiling": {"held_out": held_out},
     }
@@ -110,7 +113,18 @@ def allocated(task, random):
 
 
 def test_beyond(tmp_path: Path) -> None:
-    names = ("mean_jct_s", "leasing_cost", "mean_wait_s", "envy_gpu_h")
+    names = (
+        "mean_jct_s",
+        "leasing_cost",
+        "mean_wait_s",
+        "envy_gpu_h",
+        "energy_kwh",
+        "rejected_jobs",
+        "late_jobs",
+        "jobs",
+        "completed_jobs",
+        "total_tardiness_s",
+    )
     scalars = {"run_scenario": dict.fromkeys(names, 1000.0) | {"goodput": 0.5}}
     tables = {"run_scenario": {"jobs": tenants}, "run_filling": {"allocated": allocated}}
     runs = results(beyond, scalars, tables)
