@@ -5,6 +5,7 @@
     results/<scale>/claims.html           every claim beside what came out
     results/<scale>/report.html           all of it in one file, images included, to send around
     results/<scale>/<paper>/page.json     what the pages are made from
+    results/<scale>/<paper>/thumbnails/   each figure small, for index.html
 
 No page loads anything from elsewhere. Everything that comes from results is escaped.
 """
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.contents import VERDICTS, Claim, Figure, Paper
+from experiments.report.thumbnails import thumbnail
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -169,6 +171,7 @@ def _environment() -> Environment:
         "seeds": seeds_listed,
         "data_uri": _data_uri,
         "size": _size,
+        "thumbnail": thumbnail,
         "table": _table,
         "slug": lambda verdict: verdict.replace(" ", "-"),
         "tally": lambda claims: Counter(claim.verdict for claim in claims),

@@ -40,6 +40,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
     table = results.scalars()
     drawing, axes = plt.subplots()
     axes.plot(table["n"], table["value"], "o")
+    axes.set(xlabel="n", ylabel="value")
     command = f"schedlab reproduce fake --scale {results.scale}"
     figure = save_figure(
         out_dir, "figure_1", "Figure 1 <i>of</i> 1 & more", "What <b>is</b> seen", drawing,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import struct
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,7 +16,7 @@ from experiments.campaign.store import Store
 from experiments.papers.registry import PAPERS, available
 from experiments.papers.reproduce import reproduce
 from experiments.report.contents import Claim, Paper
-from experiments.report.site import number, read_pages, seeds_listed
+from experiments.report.site import number, read_pages, seeds_listed, write_site
 from simulator.errors import InputError
 
 FAKE = Paper("fake", "A <em>fake</em> paper", "N. & N.", "About <nothing>.", "fake_paper")
@@ -43,6 +44,7 @@ def test_what_is_left_behind(site):
     left = {p.relative_to(site).as_posix() for p in site.rglob("*") if "store" not in p.parts}
     assert left == {
         "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/watch it.html", "fake/page.json", "fake/runs.csv", "claims.csv",
+        "fake/thumbnails", "fake/thumbnails/figure_1.png",
         "index.html", "claims.html", "fake.html", "report.html", "site.js", "style.css",
     }  # fmt: skip
     with (site / "claims.csv").open() as file:
@@ -57,6 +59,21 @@ def test_what_is_left_behind(site):
     link = '<a href="fake/watch%20it.html">Watch this run</a>'
     assert link in (site / "fake.html").read_text()
     assert link not in (site / "report.html").read_text()
+
+
+def test_the_first_page_shows_each_figure_small(site):
+    """A link to the figure, one to its data, one to the runs, and a picture of a few kilobytes."""
+    small = site / "fake" / "thumbnails" / "figure_1.png"
+    width, height = struct.unpack(">II", small.read_bytes()[16:24])
+    assert 100 < width <= 280
+    assert 100 < height <= 150
+    assert small.stat().st_size < 15_000
+    index = (site / "index.html").read_text()
+    for link in ("fake.html#fake-figure_1", "fake/figure_1.csv", "fake/runs.csv"):
+        assert f'href="{link}"' in index
+    before = small.stat().st_mtime_ns
+    write_site(site, "quick", PAPERS.values())
+    assert small.stat().st_mtime_ns == before
 
 
 def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
@@ -202,7 +219,7 @@ def test_pages_in_a_browser(site, browser, name, width):
         )).then((found) => found.join(""))
     """)
     assert broken == ""
-    assert browser.run("document.images.length") == (1 if name in ("fake", "report") else 0)
+    assert browser.run("document.images.length") == (0 if name == "claims" else 1)
     assert browser.complaints == []
     assert all(url.startswith(("file:", "data:")) for url in browser.requests)
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")

@@ -353,21 +353,20 @@ def _bridge(results: Results, out_dir: Path, command: str) -> Figure | None:
     dues = sorted(ratios["due"].unique())
     figure, axes = canvas(len(dues), 2, width=5.6, height=3.6, sharex=True)
     parts = []
-    figure.supxlabel(
-        "mean gap between submissions / the paper's 45,000 s / N (right: lighter load)", fontsize=10
-    )
     for row, due in enumerate(dues):
         for ax, what in zip(axes[2 * row : 2 * row + 2], ("total_cost", MEAN), strict=True):
             part = ratios[ratios["due"] == due]
             parts += [points.assign(due=due) for points in _bridge_panel(ax, part, what)]
             ax.set_title(DUE_LABELS[due], fontsize=10)
+            if row == len(dues) - 1:
+                ax.set_xlabel("mean gap between submissions, the paper's: 1")
     legend_below(figure, axes[0], 4)
     return save_figure(
         out_dir,
         "bridge",
         "Fixed widths on the hierarchical paper's jobs and prices",
         "Everything over the hierarchical MILP policy (line at 1) on the same jobs; below the line is "
-        "better. Grey: the hierarchical paper's other methods. Colours: each job from start to end on a "
+        "better. The paper's mean gap is 45,000 s / N; to the right the load is lighter. Grey: the hierarchical paper's other methods. Colours: each job from start to end on a "
         "configuration of its own, GPUs paid by the piece, whole VMs without limit, or the same N VMs; chosen "
         "for mean response time within the MILP's leasing cost (where that can be kept), or for the job's own "
         "leasing and tardiness cost. Geometric "
