@@ -19,6 +19,7 @@ from experiments.pictures.plots import (
     draw_line,
     intervals,
     legend_below,
+    log_ticks,
 )
 from experiments.report.contents import Figure, save_figure
 from policies.rental import optimal_widths, rental_table, whole_gpu_widths
@@ -342,7 +343,7 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
     gaps = sorted(ratios["gap"].unique())
     ax.set_xticks(gaps, [f"{g:g}" for g in gaps])
     ax.minorticks_off()
-    _plain_ticks(ax, (0.2, 0.3, 0.5, 1, 2, 3, 5))
+    log_ticks(ax)
     return points_of
 
 
