@@ -140,7 +140,7 @@ def _figure_6(results: Results, out_dir: Path) -> Figure:
     axes[1].set_ylim(0.5, 20_000)
     plain_ticks(axes[1].yaxis)
     for ax in axes[:2]:
-        ax.legend(loc="upper left", fontsize=8)
+        legend_under(ax, columns=3)
     speedup = _speedups(part)
     for i, (seed, values) in enumerate(speedup.groupby("seed")["speedup"]):
         ordered = np.sort(values)
