@@ -92,6 +92,12 @@ def compare(
         return _bootstrapped(scenarios, metrics, str(path), start, bootstrap, block_jobs)
     if block_jobs is not None:
         raise InputError("--block-jobs: given without --bootstrap, expected both")
+    if getattr(scenario.workload, "block_bootstrap", None) is not None:
+        # A mean over drawn traces: its interval would narrow for ever, the set of data stays one.
+        raise InputError(
+            f"{path}: workload.block_bootstrap: given without --bootstrap, which gives the interval "
+            "of a trace; expected both or neither"
+        )
 
     def measure(policy: str, replication: int) -> dict[str, float]:
         with of_file(str(path)):
@@ -134,9 +140,12 @@ def _bootstrapped(
             "from a file (csv, instance, or a trace); --replications makes runs of other seeds"
         )
     with of_file(source):
-        block = block_jobs or _block_of(first)
+        block = block_jobs or getattr(first.workload, "block_bootstrap", None) or _block_of(first)
         drawn = {name: _drawing(scenario, block) for name, scenario in scenarios.items()}
-        itself = {name: _metrics(s, start, metrics) for name, s in scenarios.items()}
+        itself = {
+            name: _metrics(_drawing(scenario, None), start, metrics)
+            for name, scenario in scenarios.items()
+        }
         again: Runs = {name: [] for name in scenarios}
         for replication in range(count):
             for name, scenario in drawn.items():
@@ -167,8 +176,8 @@ def _block_of(scenario: Scenario) -> int:
     return block_length(len(read_jobs(scenario)[0]))
 
 
-def _drawing(scenario: Scenario, block: int) -> Scenario:
-    """The scenario in which each seed draws another trace."""
+def _drawing(scenario: Scenario, block: int | None) -> Scenario:
+    """The scenario in which each seed draws another trace; None: the trace itself."""
     jobs = scenario.workload.model_copy(update={"block_bootstrap": block})
     return scenario.model_copy(update={"workload": jobs})
 

@@ -151,7 +151,7 @@ def lines(trace: Trace) -> list[str]:
         f"jobs       {count}, submitted over {_span(span_s)}{rate}",
     ]
     if len(trace.gpus):
-        told += [_demand(trace.gpus, trace.duration_s), f"work       {trace.gpu_hours:,.0f} GPU-hours"]  # fmt: skip
+        told += [_demand(trace.gpus, trace.duration_s), f"work       {_amount(trace.gpu_hours)} GPU-hours"]  # fmt: skip
     told.append(_values("durations" if len(trace.gpus) else "fastest", trace.duration_s))
     told += _fit_lines(trace.duration_s)
     if count > 1:
@@ -174,7 +174,7 @@ def _beside(trace: Trace) -> str:
     assert trace.cluster is not None
     types = trace.cluster.node_types
     name = f" with {types[0].gpus:g} GPUs each" if len(types) == 1 else ""
-    return name + (": queues grow without end" if trace.load is not None and trace.load >= 1 else "")  # fmt: skip
+    return name + (": queues grow while jobs come" if trace.load is not None and trace.load >= 1 else "")  # fmt: skip
 
 
 def _demand(gpus: IntArray, duration_s: FloatArray) -> str:
@@ -217,6 +217,10 @@ def _lag(values: FloatArray) -> float:
     if len(values) < 3 or values[:-1].std() == 0 or values[1:].std() == 0:
         return 0.0
     return float(np.corrcoef(values[:-1], values[1:])[0, 1])
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _span(seconds: float) -> str:

@@ -114,7 +114,7 @@ def test_load_demand_and_hours_by_hand():
     assert "jobs       52, submitted over 2 days" in told
     assert "1 (50% of the jobs, 20% of the work)" in told
     assert "of 2 nodes with 4 GPUs each" in told
-    assert "queues grow without end" in lines(describe(workload, "csv", nodes=(1, 1)))[-1]
+    assert "queues grow while jobs come" in lines(describe(workload, "csv", nodes=(1, 1)))[-1]
 
 
 def test_poisson_arrivals_look_exponential():

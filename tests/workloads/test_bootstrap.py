@@ -156,6 +156,16 @@ def test_mistakes_are_one_line(tmp_path, words, told):
         compare(scenario(tmp_path), [], ["mean_jct_s"], **words)
 
 
+def test_a_file_that_draws_blocks_needs_the_option(tmp_path):
+    """Means over drawn traces would give an interval that narrows for ever."""
+    path = scenario(tmp_path)
+    of_file = compare(path, [], ["mean_jct_s"], bootstrap=39, block_jobs=5)
+    path.write_text(path.read_text().replace('"jobs.csv"', '"jobs.csv"\nblock_bootstrap = 5'))
+    with pytest.raises(InputError, match="block_bootstrap: given without --bootstrap"):
+        compare(path, [], ["mean_jct_s"])
+    assert compare(path, [], ["mean_jct_s"], bootstrap=39).equals(of_file)
+
+
 def test_drawn_jobs_want_seeds(tmp_path):
     path = Path(__file__).parents[2] / "examples" / "mmc.toml"
     with pytest.raises(InputError, match="workload 'poisson' is drawn anew by each seed"):

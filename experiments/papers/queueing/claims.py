@@ -7,6 +7,7 @@ raised so that all of them together would miss in one of twenty reproductions (B
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ from experiments.papers.queueing.theory import (
     study,
 )
 from experiments.report.contents import Claim
-from experiments.report.verdict import amount, judged
+from experiments.report.verdict import amount, at_most, judged, measured
 from simulator.laws import Deterministic, Exponential, LogNormal
 from simulator.queueing import (
     erlang_b,
@@ -172,16 +173,14 @@ def _kingman(results: Results) -> list[Claim]:
     if points.empty:
         return []
     above = points[points["low"] > points["bound"]]
-    met = len(points) - len(above)
     return [
-        Claim(
+        judged(
             PAPER,
             "Kingman 1962",
-            f"G/G/1: settings of {len(points)} whose mean wait is not above the bound",
-            len(points),
-            met,
-            verdict="reproduced" if above.empty else "not reproduced",
-            why="" if above.empty else "the whole interval is above the bound",
+            f"G/G/1: settings of {len(points)} whose mean wait is above the bound",
+            at_most(0.0, text="0"),
+            float(len(above)),
+            why="the whole interval is above the bound",
         )
     ]
 
@@ -270,17 +269,16 @@ def _sizing() -> list[Claim]:
             size_servers(controllers, 1 / 4500, law, 50.0).servers
             for law in (Deterministic(40.0), Exponential(40.0), LogNormal(40.0, 2.0))
         ]
-        made.append(
-            Claim(
-                PAPER,
-                "Hierarchical paper, Section V-B",
-                f"optimization servers for {controllers} controllers, 40 s a decision, answers within "
-                "50 s on average (exponential service)",
-                1 if controllers == 20 else None,
-                sizes[1],
-                unit="servers",
-                verdict="reproduced" if controllers == 20 and sizes[1] == 1 else "new",
-                why=f"{sizes[0]} with deterministic service, {sizes[2]} with lognormal of cv 2",
-            )
+        place = "Hierarchical paper, Section V-B"
+        text = (
+            f"optimization servers for {controllers} controllers, 40 s a decision, answers within "
+            "50 s on average (exponential service)"
         )
+        why = f"{sizes[0]} with deterministic service, {sizes[2]} with lognormal of cv 2"
+        row = (
+            judged(PAPER, place, text, amount(1), float(sizes[1]), unit="servers", why=why)
+            if controllers == 20
+            else measured(PAPER, place, text, float(sizes[1]), unit="servers", why=why)
+        )
+        made.append(replace(row, why=why))
     return made

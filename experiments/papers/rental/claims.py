@@ -10,7 +10,7 @@ from experiments.papers.rental.figures import MEAN, bridge_ratios, study, whole_
 from experiments.papers.rental.runs import FIGURE_1
 from experiments.pictures.plots import intervals
 from experiments.report.contents import Claim, Verdict
-from experiments.report.verdict import amount, at_least, judged
+from experiments.report.verdict import amount, at_least, at_most, judged
 from policies.rental import optimal_widths
 from simulator.errors import InputError
 from simulator.statistics import Estimate, student
@@ -70,14 +70,13 @@ def _closed_form(results: Results) -> list[Claim]:
         away = max(away, float(np.abs(ours / figure_1_closed_form(budget) - 1).max()))
         residual = max(residual, plan.kkt_residual)
     return [
-        Claim(
+        judged(
             PAPER,
             place,
             f"{text}, largest of 200 budgets from 0.8 to 30",
-            0.0,
+            at_most(CERTAIN, text="0"),
             value,
-            verdict="reproduced" if value < CERTAIN else "not reproduced",
-            why="" if value < CERTAIN else f"expected below {CERTAIN:g}",
+            why=f"expected below {CERTAIN:g}",
         )
         for place, text, value in (
             ("Figure 1(b, c)", "relative difference of widths and E[T] from the closed form", away),
@@ -179,14 +178,13 @@ def _theorem_1(results: Results) -> list[Claim]:
     ratio = runs[MEAN] / runs["least_h"]
     below = int((ratio < 1 - ROUNDING).sum())
     made = [
-        Claim(
+        judged(
             PAPER,
             "Theorem 1",
             f"runs of rival policies below the frontier of their own jobs, of {len(runs)}",
-            0,
-            below,
-            verdict="reproduced" if below == 0 else "not reproduced",
-            why="" if below == 0 else "a policy beat the bound",
+            at_most(0.0, text="0"),
+            float(below),
+            why="a policy beat the bound",
         )
     ]
     frontier = study(results, "frontier")
