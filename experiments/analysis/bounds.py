@@ -62,8 +62,10 @@ def options_of(workload: Workload, cluster: Cluster) -> list[Options]:
     for job, table in enumerate(times_s):
         v, g = np.nonzero(np.isfinite(table) & np.isfinite(rate) & exists[:, None])
         if not len(v):
-            raise InputError(f"bounds: job {workload.job_id[job]!r} fits on no single node, expected jobs that need one "
-                "node each")
+            raise InputError(
+                f"bounds: job {workload.job_id[job]!r} fits on no single node, expected jobs that need one "
+                "node each"
+            )
         time_s = table[v, g]
         result.append(Options(v, g, time_s, time_s * rate[v, g], time_s * g / capacity[v]))
     return result

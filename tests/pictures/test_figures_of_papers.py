@@ -127,6 +127,8 @@ def test_beyond(tmp_path: Path) -> None:
         "jobs",
         "completed_jobs",
         "total_tardiness_s",
+        "promised_jobs",
+        "broken_promises",
     )
     scalars = {"run_scenario": dict.fromkeys(names, 1000.0) | {"goodput": 0.5}}
     tables = {"run_scenario": {"jobs": tenants}, "run_filling": {"allocated": allocated}}
@@ -140,6 +142,17 @@ def test_beyond(tmp_path: Path) -> None:
     drawn = beyond.figures(runs, tmp_path)
     headings(drawn)
     assert {"checkpoints", "spot", "filling", "shared_queue", "tenants"} <= {f.name for f in drawn}
+    assert verdict_of(runs, "promised due dates") == "not reproduced"
+    for _, run in runs._runs:
+        run.scalars["broken_promises"] = 0
+    assert verdict_of(runs, "promised due dates") == "reproduced"
+
+
+def verdict_of(runs: Results, text: str) -> str:
+    """Of the claim that begins so."""
+    (claim,) = (claim for claim in beyond.claims(runs) if claim.claim.startswith(text))
+    assert claim.why or claim.verdict == "reproduced"
+    return claim.verdict
 
 
 def test_foresight(tmp_path: Path) -> None:

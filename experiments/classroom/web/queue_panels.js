@@ -63,7 +63,7 @@ const filling = {
     };
   },
   question: "At load 0.95 you make one long run of 200 h. Why should you not trust its mean wait?",
-  answer: "The queue needs far longer than 200 h to forget its start, and waits of neighbouring jobs are alike. One run is almost one observation: one run gave 9.8 h in the system, where the formula gives 20 h. Make many runs and draw the interval.",
+  answer: "The queue needs far longer than 200 h to forget its start, and waits of neighbouring jobs are alike. One run is almost one observation: the lines below make five runs of 200 jobs, whose mean waits are from 2.3 h to 16.1 h, and the formula gives 19 h. Make many runs and draw the interval.",
   how: {
     python: `from experiments.classroom.runs import run_queue
 from simulator.queueing import mm1_mean_number_at
