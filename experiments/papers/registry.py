@@ -66,7 +66,7 @@ PAPERS: dict[str, Paper] = {
             "Beyond the papers",
             "schedlab",
             "What real clusters do: nodes that fail and jobs that save their work, spot VMs, GPUs "
-            "shared by several jobs.",
+            "shared by several jobs, tenants, admission control, racks.",
         ),
         Paper(
             "cross",

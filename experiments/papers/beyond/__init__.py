@@ -1,7 +1,7 @@
-"""Beyond the papers: failures and checkpoints, spot VMs, shared GPUs.
+"""Beyond the papers: failures, spot VMs, shared GPUs, tenants, admission control, racks.
 
-What real clusters do and the five papers leave out. Each figure stands beside a closed form or the
-published figure of the paper that it comes from.
+What real clusters do and the five papers leave out. Where there is a closed form or a published
+figure, it is drawn beside ours.
 """
 
 from experiments.papers.beyond.claims import claims
