@@ -221,14 +221,15 @@ def _any(view: View, job: int) -> Hashable:
     return None
 
 
-def due_date(workload: Workload) -> FloatArray:
+def due_date(workload: Workload) -> Callable[[int], float]:
     """Earliest due date first."""
-    return workload.due_s
+    return workload.due_s.item
 
 
-def weight(workload: Workload) -> FloatArray:
-    """Highest tardiness weight first."""
-    return -workload.weight_per_s
+def weight(workload: Workload) -> Callable[[int], float]:
+    """Highest tardiness weight first, as it is when the job comes: admission control may take it away."""
+    weight_of = workload.weight_per_s.item
+    return lambda job: -weight_of(job)
 
 
 def fifo() -> FirstPrinciple:

@@ -277,7 +277,9 @@ def sjf(preemptive: bool = False) -> FirstPrinciple | Preemptive:
         duration_s = whole_durations_s(view.workload)
         return sorted(view.waiting, key=lambda job: (duration_s[job], job))
 
-    return FirstPrinciple("sjf", by_duration, whole_durations_s, backfill=True)
+    return FirstPrinciple(
+        "sjf", by_duration, lambda workload: whole_durations_s(workload).item, backfill=True
+    )
 
 
 @dataclass

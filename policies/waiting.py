@@ -12,11 +12,10 @@ from collections.abc import Callable, Hashable
 from heapq import heapify, heappop, heappush
 
 from simulator import View, Workload
-from simulator.catalog import FloatArray
 from simulator.contract import Changes
 
-Rank = Callable[[Workload], FloatArray]
-"""``(J,)`` numbers: the job with the least of them is first, then the first submitted."""
+Rank = Callable[[Workload], Callable[[int], float]]
+"""A number for a job when it joins: the job with the least is first, then the first submitted."""
 
 Entry = tuple[float, int]
 """A job's place in the order, and the job."""
@@ -40,7 +39,7 @@ class WaitingJobs:
         self._heaps: dict[Hashable, list[Entry]] = {}
         self._place: dict[int, float] = {}
         self._popped: list[tuple[Hashable, Entry]] = []
-        self._values: FloatArray | None = None
+        self._rank_of: Callable[[int], float] | None = None
 
     def refresh(self, view: View) -> None:
         """Bring the heaps up to who waits now."""
@@ -48,7 +47,7 @@ class WaitingJobs:
         joined, mark = changes.since(self._mark if changes is self._changes else -1)
         if joined is None:
             self._heaps, self._place, self._joined = {}, {}, 0
-            self._values = None if self._rank is None else self._rank(view.workload)
+            self._rank_of = None if self._rank is None else self._rank(view.workload)
             joined = list(view.waiting)
         else:
             for kind, entry in self._popped:
@@ -59,7 +58,7 @@ class WaitingJobs:
         for job in joined:
             if job in view.waiting:
                 self._joined += 1
-                place = float(self._joined) if self._values is None else self._values.item(job)
+                place = float(self._joined) if self._rank_of is None else self._rank_of(job)
                 if self._place.get(job) != place:
                     self._place[job] = place
                     heap = self._heaps.setdefault(self._kind_of(view, job), [])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from simulator import readout
+from simulator import readout, tolerances
 from simulator.catalog import SECONDS_PER_HOUR, FloatArray
 from simulator.tenancy import Tenants, envy_rate, shares_over_time, water_filling
 
@@ -186,7 +186,8 @@ def summary(result: Result) -> dict[str, float | int | str | None]:
         found["jain_tenants"] = readout.jain(part) if some.any() else None
         found["envy_gpu_h"] = float(_envy(tenants, over_time).sum())
     if gate is not None:
-        late = (result.tardiness_s > 0) & gate.promised
+        rounding_s = tolerances.SUMS * np.maximum(1.0, result.completion_s)
+        late = (result.tardiness_s > rounding_s) & gate.promised
         found |= {
             "held_jobs": int((gate.held_s > 0).sum()),
             "rejected_jobs": int(gate.rejected.sum()),

@@ -75,7 +75,10 @@ class FinishTimeFair:
         demand = np.zeros(len(tenants))
         np.add.at(demand, tenants.of[jobs], view.num_gpus)
         present = demand > 0
-        part = view.cluster.total_gpus * tenants.weight / tenants.weight[present].sum()
+        total = view.cluster.total_gpus
+        if view.cluster.num_controllers > 1:  # the jobs are those of this controller alone
+            total *= len(view.cluster.nodes_of(view.controller)) / view.cluster.num_nodes
+        part = total * tenants.weight / tenants.weight[present].sum()
         crowding = np.maximum(1.0, demand / part)[tenants.of[jobs]]
         shared_s = view.now_s - view.submit_s + view.remaining * duration_s[jobs]
         rho = np.zeros(len(view.workload))

@@ -77,8 +77,8 @@ class Gate:
             self._begin_admission(world)
 
     def _begin_admission(self, world: World) -> None:
-        """Read how long jobs take; downgraded jobs lose their due date in what policies see."""
-        duration_s = getattr(world.workload.performance, "duration_s", None)
+        """Read how long jobs take, as far as policies know it: predicted times where there are any."""
+        duration_s = getattr(world.shown.performance, "duration_s", None)
         if duration_s is None or not world.workload.num_gpus.all() or world.cluster.is_pool:
             raise InputError("admission: expected jobs of fixed demand, and nodes to run them on")
         if world.cluster.node_type_of is None:
@@ -149,6 +149,7 @@ class Gate:
         t = int(tenants.of[job])
         world = self._world
         self._used[t] -= float(world.workload.num_gpus[job])
+        self._forget_impatient(t)
         for other in list(self._held[t]):
             if self._used[t] >= tenants.quota[t]:
                 break
@@ -158,6 +159,21 @@ class Gate:
                 self._held_s[other] = world.clock.now_s - float(world.workload.submit_s[other])
                 self._used[t] += gpus
                 self._submit(other)
+
+    def _forget_impatient(self, t: int) -> None:
+        """Jobs of a tenant that were held for longer than their patience have left by now."""
+        world = self._world
+        patience_s = world.workload.patience_s
+        if patience_s is None:
+            return
+        for job in list(self._held[t]):
+            leaves_s = float(world.workload.submit_s[job] + patience_s[job])
+            if leaves_s < world.clock.now_s:
+                self._held[t].remove(job)
+                self._promised.pop(job, None)
+                self._held_s[job] = float(patience_s[job])
+                world.left[job] = None
+                world.completion_s[job] = leaves_s
 
     def record(self) -> GateRecord:
         """What it did, at the end."""
@@ -189,8 +205,9 @@ def gated(kind: type[Controller], gate: Gate) -> type[Controller]:
         before = getattr(kind, name)
 
         def call(self: Controller, job: int) -> None:
+            was_here = job in self.active  # a timer of patience may outlive its job
             before(self, job)
-            if job not in self.active:
+            if was_here and job not in self.active:
                 gate.ended(job)
 
         return call

@@ -23,7 +23,7 @@ class ImpatientController(Controller):
         assert patience_s is not None
         wait_s = float(patience_s[job])
         if wait_s < math.inf:
-            at_s = self._clock.now_s + wait_s
+            at_s = float(self.world.workload.submit_s[job]) + wait_s  # a quota may have held it
             # What else happens at that instant has asked for its decisions by then: they come first.
             self._clock.call_at(
                 at_s, Order.DEPARTURE, lambda: self._clock.call_last(lambda: self._leave(job))

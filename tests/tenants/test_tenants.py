@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from simulator.between_tenants import finish_time_fairness, shares
 from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from simulator.performance import FixedDuration
+from simulator.predictions import Predictions, Shown, predicted
+from simulator.statistics import Streams
 from simulator.tenancy import envy_rate, tenants_of, water_filling
 
 LIST = ("fifo-strict", "fifo-backfill", "srpt", "sjf", "random-order", "priority")
@@ -173,6 +176,20 @@ def test_finish_times_by_hand():
     assert finish_time_fairness(result) == pytest.approx([0.5, 200 / 150, 1.0])
 
 
+def test_finish_times_on_a_part_of_the_cluster():
+    """Two controllers with the same jobs, each on half of the nodes, decide as one does on one half."""
+    half = jobs_of("aabbb", [300.0, 40.0, 70.0, 200.0, 90.0], [2, 3, 4, 1, 2])
+    twice = jobs_of(
+        "aaaabbbbbb",
+        np.repeat(half.performance.duration_s, 2),
+        np.repeat(half.num_gpus, 2),
+    )
+    policy = make_policy("finish-time-fair", lease_s=30.0)
+    alone = simulate(half, cluster_of(1), policy)
+    both = simulate(twice, replace(cluster_of(2), num_controllers=2), policy)
+    np.testing.assert_allclose(both.completion_s, np.repeat(alone.completion_s, 2))
+
+
 def test_leases_end():
     """With one GPU and a lease of 10 s, the jobs of two tenants take turns."""
     jobs = jobs_of(["a", "b"], 100.0, 1)
@@ -230,6 +247,26 @@ def test_a_limit_holds_back():
     assert result.gate.held_s.tolist() == [0.0, 100.0, 0.0]
     free = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=tenants_of(jobs))
     assert free.first_start_s.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_patience_does_not_open_the_gate_twice():
+    """The timer of a job that has long ended leaves the quota as it is."""
+    jobs = jobs_of("aaaa", [10.0, 100.0, 100.0, 100.0], 1, patience_s=[50.0, 1e3, 1e3, 1e3])
+    tenants = tenants_of(jobs, quota={"a": 1})
+    result = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=tenants)
+    assert result.first_start_s.tolist() == [0.0, 10.0, 110.0, 210.0]
+    assert not over_quota(result)
+
+
+def test_patience_counts_before_the_queue():
+    """One job leaves while the quota holds it, one in the queue by its own submission."""
+    jobs = jobs_of("aaab", 100.0, [2, 2, 2, 4], [0, 10, 10, 50], patience_s=[9e3, 40, 120, 9e3])
+    tenants = tenants_of(jobs, quota={"a": 2})
+    result = simulate(jobs, cluster_of(1), make_policy("fifo-strict"), tenants=tenants)
+    np.testing.assert_array_equal(result.first_start_s, [0.0, np.nan, np.nan, 100.0])
+    assert result.completion_s.tolist() == [100.0, 50.0, 130.0, 200.0]
+    assert result.left.tolist() == [False, True, True, False]
+    assert result.gate.held_s.tolist() == [0.0, 40.0, 90.0, 0.0]
 
 
 @pytest.mark.parametrize("name", LIST)
@@ -298,6 +335,37 @@ def test_admission_by_hand():
 
 
 # -- mistakes
+
+
+@pytest.mark.parametrize("name", ["ps", "priority", "edf-backfill"])
+def test_downgraded_jobs_come_last(name):
+    """The second job cannot be on time; it was the most urgent, and now waits for the third."""
+    jobs = jobs_of(
+        "aaa", 100.0, 4, [0, 1, 2], due_s=[100.0, 150.0, 900.0], weight_per_s=[1.0, 9.0, 2.0]
+    )
+    run = simulate(jobs, cluster_of(1), make_policy(name), admission=Admission("downgrade"))
+    assert run.gate.downgraded.tolist() == [False, True, False]
+    assert run.first_start_s.tolist() == [0.0, 200.0, 100.0]
+    assert run.workload.weight_per_s.tolist() == [1.0, 9.0, 2.0]
+
+
+def test_admission_knows_the_predicted_times():
+    """The job would be on time; it is predicted not to be, and nobody knows better."""
+    jobs = jobs_of("a", 100.0, 4, due_s=[150.0])
+    shown = Shown(predicted(jobs, Predictions(bias=1.0), Streams(0)))
+    admission = Admission("downgrade")
+    run = simulate(jobs, cluster_of(1), make_policy("edf"), admission=admission, shown=shown)
+    assert run.gate.downgraded.tolist() == [True]
+    run = simulate(jobs, cluster_of(1), make_policy("edf"), admission=admission)
+    assert run.gate.promised.tolist() == [True]
+
+
+def test_a_promise_is_not_broken_by_rounding():
+    """Three times a tenth of a second end at 0.30000000000000004 s."""
+    jobs = jobs_of("aaa", 0.1, 4, due_s=[0.1, 0.2, 0.3])
+    run = simulate(jobs, cluster_of(1), make_policy("deadline-first"), admission=Admission())
+    assert run.completion_s[2] > 0.3
+    assert run.summary()["broken_promises"] == 0
 
 
 def test_mistakes_are_one_line():
