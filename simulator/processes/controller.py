@@ -143,10 +143,20 @@ class Controller:
     def _quick_answer(
         self, decide: Callable[[View], Decision]
     ) -> Callable[[Workload, Mapping[int, None], float], bool] | None:
-        """`Policy.cannot_start`; not where each answer of the policy is timed, or starts a timer."""
-        if self.world.measure or self.world.points.since_last_s is not None:
+        """`Policy.cannot_start`; not where each answer of the policy is timed, or starts a timer.
+
+        Nor where views learn from what they see, or where a class has a `decide` of its own and
+        inherits the question from the class that it changes.
+        """
+        world, policy = self.world, getattr(decide, "__self__", None)
+        if world.measure or world.points.since_last_s is not None or world.make_view is not View:
             return None
-        return getattr(getattr(decide, "__self__", None), "cannot_start", None)
+        for kind in type(policy).__mro__:
+            if "cannot_start" in vars(kind):
+                return getattr(policy, "cannot_start", None)
+            if "decide" in vars(kind):
+                return None
+        return None
 
     # -- what happens to it ------------------------------------------------------------------
 
@@ -341,6 +351,7 @@ class Controller:
             decisions.add(now_s, self.index, len(self.active))
         if decision is NO_CHANGE:
             return {}, True, world.points.since_last_s, cpu_s
+        self._stopped = None  # what an answer that changed nothing has left
         if self.queue_request is None:
             if isinstance(decision, Starts):
                 self._only_starts = True
@@ -356,7 +367,7 @@ class Controller:
         # On nodes of GPUs alone, a start finds by itself that a node would give more than it has.
         if world.check and shares_of and not self.partition.has_gpus_alone:
             check_decision(shares_of, True, view, world.policy_name, stopped=set(decision.stopped))
-        self._stopped = decision.stopped
+        self._only_starts, self._stopped = False, decision.stopped
         return shares_of, not decision.stopped, world.points.since_last_s, cpu_s
 
     def _examined(self, decision: Decision, view: View, cpu_s: float) -> Answer:

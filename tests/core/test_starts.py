@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from policies import make_policy
+from policies.first_principles import FirstPrinciple, by_submission
 from simulator import (
     NO_CHANGE,
     Cluster,
@@ -21,7 +22,9 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.short_answers import Starts
+from simulator.predictions import Predictions, Shown, predicted
+from simulator.short_answers import Moves, Starts
+from simulator.statistics import Streams
 from tests.core.jobs import fixed
 
 NODES = Cluster.of_nodes(NodeType("server", "GPU", 4), 2)
@@ -126,3 +129,53 @@ def test_an_object_that_has_decided_elsewhere_is_asked_about_these_jobs() -> Non
     simulate(fixed([0], [10], [8]), NODES, decide)
     result = simulate(fixed([0, 1], [10, 10], [1, 1]), NODES, policy)
     assert result.completion_s.tolist() == [10, 11]
+
+
+def test_moves_without_a_change_leave_nothing_behind() -> None:
+    """A plain decision after them stops what it does not name."""
+    first = [Placement(0, 0, 4)]
+    both = [Placement(0, 0, 4), Placement(1, 1, 4)]
+    answers = [
+        Decision(first),
+        Moves.of({}, [], lambda: first, {}),
+        Decision([Placement(2, 0, 4)]),
+        Decision(both),
+        Decision(both[1:]),
+    ]
+
+    def decide(view: View) -> Decision:
+        return answers.pop(0)
+
+    result = simulate(fixed([0, 10, 20], [100, 100, 100], [4, 4, 4]), NODES, decide)
+    assert result.preemptions.tolist() == [1, 0, 0]
+    assert result.completion_s.tolist() == [200, 220, 120]
+
+
+def test_a_class_with_answers_of_its_own_does_not_inherit_the_question() -> None:
+    """It preempts, while the class that it is made from says that nothing can start."""
+
+    class Urgent(FirstPrinciple):
+        def decide(self, view: View) -> Decision:
+            if 2 in view.waiting:
+                return Decision([Placement(2, 0, 4)])
+            return super().decide(view)
+
+    one = Cluster.of_nodes(NodeType("server", "GPU", 4), 1)
+    result = simulate(fixed([0, 0, 1], [10, 10, 10], [4, 4, 4]), one, Urgent("", by_submission))
+    assert result.completion_s.tolist() == [30, 21, 11]
+
+
+def test_views_that_learn_are_made_at_every_decision() -> None:
+    """The job is seen at work only at the arrival of one that cannot start."""
+    jobs = fixed([0, 50, 200], [100, 10, 10], [8, 8, 8])
+    seen: list[float] = []
+
+    class Fifo(FirstPrinciple):
+        def cannot_start(self, *state: object) -> bool:
+            seen.append(0.0)
+            return True
+
+    shown = Shown(predicted(jobs, Predictions(bias=0.5), Streams(0)), learned=True)
+    result = simulate(jobs, NODES, Fifo("fifo", by_submission), shown=shown)
+    assert result.completion_s.tolist() == [100, 110, 210]
+    assert seen == []
