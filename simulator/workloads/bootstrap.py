@@ -16,6 +16,7 @@ import numpy as np
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.performance import FixedDuration, Performance, TimeTable
+from simulator.sharing import SharedDuration
 from simulator.workload import Workload
 
 
@@ -71,11 +72,13 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
 
 def _rows(performance: Performance, jobs: IntArray) -> Performance:
     if isinstance(performance, FixedDuration):
-        return replace(
-            performance,
-            duration_s=performance.duration_s[jobs],
-            num_gpus=performance.num_gpus[jobs],
-        )
+        rows = {
+            "duration_s": performance.duration_s[jobs],
+            "num_gpus": performance.num_gpus[jobs],
+        }
+        if isinstance(performance, SharedDuration):
+            rows["part"] = performance.part[jobs]
+        return replace(performance, **rows)
     if isinstance(performance, TimeTable):
         return TimeTable(performance.times_s[jobs])
     raise InputError(

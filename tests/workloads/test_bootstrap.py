@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from experiments.analysis.compare import compare
 from simulator import FixedDuration, InputError, SpeedupCurve, TimeTable, Workload
+from simulator.sharing import SharedDuration
 from simulator.speedup import Power
 from simulator.statistics import bootstrap_interval
 from simulator.workloads.bootstrap import block_length, drawn_blocks, resampled
@@ -182,3 +184,13 @@ def test_tables_of_times_go_too_and_curves_do_not():
     curves = Workload(["a"], submit_s=np.zeros(1), performance=SpeedupCurve([1.0], [0], [Power(0.5)]))  # fmt: skip
     with pytest.raises(InputError, match="cannot be drawn again"):
         resampled(curves, 1, np.random.default_rng(0))
+
+
+def test_parts_of_gpus_go_with_their_jobs():
+    """Each job holds the part that it had, beside the duration that it had."""
+    before = trace([10.0, 20.0, 30.0, 40.0])
+    part = np.array([0.1, 0.2, 0.3, 0.4])
+    shared = SharedDuration(before.performance.duration_s, before.num_gpus, part=part)
+    after = resampled(replace(before, performance=shared), 1, np.random.default_rng(3))
+    assert after.performance.part * 100 == pytest.approx(after.performance.duration_s)
+    assert sorted(set(after.performance.part.tolist())) != sorted(part.tolist())
