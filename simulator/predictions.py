@@ -154,7 +154,11 @@ class Learner:
             self._performance.time_s(job, v, gpus, cpus, memory_gb)
             for v in {s.node_type if fixed is None else fixed[s.node] for s in shares}
         )
-        return slowest * (self._performance.network_penalty if len(shares) > 1 else 1.0)
+        if len(shares) == 1:
+            return slowest
+        if view.network is not None:  # in place of the performance model's, as in the engine
+            return slowest * view.network.factor(job, [s.node for s in shares])
+        return slowest * self._performance.network_penalty
 
 
 class LearnedView(View):

@@ -9,6 +9,7 @@ from policies import make_policy
 from simulator import Cluster, Decision, InputError, NodeType, Placement, Workload, simulate
 from simulator.network import network_of, published_factors, skews
 from simulator.performance import FixedDuration
+from simulator.predictions import Shown
 
 SIX = Cluster.of_nodes(NodeType("n", "GPU", 4), 6)  # three racks of two nodes
 
@@ -78,6 +79,22 @@ def test_a_move_changes_the_speed():
 
     result = simulate(jobs, SIX, moves, network=network)
     assert result.completion_s[0] == pytest.approx(50 + 100 * 2 / 3)
+
+
+def test_what_is_observed_of_a_speed_leaves_out_the_network():
+    """The job was predicted exactly, so nothing is corrected, although it is spread over racks."""
+    jobs = jobs_of([4, 1], 100.0, [0.0, 60.0])
+    network = network_of(jobs, 6, 2, same_rack=1.2, across_racks=1.5)
+    left = []
+
+    def decide(view):
+        if 0 not in view.active:
+            return Decision([Placement(1, 0, 1)])
+        left.append(view.remaining_of(0))
+        return Decision([Placement(0, 1, 2), Placement(0, 2, 2)])
+
+    simulate(jobs, SIX, decide, network=network, shown=Shown(jobs, learned=True))
+    assert left == pytest.approx([1.0, 1 - 60 / 150])
 
 
 def test_views_have_racks():
