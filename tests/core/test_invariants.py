@@ -45,6 +45,7 @@ SHARING_IN_TIME = {
     "complementary",
     "slices",
 }  # tests/orders and tests/sharing have them
+PREEMPTIVE = {"srpt", "deadline-first"}  # their jobs spend time on reconfigurations too
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
     "local-search": {"iterations": 10},
@@ -206,7 +207,7 @@ def test_fixed_demand(name: str, seed: int, count: int, reconfiguration: bool) -
             seed=seed,
             decision_points=points,
             reconfiguration_s=30.0
-            if reconfiguration and name != "srpt" and "+" not in name
+            if reconfiguration and name not in PREEMPTIVE and "+" not in name
             else 0.0,
         )
     )
