@@ -72,13 +72,12 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
 
 def _rows(performance: Performance, jobs: IntArray) -> Performance:
     if isinstance(performance, FixedDuration):
-        rows = {
-            "duration_s": performance.duration_s[jobs],
-            "num_gpus": performance.num_gpus[jobs],
-        }
+        duration_s, num_gpus = performance.duration_s[jobs], performance.num_gpus[jobs]
         if isinstance(performance, SharedDuration):
-            rows["part"] = performance.part[jobs]
-        return replace(performance, **rows)
+            return replace(
+                performance, duration_s=duration_s, num_gpus=num_gpus, part=performance.part[jobs]
+            )
+        return replace(performance, duration_s=duration_s, num_gpus=num_gpus)
     if isinstance(performance, TimeTable):
         return TimeTable(performance.times_s[jobs])
     raise InputError(
