@@ -77,6 +77,7 @@ class Trouble:
         self.down_s = [0.0] * nodes
         self.since_s = [0.0] * nodes
         self.leaving_s = [math.inf] * nodes
+        self.noticed_s: list[list[float]] = [[] for _ in range(nodes)]
         self.failures = [0] * jobs
         self.own_failures = [0] * jobs
         self.lost_gpu_s = [0.0] * jobs
@@ -134,7 +135,8 @@ class Trouble:
     def _warn(self, group: Sequence[int], go_s: float) -> None:
         """Policies learn that nodes will go."""
         for n in group:
-            self.leaving_s[n] = min(self.leaving_s[n], go_s)
+            self.noticed_s[n].append(go_s)
+            self.leaving_s[n] = min(self.noticed_s[n])
         self._each_controller(group, lambda c, nodes: c.learn())
 
     def _go(self, group: Sequence[int], notice_s: float) -> None:
@@ -142,7 +144,10 @@ class Trouble:
         self._give_up_if_hopeless(group)
         gone = []
         for n in group:
-            self.leaving_s[n] = math.inf
+            if self.noticed_s[n]:  # notice that another cause has given still holds
+                now_s = self.world.clock.now_s
+                self.noticed_s[n] = [t for t in self.noticed_s[n] if t > now_s]
+                self.leaving_s[n] = min(self.noticed_s[n], default=math.inf)
             self.away[n] += 1
             self.outages[n] += 1
             if self.away[n] == 1:

@@ -48,7 +48,7 @@ class Gate:
     ----------
     tenants : their quotas hold where they are limits; None: no quotas.
     admission : None: every job is admitted.
-    left : told of a job that is rejected.
+    left : called with each job that is rejected.
     """
 
     def __init__(

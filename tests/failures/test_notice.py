@@ -71,6 +71,22 @@ def test_what_a_policy_sees():
     assert all(leaving == [np.inf, np.inf] for _, leaving in seen)
 
 
+def test_notice_of_one_cause_outlives_an_outage_of_another():
+    """Notice at 80 s of an outage at 100 s; node 1 is away from 90 s to 95 s for another reason."""
+    seen = {}
+
+    def look(view):
+        seen[view.now_s] = view.health.leaving_s.tolist()
+        return make_policy("fifo-backfill").decide(view)
+
+    causes = [
+        Outages(Deterministic(100.0), Deterministic(1e3), [(1,)], 20.0, name="a", warns=True),
+        Outages(Deterministic(90.0), Deterministic(5.0), [(1,)], name="b"),
+    ]
+    simulate(jobs_of([99.0], [2], [0.0]), TWO, look, failures=Failures(causes, Checkpoints()))
+    assert seen[80.0] == seen[90.0] == seen[95.0] == [np.inf, 100.0]
+
+
 def test_larger_jobs_save_longer():
     """100 s of work, a checkpoint after each 30 s: three of them, of 1 s and 2 s a GPU."""
     saving = Failures([], Checkpoints(30.0, 1.0, cost_per_gpu_s=2.0))
