@@ -110,6 +110,7 @@ def simulate(
     points = decision_points or DecisionPoints()
     _check_policy(policy)
     _check_arguments(points, reconfiguration_s)
+    _check_sizes(workload, cluster, tenants, network, neighbours)
     if check:
         check_fits(workload, cluster)
     name = policy_name or _name_of(policy)
@@ -234,6 +235,25 @@ def _check_arguments(points: DecisionPoints, reconfiguration_s: float) -> None:
         raise InputError("jobs that finish at the end of a round need rounds")
     if not 0 <= reconfiguration_s < math.inf:
         raise InputError(f"reconfiguration takes {reconfiguration_s} s, expected a number >= 0")
+
+
+def _check_sizes(
+    workload: Workload,
+    cluster: Cluster,
+    tenants: Tenants | None,
+    network: Network | None,
+    neighbours: Neighbours | None,
+) -> None:
+    """Optional parts have a value for each of these jobs and nodes."""
+    jobs, nodes = len(workload), cluster.num_nodes
+    for name, given, wanted, what in (
+        ("tenants", None if tenants is None else tenants.of, jobs, "jobs"),
+        ("network", None if network is None else network.same_rack, jobs, "jobs"),
+        ("network", None if network is None else network.rack_of, nodes, "nodes"),
+        ("sharing", None if neighbours is None else neighbours.memory_gb, jobs, "jobs"),
+    ):
+        if given is not None and len(given) < wanted:
+            raise InputError(f"{name}: made for {len(given)} {what}, expected {wanted}")
 
 
 def _check_period(period: float | None) -> None:

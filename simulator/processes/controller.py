@@ -151,6 +151,8 @@ class Controller:
         world, policy = self.world, getattr(decide, "__self__", None)
         if world.measure or world.points.since_last_s is not None or world.make_view is not View:
             return None
+        if getattr(decide, "__name__", "") != "decide":
+            return None
         for kind in type(policy).__mro__:
             if "cannot_start" in vars(kind):
                 return getattr(policy, "cannot_start", None)

@@ -33,7 +33,10 @@ from simulator import (
     simulate,
 )
 from simulator.laws import Exponential, parse_law
+from simulator.neighbours import neighbours_of
+from simulator.network import network_of
 from simulator.processes import controller
+from simulator.tenancy import tenants_of
 from simulator.workloads.plain_csv import read_csv_jobs
 
 ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
@@ -249,6 +252,21 @@ FIRST = np.zeros(1, dtype=np.int64)
 def test_a_performance_model_of_fewer_jobs(model: Performance) -> None:
     with pytest.raises(InputError, match="the performance model has times of 1 jobs, expected 2"):
         Workload(["a", "b"], [0, 0], model, num_gpus=[1, 1])
+
+
+@pytest.mark.parametrize(
+    ("part", "complaint"),
+    [
+        ({"tenants": tenants_of(jobs(2))}, "^tenants: made for 2 jobs, expected 3$"),
+        ({"network": network_of(jobs(2), 1)}, "^network: made for 2 jobs, expected 3$"),
+        ({"network": network_of(jobs(3), 1)}, "^network: made for 1 nodes, expected 2$"),
+        ({"neighbours": neighbours_of(jobs(2))}, "^sharing: made for 2 jobs, expected 3$"),
+    ],
+)
+def test_parts_made_for_others(part: dict[str, Any], complaint: str) -> None:
+    two = Cluster.of_nodes(NodeType("one", "GPU", 1), 2)
+    with pytest.raises(InputError, match=complaint):
+        simulate(jobs(3), two, make_policy("fifo-strict"), **part)
 
 
 def test_a_model_of_one_s_own_needs_no_length() -> None:
