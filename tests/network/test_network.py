@@ -133,7 +133,7 @@ def test_waiting_by_hand():
 
 
 def test_a_rack_comes_before_anywhere():
-    """At 400 s nodes 2 and 3 have 2 + 4 free... node 3 alone holds it; with 3 GPUs taken there, the rack does."""
+    """Two GPUs are free on each node. The job waits 30 s for one node, then takes the four of a rack."""
     jobs = jobs_of([2, 2, 2, 2, 4], [1000.0, 1000.0, 1000.0, 1000.0, 100.0], [0, 0, 0, 0, 10.0])
     four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
 

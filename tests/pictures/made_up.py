@@ -1,7 +1,7 @@
 """A store full of made-up runs: tables as the drawing functions read them, nothing simulated.
 
-Numbers are drawn from the configuration of each task, the same whatever the code, so that seeds differ by factors of three and intervals
-reach below zero and beyond the axes, as those of few seeds do.
+Each number is drawn from the configuration of its task, so it does not depend on the code. Seeds
+differ by factors of three. So intervals reach below zero and beyond the axes, as those of few seeds do.
 """
 
 from __future__ import annotations
