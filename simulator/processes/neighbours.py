@@ -62,6 +62,7 @@ class SharedPartition(Partition):
         super().__init__(world, index, finished)
         self.neighbours: Neighbours
         self.gpus_of: Callable[[int], tuple[int, ...]]
+        self.forget: Callable[[int], object]
         self.on_gpu: dict[Gpu, dict[int, None]] = {}
         self._alone: dict[int, float] = {}
 
@@ -97,6 +98,7 @@ class SharedPartition(Partition):
             self.on_gpu[place].pop(job, None)
         self._count(shares)
         self._retime(None, places)
+        self.forget(job)  # the next decision about it may name no GPUs
 
     def _places(self, job: int, shares: tuple[Placement, ...]) -> list[Gpu]:
         """The GPUs of a job; none where the decision did not name them."""
@@ -152,6 +154,7 @@ class SharingController(Controller):
         """Learn what jobs do to each other; before the simulation starts."""
         self.neighbours = self.partition.neighbours = neighbours
         self.partition.gpus_of = lambda job: self._parts.get(job, ())
+        self.partition.forget = lambda job: self._parts.pop(job, None)
         self._slices: dict[int, list[tuple[Gpu, int]]] = {}
         self.see(neighbours=neighbours)
 

@@ -78,6 +78,37 @@ def test_linear_by_hand():
     assert simulate(jobs, ONE, together, neighbours=calm).completion_s.tolist() == [100.0, 100.0]
 
 
+def test_a_job_that_is_stopped_leaves_its_gpu():
+    """Jobs 0 and 1 share GPU 0 at half speed; at 10 s, 1 is stopped, and 0 is alone from then on."""
+    jobs = jobs_of(["a"] * 3, submit_s=[0.0, 0.0, 10.0])
+    busy = neighbours_of(jobs, "linear", utilisation={"a": 1.0})
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+
+    def on(places):
+        placements = [Placement(j, 0, 0.5) for j in places]
+        return Decision(placements, fractional=True, gpus_of={j: (g,) for j, g in places.items()})
+
+    answers = [on({0: 0, 1: 0}), on({0: 0, 2: 1}), on({1: 0, 2: 1}), on({1: 0})]
+    result = simulate(jobs, two, lambda view: answers.pop(0), neighbours=busy)
+    assert result.completion_s.tolist() == [105.0, 200.0, 110.0]
+    assert result.preemptions.tolist() == [0, 1, 0]
+
+
+def test_whole_gpus_after_shared_ones():
+    """Both shared GPU 0; then each has a GPU for itself, and nothing is left of the other."""
+    jobs = jobs_of(["a"] * 3, submit_s=[0.0, 0.0, 10.0])
+    busy = neighbours_of(jobs, "linear", utilisation={"a": 1.0})
+    four = Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
+
+    def decide(view):
+        return (
+            together(view) if view.now_s < 10 else Decision([Placement(j, 0, 1) for j in view.jobs])
+        )
+
+    result = simulate(jobs, four, decide, neighbours=busy)
+    assert result.completion_s.tolist() == [105.0, 105.0, 110.0]
+
+
 def test_jobs_without_a_class_do_not_matter():
     jobs = jobs_of(["transformer", "mine"])
     result = simulate(jobs, ONE, together, neighbours=neighbours_of(jobs, "published"))
