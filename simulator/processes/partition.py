@@ -55,7 +55,9 @@ class Partition:
         self._free_gpus = world.free_gpus
         self._period_s = world.points.period_s
         self._is_uniform = len(world.cluster.node_types) == 1
-        self._least_free = -tolerances.FRACTIONS if world.check and self._is_fixed else -math.inf
+        self._least_free = -math.inf
+        if world.check and self._is_fixed:  # as far below as `check_decision` lets pass
+            self._least_free = -tolerances.FRACTIONS * max(1.0, world.cluster.max_gpus_per_node)
         self._durations = None
         if world.network is None:
             self._durations = _fixed_durations(world.workload.performance)

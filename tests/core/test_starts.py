@@ -6,6 +6,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from policies import make_policy
@@ -15,6 +16,7 @@ from simulator import (
     Cluster,
     Decision,
     DecisionPoints,
+    FixedDuration,
     InfeasibleDecision,
     NodeType,
     Placement,
@@ -179,3 +181,20 @@ def test_views_that_learn_are_made_at_every_decision() -> None:
     result = simulate(jobs, NODES, Fifo("fifo", by_submission), shown=shown)
     assert result.completion_s.tolist() == [100, 110, 210]
     assert seen == []
+
+
+def test_fractions_may_miss_a_node_by_their_tolerance() -> None:
+    """What the check of a decision lets pass as rounding does not stop the simulation at a start."""
+    eight = Cluster.of_nodes(NodeType("server", "GPU", 8), 1)
+    jobs = Workload(
+        ["a", "b"],
+        [0.0, 0.0],
+        FixedDuration(np.array([10.0, 10.0]), np.array([8, 8]), time_shared=True),
+        num_gpus=[8, 8],
+    )
+
+    def decide(view: View) -> Decision:
+        part = 4 * (1 + 5e-7) if view.num_active == 2 else 8.0
+        return Decision([Placement(j, 0, part) for j in view.active], fractional=True)
+
+    assert simulate(jobs, eight, decide).completion_s == pytest.approx([20.0, 20.0], rel=1e-5)
