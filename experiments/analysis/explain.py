@@ -47,7 +47,8 @@ def explain(folder: Path, job_id: str) -> list[str]:
             lines.append(_wait(job_id, since, begin, arrival, shares, arrived))
             lines += noted.passing(since, begin)
         where = ", ".join(
-            f"{row.gpus:g} GPUs of node {row.node}" for row in part.itertuples(index=False)
+            f"{row.gpus:g} GPU{'' if row.gpus == 1 else 's'} of node {row.node}"
+            for row in part.itertuples(index=False)
         )
         lines.append(f"{_time(begin)}: starts on {where}, for {_span(end - begin)}.")
         lines += noted.starting(begin)

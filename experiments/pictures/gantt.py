@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.campaign.ledger import LEDGER
+from experiments.files import replacing
 from experiments.pictures.chosen import one_run
 from simulator.errors import InputError
 from simulator.inputs import read_input
@@ -66,8 +67,10 @@ def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None
         times = ("arrival_s", "completion_s", "tardiness_s")
         jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
     drawing = draw(schedule, jobs, title=title)
+    kind = path.suffix.lower()
     try:
-        drawing.savefig(path, dpi=130, metadata=METADATA[path.suffix.lower()])
+        with replacing(path) as file:
+            drawing.savefig(file, format=kind[1:], dpi=130, metadata=METADATA[kind])
     except OSError as error:
         raise InputError(f"--out {path}: cannot be written ({error.strerror})") from None
     finally:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.files import replacing
 from experiments.pictures.plots import PALETTE, STYLE, canvas
 from simulator.catalog import SECONDS_PER_HOUR as HOUR_S
 from simulator.catalog import FloatArray, IntArray
@@ -50,9 +51,11 @@ def draw_jobs(
         _demand(axes[1], gpus, duration_s)
         _tails(axes[2], duration_s)
         _over_time(axes[3], submit_s, gpus, duration_s, total_gpus)
-        figure.suptitle(title)
+        figure.suptitle(title, parse_math=False)  # a file may be called "$x$"
+        kind = out.suffix.lower()
         try:
-            figure.savefig(out, dpi=130, metadata=FORMATS[out.suffix.lower()])
+            with replacing(out) as file:
+                figure.savefig(file, format=kind[1:], dpi=130, metadata=FORMATS[kind])
         except OSError as error:
             raise InputError(f"--out {out}: cannot be written ({error.strerror})") from None
         finally:

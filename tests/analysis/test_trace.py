@@ -139,6 +139,15 @@ def test_few_jobs_have_a_picture_too(tmp_path, count):
     assert out.stat().st_size > 10_000
 
 
+def test_a_name_of_a_file_is_no_formula(tmp_path):
+    """Matplotlib would take it for one, and find a mistake in it."""
+    one = np.ones(1)
+    out = draw_jobs(
+        tmp_path / "a.svg", r"x$\frac$.csv", one, one.astype(int), one, np.ones(24), None
+    )
+    assert [path.name for path in tmp_path.iterdir()] == [out.name]
+
+
 def test_another_kind_of_picture_is_refused(tmp_path):
     one = np.ones(1)
     with pytest.raises(InputError, match=r"expected a name that ends in .png, .svg, .pdf"):
