@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
+from experiments.scenario.neighbours import with_sharing
 from experiments.scenario.options import parse_adapt
 from experiments.scenario.schema import Adapt, Scenario
+from experiments.scenario.tenancy import with_tenants
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,10 +42,16 @@ def fits(scenario: Scenario) -> list[Fit]:
     from policies.synergy import names
 
     built = read_jobs(scenario)
-    plain = fitted(*built, scenario)
+    plain = _whole(built, scenario)
     tried: dict[tuple[str, ...], tuple[Workload, Cluster] | str] = {}
     wanted = dict.fromkeys([*(n for n in policy_names() if "+" not in n), *names()])
     return [_fit(name, scenario, built, plain, tried) for name in wanted]
+
+
+def _whole(built: Built, scenario: Scenario) -> tuple[Workload, Cluster]:
+    """Jobs and machines as a run has them, with the tenants and the parts of GPUs that it draws."""
+    workload, cluster = fitted(*built, scenario)
+    return with_sharing(scenario, with_tenants(scenario, workload)), cluster
 
 
 def _fit(
@@ -85,6 +93,6 @@ def _with(
     given = {key.partition(" = ")[0]: value for key, value in parse_adapt(keys).items()}
     adapt = Adapt(**{**before, **given})
     try:
-        return fitted(*built, scenario.model_copy(update={"adapt": adapt}))
+        return _whole(built, scenario.model_copy(update={"adapt": adapt}))
     except InputError as error:
         return str(error)

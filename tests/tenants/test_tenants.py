@@ -439,3 +439,15 @@ def test_bad_tables_are_one_line(tmp_path, capsys, monkeypatch, tables, told):
     assert told in line
     assert "\n" not in line
     assert not (tmp_path / "out").exists()
+
+
+def test_what_runs_on_a_scenario_knows_the_tenants_that_it_draws(tmp_path):
+    from experiments.analysis.matrix import fits
+    from experiments.scenario.schema import read_scenario
+
+    drawn = tenants_file(tmp_path, "[tenants]\ndraw = {a = 1, b = 1}")
+    (found,) = (fit for fit in fits(read_scenario(drawn)) if fit.policy == "capacity")
+    assert (found.verdict, found.detail) == ("runs", "")
+    none = tenants_file(tmp_path, "")
+    (found,) = (fit for fit in fits(read_scenario(none)) if fit.policy == "capacity")
+    assert "key tenants.draw" in found.detail
