@@ -23,7 +23,7 @@ from experiments.scenario.build import (
 )
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
-from experiments.scenario.neighbours import make_neighbours, with_sharing
+from experiments.scenario.neighbours import check_sharing, make_neighbours, with_sharing
 from experiments.scenario.place import make_network
 from experiments.scenario.schema import (
     AndreasJobs,
@@ -113,6 +113,7 @@ class ScenarioChecks:
             self._read[read] = read_jobs(small)
         workload, cluster = fitted(*self._read[read], small)
         workload = with_sharing(small, with_tenants(small, workload))
+        check_sharing(small.sharing)
         if small.sharing is not None and not small.sharing.draw:
             make_neighbours(small, workload)
         make_tenants(small, workload)

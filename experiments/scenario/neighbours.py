@@ -61,6 +61,16 @@ def with_sharing(scenario: Any, workload: Workload) -> Workload:
     return workload
 
 
+def check_sharing(keys: SharingKeys | None) -> None:
+    """Raise KeyedError where a key lacks another one."""
+    if keys is None:
+        return
+    if keys.memory_gb and keys.gpu_memory_gb is None:
+        raise KeyedError("sharing.gpu_memory_gb", "missing, expected beside memory_gb")
+    if keys.utilisation and keys.interference != "linear":
+        raise KeyedError("sharing.utilisation", "given without interference = 'linear'")
+
+
 def make_neighbours(scenario: Any, workload: Workload) -> Neighbours | None:
     """What jobs on one GPU do to each other; None where no table says so."""
     from simulator.neighbours import neighbours_of
@@ -69,10 +79,7 @@ def make_neighbours(scenario: Any, workload: Workload) -> Neighbours | None:
     keys = given.sharing
     if keys is None:
         return None
-    if keys.memory_gb and keys.gpu_memory_gb is None:
-        raise KeyedError("sharing.gpu_memory_gb", "missing, expected beside memory_gb")
-    if keys.utilisation and keys.interference != "linear":
-        raise KeyedError("sharing.utilisation", "given without interference = 'linear'")
+    check_sharing(keys)
     with at_key("sharing"):
         return neighbours_of(
             workload,
