@@ -51,7 +51,8 @@ def all_on_time(promises: Sequence[Promise], total_gpus: float) -> bool:
     """Whether earliest due date first, with preemption, ends every job in time.
 
     At every completion the jobs are looked at in order of due date, equals in order of submission; who
-    fits in the GPUs that are left runs. GPUs count together, wherever they are.
+    fits in the GPUs that are left runs. GPUs count together, wherever they are. A job whose due date has
+    passed is work to be done first. Nobody can keep its promise any more, so it does not count as one.
     """
     left = {p.job: p.left_s for p in promises}
     waiting = sorted(promises)
@@ -69,10 +70,12 @@ def all_on_time(promises: Sequence[Promise], total_gpus: float) -> bool:
         for p in running:
             left[p.job] -= step_s
             if left[p.job] <= tolerances.SUMS * max(1.0, p.left_s):
-                if now_s > p.due_in_s + tolerances.SUMS * max(1.0, now_s):
+                if 0 <= p.due_in_s < now_s - tolerances.SUMS * max(1.0, now_s):
                     return False
                 left[p.job] = -math.inf
         waiting = [p for p in waiting if left[p.job] != -math.inf]
-        if any(now_s + left[p.job] > p.due_in_s * (1 + tolerances.SUMS) + 1e-6 for p in waiting):
+        if any(
+            0 <= p.due_in_s * (1 + tolerances.SUMS) < now_s + left[p.job] - 1e-6 for p in waiting
+        ):
             return False
     return True

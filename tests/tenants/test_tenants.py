@@ -349,6 +349,19 @@ def test_downgraded_jobs_come_last(name):
     assert run.workload.weight_per_s.tolist() == [1.0, 9.0, 2.0]
 
 
+def test_a_missed_promise_turns_nobody_else_away():
+    """Job 2 is promised 15 s, but waits in strict order until 200 s; job 3 has time enough."""
+    jobs = jobs_of(
+        "aaaa", [100.0, 100.0, 10.0, 10.0], [3, 4, 1, 1], [0, 1, 2, 50], [1e3, 900.0, 15.0, 5e3]
+    )
+    run = simulate(jobs, cluster_of(1), make_policy("fifo-strict"), admission=Admission())
+    assert run.gate.promised.all()
+    assert run.summary()["broken_promises"] == 1
+    late = Promise(-5.0, 0, 4, 100.0)
+    assert all_on_time([late, Promise(150.0, 1, 4, 50.0)], 4)
+    assert not all_on_time([late, Promise(149.0, 1, 4, 50.0)], 4)
+
+
 def test_admission_knows_the_predicted_times():
     """The job would be on time; it is predicted not to be, and nobody knows better."""
     jobs = jobs_of("a", 100.0, 4, due_s=[150.0])
