@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.processes.controller import Controller
 
@@ -73,23 +74,37 @@ def size_interval(controllers: Sequence[Controller], rng: np.random.Generator) -
 
 
 def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
-    """Least estimated tardiness of the job; of equals the least work left.
+    """Where the estimated cost of tardiness grows least; of equals the least work left.
 
-    The estimate: the work left at a controller, done by all its GPUs, then the job at its fastest.
+    The estimate: a controller does its jobs by due date, one after the other on all its GPUs, and
+    none faster than at its fastest. So an urgent job avoids those who have no time to lose. Without
+    weights, a second of tardiness costs the same for every job.
     """
     world = controllers[0].world
-    work_gpu_s = world.shown.performance.work_gpu_s(world.cluster)
-    jobs = np.arange(len(world.shown), dtype=np.int64)
-    table = world.shown.performance.table_s(jobs, world.cluster)
+    jobs = world.shown
+    work_gpu_s = jobs.performance.work_gpu_s(world.cluster)
+    table = jobs.performance.table_s(np.arange(len(jobs), dtype=np.int64), world.cluster)
     fastest_s = table.reshape(len(jobs), -1).min(axis=1)
+    weight = jobs.weight_per_s if jobs.weight_per_s.any() else np.ones(len(jobs))
     gpus = world.cluster.total_gpus / len(controllers)
 
-    def dispatch(job: int) -> Controller:
-        slack_s = float(world.shown.due_s[job] - world.clock.now_s - fastest_s[job])
+    def cost(queue: IntArray, left: FloatArray) -> float:
+        """Estimated tardiness cost of these jobs, the work left of each given as a fraction."""
+        by_due = np.argsort(jobs.due_s[queue], kind="stable")
+        queue, left = queue[by_due], left[by_due]
+        work_s = left * work_gpu_s[queue] / gpus
+        end_s = world.clock.now_s + np.maximum(
+            np.cumsum(work_s), np.cumsum(work_s) - work_s + left * fastest_s[queue]
+        )
+        return float((weight[queue] * np.maximum(0.0, end_s - jobs.due_s[queue])).sum())
 
+    def dispatch(job: int) -> Controller:
         def rank(controller: Controller) -> tuple[float, float]:
-            wait_s = controller.work_left_gpu_s(work_gpu_s) / gpus
-            return max(0.0, wait_s - slack_s), wait_s
+            queue = np.array([*controller.active, job], dtype=np.int64)
+            left = np.ones(len(queue))
+            left[:-1] = world.log.all_remaining_at(queue[:-1], world.clock.now_s)
+            growth = cost(queue, left) - cost(queue[:-1], left[:-1])
+            return growth, float((left * work_gpu_s[queue]).sum())
 
         return min(controllers, key=rank)
 

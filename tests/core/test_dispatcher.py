@@ -88,6 +88,28 @@ def test_least_tardiness_sends_the_urgent_job_where_it_is_on_time() -> None:
     assert result.tardiness_s.tolist() == [0.0, 0.0, 0.0, 0.0]
 
 
+def test_least_tardiness_spares_those_who_have_no_time_to_lose() -> None:
+    """By due date the urgent job of 10 s goes first. On the short queue it makes 90 s of work late
+    that are due at 95 s; the long queue of 100 s has time until 1,000 s."""
+    workload = Workload(
+        ["lax", "tight", "urgent"],
+        [0.0, 0.0, 0.0],
+        FixedDuration([100.0, 90.0, 10.0], [1] * 3),
+        [1] * 3,
+        due_s=[1000.0, 95.0, 20.0],
+    )
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1), 2, 2)
+
+    def nodes(dispatcher: str) -> list[int]:
+        policy = make_policy("deadline-first")
+        result = simulate(workload, cluster, policy, dispatcher=dispatcher)
+        node = {share.job: share.node for share in result.schedule or ()}
+        return [node[j] for j in range(3)]
+
+    assert nodes("least-work-left") == [0, 1, 1]
+    assert nodes("least-tardiness") == [0, 1, 0]
+
+
 def test_power_of_two_of_two_is_shortest_queue_up_to_ties() -> None:
     assert controllers("power-of-two", [100, 100, 100, 100])[:2] in ([0, 1], [1, 0])
 
