@@ -391,7 +391,8 @@ class Policy(Protocol):
 
     One may also have ``cannot_start(workload, waiting, free_gpus_total) -> bool``: whether it would
     answer with `NO_CHANGE` to a view with these three, whatever else is in it. The engine asks this
-    first, since a view costs more than the answer.
+    first, since a view costs more than the answer. A class that inherits this and has a `decide` of its
+    own is not asked.
     """
 
     def decide(self, view: View) -> Decision:

@@ -75,7 +75,7 @@ def test_the_same_run(
         options["decision_points"] = DecisionPoints(period_s=300.0)
     found, many = [], placing.MANY
     try:
-        for limit in (0, 10**9):
+        for limit in (0, 4, 10**9):
             placing.MANY = limit
             result = simulate(jobs, cluster, make_policy("greedy"), **options)
             found.append(
@@ -87,7 +87,7 @@ def test_the_same_run(
             )  # fmt: skip
     finally:
         placing.MANY = many
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
 def moving(moves: Moves):
