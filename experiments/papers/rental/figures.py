@@ -46,7 +46,7 @@ DUE_LABELS = {
 RIVAL_LABELS = {
     "whole-gpus": "whole GPUs",
     "equal-widths": "one width for all",
-    "small-wider": "small jobs wider (as the next)",
+    "small-wider": "small jobs wider",
     "large-wider": "large jobs wider",
     "redrawn": "widths redrawn at every event",
     "equi": "b GPUs always, EQUI",
