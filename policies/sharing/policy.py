@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from policies.sharing import kernels
 from policies.sharing.filling import RULES, STEPS
 from policies.sharing.state import Known, Typical, classes_of, empty_state, nothing_known
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
-from simulator.catalog import Cluster, IntArray
+from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.neighbours import Neighbours
 from simulator.sharing import WHOLE_GPU, Demands, Machines, SharedDuration
 from simulator.workload import Workload
@@ -78,7 +77,7 @@ class SharedFirstCome:
         if view.cluster.node_type_of is None or view.cluster.is_pool:
             raise InputError("shared: expected nodes of fixed types")
         demands, machines = _demands(view.workload), _machines(view.cluster)
-        self._own_milli = demands.gpu_milli
+        self._part = _parts(view.workload)
         if view.neighbours is not None:
             demands = _with_memory(demands, view.neighbours)
         self._has_cpus = "cpus" in view.cluster.limited_resources
@@ -129,8 +128,8 @@ class SharedFirstCome:
         gpus = tuple(self._picked[:count].tolist())
         self._change(job, node, gpus, 1)
         self._placed[job] = (node, gpus)
-        own = int(self._own_milli[job])
-        amount = count if own == WHOLE_GPU else own / WHOLE_GPU
+        part = self._part.item(job)
+        amount = count if part == 1 else part
         cpus = float(np.nan_to_num(view.workload.num_cpus[job])) if self._has_cpus else 0.0
         memory_gb = float(np.nan_to_num(view.workload.memory_gb[job]))
         return Placement(job, node, amount, FIXED, cpus, memory_gb), gpus
@@ -141,11 +140,24 @@ class SharedFirstCome:
         kernels.change(self._state, node, demand, self._picked, sign)
 
 
+def _parts(workload: Workload) -> FloatArray:
+    """``(J,)`` of each GPU."""
+    performance = workload.performance
+    if isinstance(performance, SharedDuration):
+        return performance.part[: len(workload)]
+    return np.ones(len(workload))
+
+
 def _demands(workload: Workload) -> Demands:
-    """What the jobs ask for, in whole thousandths and bytes; a job that states no CPUs or memory needs none."""
-    performance: Any = workload.performance
-    part = performance.part if isinstance(performance, SharedDuration) else np.ones(len(workload))
-    milli = np.maximum(1, np.rint(part[: len(workload)] * WHOLE_GPU)).astype(np.int64)
+    """What the jobs ask for, in whole thousandths and bytes, rounded up.
+
+    A job that states no CPUs or memory needs none.
+    """
+    part = _parts(workload)
+    milli = np.maximum(1, np.ceil(part * WHOLE_GPU - 1e-6)).astype(np.int64)
+    if len(own := np.unique(part[part < 1])) == 1:  # as many share a GPU as it holds: three thirds
+        most = max(1, WHOLE_GPU // int(1 / own[0] + 1e-9))
+        milli[part < 1] = np.minimum(milli[part < 1], most)
     cpu = np.ceil(np.nan_to_num(workload.num_cpus) * 1000 - 1e-6).astype(np.int64)
     memory = np.ceil(np.nan_to_num(workload.memory_gb) * BYTES - 1e-3).astype(np.int64)
     nothing = [""] * len(workload)

@@ -125,3 +125,29 @@ def test_every_list_policy_runs_parts_as_whole_gpus():
     shared_run = simulate(jobs, cluster, make_policy("shared"))
     whole = simulate(jobs, cluster, make_policy("fifo-backfill"))
     assert whole.jct_s.mean() >= shared_run.jct_s.mean()
+
+
+@pytest.mark.parametrize(
+    ("parts", "waves"),
+    [
+        ([1 / 3] * 6, [1, 1, 1, 2, 2, 2]),
+        ([0.33349] * 6, [1, 1, 2, 2, 3, 3]),
+        ([0.47] * 4, [1, 1, 2, 2]),
+        ([1e-4] * 6, [1] * 6),
+        ([0.33349, 0.6667, 0.33349], [1, 2, 1]),
+    ],
+)
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_parts_that_are_no_thousandths(parts, waves, rule):
+    """As many share the GPU as it holds, and each has the part that it asked for."""
+    count = len(parts)
+    ones = np.ones(count, dtype=np.int64)
+    jobs = Workload(
+        [f"j{j}" for j in range(count)],
+        np.zeros(count),
+        SharedDuration(np.full(count, 10.0), ones, part=np.array(parts)),
+        num_gpus=ones,
+    )
+    one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+    result = simulate(jobs, one, shared(rule))
+    assert result.completion_s.tolist() == [10.0 * wave for wave in waves]
