@@ -78,8 +78,9 @@ class Consolidating:
 
     def _racks(self, view: View) -> list[list[int]]:
         of: dict[int, list[int]] = {}
+        rack_of = view.rack_of
         for node in view.nodes.tolist():
-            of.setdefault(int(view.rack_of[node]), []).append(node)
+            of.setdefault(int(rack_of[node]), []).append(node)
         return list(of.values())
 
     def _place(

@@ -28,7 +28,7 @@ from simulator.processes.clock import Clock
 from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, Rule, make_dispatcher
 from simulator.processes.failures import FailingController, SavedLog, Trouble
-from simulator.processes.gate import Gate, all_see, gated
+from simulator.processes.gate import Gate, gated
 from simulator.processes.neighbours import SharingController
 from simulator.processes.partition import NOTHING
 from simulator.processes.patience import ImpatientController
@@ -139,8 +139,8 @@ def simulate(
         for controller in controllers:
             if neighbours is not None and isinstance(controller, SharingController):
                 controller.attach(neighbours)
-        if tenants is not None or network is not None:
-            all_see(controllers, tenants=tenants, network=network)
+            if tenants is not None or network is not None:
+                controller.see(tenants=tenants, network=network)
         service = None
         if server is not None:
             service = OptimizationServer(world.clock, server, streams.generator("service"))

@@ -9,7 +9,7 @@ gate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -214,9 +214,3 @@ def gated(kind: type[Controller], gate: Gate) -> type[Controller]:
 
     methods = {name: gone(name) for name in ("_fail", "_leave") if hasattr(kind, name)}
     return type(f"Gated{kind.__name__}", (kind,), {"finish": finish, **methods})
-
-
-def all_see(controllers: Sequence[Controller], **attributes: object) -> None:
-    """Let all views have further attributes; before the simulation starts."""
-    for controller in controllers:
-        controller.see(**attributes)
