@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -163,7 +163,7 @@ def adapt(
         A rule that does not go with these jobs or machines; one line that names it.
     """
     cluster = _priced(cluster, rules)
-    workload = _with_models(workload, rules, streams)
+    workload = _with_models(_with_own_rows(workload), rules, streams)
     if own is not None and own is not cluster and not cluster.is_pool:
         with _of("demand" if rules.demand else "speedup"):
             workload = on_nodes(workload, own, cluster)
@@ -174,6 +174,21 @@ def adapt(
                 workload, note = step(workload, cluster, rules, streams, own)
                 workload = _noted(workload, note)
     return Adapted(workload, cluster)
+
+
+def _with_own_rows(workload: Workload) -> Workload:
+    """The first jobs of more (`Workload.head`), which have the times of all, with their own alone."""
+    performance, count = workload.performance, len(workload)
+    if not isinstance(performance, FixedDuration | TimeTable | SpeedupCurve | Sensitivity):
+        return workload
+    if len(performance) == count:
+        return workload
+    rows: dict[str, Any] = {
+        field.name: getattr(performance, field.name)[:count]
+        for field in fields(performance)
+        if isinstance(getattr(performance, field.name), np.ndarray)
+    }
+    return replace(workload, performance=replace(performance, **rows))
 
 
 # -- networks --------------------------------------------------------------------------------

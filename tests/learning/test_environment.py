@@ -1,6 +1,5 @@
 """The Gymnasium environment, and the policy that a learning agent brings back."""
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -55,14 +54,13 @@ def test_the_return_is_the_time_spent_and_the_first_that_fits_is_backfilling():
     assert (again_total, again) == (total, steps)
 
 
-def test_an_episode_can_be_left_and_steps_are_fast():
+def test_an_episode_can_be_left():
     env = SchedulingEnv(FILE)
     env.reset(seed=1)
     env.reset(seed=2)
     env.close()
-    begin = time.process_time()
-    count = sum(len(play(env, seed, first)[1]) for seed in range(4))
-    assert count / (time.process_time() - begin) > 1000
+    total, _ = play(env, 2, first)
+    assert -total == pytest.approx(env.result.jct_s.sum() / 3600)
     env.close()
 
 
