@@ -86,7 +86,8 @@ def at_key(key: str) -> Iterator[None]:
     except KeyedError:
         raise
     except InputError as error:
-        raise KeyedError(key, str(error)) from None
+        table = key.partition(".")[0]  # which the simulator's own text may begin with, too
+        raise KeyedError(key, str(error).removeprefix(f"{table}: ")) from None
 
 
 @contextmanager

@@ -432,7 +432,7 @@ def tenants_file(tmp_path, tables):
         ("[tenants]\nweight = {a = 0}\ndraw = {a = 1}", "tenants.weight.a: got 0, expected"),
         (
             "[tenants]\ndraw = {a = 0}",
-            "tenants.draw: tenants: draw is {'a': 0.0}, expected chances",
+            "tenants.draw: draw is {'a': 0.0}, expected chances",
         ),
         ("[tenants]\nborrowing = true", "tenants.by: no job names its vc, expected names, or"),
         ("[tenants]\ndraw = {a = 1}\nquota = {b = 4}", "tenants: quota of 'b', who has no job"),
