@@ -10,18 +10,19 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.large_runs import philly
 from policies.synergy import synergy
-from simulator import Cluster, DecisionPoints, FixedDuration, Workload, simulate
+from simulator import Cluster, DecisionPoints, Workload, simulate
 from simulator.statistics import Streams
 from simulator.workloads.synergy import (
     cluster,
     deployment_trace,
     derived_trace,
     models_of_split,
-    philly_like_trace,
     with_sensitivity,
 )
 
@@ -108,20 +109,9 @@ def optimum() -> None:
 
 
 def long_trace() -> Workload:
-    if len(sys.argv) < 2:
-        return philly_like_trace(82_247, Streams(1), 22)
-    import pandas as pd
-
-    table = pd.read_csv(sys.argv[1])
-    table = table[table["duration_s"] > 0].sort_values("submit_time_s", kind="stable")
-    gpus = table["num_gpus"].to_numpy()
-    return Workload(
-        [str(i) for i in range(len(table))],
-        table["submit_time_s"].to_numpy(dtype=float),
-        FixedDuration(table["duration_s"].to_numpy(dtype=float), gpus),
-        num_gpus=gpus,
-        model=models_of_split(len(table), (20, 70, 10)),
-    )
+    path = sys.argv[1] if len(sys.argv) > 1 else None
+    jobs = philly(path)
+    return jobs if path is None else replace(jobs, model=models_of_split(len(jobs), (20, 70, 10)))
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Drawing: what all figures share (`plots`), and the picture of one run (`gantt`)."""
+"""Drawing: what all figures share (`plots`), the pictures of one run (`gantt`) and of a file of jobs (`jobs`)."""

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.campaign.ledger import LEDGER
-from experiments.files import replacing
 from experiments.pictures.chosen import one_run
+from experiments.pictures.saving import check_kind, save_picture
 from simulator.errors import InputError
 from simulator.inputs import read_input
 
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from simulator.catalog import FloatArray
 
 COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
-METADATA: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": None},
-    ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
-}
-"""Kinds of picture, and what is left out of each so that the same run gives the same picture."""
 NAMES = ("job_id", "node_type")
 LATE = "#C00000"
 MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
@@ -55,10 +49,8 @@ def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None
         No schedule there, columns missing, values that are no numbers, or a picture that cannot be
         written; one line.
     """
-    import matplotlib.pyplot as plt
-
     path = out or folder / "gantt.png"
-    _check_format(path)
+    check_kind(path)
     if (folder / LEDGER).exists():
         title, schedule, jobs = one_run(folder, where or {})
     else:
@@ -67,22 +59,8 @@ def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None
         times = ("arrival_s", "completion_s", "tardiness_s")
         jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
     drawing = draw(schedule, jobs, title=title)
-    kind = path.suffix.lower()
-    try:
-        with replacing(path) as file:
-            drawing.savefig(file, format=kind[1:], dpi=130, metadata=METADATA[kind])
-    except OSError as error:
-        raise InputError(f"--out {path}: cannot be written ({error.strerror})") from None
-    finally:
-        plt.close(drawing)
+    save_picture(drawing, path)
     return path
-
-
-def _check_format(path: Path) -> None:
-    if path.suffix.lower() not in METADATA:
-        raise InputError(
-            f"--out {path}: ends in {path.suffix!r}, expected one of {', '.join(METADATA)}"
-        )
 
 
 def read_table(path: Path, columns: tuple[str, ...], numbers: tuple[str, ...]) -> DataFrame:

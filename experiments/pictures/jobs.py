@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.files import replacing
 from experiments.pictures.plots import PALETTE, STYLE, canvas
+from experiments.pictures.saving import check_kind, save_picture
 from simulator.catalog import SECONDS_PER_HOUR as HOUR_S
 from simulator.catalog import FloatArray, IntArray
-from simulator.errors import InputError
 from simulator.laws.fitting import fits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BINS = 60
-FORMATS: dict[str, dict[str, Any]] = {
-    ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}
-}  # fmt: skip
 DASHES = ("-", "--", ":")
 
 
@@ -41,10 +37,8 @@ def draw_jobs(
     total_gpus : GPUs of the cluster, drawn beside the work that comes; None without one.
     """
     import matplotlib as mpl
-    import matplotlib.pyplot as plt
 
-    if out.suffix.lower() not in FORMATS:
-        raise InputError(f"--out {out}: expected a name that ends in {', '.join(FORMATS)}")
+    check_kind(out)
     with mpl.rc_context(STYLE):
         figure, axes = canvas(2, 2, width=5.2, height=3.4)
         _hours(axes[0], by_hour)
@@ -52,14 +46,7 @@ def draw_jobs(
         _tails(axes[2], duration_s)
         _over_time(axes[3], submit_s, gpus, duration_s, total_gpus)
         figure.suptitle(title, parse_math=False)  # a file may be called "$x$"
-        kind = out.suffix.lower()
-        try:
-            with replacing(out) as file:
-                figure.savefig(file, format=kind[1:], dpi=130, metadata=FORMATS[kind])
-        except OSError as error:
-            raise InputError(f"--out {out}: cannot be written ({error.strerror})") from None
-        finally:
-            plt.close(figure)
+        save_picture(figure, out)
     return out
 
 

@@ -150,7 +150,7 @@ def test_a_name_of_a_file_is_no_formula(tmp_path):
 
 def test_another_kind_of_picture_is_refused(tmp_path):
     one = np.ones(1)
-    with pytest.raises(InputError, match=r"expected a name that ends in .png, .svg, .pdf"):
+    with pytest.raises(InputError, match=r"ends in '.txt', expected one of .png, .svg, .pdf"):
         draw_jobs(tmp_path / "a.txt", "t", one, one.astype(int), one, np.ones(24), None)
 
 

@@ -134,53 +134,51 @@ def _rivals(results: Results, out: Path, command: str) -> Figure | None:
 
 def _parts(results: Results, out: Path, command: str) -> Figure | None:
     """What each part is worth."""
-    table = ablation(results)
-    if table.empty:
+    drawn = _grouped(ablation(results), "without", "cost without the part over cost with it")
+    if drawn is None:
         return None
-    rows = [
-        (f"{without}: {FAMILIES[str(family)].label}", part["ratio"])
-        for (without, family), part in table.groupby(["without", "family"], sort=True)
-    ]
-    drawing, data = _bars(rows, "cost without the part over cost with it")
     return save_figure(
         out, "parts", "Beyond the papers: foresight without one of its parts",
         "Right of the dashed line the part pays. Number of instances in brackets; intervals from five "
         "instances on.",
-        drawing, data, command=command, seeds=results.seeds,
+        *drawn, command=command, seeds=results.seeds,
     )  # fmt: skip
 
 
 def _asked(results: Results, out: Path, command: str) -> Figure | None:
     """What the rivals gain by wake-ups."""
-    table = self_timed(results)
-    if table.empty:
+    title = "cost of the rival with foresight's wake-ups over its cost without"
+    drawn = _grouped(self_timed(results), "method", title)
+    if drawn is None:
         return None
-    rows = [
-        (f"{method}: {FAMILIES[str(family)].label}", part["ratio"])
-        for (method, family), part in table.groupby(["method", "family"], sort=True)
-    ]
-    drawing, data = _bars(rows, "cost of the rival with foresight's wake-ups over its cost without")
     return save_figure(
         out, "wake_ups", "Beyond the papers: rivals that are asked as often as foresight",
         "Left of the dashed line the rival gains by being asked more often. Number of instances in "
         "brackets; intervals from five instances on.",
-        drawing, data, command=command, seeds=results.seeds,
+        *drawn, command=command, seeds=results.seeds,
     )  # fmt: skip
 
 
 def _disturbed(results: Results, out: Path, command: str) -> Figure | None:
     """foresight where times are predicted wrongly, moving costs time, or controllers share."""
-    table = disturbed(results)
-    if table.empty:
+    title = "cost of foresight over the best of greedy, local search and MILP"
+    drawn = _grouped(disturbed(results), "change", title)
+    if drawn is None:
         return None
-    rows = [
-        (f"{change}: {FAMILIES[str(family)].label}", part["ratio"])
-        for (change, family), part in table.groupby(["change", "family"], sort=True)
-    ]
-    drawing, data = _bars(rows, "cost of foresight over the best of greedy, local search and MILP")
     return save_figure(
         out, "disturbed", "Beyond the papers: foresight with wrong predictions, costly moves, controllers",
         "All methods see the same wrong times and pay the same delays. Number of instances in "
         "brackets; intervals from five instances on. Left of the dashed line foresight is cheaper.",
-        drawing, data, command=command, seeds=results.seeds,
+        *drawn, command=command, seeds=results.seeds,
     )  # fmt: skip
+
+
+def _grouped(table: pd.DataFrame, by: str, title: str) -> tuple[Drawing, pd.DataFrame] | None:
+    """A row for each group and family of a table of ratios; None where it is empty."""
+    if table.empty:
+        return None
+    rows = [
+        (f"{group}: {FAMILIES[str(family)].label}", part["ratio"])
+        for (group, family), part in table.groupby([by, "family"], sort=True)
+    ]
+    return _bars(rows, title)
