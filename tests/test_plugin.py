@@ -63,6 +63,10 @@ def run(environment: dict[str, str], folder: Path, *words: str) -> subprocess.Co
 def test_it_is_listed_and_runs(installed: dict[str, str], tmp_path: Path) -> None:
     listed = run(installed, tmp_path, "policies")
     assert re.search(r"shortest-first\s+Shortest remaining time first.*ageing=0.0", listed.stdout)
+    assert 'Dispatcher of a package, dispatcher = "small-apart": ' in listed.stdout
+    assert re.search(
+        r'Workload of a package, kind = "day-and-night": .*num_jobs.*night=', listed.stdout, re.S
+    )
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
     ran = run(
         installed, tmp_path, "run", "scenario.toml", "--policy", "shortest-first",
@@ -76,10 +80,12 @@ def test_a_package_that_breaks_is_told_and_the_others_are_listed(
     installed: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "shortest_first.py").write_text("import nowhere_to_be_found\n")
+    (tmp_path / "apart.py").write_text("import nowhere_to_be_found\n")
     listed = run(installed, tmp_path, "policies")
     assert listed.returncode == 0
     assert "fifo-strict" in listed.stdout
-    assert "ModuleNotFoundError" in listed.stdout
+    assert listed.stdout.count("ModuleNotFoundError") == 2
+    assert 'kind = "day-and-night"' in listed.stdout
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
     ran = run(installed, tmp_path, "run", "scenario.toml", "--policy", "shortest-first")
     assert ran.returncode == 2

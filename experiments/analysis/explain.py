@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from experiments.scenario.facts import ENGINE_COLUMNS
 from simulator.errors import InputError
-
-NO_FACTS = ("time_s", "controller", "active", "cpu_s", "again_s")
-"""Columns of decisions.csv that the engine fills; the others are what the policy noted."""
 
 MOST_NAMED = 5
 """So many of the jobs that passed it are named; the others are counted."""
@@ -38,7 +37,7 @@ def explain(folder: Path, job_id: str) -> list[str]:
     shares["job_id"] = shares["job_id"].astype(str)
     arrived = jobs.assign(job_id=names).set_index("job_id")["arrival_s"]
     own = shares[shares["job_id"] == job_id].sort_values(["start_s", "node"])
-    noted = _Noted.of(folder / "decisions.csv", int(own["node"].iloc[0]) if len(own) else None)
+    noted = _Noted.of(folder, int(own["node"].iloc[0]) if len(own) else None)
     lines = [f"{_time(arrival)}: submitted."]
     since = arrival
     for _, part in own.groupby("start_s"):
@@ -79,14 +78,14 @@ class _Noted:
     facts: Sequence[str]
 
     @classmethod
-    def of(cls, path: Path, node: int | None) -> _Noted:
+    def of(cls, folder: Path, node: int | None) -> _Noted:
+        path = folder / "decisions.csv"
         if node is None or not path.exists():
             return cls(pd.DataFrame(), ())
         table = _table(path, ("time_s", "controller", "active"))
-        # Controllers own every K-th node.
-        count = int(table["controller"].max()) + 1 if len(table) else 1
+        count = _num_controllers(folder, table)  # they own every K-th node
         own = table[table["controller"] == node % count].sort_values("time_s", kind="stable")
-        return cls(own, [str(name) for name in own if name not in NO_FACTS])
+        return cls(own, [str(name) for name in own if name not in ENGINE_COLUMNS])
 
     def starting(self, at_s: float) -> list[str]:
         """What was noted when the job was started."""
@@ -111,6 +110,21 @@ class _Noted:
             return []
         when = f"{_time(float(row['time_s']))}, {_jobs(int(row['active']))} there"
         return [f"{begin} ({when}) noted: {', '.join(facts)}."]
+
+
+def _num_controllers(folder: Path, decisions: pd.DataFrame) -> int:
+    """As machines.json says; where it does not (an earlier version), as many as have decided."""
+    path = folder / "machines.json"
+    try:
+        found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        count = found.get("num_controllers")
+    except (OSError, ValueError, AttributeError):
+        raise InputError(
+            f"{path}: cannot be read, expected a file that `schedlab run --out` wrote"
+        ) from None
+    if isinstance(count, int) and count > 0:
+        return count
+    return int(decisions["controller"].max()) + 1 if len(decisions) else 1
 
 
 def _jobs(count: int, verb: str = "") -> str:

@@ -12,6 +12,8 @@ from experiments.text import printable
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
 
@@ -62,12 +64,49 @@ def _print_all(console: Console) -> None:
         f"Orderings: {', '.join(ORDERINGS)}. Mechanisms: {', '.join(MECHANISMS)}.",
         highlight=False,
     )
+    for line in _of_packages():
+        console.print(line, highlight=False, markup=False)
     for name in hidden_plugins():
         print(
             f"schedlab: note: a package registers a policy {name!r}; the name is taken, and means "
             "schedlab's own policy",
             file=sys.stderr,
         )
+
+
+def _of_packages() -> list[str]:
+    """Dispatchers and kinds of workload: the built-in names, and one line for each that a package registers."""
+    import inspect
+
+    from experiments.scenario.extensions import registered
+    from simulator.processes.dispatcher import DISPATCHERS
+
+    lines = [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]
+    for group, what, key in (
+        ("schedlab.dispatchers", "Dispatcher", "dispatcher"),
+        ("schedlab.workloads", "Workload", "kind"),
+    ):
+        for entry, found in registered(group):
+            shown = f'{what} of a package, {key} = "{entry.name}"'
+            if isinstance(found, InputError):
+                lines.append(f"{shown}: {printable(str(found))}")
+                continue
+            said = (inspect.getdoc(found) or "").partition("\n")[0] or entry.value
+            options = _options_of(found) if group == "schedlab.workloads" else ""
+            lines.append(printable(f"{shown}: {said}{options}"))
+    return lines
+
+
+def _options_of(make: Callable[..., Any]) -> str:
+    """The keys of a kind of workload, as for policies; a missing value is one that must be given."""
+    import inspect
+
+    try:
+        some = list(inspect.signature(make).parameters.values())[1:]
+    except ValueError:  # compiled code may not say
+        return ""
+    named = [p.name if p.default is p.empty else f"{p.name}={p.default}" for p in some]
+    return f" ({', '.join(named)})" if named else ""
 
 
 def _fits(path: Path) -> Any:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from experiments.scenario.facts import machines_of
+from experiments.scenario.facts import ENGINE_COLUMNS, machines_of
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from simulator import Result
-
-ENGINE_COLUMNS = ("time_s", "controller", "active", "cpu_s", "again_s")
-"""Columns of a table of decisions that the engine fills; the others are the policy's own."""
 
 HOW_TO_KEEP = (
     'expected a run that kept its schedule: simulate(.., record_schedule=True), or "schedule" among '

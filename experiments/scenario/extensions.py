@@ -20,6 +20,8 @@ from policies.plugins import installed, loaded
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from simulator import Cluster, Workload
     from simulator.processes.dispatcher import Rule
     from simulator.statistics import Streams
@@ -50,6 +52,17 @@ def dispatcher_of(name: str) -> str | Rule:
 def is_registered(kind: str) -> bool:
     """Whether a package registers this kind of workload."""
     return kind in _names(WORKLOAD_GROUP)
+
+
+def registered(group: str) -> list[tuple[EntryPoint, Callable[..., Any] | InputError]]:
+    """What packages register in a group, each loaded, or with the reason why it cannot be."""
+    found: list[tuple[EntryPoint, Callable[..., Any] | InputError]] = []
+    for entry in installed(group):
+        try:
+            found.append((entry, loaded(entry, group.removeprefix("schedlab.").removesuffix("s"))))
+        except InputError as error:  # another package's, broken; the others are listed all the same
+            found.append((entry, error))
+    return found
 
 
 def make_workload(

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
 
+ENGINE_COLUMNS = ("time_s", "controller", "active", "cpu_s", "again_s")
+"""Columns of a table of decisions that the engine fills; the others are what the policy noted."""
+
 
 def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
     """What the tables of a run do not say: machines, prices, due dates, weights; as JSON holds it.
@@ -32,6 +35,7 @@ def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
     return {
         "currency": cluster.currency,
         "num_nodes": cluster.num_nodes,
+        "num_controllers": cluster.num_controllers,
         "node_types": types,
         "type_of": None if fixed is None else list(fixed),
         "due_s": [None if math.isinf(t) else t for t in workload.due_s.tolist()] if due else None,

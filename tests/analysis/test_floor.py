@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from experiments.analysis.bounds import alone, shared
-from experiments.analysis.floor import read
+from experiments.analysis.floor import floor, read
 from experiments.analysis.lagrangian import lagrangian
 from experiments.commands.bound import bound
+from simulator import Cluster, FixedDuration, NodeType, Workload
 from simulator.errors import InputError
 from tests.analysis.test_bounds import one_type
 
@@ -66,3 +67,13 @@ def test_one_of_the_two_is_wanted(tmp_path: Path) -> None:
     for arguments in ((None, None), (tmp_path / "a.toml", tmp_path)):
         with pytest.raises(InputError, match="one of the two"):
             read(*arguments)
+
+
+def test_no_bound_is_below_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing costs anything, the bound by prices of node-time ends a little below 0, by rounding."""
+    cluster = Cluster.of_nodes(NodeType("n", "G", 1), 1)
+    jobs = Workload(["a"], [0.0], FixedDuration([10.0], [1]), num_gpus=np.ones(1, dtype=int))
+    monkeypatch.setattr("experiments.analysis.lagrangian.lagrangian", lambda *_: -8e-5)
+    found = floor(jobs, cluster)
+    assert {b["value"] for b in found["bounds"].values()} == {0.0}
+    assert str(found["best"]) == "0.0"

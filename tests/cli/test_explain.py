@@ -10,7 +10,16 @@ from experiments.replay import Recording, events_of, replay_folders
 from experiments.scenario.output import write_result
 from policies import make_policy
 from policies.packing import FreeCapacity
-from simulator import Cluster, Decision, FixedDuration, InputError, NodeType, Workload, simulate
+from simulator import (
+    Cluster,
+    Decision,
+    FixedDuration,
+    InputError,
+    NodeType,
+    Placement,
+    Workload,
+    simulate,
+)
 
 
 def test_a_job_that_is_passed_over(tmp_path):
@@ -58,6 +67,33 @@ def test_what_the_policy_noted_is_part_of_the_story(tmp_path):
     assert len(events["runs"][0]["noted"]["queue"]) == len(events["runs"][0]["decisions"])
     from_folder = player_events(tmp_path)
     assert from_folder["runs"][0]["noted"] == events["runs"][0]["noted"]
+
+
+def test_a_controller_that_never_decided_counts(tmp_path):
+    """Three controllers, of which the third has no job."""
+
+    def noting(view):
+        node = int(view.nodes[-1])
+        return Decision(
+            [Placement(job, node, 1) for job in view.waiting],
+            keep_running=True,
+            info={"node": float(node)},
+        )
+
+    ones = np.ones(2, dtype=int)
+    jobs = Workload(["a", "b"], [0.0, 1.0], FixedDuration([10.0, 10.0], ones), num_gpus=ones)
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1), 6, num_controllers=3)
+    result = simulate(jobs, cluster, noting)
+    write_result(result, tmp_path)
+    assert json.loads((tmp_path / "machines.json").read_text())["num_controllers"] == 3
+    # Two controllers decided, so the decisions alone would say that node 4 is the first one's: 4 % 2 = 0.
+    assert explain(tmp_path, "b")[1:3] == [
+        "1 s: starts on 1 GPU of node 4, for 10 s.",
+        "  The decision (1 s, 1 job there) noted: node 4.",
+    ]
+    (tmp_path / "machines.json").write_text("[]")
+    with pytest.raises(InputError, match=r"machines\.json: cannot be read"):
+        explain(tmp_path, "b")
 
 
 def player_events(folder):
