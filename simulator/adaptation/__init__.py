@@ -1,0 +1,117 @@
+"""What a workload lacks for a policy, added by a stated rule: jobs + machines + rules -> the same.
+
+    rules = Rules(models=(20, 70, 10), speedup="calibrated", due="min-2max", weights="printed")
+    workload, cluster = adapt(workload, cluster, rules, Streams(seed))
+
+Pure: nothing given is changed. Random numbers come from streams of its own (``adapt-..``), so the
+same seed adds the same to the same jobs, whatever the policy is. Each rule leaves a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simulator.adaptation.due_dates import due, load, weights
+from simulator.adaptation.prices import priced
+from simulator.adaptation.rules import (
+    CALIBRATED,
+    DEMANDS,
+    DUE,
+    RuleError,
+    Rules,
+    noted,
+    of_rule,
+)
+from simulator.adaptation.times import demand, sensitivity, speedup, speedup_curve, with_models
+from simulator.catalog import Cluster
+from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.statistics import Streams
+from simulator.workload import Workload
+from simulator.workloads.reshaping import on_nodes
+
+__all__ = ["CALIBRATED", "DEMANDS", "DUE", "Adapted", "RuleError", "Rules", "adapt"]
+
+
+class Adapted(NamedTuple):
+    """The jobs, and the machines that they run on."""
+
+    workload: Workload
+    cluster: Cluster
+
+
+def adapt(
+    workload: Workload,
+    cluster: Cluster,
+    rules: Rules,
+    streams: Streams,
+    own: Cluster | None = None,
+) -> Adapted:
+    """Apply the rules, in the order in which they build on each other.
+
+    Machines get prices; jobs their networks, then their times, due dates, weights, and at last
+    the load.
+
+    Parameters
+    ----------
+    own : the machines that the workload's times are of, where they are not ``cluster``.
+
+    Raises
+    ------
+    RuleError
+        A rule that does not go with these jobs or machines; one line that names it.
+    """
+    cluster = priced(cluster, rules)
+    workload = with_models(_with_own_rows(workload), rules, streams)
+    if own is not None and own is not cluster and not cluster.is_pool:
+        with of_rule("demand" if rules.demand else "speedup"):
+            workload = on_nodes(workload, own, cluster)
+    for key in _order(rules):
+        step = _STEPS[key]
+        if getattr(rules, key) is not None:
+            with of_rule(key):
+                workload, note = step(workload, cluster, rules, streams, own)
+                workload = noted(workload, note)
+    return Adapted(workload, cluster)
+
+
+def _with_own_rows(workload: Workload) -> Workload:
+    """The first jobs of more (`Workload.head`), which have the times of all, with their own alone."""
+    performance, count = workload.performance, len(workload)
+    if not isinstance(performance, FixedDuration | TimeTable | SpeedupCurve | Sensitivity):
+        return workload
+    if len(performance) == count:
+        return workload
+    rows: dict[str, Any] = {
+        field.name: getattr(performance, field.name)[:count]
+        for field in fields(performance)
+        if isinstance(getattr(performance, field.name), np.ndarray)
+    }
+    return replace(workload, performance=replace(performance, **rows))
+
+
+_STEPS: dict[
+    str,
+    Callable[[Workload, Cluster, Rules, Streams, Cluster | None], tuple[Workload, str]],
+] = {
+    "speedup": speedup,
+    "speedup_curve": speedup_curve,
+    "demand": demand,
+    "sensitivity": sensitivity,
+    "due": due,
+    "weights": weights,
+    "load": load,
+}
+"""Rules in the order in which they are applied, behind prices and models."""
+
+
+def _order(rules: Rules) -> list[str]:
+    """The rules in their order; a due date by a factor is of the duration that the jobs came with."""
+    keys = list(_STEPS)
+    if rules.due is not None and rules.due not in DUE:
+        keys.remove("due")
+        keys.insert(0, "due")
+    return keys

@@ -1,0 +1,170 @@
+"""The rules by which jobs and machines get what they lack, checked for themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from simulator.errors import InputError
+from simulator.workload import Workload
+from simulator.workloads.synergy import models_of_split, network_name
+from simulator.workloads.weights import Weights, check_weights, in_words
+
+CALIBRATED = "calibrated"
+DUE = ("min-2max", "min-3min", "min-max", "none")
+DEMANDS = ("cheapest", "efficient", "law:philly", "law:gavel")
+
+
+class RuleError(InputError):
+    """Something is wrong with one rule; the message is "KEY: TEXT"."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(f"{key}: {text}")
+        self.key = key
+        self.text = text
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is to be added; None: nothing.
+
+    Attributes
+    ----------
+    models : a network for each job. Three shares of image, language and speech (the networks of a
+        task take turns, as in Synergy); ``"uniform"``: drawn from all ten; names: drawn from
+        these; ``"trace"``: the workload's own, which must be known.
+    speedup : ``"calibrated"``: jobs of fixed demand become elastic.
+    speedup_curve : ``"calibrated"``: jobs get s(k) for a rental pool.
+    demand : elastic jobs get a fixed number of GPUs: ``"cheapest"``, ``"efficient"``,
+        ``"law:philly"``, ``"law:gavel"``.
+    sensitivity : ``"synergy"``: rates depend on CPUs and memory by the job's network; ``"none"``:
+        they do not, whatever the networks are.
+    gpu_type : the GPU type that the durations of jobs of fixed demand were taken on; the cluster's
+        first where None.
+    due : ``"min-2max"`` U[min, 2 max], ``"min-3min"`` U[min, 3 min], ``"min-max"`` U[min, max]
+        after the submission, with the extremes of the job's times, after all other rules;
+        ``"factor:A,B"``: U[A, B] times the duration that it came with (elastic: its least time),
+        before all other rules; ``"none"``.
+    weights : ``"printed"`` U[0.36, 1.08] an hour, ``"released"`` U[0.003, 0.015] a second,
+        ``"none"``, a law of the cost of an hour of tardiness (``"exponential:0.7"``), or that cost
+        for each virtual cluster by name.
+    load : offered load (`simulator.workloads.load.OfferedLoad.packed`) that the gaps between
+        submissions are stretched to.
+    prices : of a GPU-hour, or the name of a catalogue whose GPU types give theirs.
+    power : ``"andreas"``: power of a node by its GPUs in use, with the paper's energy price.
+    """
+
+    models: tuple[float, ...] | tuple[str, ...] | str | None = None
+    speedup: str | None = None
+    speedup_curve: str | None = None
+    demand: str | None = None
+    sensitivity: str | None = None
+    gpu_type: str | None = None
+    due: str | None = None
+    weights: Weights | None = None
+    load: float | None = None
+    prices: float | str | None = None
+    power: str | None = None
+
+    def __post_init__(self) -> None:
+        for key, known in (
+            ("speedup", (CALIBRATED,)),
+            ("speedup_curve", (CALIBRATED,)),
+            ("demand", DEMANDS),
+            ("sensitivity", ("synergy", "none")),
+            ("power", ("andreas",)),
+        ):
+            value = getattr(self, key)
+            if value is not None and value not in known:
+                raise RuleError(key, f"got {value!r}, expected {_one_of(known)}")
+        for one, other in (
+            ("speedup", "demand"),
+            ("speedup", "speedup_curve"),
+            ("demand", "speedup_curve"),
+            ("prices", "power"),
+        ):
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise RuleError(other, f"given together with {one}, expected one of them")
+        if self.sensitivity == "synergy" and (self.speedup or self.speedup_curve):
+            other = "speedup" if self.speedup else "speedup_curve"
+            raise RuleError(
+                "sensitivity",
+                f"given together with {other}, expected one of them: sensitivity to CPUs and "
+                "memory is known of fixed numbers of GPUs",
+            )
+        if self.gpu_type is not None and not (self.speedup or self.speedup_curve):
+            raise RuleError("gpu_type", "given without speedup or speedup_curve, expected both")
+        if self.load is not None and not 0 < self.load < np.inf:
+            raise RuleError("load", f"got {self.load}, expected a number > 0")
+        _check_due(self.due)
+        try:
+            check_weights(self.weights)
+        except InputError as error:
+            raise RuleError("weights", str(error)) from None
+        if self.models is not None:
+            check_models(self.models)
+
+    def __str__(self) -> str:
+        """``key=value`` of each rule that is given, for records."""
+        given = [(f.name, getattr(self, f.name)) for f in fields(self)]
+        return "; ".join(f"{name}={in_words(value)}" for name, value in given if value is not None)
+
+
+def check_models(models: tuple[float, ...] | tuple[str, ...] | str) -> None:
+    """``Rules.models`` names known networks, or three shares; else `RuleError`."""
+    if isinstance(models, str):
+        if models not in ("uniform", "trace"):
+            raise RuleError(
+                "models",
+                f"got {models!r}, expected three shares of image, language and speech, a list of "
+                "names, 'uniform' or 'trace'",
+            )
+        return
+    with of_rule("models"):
+        if models and all(isinstance(m, str) for m in models):
+            for name in models:
+                network_name(str(name))
+        else:
+            models_of_split(0, [float(m) for m in models if not isinstance(m, str)])
+
+
+def _check_due(due: str | None) -> None:
+    if due is not None and due not in DUE:
+        factors(due)
+
+
+def factors(due: str) -> tuple[float, float]:
+    """A and B of ``factor:A,B``."""
+    name, _, rest = due.partition(":")
+    try:
+        low, high = (float(part) for part in rest.split(","))
+    except ValueError:
+        low, high = np.nan, np.nan
+    if name != "factor" or not 1 <= low <= high < np.inf:
+        known = ", ".join(DUE)
+        raise RuleError("due", f"got {due!r}, expected {known} or 'factor:A,B' with 1 <= A <= B")
+    return low, high
+
+
+class of_rule:
+    """An `InputError` in the block is of this rule, unless it names one already."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, InputError) and not isinstance(error, RuleError):
+            raise RuleError(self._key, str(error)) from None
+
+
+def _one_of(known: tuple[str, ...]) -> str:
+    return " or ".join(repr(name) for name in known)
+
+
+def noted(workload: Workload, note: str) -> Workload:
+    """The jobs with one more note, of adaptation."""
+    return replace(workload, notes=(*workload.notes, f"adapt: {note}"))

@@ -1,0 +1,113 @@
+"""Networks of jobs, and the times that follow from them on these machines.
+
+A step is ``(workload, cluster, rules, streams, own) -> (workload, note)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from simulator.adaptation.rules import Rules, noted, of_rule
+from simulator.catalog import Cluster
+from simulator.errors import InputError
+from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.statistics import Streams
+from simulator.workload import Workload
+from simulator.workloads.reshaping import curves_of_table, elastic, of_demand, with_curves
+from simulator.workloads.synergy import models_of_split, network_name, networks, with_sensitivity
+
+
+def with_models(workload: Workload, rules: Rules, streams: Streams) -> Workload:
+    """A network for each job, by ``rules.models``."""
+    wanted = rules.models
+    if wanted is None:
+        return workload
+    count, rng = len(workload), streams.generator("adapt-models")
+    with of_rule("models"):
+        if wanted == "trace":
+            unknown = [j for j, name in enumerate(workload.model) if not name]
+            if unknown:
+                raise InputError(
+                    f"job {workload.job_id[unknown[0]]!r} has no model, expected one for each job"
+                )
+            return workload
+        if wanted == "uniform":
+            wanted = tuple(networks())
+        if isinstance(wanted[0], str):
+            names = [network_name(str(name)) for name in wanted]
+            model = [names[i] for i in rng.integers(len(names), size=count).tolist()]
+            how = f"drawn from {', '.join(names)}"
+        else:
+            shares = [float(share) for share in wanted]
+            model = models_of_split(count, shares)
+            how = "in shares of image, language and speech " + ", ".join(f"{s:g}" for s in shares)
+    return noted(replace(workload, model=model), f"models are {how}")
+
+
+def speedup(
+    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
+) -> tuple[Workload, str]:
+    """Jobs of fixed demand become elastic."""
+    if cluster.is_pool:
+        raise InputError("the cluster is a rental pool, expected speedup_curve there")
+    _need_models(workload)
+    gpu_type = rules.gpu_type or cluster.node_types[0].gpu_type
+    wide = int((workload.num_gpus > cluster.max_gpus_per_node).sum())
+    made = elastic(workload, cluster, gpu_type)
+    more = f"; {wide} of them ask for more GPUs than a node has" if wide else ""
+    return made, (
+        f"jobs are elastic by calibrated throughput; their own demand on {gpu_type} takes as long "
+        f"as in the trace{more}"
+    )
+
+
+def speedup_curve(
+    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
+) -> tuple[Workload, str]:
+    """Jobs get s(k), for a rental pool."""
+    if not cluster.is_pool:
+        raise InputError("the cluster has nodes, expected a rental pool (or speedup instead)")
+    if isinstance(workload.performance, TimeTable):
+        if own is None:
+            raise InputError("the jobs have times on nodes, expected the machines of these times")
+        return curves_of_table(workload, own), "s(k) is the concave hull of each job's own times"
+    if isinstance(workload.performance, SpeedupCurve):
+        raise InputError("the jobs have curves already, expected jobs without")
+    _need_models(workload)
+    gpu_type = rules.gpu_type or cluster.node_types[0].gpu_type
+    made = with_curves(workload, gpu_type)
+    return made, f"s(k) is the concave hull of calibrated throughput on {gpu_type}"
+
+
+def demand(
+    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
+) -> tuple[Workload, str]:
+    """Elastic jobs get a fixed number of GPUs, by ``rules.demand``."""
+    if cluster.is_pool:
+        raise InputError("the cluster is a rental pool, expected nodes for fixed demands")
+    assert rules.demand is not None
+    return of_demand(workload, cluster, rules.demand, streams.generator("adapt-demand"))
+
+
+def sensitivity(
+    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
+) -> tuple[Workload, str]:
+    """Rates depend on CPUs and memory, or not, by ``rules.sensitivity``."""
+    performance = workload.performance
+    if rules.sensitivity == "none":
+        if isinstance(performance, Sensitivity):
+            plain = FixedDuration(performance.duration_s, performance.num_gpus)
+            workload = replace(workload, performance=plain)
+        return workload, "rates do not depend on CPUs and memory"
+    if not isinstance(performance, FixedDuration):
+        raise InputError("the jobs are elastic, expected fixed demands (key demand)")
+    _need_models(workload)
+    return with_sensitivity(workload, cluster), "rates depend on CPUs and memory as in Synergy"
+
+
+def _need_models(workload: Workload) -> None:
+    if not all(workload.model):
+        job = next(j for j, name in enumerate(workload.model) if not name)
+        raise InputError(
+            f"job {workload.job_id[job]!r} has no model, expected one for each job (key models)"
+        )
