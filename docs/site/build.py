@@ -33,6 +33,7 @@ REFERENCE = {
                  "policies.rental.widths", "policies.synergy.policy"),
     "experiments": ("experiments.replay.page", "experiments.replay.events",
                     "experiments.classroom.page", "experiments.analysis.compare",
+                    "experiments.analysis.comparison",
                     "experiments.campaign.task", "experiments.campaign.runner",
                     "experiments.campaign.store"),
 }  # fmt: skip

@@ -12,13 +12,24 @@ app = marimo.App(width="medium")
 def _():
     import marimo as mo
 
+    from experiments import compare
     from policies import make_policy
     from simulator import Cluster, NodeType, simulate
     from simulator.laws import Exponential
     from simulator.statistics import Streams
     from simulator.workloads.poisson import poisson_jobs
 
-    return Cluster, Exponential, NodeType, Streams, make_policy, mo, poisson_jobs, simulate
+    return (
+        Cluster,
+        Exponential,
+        NodeType,
+        Streams,
+        compare,
+        make_policy,
+        mo,
+        poisson_jobs,
+        simulate,
+    )
 
 
 @app.cell
@@ -69,6 +80,20 @@ def _(backfill, fifo, mo):
 def _(backfill):
     backfill
     return
+
+
+@app.cell
+def _(mo):
+    mo.md("One run is chance. The same comparison over ten runs, with intervals:")
+    return
+
+
+@app.cell
+def _(compare, mo):
+    scenario = mo.notebook_dir().parent / "backfill.toml"
+    comparison = compare(scenario, ["fifo-strict", "fifo-backfill"])
+    comparison
+    return (comparison,)
 
 
 if __name__ == "__main__":

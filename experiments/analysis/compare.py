@@ -6,12 +6,12 @@ taken pair by pair, which takes most of the noise away.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.analysis.comparison import Comparison, tabulate
 from experiments.config import KeyedError, of_file
 from simulator.errors import InputError
 from simulator.statistics import (
@@ -44,23 +44,24 @@ Measure = Callable[[str, int], dict[str, float]]
 
 
 def compare(
-    path: Path,
-    policies: Sequence[str],
-    metrics: Sequence[str],
+    path: str | Path,
+    policies: Sequence[str] = (),
+    metrics: Sequence[str] = ("mean_jct_s",),
     *,
     precision: float | None = None,
     replications: int | None = None,
     seed: int | None = None,
     bootstrap: int | None = None,
     block_jobs: int | None = None,
-) -> pd.DataFrame:
-    """A scenario under several policies, a table of estimates.
+) -> Comparison:
+    """A scenario under several policies: a table of estimates, and notes.
 
     Parameters
     ----------
     path : scenario file; its own policy and seed are replaced.
     policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``; the first is what the others are
-        compared with. The scenario's own options hold for its own policy where none are said.
+        compared with. The scenario's own options hold for its own policy where none are given.
+        The scenario's own policy alone where there are none.
     metrics : scalars of ``summary.json``.
     precision : replicate until every policy's interval of the first metric has at most this
         relative half width; None: ``replications`` alone decide.
@@ -69,38 +70,75 @@ def compare(
     bootstrap : of jobs from a file: intervals from so many traces drawn from it in blocks.
     block_jobs : jobs of a block; `simulator.workloads.bootstrap.block_length` where None.
 
-    Returns
-    -------
-    Columns ``metric``, ``policy``, ``minus`` (empty, or the policy that is subtracted), ``mean``,
-    ``lower``, ``upper`` (95 %; empty where the seed changes nothing), ``replications``.
+    Raises
+    ------
+    InputError
+        The scenario or an argument is wrong; one line. Arguments are named as options of the command.
     """
     from experiments.scenario.schema import read_scenario
 
-    scenario = read_scenario(path)
+    scenario = read_scenario(Path(path))
+    if isinstance(policies, str) or isinstance(metrics, str):
+        key = "policy" if isinstance(policies, str) else "metric"
+        raise InputError(f"--{key}: got a text, expected a list of texts")
     names = list(policies) or [scenario.policy]
-    scenarios = {name: _under(scenario, name) for name in names}
+    _check(names, metrics, precision, replications, bootstrap, block_jobs)
+    start = scenario.seed if seed is None else seed
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scenarios = {name: _under(scenario, name) for name in names}
+        if bootstrap is not None:
+            table = _bootstrapped(scenarios, metrics, str(path), start, bootstrap, block_jobs)
+        else:
+            table = _replicated(scenarios, metrics, str(path), start, precision, replications)
+    notes = dict.fromkeys(str(warning.message) for warning in caught)
+    return Comparison(str(path), tuple(names), tuple(metrics), table, tuple(notes))
+
+
+def _check(
+    names: Sequence[str],
+    metrics: Sequence[str],
+    precision: float | None,
+    replications: int | None,
+    bootstrap: int | None,
+    block_jobs: int | None,
+) -> None:
+    """Refuse arguments that do not go together, or that would give no table."""
     if len(set(names)) < len(names):
         raise InputError(f"--policy: got {', '.join(names)}, expected different ones")
+    if not metrics:
+        raise InputError("--metric: got none, expected at least one")
     if len(set(metrics)) < len(metrics):
         raise InputError(f"--metric: got {','.join(metrics)}, expected different ones")
+    if precision is not None and not precision > 0:
+        raise InputError(f"--precision: got {precision}, expected a number > 0")
     if replications is not None and replications < 2:
         raise InputError(f"--replications: got {replications}, expected at least 2")
-    start = scenario.seed if seed is None else seed
-    if bootstrap is not None:
-        if precision is not None or replications is not None:
-            raise InputError("--bootstrap: given with --precision or --replications, expected one")
-        return _bootstrapped(scenarios, metrics, str(path), start, bootstrap, block_jobs)
-    if block_jobs is not None:
+    if bootstrap is not None and (precision is not None or replications is not None):
+        raise InputError("--bootstrap: given with --precision or --replications, expected one")
+    if block_jobs is not None and bootstrap is None:
         raise InputError("--block-jobs: given without --bootstrap, expected both")
-    if getattr(scenario.workload, "block_bootstrap", None) is not None:
+
+
+def _replicated(
+    scenarios: dict[str, Scenario],
+    metrics: Sequence[str],
+    source: str,
+    start: int,
+    precision: float | None,
+    replications: int | None,
+) -> pd.DataFrame:
+    """The policies under seed after seed; one run each where the seed changes nothing."""
+    names = list(scenarios)
+    if getattr(scenarios[names[0]].workload, "block_bootstrap", None) is not None:
         # A mean over drawn traces: its interval would narrow for ever, the set of data stays one.
         raise InputError(
-            f"{path}: workload.block_bootstrap: given without --bootstrap, which gives the interval "
+            f"{source}: workload.block_bootstrap: given without --bootstrap, which gives the interval "
             "of a trace; expected both or neither"
         )
 
     def measure(policy: str, replication: int) -> dict[str, float]:
-        with of_file(str(path)):
+        with of_file(source):
             return _metrics(scenarios[policy], start + replication, metrics)
 
     runs = _replicate(measure, names, {name: [] for name in names}, 2)
@@ -112,12 +150,12 @@ def compare(
             "intervals from 40 traces drawn from this one in blocks",
             stacklevel=2,
         )
-        return _table(names, metrics, _of_runs({name: made[:1] for name, made in runs.items()}))
-    if precision is None:
+        runs = {name: made[:1] for name, made in runs.items()}
+    elif precision is None:
         runs = _replicate(measure, names, runs, replications or FIRST)
     else:
         runs = _until_precise(measure, names, runs, metrics[0], precision, replications or MOST)
-    return _table(names, metrics, _of_runs(runs))
+    return tabulate(names, metrics, _of_runs(runs))
 
 
 def _bootstrapped(
@@ -166,7 +204,7 @@ def _bootstrapped(
             )
         return found
 
-    return _table(list(scenarios), metrics, estimate)
+    return tabulate(list(scenarios), metrics, estimate)
 
 
 def _block_of(scenario: Scenario) -> int:
@@ -267,28 +305,3 @@ def _of_runs(runs: Runs) -> Callable[[str, str, str], Estimate]:
         return paired_difference(values, [run[metric] for run in runs[minus]])
 
     return estimate
-
-
-def _table(
-    names: Sequence[str], metrics: Sequence[str], estimate: Callable[[str, str, str], Estimate]
-) -> pd.DataFrame:
-    """One row an estimate: each policy, then its difference from the first one."""
-    import pandas as pd
-
-    pairs = [(name, "") for name in names] + [(name, names[0]) for name in names[1:]]
-    rows = []
-    for metric in metrics:
-        for policy, minus in pairs:
-            found = estimate(metric, policy, minus)
-            rows.append(
-                {
-                    "metric": metric,
-                    "policy": policy,
-                    "minus": minus,
-                    "mean": found.mean,
-                    "lower": found.lower if found.n > 1 else math.nan,
-                    "upper": found.upper if found.n > 1 else math.nan,
-                    "replications": found.n,
-                }
-            )
-    return pd.DataFrame(rows)

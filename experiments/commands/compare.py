@@ -49,23 +49,19 @@ def compare(
 
     Example: schedlab compare examples/hierarchical.toml --policy edf --policy greedy --metric total_cost
     """
-    import warnings
-
     from experiments.analysis.compare import compare as compare_policies
     from simulator.statistics import parse_precision
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        table = compare_policies(
-            scenario,
-            policy or [],
-            [name.strip() for name in metric.split(",")],
-            precision=None if precision is None else parse_precision(precision),
-            replications=replications,
-            seed=seed,
-            bootstrap=bootstrap,
-            block_jobs=block_jobs,
-        )
-    for warning in caught:
-        print(f"schedlab: note: {warning.message}", file=sys.stderr)
-    print(table.to_csv(index=False, float_format="%.9g", lineterminator="\n"), end="")
+    found = compare_policies(
+        scenario,
+        policy or [],
+        [name.strip() for name in metric.split(",")],
+        precision=None if precision is None else parse_precision(precision),
+        replications=replications,
+        seed=seed,
+        bootstrap=bootstrap,
+        block_jobs=block_jobs,
+    )
+    for note in found.notes:
+        print(f"schedlab: note: {note}", file=sys.stderr)
+    print(found.csv(), end="")

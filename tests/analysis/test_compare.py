@@ -1,13 +1,16 @@
 """`schedlab compare`: replications, precision, paired differences."""
 
+import math
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
 
 from experiments.analysis.compare import compare
+from experiments.analysis.comparison import Comparison
 from simulator.errors import InputError
 from simulator.queueing import mmc_mean_response_s
 
@@ -39,8 +42,9 @@ def test_on_a_trace_one_run_and_no_interval(tmp_path):
         'policy = "fifo"\n[workload]\nkind = "csv"\npath = "jobs.csv"\n'
         '[cluster]\nkind = "nodes"\nnum_nodes = 2\n'
     )
-    with pytest.warns(UserWarning, match="the seed changes nothing here"):
-        table = compare(path, ["fifo", "fifo-strict"], ["mean_jct_s"])
+    found = compare(path, ["fifo", "fifo-strict"], ["mean_jct_s"])
+    assert [note[:28] for note in found.notes] == ["the seed changes nothing here"[:28]]
+    table = found.table
     assert table["replications"].tolist() == [1, 1, 1]
     assert table["lower"].isna().all()
     assert table["mean"].notna().all()
@@ -53,7 +57,7 @@ def scenario(tmp_path: Path, jobs: int = 60, gpus: str = "[1]") -> Path:
 
 
 def test_replicates_until_it_is_precise(tmp_path: Path) -> None:
-    table = compare(scenario(tmp_path, jobs=400), [], ["mean_jct_s"], precision=0.05)
+    table = compare(scenario(tmp_path, jobs=400), [], ["mean_jct_s"], precision=0.05).table
     row = table.iloc[0]
     assert (row["upper"] - row["lower"]) / 2 <= 0.05 * row["mean"]
     assert row["replications"] > 10
@@ -68,7 +72,7 @@ def test_differences_are_paired(tmp_path: Path) -> None:
         ["fifo-strict", "fifo-backfill"],
         ["mean_jct_s", "makespan_s"],
         replications=12,
-    )
+    ).table
     assert table["metric"].tolist() == ["mean_jct_s"] * 3 + ["makespan_s"] * 3
     strict, backfill, difference = (row for _, row in table[:3].iterrows())
     assert difference["minus"] == "fifo-strict"
@@ -79,8 +83,8 @@ def test_differences_are_paired(tmp_path: Path) -> None:
 
 
 def test_a_cap_is_told(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="stopped at 11 replications"):
-        compare(scenario(tmp_path), [], ["mean_jct_s"], precision=0.001, replications=11)
+    found = compare(scenario(tmp_path), [], ["mean_jct_s"], precision=0.001, replications=11)
+    assert "stopped at 11 replications" in found.notes[0]
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -104,6 +108,9 @@ def test_the_command(tmp_path: Path) -> None:
         ({"metrics": ["speed"]}, "mean_jct_s"),
         ({"metrics": ["makespan_s", "makespan_s"]}, "different"),
         ({"replications": 1}, "at least 2"),
+        ({"precision": 0.0}, "--precision: got 0.0, expected a number > 0"),
+        ({"policies": "edf"}, "--policy: got a text, expected a list of texts"),
+        ({"metrics": []}, "--metric: got none"),
         ({"policies": ["no-such"]}, "no-such"),
         ({"policies": ["edf", "edf:x=1"]}, "--policy edf:x=1: policy 'edf': unknown option 'x'"),
         ({"policies": ["edf:"]}, "--policy edf:: '': expected name=value"),
@@ -125,7 +132,7 @@ def test_a_policy_is_compared_with_itself_under_other_options(tmp_path: Path) ->
         '[workload]\nkind = "hierarchical"\nnum_nodes = 2\njobs_per_node = 8\nmean_gap_s = 9000\n'
     )
     names = ["local-search", "local-search:iterations=1,rho=1", "local-search:iterations=3"]
-    table = compare(path, names, ["total_cost"], replications=2)
+    table = compare(path, names, ["total_cost"], replications=2).table
     mean = table[table["minus"] == ""].set_index("policy")["mean"]
     assert list(mean.index) == names
     assert mean.iloc[0] == mean.iloc[2]
@@ -133,5 +140,68 @@ def test_a_policy_is_compared_with_itself_under_other_options(tmp_path: Path) ->
 
 
 def test_same_seed_same_table(tmp_path: Path) -> None:
-    tables = [compare(scenario(tmp_path), [], ["total_cost", "mean_wait_s"]) for _ in range(2)]
+    tables = [
+        compare(scenario(tmp_path), [], ["total_cost", "mean_wait_s"]).table for _ in range(2)
+    ]
     pd.testing.assert_frame_equal(*tables)
+
+
+def test_a_notebook_shows_each_policy_with_its_interval(tmp_path: Path) -> None:
+    """Numbers of the table, the first policy's difference left empty, and one word for each other."""
+    names = ["fifo-strict", "fifo-backfill"]
+    found = compare(scenario(tmp_path, gpus="[1, 2]"), names, ["mean_jct_s", "makespan_s"], seed=3)
+    page = ElementTree.fromstring(found._repr_html_())
+    tables = page.findall("table")
+    assert [table.findtext("caption") for table in tables] == [
+        "mean_jct_s, 10 runs of each policy",
+        "makespan_s, 10 runs of each policy",
+    ]
+    strict, backfill = tables[0].findall("tbody/tr")
+    mean, lower, upper = found.table.iloc[0][["mean", "lower", "upper"]]
+    first = [f"{mean:,.6g}", f"{lower:,.6g} to {upper:,.6g}", *[None] * 3]
+    assert [cell.text for cell in strict] == ["fifo-strict", *first]
+    difference = found.table.iloc[2]
+    assert difference["upper"] < 0
+    assert backfill[3].text == f"{difference['mean']:,.6g}"
+    assert backfill[5].text == "lower"
+
+
+def rows_of(*differences: tuple[float, float, float]) -> pd.DataFrame:
+    """Policies ``a``, ``<b>``, .. with means 1, and the given differences from ``a``."""
+    rows = [("m", name, "", 1.0, 0.5, 1.5, 5) for name in "abcd"[: len(differences) + 1]]
+    rows += [("m", n, "a", *found, 5) for n, found in zip("bcd", differences, strict=False)]
+    columns = ["metric", "policy", "minus", "mean", "lower", "upper", "replications"]
+    return pd.DataFrame(rows, columns=columns).replace({"policy": {"b": "<b>"}})
+
+
+def test_an_interval_with_zero_in_it_cannot_tell() -> None:
+    table = rows_of((0.1, -0.1, 0.3), (0.2, 0.1, 0.3), (-0.2, -0.3, -0.1))
+    found = Comparison("s.toml", ("a", "<b>", "c", "d"), ("m",), table, ("a & b",))
+    html = found._repr_html_()
+    page = ElementTree.fromstring(html)  # names and notes are escaped, so it is well formed
+    words = [row[5].text for row in page.iterfind("table/tbody/tr")]
+    assert words == [None, "cannot tell", "higher", "lower"]
+    assert "<b>Note.</b> a &amp; b" in html
+    assert repr(found).endswith("note: a & b")
+
+
+def test_one_run_has_no_interval_in_the_page_either(tmp_path: Path) -> None:
+    table = rows_of((0.1, math.nan, math.nan)).assign(replications=1)
+    table.loc[table["minus"] == "", ["lower", "upper"]] = math.nan
+    html = Comparison("s.toml", ("a", "<b>"), ("m",), table)._repr_html_()
+    page = ElementTree.fromstring(html)
+    assert page.findtext("table/caption") == "m, 1 run of each policy"
+    second = [cell.text for cell in page.findall("table/tbody/tr")[1]]
+    assert second == ["<b>", "1", "none", "0.1", "none", "one run, no interval"]
+
+
+def test_for_users_of_python(tmp_path: Path) -> None:
+    """A text serves as the path, and the names have a short address."""
+    import experiments
+
+    found = experiments.compare(str(scenario(tmp_path)), replications=2)
+    assert isinstance(found, experiments.Comparison)
+    assert (found.policies, found.metrics) == (("fifo-strict",), ("mean_jct_s",))
+    assert found.csv().startswith("metric,policy,minus,mean,lower,upper,replications\nmean_jct_s,")
+    with pytest.raises(AttributeError, match="no attribute 'compose'"):
+        _ = experiments.compose
