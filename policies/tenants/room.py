@@ -43,6 +43,7 @@ class Using:
     def __init__(self, view: View, tenants: Tenants) -> None:
         self.room = Room(view)
         self.gpus: FloatArray = np.zeros(len(tenants))
+        self._tenants = tenants
         self._of = tenants.of
         self._view = view
         self._chosen: dict[int, Sequence[Placement]] = {}
@@ -80,7 +81,20 @@ class Using:
         return self._chosen
 
     def placements(self) -> list[Placement]:
-        """Of all that were chosen."""
+        """Of all that were chosen; who ran stays where it is, unless the others do not fit beside it.
+
+        While jobs are chosen, one that waited may get the GPUs of one that runs and is chosen later.
+        That would move for nothing, so the same jobs are placed once more, those that run first.
+        """
+        running = self._view.running
+        if any(
+            job in running and shares is not running[job] for job, shares in self._chosen.items()
+        ):
+            again = Using(self._view, self._tenants)
+            for job in self._chosen:
+                again.keep(job)
+            if all(job in again.chosen or again.start(job) for job in self._chosen):
+                return [share for job in self._chosen for share in again.chosen[job]]
         return [share for shares in self._chosen.values() for share in shares]
 
 

@@ -19,6 +19,7 @@ from simulator.performance import FixedDuration
 from simulator.predictions import Predictions, Shown, predicted
 from simulator.statistics import Streams
 from simulator.tenancy import envy_rate, tenants_of, water_filling
+from tests.tenants.slow_admission import all_on_time_slowly
 
 LIST = ("fifo-strict", "fifo-backfill", "srpt", "sjf", "random-order", "priority")
 BETWEEN = ("fair-share", "drf", "capacity", "finish-time-fair")
@@ -129,6 +130,29 @@ def test_guarantees_hold_at_every_instant(seed):
     assert (found.held >= np.minimum(found.asked, tenants.quota) - 1e-9).all()
     # Nothing is idle while somebody could borrow it.
     np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
+
+
+@pytest.mark.parametrize("name", ["fair-share", "drf"])
+def test_nobody_moves_for_nothing(name):
+    """Two nodes of 2 GPUs, all of them a's. b has less and is chosen first; it gets GPUs of jobs that stop."""
+    jobs = jobs_of("aaaabb", [10.0, 100.0, 100.0, 100.0, 50.0, 50.0], 1, [0, 0, 0, 0, 5, 5])
+    policy = make_policy(name, preemptive=True)
+    result = simulate(jobs, cluster_of(2, 2), policy, reconfiguration_s=7.0)
+    assert result.preemptions.tolist() == [0, 0, 1, 1, 0, 0]
+    assert result.reconfigurations.sum() == 0
+
+
+@quick
+@given(st.integers(0, 10_000))
+def test_who_goes_on_stays_in_place(seed):
+    """Jobs of one GPU always fit beside each other: only who was stopped starts anew."""
+    result = simulate(
+        jobs_of_one_gpu(seed),
+        cluster_of(4, 2),
+        make_policy("fair-share", preemptive=True),
+        reconfiguration_s=1.0,
+    )
+    assert result.reconfigurations.sum() == 0
 
 
 def test_drf_as_in_its_paper():
@@ -293,6 +317,24 @@ def test_on_one_gpu_the_test_is_exact(rows):
 
     exact = any(feasible(order) for order in itertools.permutations(rows))
     assert all_on_time(promises, 1.0) == exact
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(st.integers(-5, 200), st.integers(1, 4), st.integers(0, 30)),
+        min_size=1,
+        max_size=12,
+    ),
+    st.sampled_from([1.0, 3.0, 8.0]),
+    st.sampled_from([1.0, 0.1]),
+)
+def test_the_quick_test_answers_as_the_plain_one(rows, total, unit):
+    """Whole numbers and tenths, which no binary number is; late jobs and jobs that fit nowhere among them."""
+    promises = [
+        Promise(due * unit, j, gpus, left * unit) for j, (due, gpus, left) in enumerate(rows)
+    ]
+    assert all_on_time(promises, total) == all_on_time_slowly(promises, total)
 
 
 @quick
