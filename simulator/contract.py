@@ -238,6 +238,9 @@ class View:
     health : which nodes are up, where something can fail; else None.
     tenants : whose jobs they are, with weights and quotas; None where the scenario has no tenants.
     neighbours : memory and slices of GPUs, and what jobs on one GPU do to each other; else None.
+    gpus_of : the GPUs of its node that each running job has, where a decision named them.
+    slices_of : where GPUs are sliced, by running job: node and GPU, and its slices of memory as bits.
+    rate_alone : with `neighbours`: the rate (1/s) that each running job would have without neighbours.
     network : racks, and what being spread costs each job; None where the scenario has none.
     """
 
@@ -245,6 +248,9 @@ class View:
     tenants: Tenants | None = None
     network: Network | None = None
     neighbours: Neighbours | None = None
+    gpus_of: Mapping[int, tuple[int, ...]] = {}
+    slices_of: Mapping[int, tuple[tuple[tuple[int, int], int], ...]] = {}
+    rate_alone: Mapping[int, float] | None = None
     _kind: type[View] | None = None
     _latest: Mapping[str, Any] = {}
 

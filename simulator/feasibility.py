@@ -338,3 +338,28 @@ def check_parts(
                 raise where.error(
                     f"node {share.node}: GPU {g} is given away {parts[key]:.3g} times"
                 )
+
+
+def parts_have_room(
+    job: int,
+    share: Placement,
+    gpus: Sequence[int],
+    on_node: Mapping[int, Placement],
+    held: Mapping[int, tuple[int, ...]],
+) -> bool:
+    """Whether each of these GPUs has a job's part of it left, beside what runs on the node now.
+
+    Parameters
+    ----------
+    on_node : the placements on the node, by job.
+    held : GPUs of the jobs that run, by job.
+    """
+    for g in gpus:
+        part = share.gpus / len(gpus)
+        for other, beside in on_node.items():
+            own = held.get(other, ())
+            if other != job and g in own:
+                part += beside.gpus / len(own)
+        if part > 1 + tolerances.FRACTIONS:
+            return False
+    return True

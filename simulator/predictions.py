@@ -12,7 +12,7 @@ done, the time that it took over the time that was predicted corrects all predic
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -137,8 +137,8 @@ class Learner:
         """True over predicted time of a job, as far as it was observed; else 1."""
         return self._ratio[job]
 
-    def observe(self, view: LearnedView, rate_of: Sequence[float]) -> None:
-        """Look at the jobs that run at this decision point."""
+    def observe(self, view: LearnedView, rate_of: Sequence[float] | Mapping[int, float]) -> None:
+        """Look at the jobs that run at this decision point; ``rate_of``: as if they had no neighbours."""
         for job, shares in view.running.items():
             if self._seen.get(job) is shares or view.observed_remaining_of(job) > 1 - OBSERVED:
                 continue
@@ -176,7 +176,8 @@ class LearnedView(View):
         """The view at a decision: what runs is looked at first."""
         view = super().at(now_s, free_gpus_total, changed)
         assert isinstance(view, LearnedView)
-        self._learner.observe(view, self._log.rate)
+        alone = view.rate_alone  # what neighbours cost is known, and no property of the job
+        self._learner.observe(view, self._log.rate if alone is None else alone)
         return view
 
     def observed_remaining_of(self, job: int) -> float:

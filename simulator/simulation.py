@@ -25,13 +25,13 @@ from simulator.network import Network
 from simulator.predictions import LearnedView, Learner, Shown
 from simulator.processes.arrivals import schedule_arrivals
 from simulator.processes.clock import Clock
+from simulator.processes.combined import VaryingLog, kind_of_controller
 from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, Rule, make_dispatcher
-from simulator.processes.failures import FailingController, SavedLog, Trouble
+from simulator.processes.failures import SavedLog, Trouble
 from simulator.processes.gate import Gate, gated
 from simulator.processes.neighbours import SharingController
 from simulator.processes.partition import NOTHING
-from simulator.processes.patience import ImpatientController
 from simulator.processes.records import DecisionLog, ScheduleLog
 from simulator.processes.server import OptimizationServer, ServerSpec
 from simulator.processes.world import DecisionPoints, World
@@ -125,8 +125,11 @@ def simulate(
     if shown is not None:
         _show(world, shown)
     with _stream(world, stream_to) as stream:
-        trouble = None if failures is None else _trouble(failures, world, streams)
-        kind = _kind_of_controller(workload, trouble, neighbours)
+        trouble = None
+        if failures is not None:
+            trouble = _trouble(failures, world, streams, neighbours is not None)
+        shares_gpus, is_impatient = neighbours is not None, workload.patience_s is not None
+        kind = kind_of_controller(trouble is not None, shares_gpus, is_impatient)
         gate = _gate(world, tenants, admission, trouble)
         if gate is not None:
             kind = gated(kind, gate)
@@ -138,7 +141,7 @@ def simulate(
             trouble.begin(controllers)
         for controller in controllers:
             if neighbours is not None and isinstance(controller, SharingController):
-                controller.attach(neighbours)
+                controller.meet(neighbours)
             if tenants is not None or network is not None:
                 controller.see(tenants=tenants, network=network)
         service = None
@@ -159,22 +162,6 @@ def simulate(
     return result
 
 
-def _kind_of_controller(
-    workload: Workload, trouble: Trouble | None, neighbours: Neighbours | None
-) -> type[Controller]:
-    """The controller that knows what can happen to these jobs, and no more."""
-    if neighbours is not None:
-        if trouble is not None or workload.patience_s is not None:
-            other = "jobs that leave (patience)" if trouble is None else "failures"
-            raise InputError(f"sharing: given with {other}, expected one of them")
-        return SharingController
-    if workload.patience_s is None:
-        return Controller if trouble is None else FailingController
-    if trouble is not None:
-        raise InputError("failures: given with jobs that leave (patience), expected one of them")
-    return ImpatientController
-
-
 def _gate(
     world: World, tenants: Tenants | None, admission: Admission | None, trouble: Trouble | None
 ) -> Gate | None:
@@ -192,11 +179,11 @@ def _gate(
     return Gate(world, tenants, admission, left)
 
 
-def _trouble(failures: Failures, world: World, streams: Streams) -> Trouble:
+def _trouble(failures: Failures, world: World, streams: Streams, shares_gpus: bool) -> Trouble:
     """What goes wrong, with the job state that it needs."""
     if world.cluster.is_pool:
         raise InputError("failures: a rental pool has no nodes that fail, expected nodes or VMs")
-    world.log = SavedLog.of_size(len(world.workload))
+    world.log = (VaryingLog if shares_gpus else SavedLog).of_size(len(world.workload))
     return Trouble(failures, world, streams)
 
 

@@ -85,8 +85,6 @@ def make_failures(scenario: Any, num_nodes: int) -> Failures | None:
     tables = (given.failures, given.checkpoints, given.maintenance, given.spot)
     if all(table is None for table in tables):
         return None
-    if getattr(scenario.workload, "patience", None) is not None:
-        raise KeyedError("workload.patience", "given with failures, expected one of them")
     from simulator.failures import Checkpoints, Failures
 
     saving = given.checkpoints or CheckpointKeys()

@@ -39,8 +39,7 @@ class OnGpus:
         """Take off what has ended, start what fits."""
         if self._workload is not view.workload:
             self._begin(view)
-        for job in [j for j in self._places if j not in view.running]:
-            self._leave(job)
+        self._see_jobs(view)
         if not view.waiting:
             return NO_CHANGE
         self._free = {n: self._spare(view, n) for n in view.nodes.tolist()}
@@ -67,6 +66,21 @@ class OnGpus:
         self._on = {(n, g): [] for n, count in self._gpus.items() for g in range(count)}
         self._places = {}
         self._workload = view.workload
+
+    def _see_jobs(self, view: View) -> None:
+        """Take off what has ended, or never came; with an optimization server, add what came late."""
+        running, gpus_of, places = view.running, view.gpus_of, self._places
+        for job in [j for j, at in places.items() if j not in running or gpus_of[j] != at[1]]:
+            self._leave(job)
+        if len(places) < len(running):
+            for job, shares in running.items():
+                if job not in places:
+                    self._join(view, job, shares[0].node, gpus_of[job])
+
+    def _join(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> None:
+        self._places[job] = (node, gpus)
+        for g in gpus:
+            self._on[node, g].append(job)
 
     def _spare(self, view: View, node: int) -> list[float]:
         """CPUs and GB of memory that are free on a node."""
@@ -110,9 +124,7 @@ class OnGpus:
         raise NotImplementedError
 
     def _take(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> Placement:
-        self._places[job] = (node, gpus)
-        for g in gpus:
-            self._on[node, g].append(job)
+        OnGpus._join(self, view, job, node, gpus)
         cpus, memory_gb = self._beside(view, job)
         self._free[node][0] -= cpus
         self._free[node][1] -= memory_gb
@@ -198,6 +210,18 @@ class Slices(OnGpus):
     def _leave(self, job: int) -> None:
         super()._leave(job)
         self._masks.pop(job, None)
+
+    def _join(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> None:
+        super()._join(view, job, node, gpus)
+        k = int(self._profile[job])
+        if k == len(PROFILES) - 1:
+            return
+        place = node, gpus[0]
+        held = [mask for at, mask in view.slices_of.get(job, ()) if at == place]
+        taken = self._taken().get(place, 0)
+        start = best_start(taken, k)  # what an engine without slices cannot say
+        own = mask_of(k, start) if start is not None else ~taken & 0xFF
+        self._masks[job] = place, held[0] if held else own
 
     def _taken(self) -> Mapping[Gpu, int]:
         taken: dict[Gpu, int] = {}

@@ -48,9 +48,7 @@ class SharedFirstCome:
             self._begin(view)
         if self._nodes is not view.nodes:
             self._see_nodes(view)
-        for job in [j for j in self._placed if j not in view.running]:
-            node, gpus = self._placed.pop(job)
-            self._change(job, node, gpus, -1)
+        self._see_jobs(view)
         if not view.waiting:
             return NO_CHANGE
         placements: list[Placement] = []
@@ -99,6 +97,17 @@ class SharedFirstCome:
         self._known: Known = nothing_known(self._classes, self._state)
         self._room, self._picked = kernels.scratch(self._state.gpu.shape[1])
         self._off = np.zeros(view.cluster.num_nodes, dtype=bool)
+
+    def _see_jobs(self, view: View) -> None:
+        """Take off what has ended, or never came; with an optimization server, add what came late."""
+        running, gpus_of, placed = view.running, view.gpus_of, self._placed
+        for job in [j for j, at in placed.items() if j not in running or gpus_of[j] != at[1]]:
+            self._change(job, *placed.pop(job), -1)
+        if len(placed) < len(running):
+            for job, shares in running.items():
+                if job not in placed:
+                    placed[job] = shares[0].node, gpus_of[job]
+                    self._change(job, *placed[job], 1)
 
     def _see_nodes(self, view: View) -> None:
         """Nodes that went away take nothing; those that came back do."""

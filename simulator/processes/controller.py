@@ -5,17 +5,25 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from simulator.catalog import FloatArray
 from simulator.contract import NO_CHANGE, Changes, Decision, Placement, View
 from simulator.errors import InfeasibleDecision, InputError
-from simulator.feasibility import check_decision, check_parts, has_room, placements_of, wake_up_of
+from simulator.feasibility import (
+    check_decision,
+    check_parts,
+    has_room,
+    parts_have_room,
+    placements_of,
+    wake_up_of,
+)
 from simulator.processes.clock import Order
 from simulator.processes.partition import CHANGES_KEPT, Partition
+from simulator.processes.plans import NO_ANSWER, Answer, Claims, Plan
 from simulator.processes.world import World
 from simulator.short_answers import Moves, Starts
 from simulator.workload import Workload
@@ -25,35 +33,6 @@ IDLE_TICKS = 10_000
 
 MAX_TICKS = 10_000_000
 """Periodic decision points of a controller after which the period is held to be a mistake."""
-
-
-Answer = tuple[Mapping[int, tuple[Placement, ...]], bool, float | None, float]
-"""Shares by job, `Decision.keep_running`, `Decision.again_s`, and the CPU seconds that it took."""
-
-_NO_ANSWER: Answer = ({}, True, None, 0.0)
-"""Nothing is to be done."""
-
-
-class Plan(NamedTuple):
-    """A decision, and the state that it was made for.
-
-    Attributes
-    ----------
-    shares_of, keep_running : what was decided, as in `Decision`.
-    number : plans of a controller are numbered in the order in which they are made.
-    cpu_s : what the decision took.
-    after : the last plan that had been applied when this one was made.
-    before : where the jobs that it names ran then; none: the job waited.
-    again_s : as in `Decision`.
-    """
-
-    shares_of: Mapping[int, tuple[Placement, ...]]
-    keep_running: bool
-    number: int
-    cpu_s: float
-    after: int = 0
-    before: Mapping[int, tuple[Placement, ...] | None] = {}
-    again_s: float | None = None
 
 
 class Controller:
@@ -95,6 +74,8 @@ class Controller:
         self._joined = Changes(CHANGES_KEPT)
         self._view = self._first_view(rng)
         self._parts: dict[int, tuple[int, ...]] = {}
+        self._planned_claims: Claims | None = None
+        self._view.change(gpus_of=self._parts)
         self._asked = False
         self._only_starts = False
         self._stopped: Sequence[int] | None = None
@@ -293,7 +274,10 @@ class Controller:
         shares_of, keep_running, again_s, cpu_s = self._ask()
         self._only_starts = False  # by then it may find something else
         before = {job: self.running.get(job) for job in shares_of}
-        return Plan(shares_of, keep_running, self._planned, cpu_s, self._applied, before, again_s)
+        claims, self._planned_claims = self._planned_claims, None
+        return Plan(
+            shares_of, keep_running, self._planned, cpu_s, self._applied, before, again_s, claims
+        )
 
     def carry_out(self, plan: Plan) -> None:
         """Apply a plan of before to what still exists; a newer one that was applied wins.
@@ -310,13 +294,27 @@ class Controller:
         undisturbed = plan.after == self._applied
         self._applied = plan.number
         shares_of = {j: shares for j, shares in plan.shares_of.items() if j in self.active}
+        claims = plan.claims
         if undisturbed or not plan.keep_running:
+            if claims is not None:
+                self._hold(claims, shares_of)
             self._apply(shares_of, plan.keep_running)
             return
         for job, shares in shares_of.items():
-            as_it_was = self.running.get(job) == plan.before[job]
-            if as_it_was and has_room(job, shares, self.world.shares, self.world.cluster):
+            if self.running.get(job) == plan.before[job] and self._has_room(job, plan):
+                if claims is not None:
+                    self._hold(claims, (job,))
                 self._apply({job: shares}, True)
+
+    def _has_room(self, job: int, plan: Plan) -> bool:
+        """Whether a job of a plan fits beside what runs now."""
+        shares = plan.shares_of[job]
+        if not has_room(job, shares, self.world.shares, self.world.cluster):
+            return False
+        if plan.claims is None or job not in plan.claims.gpus_of:
+            return True
+        on_node = self.world.shares[shares[0].node]
+        return parts_have_room(job, shares[0], plan.claims.gpus_of[job], on_node, self._parts)
 
     def _ask(self) -> Answer:
         """Call the policy, check its answer, record it; without jobs there is nothing to ask."""
@@ -328,7 +326,7 @@ class Controller:
             decisions.add(now_s, self.index, 0)
             if world.measure:
                 decisions.cpu_s.append(0.0)
-            return _NO_ANSWER
+            return NO_ANSWER
         partition = self.partition
         if not self._planned & 1023:
             self._joined.trim()
@@ -339,7 +337,7 @@ class Controller:
         hopeless = self._cannot_start
         if hopeless is not None and hopeless(world.shown, self.waiting, free_gpus_total):
             decisions.add(now_s, self.index, len(self.active))
-            return _NO_ANSWER
+            return NO_ANSWER
         view = self._view.at(now_s, free_gpus_total, changed)
         if world.measure:
             begin = time.process_time()
@@ -397,25 +395,35 @@ class Controller:
             and keep_running
         )
         if decision.fractional and decision.gpus_of is not None:
-            self._note_parts(decision.gpus_of, shares_of, keep_running, view)
+            claims = self._make_claims(decision.gpus_of, shares_of, keep_running, view)
+            if self.queue_request is None:
+                self._hold(claims, shares_of)
+            else:
+                self._planned_claims = claims
         return shares_of, keep_running, again_s, cpu_s
 
-    def _note_parts(
+    def _make_claims(
         self,
         gpus_of: Mapping[int, tuple[int, ...]],
         shares_of: Mapping[int, tuple[Placement, ...]],
         keep_running: bool,
         view: View,
-    ) -> None:
-        """Check every single GPU, and remember which of them each job has."""
-        world = self.world
-        if self.queue_request is not None:
-            raise InputError("parts of GPUs: decisions take no time there, expected no [server]")
-        if world.check:
-            check_parts(shares_of, gpus_of, self._parts, keep_running, view, world.policy_name)
-        if len(self._parts) > 2 * len(self.running) + 64:
-            self._parts = {j: gpus for j, gpus in self._parts.items() if j in self.running}
-        self._parts |= {job: gpus_of[job] for job in shares_of if job in gpus_of}
+    ) -> Claims:
+        """Check every single GPU, and say which of them each job gets."""
+        if self.world.check:
+            name = self.world.policy_name
+            check_parts(shares_of, gpus_of, self._parts, keep_running, view, name)
+        return Claims({job: gpus_of[job] for job in shares_of if job in gpus_of})
+
+    def _hold(self, claims: Claims, jobs: Iterable[int]) -> None:
+        """Remember which GPUs jobs have that a decision starts."""
+        parts = self._parts
+        if len(parts) > 2 * len(self.running) + 64:
+            for job in [j for j in parts if j not in self.running]:
+                del parts[job]
+        for job in jobs:
+            if job in claims.gpus_of:
+                parts[job] = claims.gpus_of[job]
 
     def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
         """Stop what changes, then start it anew; what stays the same is not touched."""

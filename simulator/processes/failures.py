@@ -19,8 +19,9 @@ from simulator.contract import JobLog, NodeHealth, Placement
 from simulator.errors import InfeasibleDecision
 from simulator.failures import Damage, Failures, Outages, running_s, saved_s, worked_s
 from simulator.processes.clock import Order
-from simulator.processes.controller import Answer, Controller, Plan
+from simulator.processes.controller import Controller
 from simulator.processes.partition import Partition
+from simulator.processes.plans import Answer, Plan
 from simulator.processes.world import World
 from simulator.statistics import Streams
 
@@ -262,19 +263,33 @@ class FailingPartition(Partition):
     def throw_off(self, job: int, notice_s: float) -> None:
         """Take a job off its nodes: what it did since its last checkpoint is lost."""
         trouble, log = self.trouble, self.trouble.log
-        left, rate, gpus = log.remaining[job], log.rate[job], log.gpus[job]
-        interval_s, cost_s = log.interval_s[job], log.cost_s[job]
-        elapsed = max(0.0, self._clock.now_s - log.since_s[job])
-        done_s = self._done_s(job)
-        kept_s = saved_s(elapsed, interval_s, cost_s)
-        if notice_s > 0 and notice_s >= cost_s:
-            kept_s = max(kept_s, worked_s(max(0.0, elapsed - cost_s), interval_s, cost_s))
-        kept_s = min(kept_s, done_s)
+        gpus, done_s = log.gpus[job], self._done_s(job)
+        elapsed = max(0.0, self._clock.now_s - self._began_s(job))
+        kept_s = min(done_s, self._kept_s(job, elapsed, notice_s))
+        left = self._left_after(job, kept_s)
         self.release(job)
-        log.remaining[job] = left - rate * kept_s
+        log.remaining[job] = left
         trouble.lost_gpu_s[job] += gpus * (done_s - kept_s)
         trouble.failures[job] += 1
         trouble.restarts[job] = 1
+
+    def _began_s(self, job: int) -> float:
+        """From when on a running job works and saves in turn."""
+        return self.trouble.log.since_s[job]
+
+    def _kept_s(self, job: int, elapsed: float, notice_s: float) -> float:
+        """Seconds of work that checkpoints hold, the last of them made after notice."""
+        log = self.trouble.log
+        interval_s, cost_s = log.interval_s[job], log.cost_s[job]
+        kept_s = saved_s(elapsed, interval_s, cost_s)
+        if notice_s > 0 and notice_s >= cost_s:
+            kept_s = max(kept_s, worked_s(max(0.0, elapsed - cost_s), interval_s, cost_s))
+        return kept_s
+
+    def _left_after(self, job: int, worked: float) -> float:
+        """Fraction of a running job's work that was left after so many seconds of work here."""
+        log = self.trouble.log
+        return log.remaining[job] - log.rate[job] * worked
 
     def lose(self, nodes: Sequence[int]) -> None:
         """Nodes without jobs go away."""

@@ -17,10 +17,16 @@ from simulator.neighbours import Neighbours
 from simulator.processes.controller import Controller
 from simulator.processes.node import Node
 from simulator.processes.partition import Partition
+from simulator.processes.plans import Claims, Plan
 from simulator.processes.world import World
 
 Gpu = tuple[int, int]
 """A node, and the number of a GPU on it."""
+
+Slice = tuple[Gpu, int]
+"""A GPU, and the slices of its memory that a job has, as bits."""
+
+NO_CLAIMS = Claims({})
 
 
 class SharedNode(Node):
@@ -62,9 +68,10 @@ class SharedPartition(Partition):
         super().__init__(world, index, finished)
         self.neighbours: Neighbours
         self.gpus_of: Callable[[int], tuple[int, ...]]
+        self.claim: Callable[[int], object]
         self.forget: Callable[[int], object]
         self.on_gpu: dict[Gpu, dict[int, None]] = {}
-        self._alone: dict[int, float] = {}
+        self.alone: dict[int, float] = {}
 
     def _make(self, index: int) -> Node:
         super()._make(index)
@@ -80,23 +87,28 @@ class SharedPartition(Partition):
 
     def start(self, job: int, shares: tuple[Placement, ...]) -> None:
         """Put a job on its GPUs; its neighbours, and it, are slower from now on."""
+        self.claim(job)
         super().start(job, shares)
-        self._alone[job] = self._world.log.rate[job]
+        self.alone[job] = self._world.log.rate[job]
+        self._begin(job)
         places = self._places(job, shares)
         for place in places:
             self.on_gpu.setdefault(place, {})[job] = None
-        self._count(shares)
+        self._count_busy(shares)
         self._retime(job, places)
+
+    def _begin(self, job: int) -> None:
+        """A job has started; for those who keep more of it."""
 
     def release(self, job: int, is_done: bool = False) -> None:
         """Take a job off its GPUs; its neighbours are faster from now on."""
         shares = self.running[job]
         places = self._places(job, shares)
         super().release(job, is_done)
-        del self._alone[job]
+        del self.alone[job]
         for place in places:
             self.on_gpu[place].pop(job, None)
-        self._count(shares)
+        self._count_busy(shares)
         self._retime(None, places)
         self.forget(job)  # the next decision about it may name no GPUs
 
@@ -104,7 +116,7 @@ class SharedPartition(Partition):
         """The GPUs of a job; none where the decision did not name them."""
         return [(shares[0].node, g) for g in self.gpus_of(job)]
 
-    def _count(self, shares: Iterable[Placement]) -> None:
+    def _count_busy(self, shares: Iterable[Placement]) -> None:
         """GPUs in use on the nodes of a job: those with a job on them, and the unnamed ones."""
         for n in {share.node for share in shares}:
             node = self._nodes[n]
@@ -118,18 +130,23 @@ class SharedPartition(Partition):
         log, now = self._world.log, self._clock.now_s
         jobs = dict.fromkeys(job for place in places for job in self.on_gpu.get(place, ()))
         for job in jobs:
-            rate = self._alone[job] * self._speed(job)
+            rate = self.alone[job] * self._speed(job)
             if rate == log.rate[job] and job != new:
                 continue
-            log.remaining[job] = log.remaining_at(job, now)
-            log.since_s[job] = max(log.since_s[job], now)
-            log.rate[job] = rate
-            end_s = log.since_s[job] + log.remaining[job] / rate
+            end_s = self._run_at(job, rate, now)
             if self._period_s is not None:
                 end_s = self._end_beside_ticks(end_s, 1 / rate, self._period_s)
             leader = self._nodes[self.running[job][0].node]
             assert leader is not None
             leader.lead(job, end_s)
+
+    def _run_at(self, job: int, rate: float, now_s: float) -> float:
+        """Bring a job's work up to date, let it run at a rate, and say when it ends."""
+        log = self._world.log
+        log.remaining[job] = log.remaining_at(job, now_s)
+        log.since_s[job] = max(log.since_s[job], now_s)
+        log.rate[job] = rate
+        return log.since_s[job] + log.remaining[job] / rate
 
     def _speed(self, job: int) -> float:
         """A job is as fast as on the slowest of its GPUs."""
@@ -150,77 +167,143 @@ class SharingController(Controller):
     def _make_partition(self) -> SharedPartition:
         return SharedPartition(self.world, self.index, self.finish)
 
-    def attach(self, neighbours: Neighbours) -> None:
+    def meet(self, neighbours: Neighbours) -> None:
         """Learn what jobs do to each other; before the simulation starts."""
         self.neighbours = self.partition.neighbours = neighbours
         self.partition.gpus_of = lambda job: self._parts.get(job, ())
-        self.partition.forget = lambda job: self._parts.pop(job, None)
-        self._slices: dict[int, list[tuple[Gpu, int]]] = {}
-        self.see(neighbours=neighbours)
+        self.partition.claim, self.partition.forget = self._claim, self._forget
+        self._slices: dict[int, tuple[Slice, ...]] = {}
+        self._claims = NO_CLAIMS
+        self.see(neighbours=neighbours, slices_of=self._slices, rate_alone=self.partition.alone)
 
-    def _note_parts(
+    def _claim(self, job: int) -> None:
+        """A job that starts gets the GPUs and slices that the decision names."""
+        claims = self._claims
+        if job in claims.gpus_of:
+            self._parts[job] = claims.gpus_of[job]
+        if job in claims.slices_of:
+            self._slices[job] = claims.slices_of[job]
+
+    def _forget(self, job: int) -> None:
+        """A job that has left its GPUs may be started again by a decision that names none."""
+        self._parts.pop(job, None)
+        self._slices.pop(job, None)
+
+    def _hold(self, claims: Claims, jobs: Iterable[int]) -> None:
+        """Nothing is held before a job starts: one that moves first leaves the GPUs that it has."""
+        self._claims = claims
+
+    def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
+        """Carry out a decision; a job on the same node may go to another GPU of it."""
+        named = self._claims.gpus_of
+        for job, shares in shares_of.items():
+            own = self._parts.get(job)
+            if self.running.get(job) == shares and named.get(job, own) != own:
+                self.partition.release(job)
+                self.world.reconfigurations[job] += 1
+                self._only_starts = False
+        super()._apply(shares_of, keep_running)
+        self._claims = NO_CLAIMS
+
+    def _make_claims(
         self,
         gpus_of: Mapping[int, tuple[int, ...]],
         shares_of: Mapping[int, tuple[Placement, ...]],
         keep_running: bool,
         view: View,
-    ) -> None:
-        for job, shares in shares_of.items():
-            before = self.running.get(job)
-            if before and (before != shares or self._parts.get(job) != gpus_of.get(job)):
-                raise self._error(f"moves job {job} to another GPU, expected it to stay")
-        super()._note_parts(gpus_of, shares_of, keep_running, view)
+    ) -> Claims:
+        claims = super()._make_claims(gpus_of, shares_of, keep_running, view)
+        stays = self._staying(claims.gpus_of, shares_of, keep_running)
+        new = [job for job in shares_of if job not in stays]
         if self.world.check:
-            kept = [j for j in self.running if keep_running or j in shares_of]
-            new = [j for j in shares_of if j not in self.running]
-            self._check_memory([*kept, *new], shares_of)
-            if self.neighbours.profile is not None:
-                self._check_slices(kept, new, shares_of)
+            self._check_memory(stays, new, claims, shares_of)
+        if self.neighbours.profile is None:
+            return claims
+        return claims._replace(slices_of=self._cut(stays, new, claims, shares_of))
 
-    def _places_of(
-        self, job: int, shares_of: Mapping[int, tuple[Placement, ...]]
-    ) -> tuple[Gpu, ...]:
-        shares = self.running.get(job) or shares_of[job]
-        return tuple((shares[0].node, g) for g in self._parts.get(job, ()))
+    def _staying(
+        self,
+        gpus_of: Mapping[int, tuple[int, ...]],
+        shares_of: Mapping[int, tuple[Placement, ...]],
+        keep_running: bool,
+    ) -> dict[int, None]:
+        """Running jobs that neither stop nor move."""
+        stays: dict[int, None] = {}
+        for job, shares in self.running.items():
+            own = self._parts.get(job)
+            same = job in shares_of and shares_of[job] == shares and gpus_of.get(job, own) == own
+            if same or (keep_running and job not in shares_of):
+                stays[job] = None
+        return stays
 
     def _check_memory(
-        self, jobs: Iterable[int], shares_of: Mapping[int, tuple[Placement, ...]]
+        self,
+        stays: Iterable[int],
+        new: Iterable[int],
+        claims: Claims,
+        shares_of: Mapping[int, tuple[Placement, ...]],
     ) -> None:
         """No GPU holds jobs that need more memory than it has."""
         most = self.neighbours.gpu_memory_gb
         used: dict[Gpu, float] = {}
-        for job in jobs:
-            for place in self._places_of(job, shares_of):
-                used[place] = used.get(place, 0.0) + float(self.neighbours.memory_gb[job])
-                if used[place] > most * (1 + tolerances.CAPACITY):
+        places = [(job, self.running[job][0].node, self._parts.get(job, ())) for job in stays]
+        places += [(job, shares_of[job][0].node, claims.gpus_of.get(job, ())) for job in new]
+        for job, node, gpus in places:
+            for g in gpus:
+                used[node, g] = used.get((node, g), 0.0) + float(self.neighbours.memory_gb[job])
+                if used[node, g] > most * (1 + tolerances.CAPACITY):
                     raise self._error(
-                        f"node {place[0]}: GPU {place[1]}: {used[place]:g} GB of memory used of {most:g}"
+                        f"node {node}: GPU {g}: {used[node, g]:g} GB of memory used of {most:g}"
                     )
 
-    def _check_slices(
+    def _cut(
         self,
-        kept: Iterable[int],
+        stays: Iterable[int],
         new: Iterable[int],
+        claims: Claims,
         shares_of: Mapping[int, tuple[Placement, ...]],
-    ) -> None:
-        """Each new job gets a slice where its profile may begin; slices of running jobs do not move."""
+    ) -> dict[int, tuple[Slice, ...]]:
+        """A slice for each new job, where its profile may begin; slices of running jobs do not move."""
         profile = self.neighbours.profile
         assert profile is not None
-        self._slices = {j: self._slices[j] for j in kept if j in self._slices}
         taken: dict[Gpu, int] = {}
-        for held in self._slices.values():
+        cut: dict[int, tuple[Slice, ...]] = {}
+        for job in stays:
+            held = self._slices.get(job, ())
+            if job in shares_of:
+                cut[job] = held
             for place, mask in held:
                 taken[place] = taken.get(place, 0) | mask
         for job in new:
-            for place in self._places_of(job, shares_of):
-                k = int(profile[job])
+            k = int(profile[job])
+            for g in claims.gpus_of.get(job, ()):
+                place = shares_of[job][0].node, g
                 start = best_start(taken.get(place, 0), k)
                 if start is None:
                     raise self._error(
-                        f"node {place[0]}: GPU {place[1]} has no room for a slice {PROFILES[k].name}"
+                        f"node {place[0]}: GPU {g} has no room for a slice {PROFILES[k].name}"
                     )
                 taken[place] = taken.get(place, 0) | mask_of(k, start)
-                self._slices.setdefault(job, []).append((place, mask_of(k, start)))
+                cut[job] = (*cut.get(job, ()), (place, mask_of(k, start)))
+        return cut
+
+    def _has_room(self, job: int, plan: Plan) -> bool:
+        """Also of the memory and the slices of each GPU, beside what runs now."""
+        if not super()._has_room(job, plan) or plan.claims is None:
+            return False
+        node, memory_gb = plan.shares_of[job][0].node, self.neighbours.memory_gb
+        for g in plan.claims.gpus_of.get(job, ()):
+            others = [j for j in self.partition.on_gpu.get((node, g), ()) if j != job]
+            used = float(memory_gb[job]) + sum(float(memory_gb[j]) for j in others)
+            if used > self.neighbours.gpu_memory_gb * (1 + tolerances.CAPACITY):
+                return False
+            wanted = [
+                mask for place, mask in plan.claims.slices_of.get(job, ()) if place == (node, g)
+            ]
+            held = [m for j in others for place, m in self._slices.get(j, ()) if place == (node, g)]
+            if any(a & b for a in wanted for b in held):
+                return False
+        return True
 
     def _error(self, what: str) -> InfeasibleDecision:
         return InfeasibleDecision(

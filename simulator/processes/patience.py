@@ -29,6 +29,9 @@ class ImpatientController(Controller):
                 at_s, Order.DEPARTURE, lambda: self._clock.call_last(lambda: self._leave(job))
             )
 
+    def _lost(self, job: int) -> None:
+        """A job has left; for those who count the unfinished ones."""
+
     def _leave(self, job: int) -> None:
         """The patience of a job ends; nothing happens where it has started."""
         world = self.world
@@ -39,6 +42,7 @@ class ImpatientController(Controller):
         world.completion_s[job] = self._clock.now_s
         world.left[job] = None
         self._changed = True
+        self._lost(job)
         # Those behind it may fit now.
         if world.points.on_completion and self.waiting:
             self.request()

@@ -12,7 +12,8 @@ import numpy as np
 
 from simulator.errors import InputError
 from simulator.processes.clock import Clock, Order
-from simulator.processes.controller import Controller, Plan
+from simulator.processes.controller import Controller
+from simulator.processes.plans import Plan
 
 ServiceLaw = Callable[[np.random.Generator], float]
 """Draws one service time, s."""

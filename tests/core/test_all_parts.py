@@ -25,7 +25,6 @@ from simulator.tenancy import tenants_of
 from simulator.workloads.reshaping import time_shared
 
 MODELS = published_rates()[0]
-OF_PARTS = {"shared", "complementary", "slices"}
 SOME_OF_SYNERGY = ("srtf+tune", "las+greedy", "ftf+proportional", "drf+tune")
 POLICIES = [
     name
@@ -34,7 +33,7 @@ POLICIES = [
 ]
 
 
-def jobs_of(rng: np.random.Generator, count: int) -> Workload:
+def jobs_of(rng: np.random.Generator, count: int, leaving: bool) -> Workload:
     gpus = rng.choice([1, 1, 1, 2, 4], count)
     duration_s = rng.uniform(20, 400, count)
     submit_s = np.cumsum(rng.exponential(20, count))
@@ -48,6 +47,7 @@ def jobs_of(rng: np.random.Generator, count: int) -> Workload:
         weight_per_s=rng.uniform(0.001, 0.01, count),
         model=rng.choice([*MODELS, "other"], count).tolist(),
         vc=rng.choice(["a", "b", "c"], count).tolist(),
+        patience_s=rng.uniform(300, 3000, count) if leaving else None,
     )
 
 
@@ -101,8 +101,8 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
 
     seed = data.draw(st.integers(0, 1000))
     rng = np.random.default_rng(seed)
-    jobs = jobs_of(rng, 15)
-    shares_gpus = name in OF_PARTS and on()
+    jobs = jobs_of(rng, 15, on())
+    shares_gpus = on() and "time-shared" not in needs_of(name)
     if shares_gpus:
         jobs = with_parts(jobs, 0.5)
     elif "time-shared" in needs_of(name):
@@ -120,13 +120,13 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
         network = network_of(jobs, 4, 2, 1.2, 1.5)
     if shares_gpus:
         neighbours = neighbours_of(jobs, "published", gpu_memory_gb=16.0)
-    elif on():
+    if on():
         cause = Outages.of_each_node(4, Exponential(3000.0), Exponential(200.0))
         failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0), Exponential(4000.0), 5)
-    if on() and not shares_gpus:
+    if on():
         shown = Shown(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)))
     points = DecisionPoints.rounds(60.0) if "+" in name or on() else None
-    if points is None and name not in OF_PARTS and on():
+    if points is None and on():
         service = ServerSpec(Exponential(10.0))
     again = {
         "seed": seed, "tenants": tenants, "admission": admission, "network": network,

@@ -39,8 +39,6 @@ FIXED = {"fifo-strict", "fifo-backfill", "edf-backfill", *SYNERGY} | {
     n for n in POLICIES if "fixed-demand" in needs_of(n)
 }
 
-OF_PARTS = ("shared", "complementary", "slices")  # decisions about parts of GPUs take no time
-
 few = settings(
     max_examples=4,
     deadline=None,
@@ -135,9 +133,7 @@ def test_every_policy_lives_with_outages(name, seed, time_to, duration, interval
         Checkpoints(interval, 0.0 if interval == 0 else 20.0, 30.0),
     )
     points = DecisionPoints.rounds(300.0) if rounds else DecisionPoints()
-    server = (
-        ServerSpec(Exponential(60.0)) if latency and not rounds and name not in OF_PARTS else None
-    )
+    server = ServerSpec(Exponential(60.0)) if latency and not rounds else None
 
     def once():
         policy = make_policy(name, **OPTIONS.get(name, {}))

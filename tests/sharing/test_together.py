@@ -1,0 +1,257 @@
+"""Shared GPUs together with failures, checkpoints, patience and an optimization server."""
+
+import itertools
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy
+from simulator import (
+    Cluster,
+    Decision,
+    DecisionPoints,
+    NodeType,
+    Placement,
+    ServerSpec,
+    Workload,
+    simulate,
+)
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Deterministic, Exponential
+from simulator.neighbours import neighbours_of, published_rates
+from simulator.sharing import SharedDuration
+
+ONE = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+MODELS = published_rates()[0]
+
+
+def jobs_of(duration_s, submit_s=None, part=0.5, patience_s=None):
+    count = len(duration_s)
+    ones = np.ones(count, dtype=np.int64)
+    return Workload(
+        [f"j{k}" for k in range(count)],
+        np.zeros(count) if submit_s is None else submit_s,
+        SharedDuration(np.array(duration_s, dtype=float), ones, part=ones * part),
+        num_gpus=ones,
+        model=["a"] * count,
+        patience_s=patience_s,
+    )
+
+
+def busy(jobs):
+    """Two jobs on a GPU take twice as long each."""
+    return neighbours_of(jobs, "linear", utilisation={"a": 1.0})
+
+
+def together(view):
+    """Every waiting job on GPU 0, while there is room."""
+    room = 2 - len(view.running)
+    placements = [Placement(j, 0, 0.5) for j in list(view.waiting)[:room]]
+    if not placements:
+        return Decision(keep_running=True)
+    gpus_of = {p.job: (0,) for p in placements}
+    return Decision(placements, keep_running=True, fractional=True, gpus_of=gpus_of)
+
+
+def outages(up_s, down_s, *checkpoints):
+    cause = Outages(Deterministic(up_s), Deterministic(down_s), [(0,)])
+    return Failures([cause], Checkpoints(*checkpoints))
+
+
+def test_each_outage_costs_what_was_not_saved():
+    """Up for 100 s, away for 50 s; saved after 30, 60 and 90 s. At half speed, 90 of 400 s each time."""
+    jobs = jobs_of([200.0, 200.0])
+    result = simulate(
+        jobs, ONE, together, neighbours=busy(jobs), failures=outages(100.0, 50.0, 30.0)
+    )
+    assert result.completion_s.tolist() == [640.0, 640.0]  # 4 x 90 s, and 40 s more
+    assert result.damage.failures.tolist() == [4, 4]
+    assert result.damage.lost_gpu_s.tolist() == [20.0, 20.0]  # half a GPU each
+    assert result.gpu_seconds.tolist() == [220.0, 220.0]
+
+
+def test_checkpoints_go_on_when_a_neighbour_comes():
+    """Work for 40 s, save for 10 s. The second job comes at 50 s; the node is away from 130 to 200 s, then at 330 s.
+
+    Job 0 has done 40 s at full speed by 50 s, and saved 40 s more at half speed by 100 s: 0.4 is left, 80 s
+    of work and a checkpoint from 200 s on. Job 1 has saved 40 s at half speed: 0.8 is left. It does 80 s beside
+    job 0 until 290 s; then it is alone, but what it has done since its checkpoint at 300 s is lost at 330 s.
+    """
+    jobs = jobs_of([100.0, 100.0], [0.0, 50.0])
+    failures = outages(130.0, 70.0, 40.0, 10.0)
+    result = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=failures)
+    np.testing.assert_allclose(result.completion_s, [290.0, 440.0])
+    np.testing.assert_allclose(result.damage.lost_gpu_s, [0.5 * 30, 0.5 * (30 + 30)])
+
+
+def test_without_failures_checkpoints_take_their_time():
+    jobs = jobs_of([100.0, 1000.0], [0.0, 50.0])
+    saving = Failures([], Checkpoints(40.0, 10.0))
+    result = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=saving)
+    assert result.completion_s[0] == pytest.approx(190.0)  # 40 s, then 120 s at half speed, 3 saves
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_patience(failing):
+    """Two hold the halves of the GPU for 200 s; the third has gone at 30 s, the fourth waits."""
+    jobs = jobs_of([100.0] * 4, patience_s=[math.inf, math.inf, 30.0, 300.0])
+    failures = Failures([Outages(Deterministic(1e6), Deterministic(1.0), [(0,)])])
+    result = simulate(
+        jobs, ONE, together, neighbours=busy(jobs), failures=failures if failing else None
+    )
+    assert result.left.tolist() == [False, False, True, False]
+    assert result.completion_s.tolist() == [200.0, 200.0, 30.0, 300.0]
+
+
+def test_failures_with_patience_on_whole_gpus():
+    """The node goes at 10 s for 15 s: the second job leaves at 20 s; the first stays, it had started."""
+    jobs = jobs_of([100.0, 50.0], part=1.0, patience_s=[5.0, 20.0])
+    failures = Failures([Outages(Deterministic(10.0), Deterministic(15.0), [(0,)])], Checkpoints(0))
+    result = simulate(jobs, ONE, make_policy("fifo-backfill"), failures=failures)
+    assert result.left.tolist() == [False, True]
+    assert result.completion_s[1] == 20.0
+    assert result.completion_s[0] == pytest.approx(9 * 25 + 10)  # ten times 10 s of work
+
+
+@pytest.mark.parametrize("name", ["shared", "complementary"])
+def test_decisions_that_take_time(name):
+    """10 s for each decision: both start at 10 s, at half speed."""
+    jobs = jobs_of([100.0, 100.0])
+    server = ServerSpec(lambda rng: 10.0)
+    options = {"share": "always", "least_speed": 0.0} if name == "complementary" else {}
+    policy = make_policy(name, **options)
+    result = simulate(jobs, ONE, policy, neighbours=busy(jobs), server=server)
+    assert result.first_start_s.tolist() == [10.0, 10.0]
+    assert result.completion_s.tolist() == [210.0, 210.0]
+
+
+def test_a_job_moves_to_another_gpu():
+    """Job 1 moves from GPU 0 to GPU 1 of the node at 10 s: from then on both are alone."""
+    jobs = jobs_of([100.0, 100.0, 100.0], [0.0, 0.0, 10.0])
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+
+    def on(places):
+        placements = [Placement(j, 0, 0.5) for j in places]
+        return Decision(placements, fractional=True, gpus_of={j: (g,) for j, g in places.items()})
+
+    answers = [on({0: 0, 1: 0}), on({0: 0, 1: 1}), on({2: 0})]
+    result = simulate(jobs, two, lambda view: answers.pop(0), neighbours=busy(jobs))
+    assert result.completion_s.tolist() == [105.0, 105.0, 205.0]
+    assert result.reconfigurations.tolist() == [0, 1, 0]
+
+
+class Recorded:
+    """A policy that keeps which GPUs it gave to whom, and when; nothing may be on a node that is down."""
+
+    def __init__(self, policy):
+        self.policy, self.kept = policy, defaultdict(list)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def decide(self, view):
+        decision = self.policy.decide(view)
+        for p in decision.placements:
+            assert view.health is None or view.health.is_up[p.node]
+            self.kept[p.job].append((view.now_s, decision.gpus_of[p.job]))
+        return decision
+
+    def gpus(self, share):
+        return [gpus for t, gpus in self.kept[share.job] if t <= share.start_s][-1]
+
+
+def work_done(share, pieces, is_last, restart_s, interval_s, cost_s):
+    """Part of a job's time that it got through in one share, by its speeds over time."""
+    begin, end = share.start_s + restart_s, share.end_s
+    if not is_last:  # what is saved counts
+        cycles = max(0, math.floor((end - begin) / (interval_s + cost_s) + 1e-9))
+        end = begin + cycles * (interval_s + cost_s)
+    done, k = 0.0, 0
+    while begin + k * (interval_s + cost_s) < end:
+        a = begin + k * (interval_s + cost_s)
+        b = min(a + interval_s, end)
+        done += sum(v * max(0.0, min(b, t1) - max(a, t0)) for t0, t1, v in pieces)
+        k += 1
+    return done
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10_000),
+    name=st.sampled_from(["complementary", "slices", "shared:fgd", "shared:best-fit"]),
+    failing=st.booleans(),
+    leaving=st.booleans(),
+    served=st.booleans(),
+)
+def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
+    rng = np.random.default_rng(seed)
+    count = 30
+    gpus = rng.choice([1, 1, 1, 2], count)
+    part = np.where(gpus == 1, rng.choice([0.1, 0.25, 0.5, 1.0], count), 1.0)
+    submit_s = np.cumsum(rng.exponential(30, count))
+    jobs = Workload(
+        [f"j{k}" for k in range(count)],
+        submit_s,
+        SharedDuration(rng.uniform(20, 300, count), gpus, part=part),
+        num_gpus=gpus,
+        model=rng.choice(MODELS, count).tolist(),
+        patience_s=rng.uniform(100, 2000, count) if leaving else None,
+    )
+    base, _, rule = name.partition(":")
+    sliced = base == "slices"
+    neighbours = neighbours_of(
+        jobs, "none" if sliced else "published", gpu_memory_gb=16.0, slices=sliced
+    )
+    interval_s, cost_s, restart_s = 50.0, 3.0, 5.0
+    cause = Outages.of_each_node(2, Exponential(1500.0), Exponential(100.0))
+    failures = None
+    if failing:
+        failures = Failures([cause], Checkpoints(interval_s, cost_s, restart_s))
+    policy = Recorded(make_policy(base, **({"rule": rule} if rule else {})))
+    server = ServerSpec(Exponential(4.0)) if served else None
+    points = DecisionPoints.rounds(40.0) if not served and seed % 3 == 0 else None
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
+    run = simulate(
+        jobs, cluster, policy, seed=seed, neighbours=neighbours, failures=failures, server=server,
+        decision_points=points,
+    )  # fmt: skip
+    left = np.zeros(count, dtype=bool) if run.left is None else run.left
+    np.testing.assert_allclose(
+        run.completion_s[left], (submit_s + jobs.patience_s)[left] if leaving else []
+    )
+    on, of_job = defaultdict(list), defaultdict(list)
+    for share in run.schedule:
+        of_job[share.job].append(share)
+        for g in policy.gpus(share):
+            on[share.node, g].append(share)
+    speeds = defaultdict(lambda: defaultdict(list))
+    for held in on.values():
+        times = sorted({t for s in held for t in (s.start_s, s.end_s)})
+        for a, b in itertools.pairwise(times):
+            here = [s.job for s in held if s.start_s <= a and s.end_s >= b]
+            assert sum(part[j] for j in here) <= 1 + 1e-6
+            assert sum(neighbours.memory_gb[j] for j in here) <= 16.0 * (1 + 1e-9)
+            for j in here:
+                v = neighbours.speed(j, [o for o in here if o != j])
+                speeds[j][a, b].append(v)
+    if not failing:
+        interval_s, cost_s, restart_s = 1e12, 0.0, 0.0
+    for job in range(count):
+        shares = sorted(of_job[job], key=lambda s: s.start_s)
+        assert bool(shares) != left[job]
+        pieces = [(a, b, min(v)) for (a, b), v in speeds[job].items()]
+        done = 0.0
+        for k, share in enumerate(shares):
+            restart = restart_s if k else 0.0
+            last = k == len(shares) - 1
+            done += work_done(share, pieces, last, restart, interval_s, cost_s)
+        if shares:
+            assert done == pytest.approx(jobs.performance.duration_s[job], rel=1e-6)
+    if failing:
+        held = sum(s.gpus * (s.end_s - s.start_s) for s in run.schedule)
+        spent = run.damage.lost_gpu_s.sum() + run.damage.overhead_gpu_s.sum()
+        assert spent < held
