@@ -1,4 +1,4 @@
-"""A local controller: its queue, its nodes, and when it asks its policy what to do."""
+"""A local controller: its queue, its nodes, what its policy answers, and how that is carried out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from simulator.catalog import FloatArray
 from simulator.contract import NO_CHANGE, Changes, Decision, Placement, View
-from simulator.errors import InfeasibleDecision, InputError
+from simulator.errors import InfeasibleDecision
 from simulator.feasibility import (
     check_decision,
     check_parts,
@@ -21,21 +21,15 @@ from simulator.feasibility import (
     placements_of,
     wake_up_of,
 )
-from simulator.processes.clock import Order
+from simulator.processes.occasions import Occasions
 from simulator.processes.partition import CHANGES_KEPT, Partition
 from simulator.processes.plans import NO_ANSWER, Answer, Claims, Plan
 from simulator.processes.world import World
 from simulator.short_answers import Moves, Starts
 from simulator.workload import Workload
 
-IDLE_TICKS = 10_000
-"""Periods, or wake-ups, without any progress after which a simulation is given up."""
 
-MAX_TICKS = 10_000_000
-"""Periodic decision points of a controller after which the period is held to be a mistake."""
-
-
-class Controller:
+class Controller(Occasions):
     """One queue of jobs and one partition of nodes.
 
     Parameters
@@ -60,14 +54,12 @@ class Controller:
         decide: Callable[[View], Decision],
         rng: np.random.Generator,
     ) -> None:
+        super().__init__(world)
         self.index = index
-        self.active: dict[int, None] = {}
         self.waiting: OrderedDict[int, None] = OrderedDict()  # its first is found at once
-        self.world = world
         self.partition = self._make_partition()
         self.running = self.partition.running
         self.queue_request: Callable[[Controller, bool], None] | None = None
-        self._clock = world.clock
         self._call_last = world.clock.call_last
         self._decide = decide
         self._cannot_start = self._quick_answer(decide)
@@ -79,15 +71,8 @@ class Controller:
         self._asked = False
         self._only_starts = False
         self._stopped: Sequence[int] | None = None
-        self._ticking = False
-        self._changed = False
         self._planned = 0
         self._applied = 0
-        self._ticks = 0
-        self._wake_s = self._timer_s = math.inf
-        self._idle_ticks = 0
-        self._left_at_check = math.nan
-        self._checked_s = math.nan
 
     def _make_partition(self) -> Partition:
         return Partition(self.world, self.index, self.finish)
@@ -164,87 +149,6 @@ class Controller:
         self._changed = True
         if not self._asked and world.points.on_completion and (self.active or world.arriving):
             self.request()
-
-    def _arm_tick(self) -> None:
-        period = self.world.points.period_s
-        assert period is not None
-        self._ticking = True
-        now = self._clock.now_s
-        tick = math.ceil(now / period) * period
-        self._clock.call_at(tick if tick >= now else tick + period, Order.TICK, self._tick)
-
-    def _tick(self) -> None:
-        """A periodic decision point."""
-        period = self.world.points.period_s
-        assert period is not None
-        if not self.active:
-            self._ticking = False
-            return
-        self._guard_against_idling("periods")
-        self._ticks += 1
-        if self._ticks > MAX_TICKS:
-            raise InputError(
-                f"period is {period:g} s: more than {MAX_TICKS:,} periodic decisions by "
-                f"{self._clock.now_s:.6g} s, expected a longer one"
-            )
-        self.request()
-        next_tick = (round(self._clock.now_s / period) + 1) * period
-        self._clock.call_at(next_tick, Order.TICK, self._tick)
-
-    def _arm_wake_up(self, again_s: float) -> None:
-        """Ask again after so long; the wake-up of the decision before is void since `_ask`.
-
-        There is one pending timer for the earliest of them all, as on a node: one that finds
-        nothing to do arms the next.
-        """
-        self._wake_s = self._clock.now_s + again_s
-        if self._wake_s < self._timer_s:
-            self._arm_timer()
-
-    def _arm_timer(self) -> None:
-        self._timer_s = self._wake_s
-        self._clock.call_at(self._wake_s, Order.TICK, self._wake_up)
-
-    def _wake_up(self) -> None:
-        """The timer of the wake-ups: the one that counts may be later, or void."""
-        now = self._clock.now_s
-        if now < self._timer_s:
-            return
-        self._timer_s = math.inf
-        if now < self._wake_s < math.inf:
-            self._arm_timer()
-        elif now >= self._wake_s and self.active:
-            self._wake_s = math.inf
-            self._guard_against_idling("wake-ups")
-            self._ticks += 1
-            if self._ticks > MAX_TICKS:
-                raise InfeasibleDecision(
-                    f"policy {self.world.policy_name} at {now:.6g} s: asked to be asked again more "
-                    f"than {MAX_TICKS:,} times, expected a longer again_s"
-                )
-            self.request(once=True)
-
-    def _guard_against_idling(self, what: str) -> None:
-        """A policy that runs no job, or moves each before its reconfiguration ends, ticks for ever.
-
-        Every so many ticks without an arrival the work that is left must have become less, or a
-        job must have been left alone since (a reconfiguration may take longer than that).
-        """
-        if self.world.arriving or self._changed:
-            self._idle_ticks, self._left_at_check = 0, math.nan
-            return
-        self._idle_ticks += 1
-        if self._idle_ticks % IDLE_TICKS != 1:
-            return
-        world, now = self.world, self._clock.now_s
-        left = math.fsum(world.log.remaining_at(job, now) for job in self.active)
-        alone = any(world.log.held_since_s[job] <= self._checked_s for job in self.running)
-        if left == self._left_at_check and not alone:
-            raise InfeasibleDecision(
-                f"policy {world.policy_name} at {now:.6g} s: none of {len(self.active)} jobs got "
-                f"on with its work for {IDLE_TICKS} {what}"
-            )
-        self._left_at_check, self._checked_s = left, now
 
     # -- decisions ---------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from simulator import (
     simulate,
 )
 from simulator.laws import Deterministic, Exponential
-from simulator.processes.controller import IDLE_TICKS
+from simulator.processes.occasions import IDLE_TICKS
 from tests.core.jobs import fixed
 
 ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)

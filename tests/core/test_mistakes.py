@@ -35,7 +35,7 @@ from simulator import (
 from simulator.laws import Exponential, parse_law
 from simulator.neighbours import neighbours_of
 from simulator.network import network_of
-from simulator.processes import controller
+from simulator.processes import occasions
 from simulator.tenancy import tenants_of
 from simulator.workloads.plain_csv import read_csv_jobs
 
@@ -219,7 +219,7 @@ def test_periods_far_too_short_are_refused(period_s: float) -> None:
 
 
 def test_periods_too_short_for_the_run_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controller, "MAX_TICKS", 50)
+    monkeypatch.setattr(occasions, "MAX_TICKS", 50)
     simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=0.02))
     with pytest.raises(InputError, match=r"period is 0.01 s: more than 50 periodic .* by 0.5 s"):
         simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=0.01))

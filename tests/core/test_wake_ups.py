@@ -22,7 +22,7 @@ from simulator import (
 )
 from simulator.contract import NO_CHANGE
 from simulator.laws import Deterministic
-from simulator.processes.controller import IDLE_TICKS
+from simulator.processes.occasions import IDLE_TICKS
 from tests.core.jobs import fixed
 
 ONE_GPU = NodeType("server", "GPU", 1)

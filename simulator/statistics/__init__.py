@@ -1,0 +1,49 @@
+"""Chance under control: named random streams, and what may be said of a mean.
+
+Streams make runs repeatable and comparable; the rest turns outputs into `Estimate` objects, so
+that no mean leaves the laboratory without its interval:
+
+- independent replications          `student`, `replicate`, `replicate_until_precise`
+- one long run                      `mser5` (warm-up), `batch_means`
+- quantiles and ratios              `quantile`, `pooled_quantile`, `ratio` (bootstrap)
+- two policies on the same numbers  `paired_difference`
+"""
+
+from __future__ import annotations
+
+from simulator.statistics.bootstrap import (
+    RESAMPLES,
+    bootstrap_interval,
+    pooled_quantile,
+    quantile,
+    ratio,
+)
+from simulator.statistics.estimates import LEVEL, Estimate, paired_difference, student
+from simulator.statistics.long_run import BATCHES, batch_means, mser5
+from simulator.statistics.replications import (
+    parse_precision,
+    replicate,
+    replicate_until_precise,
+    replications_needed,
+)
+from simulator.statistics.streams import Streams
+
+__all__ = [
+    "BATCHES",
+    "LEVEL",
+    "RESAMPLES",
+    "Estimate",
+    "Streams",
+    "batch_means",
+    "bootstrap_interval",
+    "mser5",
+    "paired_difference",
+    "parse_precision",
+    "pooled_quantile",
+    "quantile",
+    "ratio",
+    "replicate",
+    "replicate_until_precise",
+    "replications_needed",
+    "student",
+]

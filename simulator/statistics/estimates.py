@@ -1,0 +1,104 @@
+"""A number with its interval, from independent observations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from simulator.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+LEVEL = 0.95
+"""Confidence level of every interval, unless another is given."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its confidence interval, in the unit of the observations.
+
+    Attributes
+    ----------
+    mean : the estimate (a mean, quantile or ratio).
+    lower, upper : ends of the interval; infinite where one observation says nothing of its error.
+    n : independent observations behind it (replications or batches).
+    level : confidence level, 0.95 for 95 %.
+    """
+
+    mean: float
+    lower: float
+    upper: float
+    n: int
+    level: float = LEVEL
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's length."""
+        return (self.upper - self.lower) / 2
+
+    @property
+    def relative_half_width(self) -> float:
+        """Half width over the absolute mean; infinite at mean zero, 0 where both are zero."""
+        if self.half_width == 0:
+            return 0.0
+        return self.half_width / abs(self.mean) if self.mean else math.inf
+
+    def contains(self, value: float) -> bool:
+        """Whether the interval covers a value."""
+        return self.lower <= value <= self.upper
+
+    def __str__(self) -> str:
+        return f"{self.mean:.6g} ± {self.half_width:.2g}"
+
+
+def student(values: npt.ArrayLike, level: float = LEVEL) -> Estimate:
+    """Mean of independent observations with Student's t interval.
+
+    Parameters
+    ----------
+    values : ``(n,)`` one number a replication, finite.
+    level : confidence level.
+    """
+    x = observations(values)
+    check_level(level)
+    mean = float(x.mean())
+    if len(x) == 1:
+        return Estimate(mean, -math.inf, math.inf, 1, level)
+    half = (
+        float(special.stdtrit(len(x) - 1, (1 + level) / 2)) * float(x.std(ddof=1)) / len(x) ** 0.5
+    )
+    return Estimate(mean, mean - half, mean + half, len(x), level)
+
+
+def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, level: float = LEVEL) -> Estimate:
+    """Mean of ``a - b`` where both were run on the same random numbers, pair by pair.
+
+    Parameters
+    ----------
+    a, b : ``(n,)`` results of two policies under replication 0, 1, .. of the same streams.
+    """
+    x, y = observations(a), observations(b)
+    if len(x) != len(y):
+        raise InputError(f"paired difference of {len(x)} and {len(y)} runs, expected equal numbers")
+    return student(x - y, level)
+
+
+def observations(values: npt.ArrayLike) -> FloatArray:
+    """``(n,)`` finite numbers, n >= 1; else `InputError`."""
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or not len(x):
+        raise InputError(f"observations have shape {x.shape}, expected (n,) with n >= 1")
+    if not np.isfinite(x).all():
+        bad = int(np.argmin(np.isfinite(x)))
+        raise InputError(f"observation {bad} is {x[bad]}, expected a finite number")
+    return x
+
+
+def check_level(level: float) -> None:
+    """A confidence level is between 0 and 1; else `InputError`."""
+    if not 0 < level < 1:
+        raise InputError(f"confidence level is {level}, expected between 0 and 1")
