@@ -16,6 +16,7 @@ import numpy as np
 
 from simulator.catalog import Cluster
 from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.sensitive_table import SensitiveTable
 from simulator.workload import ELASTIC, Workload
 
 
@@ -209,6 +210,20 @@ def _sensitive(workload: Workload, cluster: Cluster) -> Lack | None:
     )
 
 
+def _sensitive_widths(workload: Workload, cluster: Cluster) -> Lack | None:
+    """Elastic jobs whose rates depend on CPUs and memory."""
+    if isinstance(workload.performance, SensitiveTable):
+        return None
+    if len(cluster.limited_resources) < 2:
+        return Lack(
+            "the nodes have no CPUs and memory to give out (keys cpus_per_node and memory_gb_per_node)"
+        )
+    keys = _with_models(workload, 'sensitivity = "synergy"')
+    if not isinstance(workload.performance, TimeTable):
+        keys = (*keys[:-1], SPEEDUP, keys[-1])
+    return Lack("rates of elastic jobs do not depend on CPUs and memory", keys)
+
+
 def _one_type(workload: Workload, cluster: Cluster) -> Lack | None:
     """Servers of one type."""
     if len(set(cluster.node_type_of or ())) > 1:
@@ -248,6 +263,7 @@ NEEDS: dict[str, Need] = {
     "weights": _weights,
     "objective": _objective,
     "sensitivity": _sensitive,
+    "elastic-sensitivity": _sensitive_widths,
     "one-type": _one_type,
     "arrivals": _arrivals,
     "tenants": _tenants,

@@ -71,6 +71,17 @@ BUILT_IN: dict[str, str] = {
 
 SELF_TIMED = "@self-timed"
 """Behind a name: the same policy with the wake-ups of foresight (`policies.foresight.self_timed`)."""
+HYSTERESIS = "@hysteresis"
+"""Behind a name: the same policy, whose moves are carried out where they pay (`policies.hysteresis`)."""
+TUNE = "@tune"
+"""Behind a name: the same policy on elastic jobs, with Synergy's CPUs and memory (`policies.synergy.beside`)."""
+
+WRAPPERS: dict[str, str] = {
+    SELF_TIMED: "policies.foresight.self_timed:self_timed",
+    HYSTERESIS: "policies.hysteresis:with_hysteresis",
+    TUNE: "policies.synergy.beside:tuned",
+}
+"""What may stand behind any policy's name, also one behind the other: ``greedy@tune@hysteresis``."""
 
 _PLAN = ("nodes", "one-node", "objective")
 _SYNERGY = ("servers", "fixed-demand", "one-kind")
@@ -184,7 +195,9 @@ def needs_of(name: str) -> tuple[str, ...]:
         An unknown policy, or one that states a need that there is not.
     """
     factory = _factory(name)
-    name = name.removesuffix(SELF_TIMED)
+    inner, suffix = _wrapped(name)
+    if suffix:
+        return (*needs_of(inner), *(("elastic-sensitivity",) if suffix == TUNE else ()))
     if name in NEEDED:
         return NEEDED[name]
     if name in importlib.import_module("policies.synergy").names():
@@ -241,10 +254,11 @@ def needs_verdict(
 
 
 def _factory(name: str) -> Callable[..., Any]:
-    if name.endswith(SELF_TIMED):
-        wrapper = importlib.import_module("policies.foresight.self_timed")
-        inner = name.removesuffix(SELF_TIMED)
-        return cast(Callable[..., Any], wrapper.self_timed(inner, _factory(inner)))
+    inner, suffix = _wrapped(name)
+    if suffix:
+        module, _, attribute = WRAPPERS[suffix].partition(":")
+        wrapper = getattr(importlib.import_module(module), attribute)
+        return cast(Callable[..., Any], wrapper(inner, _maker(inner)))
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         return cast(Callable[..., Any], getattr(importlib.import_module(module), attribute))
@@ -261,6 +275,28 @@ def _factory(name: str) -> Callable[..., Any]:
     close = difflib.get_close_matches(name, [*names, *compositions], 1)
     hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
     raise InputError(f"unknown policy {name!r}; {hint}")
+
+
+def _wrapped(name: str) -> tuple[str, str]:
+    """The name before the last of `WRAPPERS`, and that one; the name itself and "" without any."""
+    inner, at, last = name.rpartition("@")
+    return (inner, at + last) if at + last in WRAPPERS and inner else (name, "")
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    """A factory of the policy; of a plain function too."""
+    factory = _factory(name)
+    if not _decides(factory):
+        return factory
+
+    def made(**options: Option) -> _FromFunction:
+        return _FromFunction(name, partial(factory, **options))
+
+    parameters = list(inspect.signature(factory).parameters.values())[1:]
+    keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    made.__doc__ = factory.__doc__
+    made.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+    return made
 
 
 def _hint(option: str, known: Mapping[str, Option]) -> str:

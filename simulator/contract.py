@@ -366,6 +366,20 @@ class View:
         """GPU-seconds that one job has held until now."""
         return self._log.attained_at(job, self.now_s)
 
+    def time_s_of(self, job: int, shares: Sequence[Placement]) -> float:
+        """Seconds of the whole job on these shares; over nodes of several types, as on the slowest."""
+        performance, fixed = self.workload.performance, self.cluster.node_type_of
+        gpus, cpus, memory_gb = (sum(s[i] for s in shares) for i in (2, 4, 5))
+        slowest = max(
+            performance.time_s(job, v, gpus, cpus, memory_gb)
+            for v in {s.node_type if fixed is None else fixed[s.node] for s in shares}
+        )
+        if len(shares) == 1:
+            return slowest
+        if self.network is not None:  # in place of the performance model's, as in the engine
+            return slowest * self.network.factor(job, [s.node for s in shares])
+        return slowest * performance.network_penalty
+
     @cached_property
     def remaining(self) -> FloatArray:
         """``(n,)`` fractions of the work left, in (0, 1]."""

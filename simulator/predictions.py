@@ -30,6 +30,7 @@ from simulator.performance import (
     SpeedupCurve,
     TimeTable,
 )
+from simulator.sensitive_table import SensitiveTable
 from simulator.statistics import Streams
 from simulator.workload import Workload
 
@@ -99,9 +100,10 @@ def _times(
     each = predictions.configuration_noise
     if isinstance(performance, TimeTable):
         table = performance.times_s
-        return TimeTable(
-            table * factor[: len(table), None, None] * _factors(rng, each, table.shape)
-        )
+        times_s = table * factor[: len(table), None, None] * _factors(rng, each, table.shape)
+        if isinstance(performance, SensitiveTable):
+            return replace(performance, times_s=times_s)
+        return TimeTable(times_s)
     if isinstance(performance, FixedDuration | Sensitivity | SpeedupCurve):
         # One configuration a job, or one curve: its error is one number as well.
         own = factor * _factors(rng, each, factor.shape)
@@ -129,7 +131,6 @@ class Learner:
     """
 
     def __init__(self, shown: Workload) -> None:
-        self._performance = shown.performance
         self._ratio = [1.0] * len(shown)
         self._seen: dict[int, tuple[Placement, ...]] = {}
 
@@ -142,23 +143,10 @@ class Learner:
         for job, shares in view.running.items():
             if self._seen.get(job) is shares or view.observed_remaining_of(job) > 1 - OBSERVED:
                 continue
-            expected_s = self._predicted_s(view, job, shares)
+            expected_s = view.time_s_of(job, shares)
             if rate_of[job] > 0 and 0 < expected_s < math.inf:
                 self._ratio[job] = 1 / rate_of[job] / expected_s
                 self._seen[job] = shares
-
-    def _predicted_s(self, view: View, job: int, shares: tuple[Placement, ...]) -> float:
-        fixed = view.cluster.node_type_of
-        gpus, cpus, memory_gb = (sum(s[i] for s in shares) for i in (2, 4, 5))
-        slowest = max(
-            self._performance.time_s(job, v, gpus, cpus, memory_gb)
-            for v in {s.node_type if fixed is None else fixed[s.node] for s in shares}
-        )
-        if len(shares) == 1:
-            return slowest
-        if view.network is not None:  # in place of the performance model's, as in the engine
-            return slowest * view.network.factor(job, [s.node for s in shares])
-        return slowest * self._performance.network_penalty
 
 
 class LearnedView(View):

@@ -64,6 +64,12 @@ def _print_all(console: Console) -> None:
         f"Orderings: {', '.join(ORDERINGS)}. Mechanisms: {', '.join(MECHANISMS)}.",
         highlight=False,
     )
+    console.print(
+        "\nBehind the name of any policy: @hysteresis (running jobs move only where that saves more time "
+        "than the reconfigurations cost), @tune (Synergy's CPUs and memory for elastic jobs), @self-timed "
+        "(wake-ups as foresight has them). For example srtf+tune@hysteresis.",
+        highlight=False,
+    )
     for line in _of_packages():
         console.print(line, highlight=False, markup=False)
     for name in hidden_plugins():

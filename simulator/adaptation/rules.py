@@ -38,8 +38,8 @@ class Rules:
     speedup_curve : ``"calibrated"``: jobs get s(k) for a rental pool.
     demand : elastic jobs get a fixed number of GPUs: ``"cheapest"``, ``"efficient"``,
         ``"law:philly"``, ``"law:gavel"``.
-    sensitivity : ``"synergy"``: rates depend on CPUs and memory by the job's network; ``"none"``:
-        they do not, whatever the networks are.
+    sensitivity : ``"synergy"``: rates depend on CPUs and memory by the job's network, at each number
+        of GPUs where jobs are elastic; ``"none"``: they do not, whatever the networks are.
     gpu_type : the GPU type that the durations of jobs of fixed demand were taken on; the cluster's
         first where None.
     due : ``"min-2max"`` U[min, 2 max], ``"min-3min"`` U[min, 3 min], ``"min-max"`` U[min, max]
@@ -86,12 +86,11 @@ class Rules:
         ):
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise RuleError(other, f"given together with {one}, expected one of them")
-        if self.sensitivity == "synergy" and (self.speedup or self.speedup_curve):
-            other = "speedup" if self.speedup else "speedup_curve"
+        if self.sensitivity == "synergy" and self.speedup_curve:
             raise RuleError(
                 "sensitivity",
-                f"given together with {other}, expected one of them: sensitivity to CPUs and "
-                "memory is known of fixed numbers of GPUs",
+                "given together with speedup_curve, expected one of them: a rental pool has no CPUs "
+                "and memory to give out",
             )
         if self.gpu_type is not None and not (self.speedup or self.speedup_curve):
             raise RuleError("gpu_type", "given without speedup or speedup_curve, expected both")

@@ -11,10 +11,17 @@ from simulator.adaptation.rules import Rules, noted, of_rule
 from simulator.catalog import Cluster
 from simulator.errors import InputError
 from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.sensitive_table import SensitiveTable
 from simulator.statistics import Streams
 from simulator.workload import Workload
 from simulator.workloads.reshaping import curves_of_table, elastic, of_demand, with_curves
-from simulator.workloads.synergy import models_of_split, network_name, networks, with_sensitivity
+from simulator.workloads.synergy import (
+    models_of_split,
+    network_name,
+    networks,
+    with_sensitive_table,
+    with_sensitivity,
+)
 
 
 def with_models(workload: Workload, rules: Rules, streams: Streams) -> Workload:
@@ -98,10 +105,15 @@ def sensitivity(
         if isinstance(performance, Sensitivity):
             plain = FixedDuration(performance.duration_s, performance.num_gpus)
             workload = replace(workload, performance=plain)
+        if isinstance(performance, SensitiveTable):
+            workload = replace(workload, performance=TimeTable(performance.times_s))
         return workload, "rates do not depend on CPUs and memory"
-    if not isinstance(performance, FixedDuration):
-        raise InputError("the jobs are elastic, expected fixed demands (key demand)")
+    if not isinstance(performance, FixedDuration | TimeTable):
+        raise InputError("the jobs have curves or a sensitivity, expected times without")
     _need_models(workload)
+    if isinstance(performance, TimeTable):
+        made = with_sensitive_table(workload, cluster)
+        return made, "rates depend on CPUs and memory as in Synergy, alike at each number of GPUs"
     return with_sensitivity(workload, cluster), "rates depend on CPUs and memory as in Synergy"
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.performance import FixedDuration, Performance, TimeTable
+from simulator.sensitive_table import SensitiveTable
 from simulator.sharing import SharedDuration
 from simulator.workload import Workload
 
@@ -78,6 +79,12 @@ def _rows(performance: Performance, jobs: IntArray) -> Performance:
                 performance, duration_s=duration_s, num_gpus=num_gpus, part=performance.part[jobs]
             )
         return replace(performance, duration_s=duration_s, num_gpus=num_gpus)
+    if isinstance(performance, SensitiveTable):
+        return replace(
+            performance,
+            times_s=performance.times_s[jobs],
+            matrix_of=performance.matrix_of[jobs],
+        )
     if isinstance(performance, TimeTable):
         return TimeTable(performance.times_s[jobs])
     raise InputError(

@@ -302,6 +302,7 @@ def test_each_rule_leaves_a_note():
         (NODES, Rules()),
         (NODES, ELASTIC),
         (SERVERS, Rules(models="uniform", sensitivity="synergy")),
+        (SERVERS, replace(ELASTIC, sensitivity="synergy")),
         (POOL, Rules(models="uniform", speedup_curve="calibrated")),
     ],
 )
@@ -345,7 +346,10 @@ def test_shares_of_models_come_out():
         ({"models": ()}, "models: split is"),
         ({"speedup": "calibrated", "demand": "cheapest"}, "demand: given together with speedup"),
         ({"speedup": "calibrated", "speedup_curve": "calibrated"}, "speedup_curve: given together"),
-        ({"speedup": "calibrated", "sensitivity": "synergy"}, "sensitivity: given together"),
+        (
+            {"speedup_curve": "calibrated", "sensitivity": "synergy"},
+            "sensitivity: given together with speedup_curve",
+        ),
         ({"prices": 1.0, "power": "andreas"}, "power: given together with prices"),
         ({"gpu_type": "K80"}, "gpu_type: given without speedup"),
     ],

@@ -18,7 +18,12 @@ from simulator.workloads.synergy.networks import (
     sensitivity_matrices,
     server,
 )
-from simulator.workloads.synergy.speeds import WholeIterations, iteration_s, with_sensitivity
+from simulator.workloads.synergy.speeds import (
+    WholeIterations,
+    iteration_s,
+    with_sensitive_table,
+    with_sensitivity,
+)
 from simulator.workloads.synergy.traces import (
     deployment_trace,
     derived_trace,
@@ -46,5 +51,6 @@ __all__ = [
     "released_draw",
     "sensitivity_matrices",
     "server",
+    "with_sensitive_table",
     "with_sensitivity",
 ]

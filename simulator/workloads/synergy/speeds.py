@@ -17,7 +17,8 @@ import numpy as np
 from simulator.catalog import Cluster, FloatArray, NodeType
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
-from simulator.performance import FixedDuration, Sensitivity, SensitivityMatrix
+from simulator.performance import FixedDuration, Sensitivity, SensitivityMatrix, TimeTable
+from simulator.sensitive_table import SensitiveTable
 from simulator.workload import ELASTIC, Workload
 from simulator.workloads.synergy.networks import (
     SERVER,
@@ -107,11 +108,7 @@ def with_sensitivity(
     if not isinstance(workload.performance, FixedDuration):
         raise InputError("workload: models with sensitivity need a fixed duration a job")
     spec = cluster.node_types[0]
-    if not np.isfinite([spec.gpus, spec.cpus, spec.memory_gb]).all():
-        raise InputError(
-            f"node type {spec.name!r}: jobs with a model need its GPUs, CPUs and memory, "
-            f"expected three numbers, got {spec.gpus}, {spec.cpus} and {spec.memory_gb}"
-        )
+    _need_all_three(spec)
     names = _known_models(workload, matrices)
     kinds = list(
         zip(names, workload.num_gpus.tolist() if released else [0] * len(names), strict=True)
@@ -133,6 +130,55 @@ def with_sensitivity(
             np.array([seconds[name] for name in names]), round_s,
         )  # fmt: skip
     return replace(workload, performance=performance, model=names)
+
+
+def with_sensitive_table(workload: Workload, cluster: Cluster) -> Workload:
+    """Elastic jobs with rates that depend on CPUs and memory too, as their models' matrices say.
+
+    The times that the jobs have are those at the GPU-proportional share of each node type.
+
+    Parameters
+    ----------
+    workload : jobs of `TimeTable` with a `Workload.model` each.
+    cluster : where it will run.
+
+    Raises
+    ------
+    InputError
+        An unknown model, or a node type without CPUs and memory.
+    """
+    performance = workload.performance
+    if not isinstance(performance, TimeTable):
+        raise InputError("workload: expected elastic jobs with a table of times")
+    for spec in cluster.node_types:
+        _need_all_three(spec)
+    names = []
+    for job, name in enumerate(workload.model):
+        try:
+            names.append(network_name(name))
+        except InputError as error:
+            raise InputError(f"workload: job {workload.job_id[job]!r}: {error}") from None
+    index = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    known = sensitivity_matrices()
+    types = cluster.node_types
+    made = [
+        known[name].relative_to(spec.cpus / spec.gpus, spec.memory_gb / spec.gpus)
+        for name in index
+        for spec in types
+    ]
+    first = np.array([index[name] for name in names], dtype=np.int64) * len(types)
+    table = SensitiveTable(
+        performance.times_s, matrix_of=first[:, None] + np.arange(len(types)), matrices=made
+    )
+    return replace(workload, performance=table, model=names)
+
+
+def _need_all_three(spec: NodeType) -> None:
+    if not np.isfinite([spec.gpus, spec.cpus, spec.memory_gb]).all():
+        raise InputError(
+            f"node type {spec.name!r}: jobs with a model need its GPUs, CPUs and memory, "
+            f"expected three numbers, got {spec.gpus}, {spec.cpus} and {spec.memory_gb}"
+        )
 
 
 def iteration_s(model: str, spec: NodeType, released: bool = False) -> float:

@@ -1,0 +1,310 @@
+"""Hysteresis: ``greedy@hysteresis`` is greedy, and running jobs move only where that pays.
+
+Where a reconfiguration takes time (`View.reconfiguration_s`), each job that is stopped, moved or resized
+loses that time. The wrapped policy decides as ever. Its decision falls into groups: nodes that exchange
+jobs belong together. A group is carried out if it saves more than the delays that it costs:
+
+    saved_s > hysteresis x delay x (running jobs that it stops, moves or resizes)
+
+Otherwise its running jobs stay, and its waiting jobs start where there is room beside them; then other
+jobs of fixed demand, the shortest first. What is saved is remaining time, summed over the jobs of the group:
+
+- a moved or resized job: its remaining time here, less that where it would go;
+- a waiting job that starts: the time that it would wait else, which is the remaining time of those whose
+  GPUs it gets (their mean by GPUs); nothing where it has room anyway;
+- less, for each job that is stopped: the remaining time of those who get its GPUs.
+
+For example, one GPU, a delay of 300 s, a running job with 3000 s left. A waiting job of 1000 s takes its
+place: it saves 3000 - 1000 = 2000 s > 300 s. One of 2800 s does not: it saves 200 s.
+
+Without a delay the decisions are those of the policy. A policy that names single GPUs of jobs
+(`Decision.gpus_of`) keeps its own decisions.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from policies.packing import beside
+from policies.registry import HYSTERESIS
+from simulator import tolerances
+from simulator.contract import FIXED, Decision, Placement, Policy, View
+from simulator.errors import InputError
+from simulator.feasibility import placements_of
+from simulator.workload import ELASTIC
+
+Shares = tuple[Placement, ...]
+RESOURCES = ("gpus", "cpus", "memory_gb")
+
+
+@dataclass
+class Group:
+    """Jobs whose old and new nodes hang together, and these nodes."""
+
+    nodes: set[int] = field(default_factory=set)
+    stopped: list[int] = field(default_factory=list)
+    moved: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Hysteresis:
+    """A policy whose moves are carried out only where they pay.
+
+    Parameters
+    ----------
+    policy : the policy that decides.
+    hysteresis : factor on the delays; 0: every decision is carried out.
+    """
+
+    policy: Policy
+    name: str
+    hysteresis: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hysteresis < math.inf:
+            raise InputError(
+                f"{self.name}: hysteresis is {self.hysteresis}, expected a number >= 0"
+            )
+
+    def decide(self, view: View) -> Decision:
+        """The policy's decision, without the moves that do not pay."""
+        decision = self.policy.decide(view)
+        least_s = self.hysteresis * view.reconfiguration_s
+        if not least_s or not view.running or decision.gpus_of is not None:
+            return decision
+        plan = placements_of(decision, view, self.name)
+        if decision.keep_running:
+            plan = {**view.running, **plan}
+        groups = groups_of(plan, view)
+        if not any(g.stopped or g.moved for g in groups):
+            return decision
+        kept = _carried_out(groups, plan, view, least_s)
+        if kept is None:
+            return decision
+        shares, refused = kept
+        placements = [share for own in shares.values() for share in own]
+        info = {**decision.info, "groups_kept_in_place": refused}
+        return replace(decision, placements=placements, keep_running=False, info=info)
+
+
+def with_hysteresis(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
+    """A factory with the options of the policy's, and ``hysteresis``."""
+    signature = inspect.signature(factory)
+
+    @functools.wraps(factory)
+    def made(hysteresis: float = 1.0, **options: Any) -> Hysteresis:
+        return Hysteresis(factory(**options), name + HYSTERESIS, hysteresis)
+
+    own = inspect.Parameter("hysteresis", inspect.Parameter.KEYWORD_ONLY, default=1.0)
+    others = [p.replace(kind=own.kind) for p in signature.parameters.values()]
+    made.__signature__ = inspect.Signature([*others, own])  # type: ignore[attr-defined]
+    return made
+
+
+# -- groups ----------------------------------------------------------------------------------
+
+
+def groups_of(plan: Mapping[int, Shares], view: View) -> list[Group]:
+    """What a plan changes, in groups that share no node; jobs that go on as they are in none."""
+    root: dict[int, int] = {}
+
+    def find(node: int) -> int:
+        while root.setdefault(node, node) != node:
+            root[node] = root[root[node]]
+            node = root[node]
+        return node
+
+    running = view.running
+    changed: list[tuple[str, int, set[int]]] = []
+    for job, shares in running.items():
+        after = plan.get(job)
+        if after is None:
+            changed.append(("stopped", job, {p.node for p in shares}))
+        elif after != shares and set(after) != set(shares):
+            changed.append(("moved", job, {p.node for p in (*shares, *after)}))
+    for job, shares in plan.items():
+        if job not in running:
+            changed.append(("starts", job, {p.node for p in shares}))
+    for _, _, nodes in changed:
+        first = find(min(nodes))
+        for node in nodes:
+            root[find(node)] = first
+    groups: dict[int, Group] = {}
+    for what, job, nodes in changed:
+        group = groups.setdefault(find(min(nodes)), Group())
+        group.nodes |= nodes
+        getattr(group, what).append(job)
+    return list(groups.values())
+
+
+def _carried_out(
+    groups: Sequence[Group], plan: Mapping[int, Shares], view: View, least_s: float
+) -> tuple[dict[int, Shares], int] | None:
+    """All shares after the groups that pay, and how many do not; None where all pay."""
+    room = Room(view)
+    shares: dict[int, Shares] = dict(view.running)
+    theirs: set[int] = set().union(*(g.nodes for g in groups))
+    changed: set[int] = set()
+    refused = 0
+    for group in sorted(groups, key=lambda g: bool(g.stopped or g.moved)):
+        if not (group.stopped or group.moved):
+            here = {job: plan[job] for job in group.starts}
+            room.add(here.values())
+        else:
+            nodes = [n for n in view.nodes.tolist() if n in group.nodes or n not in theirs]
+            here = {j: s for j in group.starts if (s := room.place(plan[j], nodes))}
+            cost_s = least_s * (len(group.stopped) + len(group.moved))
+            if saved_s(group, plan, here, view) > cost_s:
+                room.remove(here.values())
+                changed |= group.nodes
+                for job in group.stopped:
+                    del shares[job]
+                here = {job: plan[job] for job in (*group.moved, *group.starts)}
+            else:
+                refused += 1
+        shares |= here
+    if not refused:
+        return None
+    nodes = [n for n in view.nodes.tolist() if n not in changed]
+    fill(shares, room, nodes, view)
+    return shares, refused
+
+
+def fill(shares: dict[int, Shares], room: Room, nodes: Sequence[int], view: View) -> None:
+    """Start jobs of fixed demand on nodes where they fit, the least remaining time first."""
+    cluster = view.cluster
+    fixed = cluster.node_type_of
+    if fixed is None or cluster.is_pool:
+        return
+    kinds = {fixed[n]: n for n in reversed(nodes)}
+    found = []
+    for job in view.waiting:
+        gpus = view.workload.num_gpus.item(job)
+        if job in shares or gpus == ELASTIC:
+            continue
+        for v, node in kinds.items():
+            wanted = (Placement(job, node, gpus, FIXED, *_beside(job, gpus, v, view)),)
+            time_s = view.time_s_of(job, wanted)
+            if gpus <= cluster.node_types[v].gpus and time_s < math.inf:
+                found.append((view.remaining_of(job) * time_s, job, wanted))
+    for _, job, wanted in sorted(found):
+        if job not in shares and (own := room.place(wanted, nodes)):
+            shares[job] = own
+
+
+def _beside(job: int, gpus: int, node_type: int, view: View) -> tuple[float, float]:
+    """CPUs and memory of a job on a node of this type: what it states, else in proportion."""
+    workload = view.workload
+    fair = beside(view.cluster.node_types[node_type], gpus)
+    stated = (workload.num_cpus.item(job), workload.memory_gb.item(job))
+    cpus, memory_gb = (f if math.isnan(s) else s for s, f in zip(stated, fair, strict=True))
+    return cpus, memory_gb
+
+
+def saved_s(
+    group: Group, plan: Mapping[int, Shares], with_room: Mapping[int, Shares], view: View
+) -> float:
+    """Remaining time that a group saves over its jobs, s; see the head of this file.
+
+    Parameters
+    ----------
+    with_room : shares of the waiting jobs that would have room without anybody's move.
+    """
+
+    def left_s(job: int, shares: Shares) -> float:
+        return view.remaining_of(job) * view.time_s_of(job, shares)
+
+    running = view.running
+    here = {j: left_s(j, running[j]) for j in (*group.stopped, *group.moved)}
+    there = {j: left_s(j, plan[j]) for j in (*group.moved, *group.starts)}
+    until_free = _mean((s, _more(running[j], plan.get(j, ()))) for j, s in here.items())
+    until_back = _mean((s, _more(plan[j], running.get(j, ()))) for j, s in there.items())
+    saved = sum(here[j] - there[j] for j in group.moved)
+    for job in group.starts:
+        own = with_room.get(job)
+        saved += until_free if own is None else left_s(job, own) - there[job]
+    return saved - len(group.stopped) * until_back
+
+
+def _more(one: Shares, other: Shares) -> float:
+    """GPUs that one has and the other has not, node by node."""
+    of_other = {p.node: p.gpus for p in other}
+    return sum(max(0.0, p.gpus - of_other.get(p.node, 0.0)) for p in one)
+
+
+def _mean(pairs: Iterable[tuple[float, float]]) -> float:
+    """Mean of values by weights; 0 without any weight."""
+    kept = [(value, weight) for value, weight in pairs if weight > 0]
+    total = sum(weight for _, weight in kept)
+    return sum(value * weight for value, weight in kept) / total if total else 0.0
+
+
+# -- room ------------------------------------------------------------------------------------
+
+
+class Room:
+    """What a controller's nodes have free beside the jobs that run now."""
+
+    def __init__(self, view: View) -> None:
+        self._cluster = view.cluster
+        self._used: dict[int, list[float]] = {}
+        self._type: dict[int, int] = {}
+        for node in view.nodes.tolist():
+            self._used[node] = [0.0, 0.0, 0.0]
+            for share in view.shares[node].values():
+                self._count(share, 1.0)
+
+    def add(self, jobs: Iterable[Shares]) -> None:
+        """Jobs take their shares."""
+        for shares in jobs:
+            for share in shares:
+                self._count(share, 1.0)
+
+    def remove(self, jobs: Iterable[Shares]) -> None:
+        """Jobs leave their shares."""
+        for shares in jobs:
+            for share in shares:
+                self._count(share, -1.0)
+
+    def place(self, wanted: Shares, nodes: Sequence[int]) -> Shares:
+        """As many GPUs as ``wanted``, there or on another node; takes them. Empty: no room."""
+        if all(self._fits(share, share.node) for share in wanted):
+            found = wanted
+        elif len(wanted) > 1:
+            return ()
+        else:
+            fitting = [n for n in nodes if self._fits(wanted[0], n)]
+            if not fitting:
+                return ()
+            fullest = max(fitting, key=lambda n: (self._used[n][0], -n))
+            found = (wanted[0]._replace(node=fullest),)
+        self.add((found,))
+        return found
+
+    def _count(self, share: Placement, sign: float) -> None:
+        used = self._used[share.node]
+        for i, amount in enumerate((share.gpus, share.cpus, share.memory_gb)):
+            used[i] += sign * amount
+        self._type[share.node] = share.node_type
+
+    def _fits(self, share: Placement, node: int) -> bool:
+        fixed, used = self._cluster.node_type_of, self._used[node]
+        if fixed is None:
+            v = share.node_type
+            if used[0] > tolerances.FRACTIONS and self._type[node] != v:
+                return False
+        else:
+            v = fixed[node]
+            if v != fixed[share.node]:
+                return False
+        spec = self._cluster.node_types[v]
+        return all(
+            used[i] + getattr(share, name) <= getattr(spec, name) * (1 + tolerances.CAPACITY)
+            for i, name in enumerate(RESOURCES)
+        )

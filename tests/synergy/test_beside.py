@@ -1,0 +1,193 @@
+"""CPUs and memory of elastic jobs: the model, what tune gives out on a node, runs beside a policy."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from policies import check_needs, lacks, make_policy
+from policies.synergy.beside import give_out
+from policies.synergy.demand import Capacity, sensitive
+from simulator import Cluster, InputError, NodeType, SensitivityMatrix, Workload, simulate
+from simulator.adaptation import Rules, adapt
+from simulator.predictions import Predictions, Shown, predicted
+from simulator.sensitive_table import SensitiveTable
+from simulator.statistics import Streams
+from simulator.workloads import synergy
+
+SERVER = NodeType("server", "V100", 4, 4.0, cpus=12, memory_gb=250)
+CLUSTER = Cluster.of_nodes(SERVER, 2)
+RULES = Rules(speedup="calibrated", sensitivity="synergy", due="factor:1.5,4", weights="printed")
+MEMORY = np.array([62.5])
+
+
+def matrix(*rates: float) -> SensitivityMatrix:
+    """Rates with 1, 3 and 6 CPUs per GPU; memory does not matter."""
+    return SensitivityMatrix(np.array([1.0, 3.0, 6.0]), MEMORY, np.array(rates)[:, None])
+
+
+MODEST, HUNGRY = matrix(1.0, 1.0, 1.0), matrix(0.4, 1.0, 1.6)
+
+
+def two_jobs(first: SensitivityMatrix, second: SensitivityMatrix) -> Workload:
+    """Two jobs that take 3600 s on one GPU and 1800 s on two, with 3 CPUs each."""
+    times_s = np.array([[[math.inf, 3600.0, 1800.0, math.inf, math.inf]]] * 2)
+    table = SensitiveTable(times_s, matrix_of=np.array([[0], [1]]), matrices=[first, second])
+    return Workload(["a", "b"], [0.0, 0.0], table, [0, 0], due_s=[1e5, 1e5])
+
+
+# -- the model -------------------------------------------------------------------------------
+
+
+def test_times_by_hand():
+    table = two_jobs(MODEST, HUNGRY).performance
+    assert table.time_s(1, 0, 2, 0, 0) == 1800.0  # nothing stated: the proportional share
+    assert table.time_s(1, 0, 2, 6, 125) == 1800.0
+    assert table.time_s(1, 0, 2, 12, 125) == pytest.approx(1800.0 / 1.6)
+    assert table.time_s(1, 0, 2, 9, 125) == pytest.approx(1800.0 / 1.3)  # half-way
+    assert table.time_s(1, 0, 1, 1, 62.5) == pytest.approx(3600.0 / 0.4)
+    assert table.time_s(1, 0, 3, 6, 125) == math.inf
+    np.testing.assert_array_equal(table.table_s(np.array([1]), CLUSTER), table.times_s[[1]])
+
+
+def test_elastic_at_the_traces_demand_with_its_share_has_the_traces_duration():
+    jobs = synergy.derived_trace(60, Streams(3), jobs_per_hour=2, multi_gpu=True)
+    made = adapt(jobs, CLUSTER, RULES, Streams(3)).workload
+    fits = np.flatnonzero(jobs.num_gpus <= 4)
+    assert len(fits) > 30
+    for j in fits.tolist():
+        g = int(jobs.num_gpus[j])
+        time_s = made.performance.time_s(j, 0, g, 3.0 * g, 62.5 * g)
+        assert time_s == pytest.approx(jobs.performance.duration_s[j], rel=1e-9)
+
+
+def test_a_job_of_fixed_demand_gains_as_much_from_cpus():
+    """At each demand: the gain of an elastic job at that width is that of Synergy's own model."""
+    jobs = synergy.derived_trace(40, Streams(3), jobs_per_hour=2, multi_gpu=True)
+    own = adapt(jobs, CLUSTER, Rules(sensitivity="synergy"), Streams(3)).workload.performance
+    made = adapt(jobs, CLUSTER, RULES, Streams(3)).workload.performance
+    for j in np.flatnonzero(jobs.num_gpus <= 4).tolist():
+        g = int(jobs.num_gpus[j])
+        for cpus in (1.0, 2.0, 6.0, 12.0):
+            share = (cpus * g, 62.5 * g)
+            assert made.time_s(j, 0, g, *share) == pytest.approx(own.time_s(j, 0, g, *share))
+
+
+def test_predictions_and_none_keep_what_they_are():
+    made = adapt(
+        synergy.derived_trace(5, Streams(3), jobs_per_hour=2), CLUSTER, RULES, Streams(3)
+    ).workload
+    longer = predicted(made, Predictions(bias=1.0), Streams(1)).performance
+    assert longer.time_s(0, 0, 1, 6, 62.5) == pytest.approx(
+        2 * made.performance.time_s(0, 0, 1, 6, 62.5)
+    )
+    plain = adapt(made, CLUSTER, Rules(sensitivity="none"), Streams(3)).workload.performance
+    assert not isinstance(plain, SensitiveTable)
+
+
+def test_mistakes_are_one_line():
+    table = two_jobs(MODEST, HUNGRY).performance
+    with pytest.raises(InputError, match=r"matrix_of: shape is \(2,\), expected \(2, 1\)"):
+        replace(table, matrix_of=np.array([0, 1]))
+    with pytest.raises(InputError, match="matrix_of: is 0 to 1, expected 0 to 0"):
+        replace(table, matrices=[MODEST])
+    no_cpus = Cluster.of_nodes(NodeType("server", "V100", 4, 4.0), 2)
+    jobs = synergy.derived_trace(5, Streams(3), jobs_per_hour=2)
+    with pytest.raises(InputError, match="sensitivity: node type 'server'"):
+        adapt(jobs, no_cpus, RULES, Streams(3))
+
+
+# -- what is given out -----------------------------------------------------------------------
+
+
+def given(**jobs: tuple[int, SensitivityMatrix]) -> dict[str, float]:
+    """CPUs of each job on one server, by its GPUs and matrix."""
+    capacity = Capacity.of(SERVER)
+    names = list(jobs)
+    gpus = {i: jobs[n][0] for i, n in enumerate(names)}
+    kinds = {i: sensitive(jobs[n][1], jobs[n][0], capacity) for i, n in enumerate(names)}
+    chosen = give_out(gpus, kinds, capacity)
+    assert sum(o.share.memory_gb * gpus[i] for i, o in chosen.items()) <= 250.0 + 1e-6
+    return {n: chosen[i].share.cpus * gpus[i] for i, n in enumerate(names)}
+
+
+def test_who_needs_less_leaves_the_rest():
+    """12 CPUs: A needs 1 for each of 2 GPUs. B asks for 6 for each of 2, and gets what 10 allow."""
+    assert given(a=(2, MODEST), b=(2, HUNGRY)) == pytest.approx({"a": 2.0, "b": 6.0})
+    # 3 for each, the proportional share: 5 each is no point of the matrix. With one GPU it has 6.
+    assert given(a=(2, MODEST), b=(1, HUNGRY)) == pytest.approx({"a": 2.0, "b": 6.0})
+
+
+def test_nobody_falls_below_the_proportional_share():
+    assert given(a=(2, HUNGRY), b=(2, HUNGRY)) == pytest.approx({"a": 6.0, "b": 6.0})
+
+
+def test_cpus_of_idle_gpus_go_to_the_largest_gain():
+    """Two GPUs are idle, so 6 CPUs are over. B gains 60 %, C 20 %: B has 6, C what is left of 12."""
+    less = matrix(0.8, 1.0, 1.2)
+    assert given(c=(1, less), b=(1, HUNGRY)) == pytest.approx({"c": 6.0, "b": 6.0})
+    assert given(c=(2, less), b=(1, HUNGRY)) == pytest.approx({"c": 6.0, "b": 6.0})
+
+
+# -- runs ------------------------------------------------------------------------------------
+
+
+def test_a_run_by_hand():
+    """Each job has a node of 4 GPUs for itself and 2 GPUs: B has 12 CPUs, so it is 1.6 times as fast."""
+    result = simulate(two_jobs(MODEST, HUNGRY), CLUSTER, make_policy("fifo@tune"))
+    plain = simulate(two_jobs(MODEST, HUNGRY), CLUSTER, make_policy("fifo"))
+    assert plain.completion_s[1] == plain.completion_s[0]
+    assert result.completion_s[0] == plain.completion_s[0]
+    assert result.completion_s[1] == pytest.approx(plain.completion_s[1] / 1.6)
+
+
+@pytest.mark.parametrize("policy", ["greedy", "rental-on-nodes", "greedy@hysteresis"])
+def test_nobody_is_slower_than_at_the_proportional_share(policy: str):
+    """The engine checks the capacity of each node; each job runs at least at its proportional rate."""
+    jobs = synergy.derived_trace(20, Streams(4), jobs_per_hour=1.5, multi_gpu=True)
+    adapted = adapt(jobs, CLUSTER, RULES, Streams(4))
+    made = make_policy(f"{policy}@tune")
+    check_needs(f"{policy}@tune", *adapted)
+    seen = []
+
+    class Spy:
+        name = "spy"
+
+        def decide(self, view):
+            decision = made.decide(view)
+            table = view.workload.performance
+            for share in decision.placements:
+                fair = table.times_s[share.job, 0, int(share.gpus)]
+                seen.append(view.time_s_of(share.job, (share,)) / fair)
+            return decision
+
+    result = simulate(*adapted, Spy(), shown=Shown(adapted.workload))
+    assert np.isfinite(result.completion_s).all()
+    assert max(seen) <= 1 + 1e-9
+    assert min(seen) < 0.9
+
+
+def test_policies_see_proportional_shares():
+    """A has 12 CPUs of its node by tune. `fifo-shared` still finds the 6 that go with 2 GPUs for C."""
+    times_s = np.array([[[math.inf, math.inf, 1800.0, math.inf, math.inf]]] * 3)
+    table = SensitiveTable(times_s, matrix_of=np.zeros((3, 1)), matrices=[HUNGRY])
+    jobs = Workload(["a", "b", "c"], [0.0, 0.0, 60.0], table, [0] * 3, due_s=[1e5] * 3)
+    one = Cluster.of_nodes(SERVER, 1)
+    result = simulate(jobs.head(1), one, make_policy("fifo-shared@tune"))
+    assert result.completion_s[0] == pytest.approx(1800.0 / 1.6)
+    jobs = replace(jobs, submit_s=np.array([0.0, 60.0, 5000.0]))
+    result = simulate(jobs, one, make_policy("fifo-shared@tune"))
+    assert result.first_start_s[1] == 60.0
+
+
+def test_what_is_missing_is_one_line():
+    jobs = synergy.derived_trace(5, Streams(3), jobs_per_hour=2)
+    (lack,) = lacks("greedy@tune", jobs, CLUSTER)
+    assert lack.keys == ('speedup = "calibrated"', 'sensitivity = "synergy"')
+    check_needs("greedy@tune", *adapt(jobs, CLUSTER, RULES, Streams(3)))
+    no_cpus = Cluster.of_nodes(NodeType("server", "V100", 4, 4.0), 2)
+    with pytest.raises(InputError, match="the nodes have no CPUs and memory"):
+        check_needs("greedy@tune", jobs, no_cpus)
+    with pytest.raises(InputError, match="expected elastic jobs with a sensitivity"):
+        simulate(jobs, CLUSTER, make_policy("fifo@tune"))
