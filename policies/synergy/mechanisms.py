@@ -26,7 +26,7 @@ from policies.synergy.placing import (
     runs,
 )
 from policies.synergy.room import Group, Packed, Room, descending, runnable
-from policies.synergy.victims import make_room_released, put_back, regrant
+from policies.synergy.victims import make_room, make_room_released, regrant
 from simulator.catalog import IntArray
 
 
@@ -149,8 +149,7 @@ class Tune:
         parts = packing.gpu_parts(gpus, whole=True) if self.placement != "spread" else ()
         parts = parts or packing.gpu_parts(gpus, whole=False)
         assert parts, "runnable jobs have their GPUs"
-        for i, part in parts:
-            put_back(packing, i, part, share)
+        make_room(packing, parts, share)
         packing.add(Slot(kind, share, parts))
 
 

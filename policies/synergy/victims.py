@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from policies.synergy.demand import Share
 from policies.synergy.packing import Packing, Slot
+
+
+def make_room(packing: Packing, parts: Sequence[tuple[int, float]], share: Share) -> None:
+    """Put jobs back until a job has its share on each of its parts, ``((server, gpus), ..)``.
+
+    Once more from the start where a victim on a later server takes memory on an earlier one. It is
+    at its proportional share from then on, so this comes to an end.
+    """
+    while any(packing.shortage(i, gpus, share) != (0.0, 0.0) for i, gpus in parts):
+        for i, gpus in parts:
+            put_back(packing, i, gpus, share)
 
 
 def put_back(packing: Packing, i: int, gpus: float, share: Share) -> None:
@@ -12,7 +25,7 @@ def put_back(packing: Packing, i: int, gpus: float, share: Share) -> None:
     while (short := packing.shortage(i, gpus, share)) != (0.0, 0.0):
         slot = _cheapest_victim(packing, i, short)
         victims.append((slot, slot.share))
-        packing.change_share(slot, packing.kinds[slot.kind].fair)
+        _put_back_one(packing, slot, i)
     # A later victim may have released what an earlier one was needed for.
     for slot, before in victims[:-1]:
         after = slot.share
@@ -20,6 +33,19 @@ def put_back(packing: Packing, i: int, gpus: float, share: Share) -> None:
         overdrawn = any(packing.shortage(k, 0, share) != (0.0, 0.0) for k, _ in slot.parts)
         if overdrawn or packing.shortage(i, gpus, share) != (0.0, 0.0):
             packing.change_share(slot, after)
+
+
+def _put_back_one(packing: Packing, slot: Slot, i: int) -> None:
+    """Put a job back to its proportional share, for the sake of server ``i``.
+
+    A job that wants many CPUs and little memory then takes more memory. Where it also lies on
+    another server that has no memory left, others there are put back as well.
+    """
+    fair = packing.kinds[slot.kind].fair
+    packing.change_share(slot, fair)
+    for k, _ in slot.parts:
+        if k != i:
+            put_back(packing, k, 0, fair)
 
 
 def _cheapest_victim(packing: Packing, i: int, short: tuple[float, float]) -> Slot:
@@ -70,6 +96,7 @@ def make_room_released(packing: Packing, kind: int, share: Share) -> None:
     for i, gpus in parts:
         _put_back_released(packing, i, gpus, share)
     if not packing.place_first(kind, share):
+        make_room(packing, parts, share)
         packing.add(Slot(kind, share, tuple(sorted(parts))))
 
 
@@ -102,6 +129,6 @@ def _put_back_released(packing: Packing, i: int, gpus: float, share: Share) -> N
     for slot in peers:
         kind = packing.kinds[slot.kind]
         if kind.exceeds_fair and slot.share != kind.fair:
-            packing.change_share(slot, kind.fair)
+            _put_back_one(packing, slot, i)
         if packing.shortage(i, gpus, share) == (0.0, 0.0):
             return

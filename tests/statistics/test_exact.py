@@ -1,0 +1,322 @@
+"""Estimates that come out exactly: by hand, by a count of cases, or by a second formula."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simulator.errors import InputError
+from simulator.statistics import (
+    RESAMPLES,
+    Estimate,
+    Streams,
+    batch_means,
+    bootstrap_interval,
+    mser5,
+    paired_difference,
+    parse_precision,
+    pooled_quantile,
+    quantile,
+    ratio,
+    replicate,
+    replicate_until_precise,
+    replications_needed,
+    student,
+)
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def ends(estimate: Estimate) -> tuple[float, float]:
+    return estimate.lower, estimate.upper
+
+
+# -- streams and estimates ----------------------------------------------------------------------
+
+
+def test_replications_are_the_same_on_every_machine() -> None:
+    assert Streams(0).replication(0).seed == 15736121939170704779
+    assert Streams(7).replication(3).seed == 12217005195761559075
+
+
+def test_an_interval_covers_its_ends() -> None:
+    estimate = Estimate(2.0, 1.0, 3.0, 5)
+    assert [estimate.contains(x) for x in (0.9, 1.0, 3.0, 3.1)] == [False, True, True, False]
+
+
+# -- means --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
+@pytest.mark.parametrize("size", [2, 3, 12])
+def test_student_is_scipys_interval(size: int, level: float) -> None:
+    x = rng(size).exponential(3.0, size)
+    ours = student(x, level)
+    theirs = stats.t.interval(level, size - 1, x.mean(), stats.sem(x))
+    assert ends(ours) == pytest.approx(theirs, rel=1e-12)
+    assert (ours.mean, ours.n, ours.level) == (pytest.approx(x.mean()), size, level)
+
+
+def test_one_observation_has_a_mean_and_no_interval() -> None:
+    found = student([4.0], 0.9)
+    assert (found.mean, *ends(found), found.n, found.level) == (4, -math.inf, math.inf, 1, 0.9)
+
+
+def test_single_precision_is_not_kept() -> None:
+    x = rng().normal(1e4, 1, 1000).astype(np.float32)
+    assert student(x) == student(x.astype(np.float64))
+
+
+def needed(values: list[float], precision: float, level: float = 0.95) -> int:
+    """The rule in one line: n grows with the square of the half width that is too much."""
+    n, x = len(values), np.array(values)
+    half = stats.t.interval(level, n - 1, x.mean(), stats.sem(x))[1] - x.mean()
+    excess = half / abs(x.mean()) * (1 + precision) / precision
+    return n if excess <= 1 else min(max(math.ceil(n * excess**2), n + 1), 2 * n)
+
+
+def test_replications_needed_grow_with_the_square_of_the_error_and_at_most_double() -> None:
+    values = [9.0, 11.0, 10.0, 10.5, 9.5] * 4
+    found = {}
+    for precision in (0.2, 0.0334, *np.arange(0.02, 0.04, 0.0002), 0.001):
+        for level in (0.9, 0.95):
+            wanted = needed(values, precision, level)
+            assert replications_needed(values, precision, level) == wanted
+            found[precision, level] = wanted
+    # Enough, one more, some more, and twice as many: all are among them.
+    assert {20, 21, 40} < set(found.values())
+    assert replications_needed([-x for x in values], 0.2) == 20
+    assert replications_needed([-x for x in values], 0.001) == 40
+
+
+def test_a_half_width_at_exactly_the_target_suffices() -> None:
+    hits = 0
+    for seed in range(200):
+        x = rng(seed).normal(10, 1, 6)
+        part = student(x).relative_half_width
+        precision = part / (1 - part)
+        if precision / (1 + precision) == part:
+            hits += 1
+            assert replications_needed(x, precision) == 6
+    assert hits > 10
+
+
+def test_replications_needed_where_the_error_is_unknown() -> None:
+    assert replications_needed([3.0], 0.1) == 2
+    assert replications_needed([1.0, -1.0], 0.1) == 4
+    assert replications_needed([1.0, -1.0, 2.0, -2.0], 0.1) == 8
+
+
+def test_adding_replications_is_the_rule_applied_again_and_again() -> None:
+    def run(streams: Streams) -> float:
+        return float(streams.generator("x").normal(10, 1))
+
+    for level in (0.8, 0.95):
+        values = [run(Streams(5).replication(i)) for i in range(4)]
+        while (wanted := replications_needed(values, 0.02, level)) > len(values):
+            values += [run(Streams(5).replication(i)) for i in range(len(values), wanted)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it is precise enough, and says nothing
+            found = replicate_until_precise(run, 5, 0.02, level, first=4)
+        assert found == student(values, level)
+    assert replicate(run, 5, 7) == student([run(Streams(5).replication(i)) for i in range(7)])
+
+
+def test_ten_thousand_replications_are_the_end() -> None:
+    turns = itertools.cycle([1.0, -1.0])
+    with pytest.warns(UserWarning, match=r"stopped at 10000 replications .* of inf, wanted 0.01"):
+        replicate_until_precise(lambda s: next(turns), 1, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1%", 0.01), ("50%", 0.5), ("0.02", 0.02), ("99.5%", 0.995)]
+)
+def test_precisions(text: str, value: float) -> None:
+    assert parse_precision(text) == pytest.approx(value)
+
+
+# -- one long run -------------------------------------------------------------------------------
+
+
+def test_a_large_offset_does_not_move_the_cut() -> None:
+    for seed in range(20):
+        noise = rng(seed).normal(0, 1, 100) + 3 * np.exp(-np.arange(100) / 10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert mser5(noise + 1e9) == mser5(noise)
+
+
+def test_von_neumanns_test_at_its_limit() -> None:
+    """Six batches, nearly a ramp: scores lie close around 2.33, the one per cent point."""
+    near, told = 0, []
+    for seed in range(400):
+        means = np.arange(6.0) + rng(seed).normal(0, 0.7, 6)
+        mssd = sum((b - a) ** 2 for a, b in itertools.pairwise(means))
+        score = (1 - mssd / (2 * ((means - means.mean()) ** 2).sum())) / math.sqrt(4 / 35)
+        near += 2.26 < score < 2.40
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            batch_means(np.repeat(means, 2), 6)
+        assert bool(caught) == (score > stats.norm.ppf(0.99))
+        told.append(bool(caught))
+    assert near > 20
+    assert 20 < sum(told) < 380
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        partial(mser5, np.arange(40.0)),
+        partial(batch_means, np.arange(40.0)),
+        partial(replicate_until_precise, lambda s: s.generator("x").normal(), 1, 0.01, most=12),
+    ],
+)
+def test_a_warning_points_at_the_line_that_called(call: Callable[[], object]) -> None:
+    with pytest.warns(UserWarning, match="too short|stopped at") as caught:
+        call()
+    assert [w.filename for w in caught] == [__file__]
+
+
+# -- bootstrap ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("resamples", "level", "k"),
+    [(39, 0.95, 1), (199, 0.95, 5), (198, 0.95, 4), (99, 0.9, 5), (9, 0.8, 1), (199, 0.99, 1)],
+)
+def test_the_ends_are_the_kth_of_each_side(resamples: int, level: float, k: int) -> None:
+    drawn = rng().permutation(np.arange(1.0, resamples + 1))
+    found = bootstrap_interval(-5.0, drawn, level)
+    assert (found.mean, *ends(found)) == (-5, k, resamples + 1 - k)
+    assert (found.n, found.level) == (resamples, level)
+    assert type(found.lower) is type(found.upper) is float
+
+
+@pytest.mark.parametrize(("level", "least"), [(0.95, 39), (0.9, 19), (0.99, 199), (0.8, 9)])
+def test_resamples_that_are_too_few_are_refused(level: float, least: int) -> None:
+    assert ends(bootstrap_interval(0.0, np.arange(1.0, least + 1), level)) == (1, least)
+    message = f"{least - 1} resamples, expected at least {least} for {level:.0%}"
+    with pytest.raises(InputError, match=message):
+        bootstrap_interval(0.0, np.zeros(least - 1), level)
+
+
+def test_a_quantile_is_the_median_unbiased_one() -> None:
+    """Hyndman and Fan's type 8: at place (n + 1/3) q + 1/3, here 28/3 * 0.3 + 1/3 = 3.1333."""
+    x = rng().permutation(np.arange(10.0, 100.0, 10.0))
+    assert quantile(x, 0.3, rng()).mean == pytest.approx(30 + 10 * (28 * 0.1 + 1 / 3 - 3))
+
+
+def test_a_quantile_of_two_by_counting_the_resamples() -> None:
+    """Medians of resamples of (0, 1) are 0, 1/2, 1 with 1/4, 1/2, 1/4."""
+    assert ends(quantile([0.0, 1.0], 0.5, rng(), 0.95)) == (0, 1)
+    found = quantile([0.0, 1.0], 0.5, rng(), 0.4)
+    assert ends(found) == (0.5, 0.5)
+    assert (found.n, found.level) == (2, 0.4)
+
+
+def test_a_quantiles_interval_is_of_percentiles_of_two_thousand_resamples() -> None:
+    x = rng(8).exponential(2.0, 30)
+    found = quantile(x, 0.7, rng(2), 0.9)
+    rows = x[rng(2).integers(0, 30, (RESAMPLES, 30))]
+    values = np.quantile(rows, 0.7, axis=1, method="median_unbiased")
+    assert ends(found) == pytest.approx(tuple(np.quantile(values, [0.05, 0.95])), rel=1e-12)
+
+
+def test_a_pooled_quantile_by_counting_the_resamples() -> None:
+    """Runs A = (10, 0, 0) and B = (10): medians of AA and AB are 0, of BB, one in four, 10."""
+    runs = [[10.0, 0.0, 0.0], [10.0]]
+    found = pooled_quantile(runs, 0.5, rng(), 0.95)
+    assert (found.mean, *ends(found), found.n) == (0, 0, 10, 2)
+    found = pooled_quantile(runs, 0.5, rng(), 0.4)
+    assert (*ends(found), found.level) == (0, 0, 0.4)
+    assert pooled_quantile(runs, 0.51, rng()).mean == 10
+    assert pooled_quantile(runs[::-1], 0.5, rng()).mean == 0
+
+
+def test_a_pooled_quantile_is_the_value_that_the_part_of_all_does_not_exceed() -> None:
+    runs = [rng(i).exponential(1.0, n) for i, n in enumerate((3, 9, 1, 14))]
+    pool = np.sort(np.concatenate(runs))
+    for q in (0.1, 0.5, 0.9, 0.99):
+        assert pooled_quantile(runs, q, rng()).mean == pool[math.ceil(27 * q) - 1]
+    picks = rng(3).integers(0, 4, (RESAMPLES, 4))
+    values = []
+    for pick in picks:
+        drawn = np.sort(np.concatenate([runs[i] for i in pick]))
+        values.append(drawn[math.ceil(len(drawn) * 0.5) - 1])
+    found = pooled_quantile(runs, 0.5, rng(3), 0.9)
+    assert ends(found) == pytest.approx(tuple(np.quantile(values, [0.05, 0.95])), rel=1e-12)
+
+
+def test_resamples_come_from_the_generator_that_is_given() -> None:
+    for call in (
+        partial(quantile, [1.0, 2.0], 0.5),
+        partial(pooled_quantile, [[1.0], [2.0]], 0.5),
+        partial(ratio, [1.0, 2.0], [3.0, 4.0]),
+    ):
+        used = rng(3)
+        call(rng=used)
+        assert used.integers(1 << 40) != rng(3).integers(1 << 40)
+
+
+def test_one_run_or_observation_has_a_quantile_and_no_interval() -> None:
+    for found in (quantile([3.0], 0.5, rng(), 0.9), pooled_quantile([[3.0]], 0.5, rng(), 0.9)):
+        assert (found.mean, *ends(found), found.n) == (3, -math.inf, math.inf, 1)
+        assert found.level == 0.9
+
+
+def test_a_ratio_that_never_varies_is_exact() -> None:
+    found = ratio([3.0, 6.0, 15.0], [1.0, 2.0, 5.0], rng(), 0.9)
+    assert (found.mean, *ends(found), found.n, found.level) == (3, 3, 3, 3, 0.9)
+
+
+def test_a_ratio_does_not_depend_on_units() -> None:
+    x, y = rng(1).exponential(1, 20), rng(2).exponential(1, 20)
+    plain = ratio(x, y, rng(3))
+    for unit in (1e-9, 1e9):
+        scaled = ratio(unit * x, y, rng(3))
+        assert ends(scaled) == pytest.approx((unit * plain.lower, unit * plain.upper), rel=1e-6)
+    assert ratio([1.0, 3.0], [1.0, 1.0], rng()).mean == 2  # a mean of 1 is a mean like others
+
+
+# -- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: student([]), r"shape \(0,\), expected \(n,\) with n >= 1"),
+        (lambda: student([[1.0, 2.0]]), r"shape \(1, 2\), expected \(n,\) with n >= 1"),
+        (lambda: student(3.0), r"shape \(\), expected \(n,\) with n >= 1"),
+        (lambda: student([1.0, math.inf]), "observation 1 is inf, expected a finite number"),
+        (lambda: student([1.0], 0.0), "confidence level is 0.0, expected between 0 and 1"),
+        (lambda: student([1.0], 1.0), "confidence level is 1.0, expected between 0 and 1"),
+        (lambda: student([1.0], 1.5), "confidence level is 1.5, expected between 0 and 1"),
+        (lambda: quantile([1.0], 0.0, rng()), "quantile is 0.0, expected between 0 and 1"),
+        (lambda: quantile([1.0], 1.0, rng()), "quantile is 1.0, expected between 0 and 1"),
+        (lambda: pooled_quantile([[1.0]], 1.5, rng()), "quantile is 1.5, expected between"),
+        (lambda: quantile([1.0], 0.5, rng(), 2.0), "confidence level is 2.0"),
+        (lambda: bootstrap_interval(0.0, np.zeros(99), 1.0), "confidence level is 1.0"),
+        (lambda: pooled_quantile([], 0.5, rng()), "^pooled quantile of no runs, expected at least"),
+        (lambda: paired_difference([1.0], [1.0, 2.0]), "of 1 and 2 runs, expected equal numbers"),
+        (lambda: ratio([1.0], [1.0, 2.0], rng()), "ratio of 1 and 2 runs, expected equal numbers"),
+        (lambda: ratio([1.0, 2.0], [1.0, -1.0], rng()), "^ratio: the denominators' mean is 0, exp"),
+        (lambda: ratio([1.0], [1.0], rng(), 0.0), "confidence level is 0.0"),
+        (lambda: replications_needed([1.0], 0.0), r"precision is 0.0, expected between 0 and 1 \("),
+        (lambda: replications_needed([1.0], 1.0), "precision is 1.0, expected between 0 and 1"),
+        (lambda: replications_needed([1.0], 1.5), "precision is 1.5, expected between 0 and 1"),
+        (lambda: replicate(lambda s: 1.0, 1, 0), "replications is 0, expected at least 1"),
+        (lambda: parse_precision("narrow"), "precision is 'narrow', expected a percentage such"),
+    ],
+)
+def test_what_is_wrong_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call()
