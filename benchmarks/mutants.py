@@ -36,28 +36,38 @@ from typing import Any
 
 import pytest
 
+STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
+
 ROOMS: dict[str, tuple[list[str], list[str]]] = {
     # Modules that get mistakes, and the files of tests (fast ones) that should see them.
     "contract": (["simulator/contract.py", "simulator/feasibility.py"], ["tests/core"]),
     "controller": (
-        ["simulator/processes/controller.py", "simulator/processes/partition.py"],
+        [
+            "simulator/processes/controller.py",
+            "simulator/processes/occasions.py",
+            "simulator/processes/plans.py",
+            "simulator/processes/partition.py",
+        ],
         ["tests/core", "tests/failures"],
     ),
     "node": (["simulator/processes/node.py"], ["tests/core", "tests/failures"]),
     "server": (["simulator/processes/server.py"], ["tests/core"]),
     "dispatcher": (["simulator/processes/dispatcher.py"], ["tests/core"]),
     "accounting": (["simulator/accounting.py"], ["tests/core"]),
-    "statistics": (["simulator/statistics.py"], ["tests/statistics"]),
+    "statistics": (
+        [f"simulator/statistics/{part}.py" for part in STATISTICS],
+        [f"tests/statistics/test_{part}.py" for part in ("by_hand", "exact", "streams")],
+    ),
     "selection": (
         ["policies/selection.py"],
         ["tests/greedy/test_selection.py", "tests/greedy/test_selection_ties.py"],
     ),
     "mechanisms": (
         ["policies/synergy/mechanisms.py", "policies/synergy/victims.py"],
-        ["tests/synergy/test_mechanisms.py", "tests/synergy/test_by_hand.py"],
+        ["tests/synergy/test_by_hand.py"],
     ),
 }
-"""Slow runs in whole rooms are left out by name: see `LEFT_OUT`."""
+"""Where short tests see nearly all, the long ones of a room are left out, as in `LEFT_OUT`."""
 
 LEFT_OUT = ["tests/core/test_invariants.py", "tests/core/test_theory.py"]
 """Long runs with random jobs: a mistake that only these see wants a test of its own."""
