@@ -69,10 +69,11 @@ class NodeMeters:
                 use_s = idle[fixed[n]]
             else:
                 continue
+            factor = cluster.leasing_factor(n)
             for (v, gpus), seconds in use_s.items():
                 spec, rates = cluster.node_types[v], cluster.rates(v, gpus)
                 hours = seconds / SECONDS_PER_HOUR
-                leasing += rates.leasing_per_hour * hours
+                leasing += rates.leasing_per_hour * factor * hours
                 energy += rates.energy_per_hour * hours
                 kwh += rates.power_kw * hours
                 open_gpu_s += spec.gpus * seconds

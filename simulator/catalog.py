@@ -98,6 +98,8 @@ class Cluster:
     energy_price_per_kwh : 0 where energy is not charged.
     pue : power usage effectiveness, total over IT power.
     carbon_g_per_kwh : carbon intensity of the energy.
+    price_factor : ``(N,)`` what the leasing of each node costs, over the price of its type (spot VMs);
+        None: 1. Policies reckon with the prices of the types.
     """
 
     node_types: tuple[NodeType, ...]
@@ -108,6 +110,7 @@ class Cluster:
     energy_price_per_kwh: float = 0.0
     pue: float = 1.0
     carbon_g_per_kwh: float = 0.0
+    price_factor: tuple[float, ...] | None = None
     _rates: dict[tuple[int, int], Rates] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -128,6 +131,8 @@ class Cluster:
             value = getattr(self, what)
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"cluster: {what} is {value}, expected a number >= 0")
+        if self.price_factor is not None:
+            self._check_price_factor(self.price_factor)
         if self.node_type_of is not None and (
             len(self.node_type_of) != self.num_nodes
             or not all(0 <= v < len(self.node_types) for v in self.node_type_of)
@@ -135,6 +140,20 @@ class Cluster:
             raise InputError(
                 f"cluster: node_type_of needs {self.num_nodes} indices below {len(self.node_types)}"
             )
+
+    def _check_price_factor(self, factor: tuple[float, ...]) -> None:
+        if self.is_pool:
+            raise InputError(
+                "cluster: price_factor is given for a rental pool, expected nodes or VMs"
+            )
+        if len(factor) != self.num_nodes or not all(0 <= f < math.inf for f in factor):
+            raise InputError(
+                f"cluster: price_factor needs {self.num_nodes} numbers >= 0, one for each node"
+            )
+
+    def leasing_factor(self, node: int) -> float:
+        """What the leasing of a node costs, over the price of its type."""
+        return 1.0 if self.price_factor is None else self.price_factor[node]
 
     @classmethod
     def of_vms(

@@ -191,12 +191,14 @@ class _Meter:
         if fixed is not None and not self.cluster.is_pool:
             for n, v in enumerate(fixed):
                 self.used[n] = 0.0
-                self._count(v, 0.0, 1)
+                self._count(n, v, 0.0, 1)
 
-    def _count(self, node_type: int, gpus: float, sign: int) -> None:
+    def _count(self, node: int, node_type: int, gpus: float, sign: int) -> None:
         rates = self.cluster.rates(node_type, gpus)
         self.power_kw += sign * rates.power_kw
-        self.cost_per_h += sign * (rates.leasing_per_hour + rates.energy_per_hour)
+        self.cost_per_h += sign * (
+            rates.leasing_per_hour * self.cluster.leasing_factor(node) + rates.energy_per_hour
+        )
 
     def take(self, kind: int, i: int, leads: int) -> None:
         """The end (0) or start (2) of share ``i``; job ``i`` is submitted (1) or leaves (3)."""
@@ -208,11 +210,11 @@ class _Meter:
         is_open = self.cluster.node_type_of is not None or self.hosted.get(node, 0) > 0
         before = self.used.get(node, 0.0)
         if is_open:
-            self._count(v, before, -1)
+            self._count(node, v, before, -1)
         self.used[node] = before + sign * share
         self.hosted[node] = self.hosted.get(node, 0) + sign
         if self.cluster.node_type_of is not None or self.hosted[node] > 0:
-            self._count(v, max(0.0, self.used[node]), 1)
+            self._count(node, v, max(0.0, self.used[node]), 1)
         self.gpus += sign * share
         self.running += sign * leads
         if kind == 0 and leads and self.end[i] == self.done[self.job[i]]:

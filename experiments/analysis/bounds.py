@@ -49,6 +49,8 @@ def options_of(workload: Workload, cluster: Cluster) -> list[Options]:
     """
     if any(not np.isfinite(t.gpus) for t in cluster.node_types):
         raise InputError("bounds: the nodes have unlimited GPUs, expected whole nodes")
+    if cluster.price_factor is not None:
+        raise InputError("bounds: nodes have prices of their own (spot), expected one price a type")
     if workload.patience_s is not None:
         raise InputError("bounds: some jobs may leave (patience), expected jobs that stay")
     exists = np.ones(len(cluster.node_types), dtype=bool)

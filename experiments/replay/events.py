@@ -107,6 +107,8 @@ def _run(recording: Recording, name: str, origin_s: float) -> dict[str, Any]:
         run["types"] = machines["node_types"]
         run["type_of"] = machines["type_of"]
         run["currency"] = machines["currency"]
+        if "price_factor" in machines:
+            run["price_factor"] = machines["price_factor"]
     return run
 
 

@@ -119,7 +119,7 @@ class ScenarioChecks:
         make_tenants(small, workload)
         make_network(small, workload, cluster)
         self._fitted[machines] = workload, cluster
-        if make_failures(small, cluster.num_nodes) is not None and cluster.is_pool:
+        if make_failures(small, cluster) is not None and cluster.is_pool:
             raise KeyedError("cluster.kind", "got 'pool', expected machines that can fail")
 
     def _needs(self, policy: str, machines: str) -> None:

@@ -31,7 +31,7 @@ def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
             counts = range(len(spec.power_w))
             entry["energy_per_hour"] = [cluster.rates(index, g).energy_per_hour for g in counts]
         types.append(entry)
-    fixed = cluster.node_type_of
+    fixed, factor = cluster.node_type_of, cluster.price_factor
     return {
         "currency": cluster.currency,
         "num_nodes": cluster.num_nodes,
@@ -40,4 +40,5 @@ def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
         "type_of": None if fixed is None else list(fixed),
         "due_s": [None if math.isinf(t) else t for t in workload.due_s.tolist()] if due else None,
         "weight_per_s": workload.weight_per_s.tolist() if due else None,
+        **({} if factor is None else {"price_factor": list(factor)}),
     }

@@ -60,7 +60,10 @@ class MaintenanceKeys(Config):
 
 
 class SpotKeys(Config):
-    """The last ``nodes`` nodes are spot VMs: cheaper, and taken away with notice."""
+    """``nodes`` nodes are spot VMs: cheaper, and taken away with notice.
+
+    The last ones. Where policies choose the types of VMs: the first ones, since policies open these first.
+    """
 
     nodes: PositiveInt
     time_to_reclaim: str
@@ -79,9 +82,10 @@ class HasTrouble(Protocol):
     spot: SpotKeys | None
 
 
-def make_failures(scenario: Any, num_nodes: int) -> Failures | None:
+def make_failures(scenario: Any, cluster: Cluster) -> Failures | None:
     """What goes wrong; None where nothing is given. Raises KeyedError naming table and key."""
     given: HasTrouble = scenario
+    num_nodes = cluster.num_nodes
     tables = (given.failures, given.checkpoints, given.maintenance, given.spot)
     if all(table is None for table in tables):
         return None
@@ -100,7 +104,7 @@ def make_failures(scenario: Any, num_nodes: int) -> Failures | None:
     outages = [
         *_failures(keys, num_nodes),
         *_maintenance(given.maintenance, num_nodes),
-        *_spot(given.spot, num_nodes),
+        *_spot(given.spot, num_nodes, first=cluster.is_configurable),
     ]
     own = _law("failures.job_time_to_failure", keys.job_time_to_failure)
     if keys.max_attempts is not None and own is None:
@@ -162,7 +166,7 @@ def _maintenance(keys: MaintenanceKeys | None, num_nodes: int) -> list[Outages]:
     ]  # fmt: skip
 
 
-def _spot(keys: SpotKeys | None, num_nodes: int) -> list[Outages]:
+def _spot(keys: SpotKeys | None, num_nodes: int, first: bool) -> list[Outages]:
     from simulator.failures import Outages
 
     if keys is None:
@@ -173,25 +177,32 @@ def _spot(keys: SpotKeys | None, num_nodes: int) -> list[Outages]:
     away = _law("spot.away", keys.away)
     assert reclaim is not None
     assert away is not None
-    groups = [(n,) for n in range(num_nodes - keys.nodes, num_nodes)]
+    begin = 0 if first else num_nodes - keys.nodes
+    groups = [(n,) for n in range(begin, begin + keys.nodes)]
     return [Outages(reclaim, away, groups, keys.notice_s, name="spot", warns=keys.warn)]
 
 
 def with_spot(cluster: Cluster, keys: SpotKeys | None) -> Cluster:
-    """The cluster with its last nodes at the price of spot VMs; they cost nothing while away."""
+    """The cluster with some nodes at the price of spot VMs; they cost nothing while away.
+
+    Equal servers get a type of their own, which policies see. VMs and nodes of several types keep
+    their types, and get a factor of the price (`Cluster.price_factor`), which only the accounts see.
+    """
     from dataclasses import replace
 
     if keys is None:
         return cluster
-    if cluster.node_type_of is None or cluster.is_pool or len(cluster.node_types) > 1:
-        raise KeyedError(
-            "spot", "given with other machines than equal nodes, expected kind 'nodes'"
-        )
+    if cluster.is_pool:
+        raise KeyedError("spot", "given with a rental pool, expected nodes or VMs")
     if keys.nodes > cluster.num_nodes:
         raise KeyedError(
             "spot.nodes", f"got {keys.nodes}, expected at most {cluster.num_nodes} nodes"
         )
     kept = cluster.num_nodes - keys.nodes
+    if cluster.is_configurable or len(cluster.node_types) > 1:
+        spot, others = (keys.price,) * keys.nodes, (1.0,) * kept
+        factor = spot + others if cluster.is_configurable else others + spot
+        return replace(cluster, price_factor=factor)
     own = cluster.node_types[0]
     cheap = replace(own, name=f"{own.name} spot", price_per_hour=own.price_per_hour * keys.price)
     return replace(cluster, node_types=(own, cheap), node_type_of=(0,) * kept + (1,) * keys.nodes)

@@ -11,10 +11,10 @@ import pandas as pd
 from experiments.papers.beyond.figures_admission import admission_figure
 from experiments.papers.beyond.figures_pairs import pairs_figure
 from experiments.papers.beyond.figures_place import place_figure
+from experiments.papers.beyond.figures_spot import beside_none, spot_figure
 from experiments.papers.beyond.figures_tenants import tenants_figure
 from experiments.papers.beyond.runs import (
     COST_S,
-    NOTICES_S,
     POLICIES,
     QUEUE_LOADS,
     RESTART_S,
@@ -59,7 +59,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
         for draw in (
             _saving,
             _failing,
-            _spot,
+            spot_figure,
             _filling,
             _queue,
             tenants_figure,
@@ -69,13 +69,6 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
         )
     )
     return [figure for figure in drawn if figure is not None]
-
-
-def beside_none(runs: pd.DataFrame, column: str, by: list[str], swept: str) -> pd.Series[float]:
-    """``column`` over its value in the same group where ``swept`` is 0."""
-    none = runs[runs[swept] == 0].set_index(by)[column]
-    base = none.reindex(pd.MultiIndex.from_frame(runs[by])).to_numpy()
-    return pd.Series(runs[column].to_numpy(dtype=float) / base, index=runs.index)
 
 
 def goodput(interval_s: float, up_s: float) -> float:
@@ -158,55 +151,6 @@ def _failing(results: Results, out_dir: Path, command: str) -> Figure | None:
         pd.concat(found),
         command=command,
         seeds=results.where("run_scenario", study="failing").seeds,
-    )
-
-
-def _spot(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = results.where("run_scenario", study="spot").scalars()
-    if runs.empty:
-        return None
-    for name, column in (("delay", "mean_jct_s"), ("cost", "leasing_cost")):
-        runs[name] = 100 * (beside_none(runs, column, ["notice_s", "seed"], "nodes") - 1)
-    figure, (ax,) = canvas(width=7.0, height=4.4)
-    cost = intervals(runs, ["notice_s", "nodes"], "cost")
-    hours = intervals(runs, ["notice_s", "nodes"], "delay")
-    for k, notice_s in enumerate(NOTICES_S):
-        x, y = (t[(t["notice_s"] == notice_s) & (t["nodes"] > 0)] for t in (hours, cost))
-        ax.errorbar(
-            x["mean"],
-            y["mean"],
-            xerr=(x["high"] - x["low"]) / 2,
-            yerr=(y["high"] - y["low"]) / 2,
-            color=PALETTE[k],
-            marker=MARKERS[k],
-            capsize=2.5,
-            label=f"{notice_s:g} s of notice" if notice_s else "no notice",
-        )
-        for nodes, a, b in zip(x["nodes"], x["mean"], y["mean"], strict=True):
-            ax.annotate(
-                str(nodes),
-                (a, b),
-                textcoords="offset points",
-                xytext=(6, 4) if k == 0 else (-14, -12),
-                color=PALETTE[k],
-            )
-    ax.plot([0], [0], marker="*", markersize=12, color=PAPER, linestyle="none", label="no spot VM")
-    ax.set(xlabel="change of the mean completion time, %", ylabel="change of the leasing cost, %")
-    ax.set_ylim(-100, 8)
-    ax.legend()
-    both = cost.merge(hours, on=["notice_s", "nodes"], suffixes=("_cost", "_delay"))
-    return save_figure(
-        out_dir,
-        "spot",
-        "Spot against on-demand: cost against delay",
-        "Numbers at the points: how many of 16 nodes are spot VMs, at 30 % of the price. Each seed is "
-        "compared with itself without them. A spot VM is taken away every 4 h on average and "
-        "comes back after 1 h. With 120 s of notice jobs save their work, without they lose what they "
-        "did since the last checkpoint. First come first served with backfilling.",
-        figure,
-        both,
-        command=command,
-        seeds=results.where("run_scenario", study="spot").seeds,
     )
 
 

@@ -28,6 +28,9 @@ POLICY_UP_H = (0.0, 96.0, 24.0, 6.0)
 
 SPOT_NODES = (0, 4, 8, 12, 16)
 NOTICES_S = (0.0, 120.0)
+SPOT_VMS = (0, 2, 4, 5)
+"""Spot VMs of the five VMs of the hierarchical paper's scenario."""
+
 SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
 JOBS: dict[Scale, int] = {"quick": 150, "paper": 1000}
 ORDERS: dict[Scale, int] = {"quick": 20, "paper": 100}
@@ -98,6 +101,7 @@ def tasks(scale: Scale) -> list[Task]:
             for seed in range(1, ADMISSION_SEEDS[scale] + 1)
         ),
         *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
+        *(_spot_vms(n, t, seed) for n in SPOT_VMS for t in NOTICES_S for seed in seeds),
     ]
 
 
@@ -185,6 +189,29 @@ def _spot(nodes: int, notice_s: float, seed: int, scale: Scale) -> Task:
         "seed": seed,
     }
     return scenario_task(scenario, labels, cost_s=0.4, sources=FAILING_SOURCES)
+
+
+def _spot_vms(nodes: int, notice_s: float, seed: int) -> Task:
+    """50 jobs on five VMs (hierarchical paper, Section V-A), the greedy method."""
+    scenario: dict[str, Any] = {
+        "workload": {"kind": "hierarchical", "num_nodes": 5},
+        "cluster": {"kind": "vms"},
+        "policy": "greedy",
+        "seed": seed,
+        "checkpoints": {"interval_s": 3600.0, "cost_s": COST_S, "restart_s": RESTART_S},
+    }
+    if nodes:
+        scenario["spot"] = {
+            "nodes": nodes, "time_to_reclaim": "exponential:14400", "away": "exponential:3600",
+            "notice_s": notice_s, "price": 0.3,
+        }  # fmt: skip
+    labels: dict[str, Scalar] = {
+        "study": "spot VMs",
+        "nodes": nodes,
+        "notice_s": notice_s,
+        "seed": seed,
+    }
+    return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
 
 
 def _queue(rule: str, load: float, seed: int, scale: Scale) -> Task:

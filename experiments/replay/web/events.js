@@ -72,6 +72,7 @@ export class Run {
     this.noted = data.noted || null;
     this.types = data.types || null;
     this.typeOf = data.type_of || null;
+    this.priceFactor = data.price_factor || null;
     this.currency = data.currency || "";
     this.last = this.end.reduce((a, b) => Math.max(a, b === null ? 0 : b), 0);
     this.sharesOf = jobs.id.map(() => []);
@@ -157,7 +158,7 @@ export class Run {
     });
     byNode.forEach((events, node) => {
       const fixed = this.typeOf ? this.typeOf[node] : null;
-      changes.push(...this.nodeCost(events, fixed));
+      changes.push(...this.nodeCost(events, fixed, node));
     });
     if (jobs.due) {
       jobs.due.forEach((due, j) => {
@@ -169,7 +170,7 @@ export class Run {
     return changes;
   }
 
-  nodeCost(events, fixed) {
+  nodeCost(events, fixed, node) {
     events.sort((a, b) => a[0] - b[0] || a[3] - b[3]);
     const changes = [];
     let gpus = 0;
@@ -177,7 +178,7 @@ export class Run {
     let type = fixed;
     let before = 0;
     const set = (time) => {
-      const rate = fixed !== null || open > 0 ? this.ratePerSecond(type, gpus) : 0;
+      const rate = fixed !== null || open > 0 ? this.ratePerSecond(type, gpus, node) : 0;
       if (rate !== before) changes.push([time, rate - before]);
       before = rate;
     };
@@ -193,10 +194,11 @@ export class Run {
     return changes;
   }
 
-  ratePerSecond(v, gpus) {
+  ratePerSecond(v, gpus, node) {
     const type = this.types[v];
+    const factor = this.priceFactor ? this.priceFactor[node] : 1;
     const energy = type.energy_per_hour ? type.energy_per_hour[Math.floor(gpus + 1e-9)] : 0;
-    return (type.per_hour + type.per_gpu_hour * gpus + energy) / 3600;
+    return ((type.per_hour + type.per_gpu_hour * gpus) * factor + energy) / 3600;
   }
 
   /** What can be said of the run at a time. */

@@ -1,0 +1,112 @@
+"""Spot VMs: what they cost, by hand and recomputed from the schedule, and bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.analysis.bounds import alone
+from experiments.config import KeyedError
+from experiments.scenario.run import run
+from experiments.scenario.schema import Scenario
+from experiments.scenario.trouble import SpotKeys, with_spot
+from policies import make_policy
+from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Deterministic, Exponential
+
+VM = NodeType("vm", "A", 2, 3.6)
+ONE = Workload(["a"], [0.0], TimeTable(np.array([[[np.inf, 100.0, np.inf]]])), due_s=[1e4])
+
+
+def on_spot(cluster, factor):
+    return replace(cluster, price_factor=factor)
+
+
+def test_one_vm_by_hand():
+    """100 s at 3.60 $/h are 0.10 $; on spot 0.03 $. Taken away at 50 s and back at 60 s: as long open."""
+    plain = Cluster.of_vms([VM], 1)
+    spot = on_spot(plain, (0.3,))
+    assert simulate(ONE, plain, make_policy("fifo")).meters.leasing_cost == pytest.approx(0.1)
+    assert simulate(ONE, spot, make_policy("fifo")).meters.leasing_cost == pytest.approx(0.03)
+    cause = Outages(Deterministic(50.0), Deterministic(10.0), [(0,)], 120.0, name="spot")
+    failures = Failures([cause], Checkpoints(0.0))
+    result = simulate(ONE, spot, make_policy("fifo"), failures=failures)
+    assert result.completion_s.tolist() == [110.0]
+    assert result.meters.leasing_cost == pytest.approx(0.03)
+    assert result.timeline_table()["cost_per_h"].tolist() == pytest.approx([1.08, 0.0, 1.08, 0.0])
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 1000),
+    name=st.sampled_from(["fifo", "edf", "greedy", "milp"]),
+    price=st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_money_is_that_of_the_schedule(seed, name, price):
+    """Each stretch in which a VM is open, at the price of its type and place."""
+    rng = np.random.default_rng(seed)
+    count = 8
+    submit_s = np.cumsum(rng.exponential(300, count))
+    times = rng.uniform(100, 4000, (count, 2, 3))
+    jobs = Workload(
+        [f"j{k}" for k in range(count)],
+        submit_s,
+        TimeTable(times),
+        due_s=submit_s + rng.uniform(0, 5000, count),
+    )
+    types = [NodeType("v", "A", 1, 0.5), NodeType("w", "B", 2, 1.2)]
+    cluster = on_spot(Cluster.of_vms(types, 3), (1.0, price, price))
+    cause = Outages(Exponential(2000.0), Exponential(300.0), [(1,), (2,)], 60.0, name="spot")
+    result = simulate(
+        jobs, cluster, make_policy(name), failures=Failures([cause], Checkpoints(300.0, 5.0))
+    )
+    paid = 0.0
+    for node in range(3):
+        own = sorted((s for s in result.schedule if s.node == node), key=lambda s: s.start_s)
+        until = -np.inf
+        for share in own:  # jobs side by side pay once
+            begin = max(share.start_s, until)
+            until = max(until, share.end_s)
+            hours = max(0.0, until - begin) / 3600
+            paid += types[share.node_type].price_per_hour * cluster.price_factor[node] * hours
+    assert result.meters.leasing_cost == pytest.approx(paid)
+
+
+def scenario(**tables):
+    return Scenario.model_validate({
+        "workload": {"kind": "hierarchical", "num_nodes": 5, "jobs_per_node": 2},
+        "cluster": {"kind": "vms"}, "policy": "greedy", "seed": 1, **tables,
+    })  # fmt: skip
+
+
+def test_the_table_in_a_scenario():
+    """Free spot VMs that never go: only the others are paid, and jobs run as they did."""
+    spot = {
+        "nodes": 2,
+        "time_to_reclaim": "deterministic:1e12",
+        "away": "deterministic:1",
+        "price": 0,
+    }
+    plain, cheap = run(scenario()), run(scenario(spot=spot))
+    assert cheap.cluster.price_factor == (0.0, 0.0, 1.0, 1.0, 1.0)
+    assert cheap.completion_s.tolist() == plain.completion_s.tolist()
+    assert 0 <= cheap.meters.leasing_cost < plain.meters.leasing_cost
+    same = run(scenario(spot={**spot, "price": 1.0}))
+    assert same.meters.leasing_cost == plain.meters.leasing_cost
+
+
+def test_mistakes_are_one_line():
+    keys = SpotKeys(nodes=3, time_to_reclaim="deterministic:1", away="deterministic:1")
+    vms = Cluster.of_vms([VM], 2)
+    with pytest.raises(KeyedError, match=r"spot\.nodes: got 3, expected at most 2 nodes"):
+        with_spot(vms, keys)
+    with pytest.raises(KeyedError, match="spot: given with a rental pool, expected nodes or VMs"):
+        with_spot(Cluster.rental_pool(1.0), keys)
+    for bad in ((1.0,), (1.0, -1.0), (1.0, np.nan)):
+        with pytest.raises(InputError, match="price_factor needs 2 numbers >= 0"):
+            on_spot(vms, bad)
+    with pytest.raises(InputError, match="bounds: nodes have prices of their own"):
+        alone(ONE, on_spot(vms, (1.0, 0.3)))
