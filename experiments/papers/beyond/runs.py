@@ -28,7 +28,7 @@ POLICY_UP_H = (0.0, 96.0, 24.0, 6.0)
 
 SPOT_NODES = (0, 4, 8, 12, 16)
 NOTICES_S = (0.0, 120.0)
-SPOT_VMS = (0, 2, 4, 5)
+SPOT_VMS = (0, 2, 5)
 """Spot VMs of the five VMs of the hierarchical paper's scenario."""
 
 SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
