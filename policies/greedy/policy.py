@@ -229,12 +229,18 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
     neighbours : k, jobs from the head of the lists by tardiness and by cost.
     search_objective : what is improved: "paper", "first-finish", "own-finish" or, as released,
         "ratio"; "" means the objective.
+    released : besides what it sets for the randomised greedy: objective, search_objective and
+        neighbours. The authors' program also gives GPUs that a node does not have, which no
+        feasible decision can: see docs/papers.md.
     """
 
     name: ClassVar[str] = "local-search"
     set_by_released: ClassVar[dict[str, Any]] = {
         **RandomisedGreedyPolicy.set_by_released,
+        # The pool is chosen by what is improved, too.
+        "objective": "ratio",
         "search_objective": "ratio",
+        "neighbours": 10,
     }
 
     pool: int = 10
