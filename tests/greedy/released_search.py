@@ -234,8 +234,10 @@ class Decision:
             running = [j for j in reversed(self.queue) if j in plan.shares]
             found.append(self.swaps(plan, value, late, running))
         if late:
-            for proposed in (self.fourth, self.fifth, self.sixth, self.seventh):
-                found.append(self.on_nodes(plan, value, late, hosted, proposed, whole_nodes))
+            found += [
+                self.on_nodes(plan, value, late, hosted, proposed, whole_nodes)
+                for proposed in (self.fourth, self.fifth, self.sixth, self.seventh)
+            ]
         best = (value, None)
         for candidate in found:
             if candidate[1] is not None and candidate[0] > best[0]:
@@ -390,4 +392,6 @@ if __name__ == "__main__":
     folder, method, iterations, seeds, *rest = sys.argv[1:]
     for seed in range(1, int(seeds) + 1):
         result = play(folder, method, int(iterations), seed, whole_nodes=bool(rest))
-        print("counted {:.6g}, paid {:.6g}, over {:.3f}, makespan {:.0f}".format(*result), flush=True)
+        print(
+            "counted {:.6g}, paid {:.6g}, over {:.3f}, makespan {:.0f}".format(*result), flush=True
+        )

@@ -15,6 +15,7 @@ from simulator import InputError, simulate
 from simulator.workloads.authors import ListedTimes, read_instance
 from tests.greedy.released_instances import draw
 from tests.greedy.released_program import total_and_makespan
+from tests.greedy.released_search import play
 
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS", "nowhere"))
 HERE = Path(__file__).parent / "released"
@@ -106,3 +107,30 @@ def test_the_authors_own_figures(family, row):
     result = run(FACTS / family / "instances" / row["instance"])
     assert f"{result.total_cost:.6g}" == f"{float(row['total_cost']):.6g}"
     assert result.completion_s.max() == pytest.approx(float(row["makespan_s"]), rel=1e-6)
+
+
+def test_the_rebuilt_search_starts_from_the_same_greedy(tmp_path):
+    for seed in range(4):  # one node: the two break ties between equally full nodes differently
+        folder = draw(tmp_path / str(seed), seed, False, 15, 1, 2.0)
+        counted, paid, over, makespan = play(folder, "randomised-greedy", 1, seed)
+        assert (counted, makespan) == pytest.approx(total_and_makespan(folder), rel=1e-9)
+        assert (paid, over) == (pytest.approx(counted), 0.0)
+
+
+def test_the_authors_local_search_gives_gpus_that_a_node_does_not_have(tmp_path):
+    folder = draw(tmp_path / "i", 1, False, 15, 3, 4.0)
+    counted, paid, over, _ = play(folder, "local-search", 5, 1)
+    assert over > 0.05
+    assert paid > counted  # the refused shares take a part of the node's price with them
+    assert play(folder, "local-search", 5, 1, whole_nodes=True)[2] == 0.0
+
+
+@pytest.mark.skipif(not FACTS.is_dir(), reason="set SCHEDLAB_FACTS to the folder of facts")
+def test_their_local_search_costs_what_they_print_only_with_these_gpus():
+    """31,845.9 with 10 iterations; without such GPUs it costs half as much again."""
+    folder = FACTS / "gpuaas" / "instances" / "v2021_1-5-50-1000-exponential-30000"
+    runs = [play(folder, "local-search", 10, seed) for seed in range(1, 5)]
+    assert min(r[0] for r in runs) < 31845.9 < max(r[0] for r in runs)
+    assert min(r[2] for r in runs) > 0.3
+    for seed in range(1, 3):
+        assert play(folder, "local-search", 10, seed, whole_nodes=True)[0] > 1.4 * 31845.9

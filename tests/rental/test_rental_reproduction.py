@@ -8,6 +8,7 @@ from experiments.campaign.results import Results
 from experiments.campaign.runner import run_tasks
 from experiments.campaign.store import Store
 from experiments.papers.rental import bridge, claims, figures, runs, tasks
+from tests.papers.published import missing
 
 
 def test_tasks_that_share_a_run_have_labels_of_their_own() -> None:
@@ -38,6 +39,10 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
     below = next(c for c in made if c.place == "Theorem 1")
     assert below.ours == 0
     assert below.verdict == "reproduced"
+    # The toy has two of the six budgets.
+    absent = [f"mean response time at b = {b}, simulated" for b in (2, 10, 20, 30)]
+    absent.insert(0, "E[T1] over E[T2] at b = 2, simulated")
+    assert missing("GPURental2024", made) == absent
 
 
 def test_nothing_run_nothing_drawn(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from experiments.papers.synergy.draw import draw_claims, draws, run_draw
 from experiments.papers.synergy.estimates import gain, geometric
 from experiments.papers.synergy.profiles import predicted
 from simulator.workloads.synergy import sensitivity_matrices
+from tests.papers.published import missing
 
 
 def test_ratios_are_averaged_on_their_logarithm():
@@ -66,3 +67,4 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     assert {f"figure_{n}" for n in (1, 5, 6, 7, 8, 9, 10, 11, 12, 13)} <= {f.name for f in drawn}
     assert all(figure.png.stat().st_size > 5000 for figure in drawn)
     assert len({(c.place, c.claim) for c in made}) == len(made)
+    assert not missing("Synergy2022", made)
