@@ -83,6 +83,13 @@ WRAPPERS: dict[str, str] = {
 }
 """What may stand behind any policy's name, also one behind the other: ``greedy@tune@hysteresis``."""
 
+NEEDED_BEHIND: dict[str, tuple[str, ...]] = {
+    SELF_TIMED: ("nodes", "one-node"),
+    HYSTERESIS: (),
+    TUNE: ("elastic-sensitivity",),
+}
+"""What they need beside what the policy needs."""
+
 _PLAN = ("nodes", "one-node", "objective")
 _SYNERGY = ("servers", "fixed-demand", "one-kind")
 _RENTED = ("pool", "curves", "arrivals")
@@ -197,7 +204,8 @@ def needs_of(name: str) -> tuple[str, ...]:
     factory = _factory(name)
     inner, suffix = _wrapped(name)
     if suffix:
-        return (*needs_of(inner), *(("elastic-sensitivity",) if suffix == TUNE else ()))
+        own = tuple(need for need in NEEDED_BEHIND[suffix] if need not in needs_of(inner))
+        return (*needs_of(inner), *own)
     if name in NEEDED:
         return NEEDED[name]
     if name in importlib.import_module("policies.synergy").names():

@@ -20,7 +20,13 @@ from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import curves_of_table, on_nodes
 
 STREAMS = Streams(5)
-POLICIES = (*(n for n in policy_names() if "+" not in n), *names())
+WRAPPED = (
+    "greedy@hysteresis", "srtf+tune@hysteresis", "capacity@hysteresis", "shared@hysteresis",
+    "rental-equi@hysteresis", "foresight@hysteresis", "consolidating@hysteresis", "edf@self-timed",
+    "greedy@tune", "edf-shared@tune", "rental-on-nodes@tune@hysteresis",
+)  # fmt: skip
+"""Of those that stand behind any policy's name: a policy of each room."""
+POLICIES = (*(n for n in policy_names() if "+" not in n), *names(), *WRAPPED)
 FEW = {name: {"iterations": 3} for name in ("randomised-greedy", "local-search", "path-relinking")}
 VMS = Cluster.of_vms(read_catalog("hierarchical"), 2)
 CLUSTERS = {
@@ -58,6 +64,7 @@ WORKLOADS = {
     "fixed-due": lambda: fixed(True, due=True),
     "large": lambda: replace_gpus(fixed(True, due=True)),
     "synergy": lambda: synergy.derived_trace(6, STREAMS, jobs_per_hour=2),
+    "elastic-sensitive": lambda: fixed(True, due=True),
     "philly-like": lambda: synergy.philly_like_trace(6, STREAMS, 2),
 }
 
@@ -87,13 +94,21 @@ def built(kind: str, machines: str) -> Adapted:
         return Adapted(on_nodes(jobs, VMS, cluster), cluster)
     if machines == "servers" and kind in ("synergy", "philly-like", "fixed-models"):
         jobs = adapt(jobs, cluster, Rules(sensitivity="synergy"), STREAMS).workload
+    if kind == "elastic-sensitive" and not cluster.is_pool:
+        both = "synergy" if machines == "servers" else None
+        rules = Rules(speedup="calibrated", sensitivity=both)
+        jobs = adapt(jobs, cluster, rules, STREAMS).workload
     return Adapted(jobs, cluster)
 
 
 def runs(policy: str, jobs: Workload, cluster: Cluster) -> None:
     points = DecisionPoints.rounds(3600.0) if "+" in policy else None
     result = simulate(
-        jobs, cluster, make_policy(policy, **FEW.get(policy, {})), decision_points=points
+        jobs,
+        cluster,
+        make_policy(policy, **FEW.get(policy, {})),
+        decision_points=points,
+        reconfiguration_s=60.0 if "@" in policy else 0.0,
     )
     assert np.isfinite(result.completion_s).all()
 
@@ -146,6 +161,9 @@ def test_keys_supply_what_they_are_named_for():
         ("rental-srpt", "fixed", "pool", 'no speed-up curves; [adapt] models = "uniform" and'),
         ("rental-on-nodes", "fixed", "nodes", 'fixed demand; [adapt] models = "uniform" and spee'),
         ("fifo+static", "andreas", "mixed", "several types"),
+        ("greedy@tune", "fixed-due", "nodes", "the nodes have no CPUs and memory to give out"),
+        ("greedy@tune", "fixed-due", "servers", '[adapt] speedup = "calibrated" and sensitivity = "s'),
+        ("milp@hysteresis", "synergy", "pool", "the cluster is a rental pool, the policy needs nodes"),
     ],
 )  # fmt: skip
 def test_the_line(policy: str, kind: str, machines: str, line: str):

@@ -231,7 +231,10 @@ def delays(results: Results, out_dir: Path, command: str) -> Figure | None:
         "Who suffers from a reconfiguration delay",
         "A job that has run before loses this much progress whenever it is moved, resized or resumed. "
         "Left: Synergy's jobs at load 0.9. Right: the hierarchical paper's jobs. Deciding less often "
-        "is the simplest hysteresis. "
+        "is the simplest hysteresis. With hysteresis (rounds of 5 min, every event), running jobs are "
+        "stopped, moved or resized only where that saves more remaining time than the delays that it "
+        "costs; so LAS with hysteresis knows remaining times. Each line is over the same method without "
+        "a delay, where the hysteresis changes nothing. "
         + (
             f"Never ended, and left out: {never_ended}: jobs were moved in every round before the delay was "
             "over."
@@ -331,7 +334,8 @@ def elasticity(results: Results, out_dir: Path, command: str) -> Figure | None:
         "What fixed demands cost",
         "The same trace (Synergy's derived jobs of several GPUs, on as many servers) with the demands "
         "that it states, and with GPUs chosen by the policy. Tune gives each job the CPUs and memory "
-        "that it gains from; with elastic jobs CPUs and memory go along with the GPUs.",
+        "that it gains from; on elastic jobs it does so on each node, beside the GPUs that the policy "
+        "chose. Without tune CPUs and memory go along with the GPUs.",
         figure,
         pd.concat(rows),
         command=command,

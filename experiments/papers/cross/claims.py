@@ -10,7 +10,13 @@ import pandas as pd
 
 from experiments.papers.cross.asked import study
 from experiments.papers.cross.comparison import METHODS
-from experiments.papers.cross.questions import BOUNDED, DISPATCHERS, EVENTS, SOLVERS
+from experiments.papers.cross.questions import (
+    BOUNDED,
+    DISPATCHERS,
+    EVENTS,
+    SOLVERS,
+    WITH_HYSTERESIS,
+)
 from experiments.papers.cross.ratios import EVERYWHERE, paired
 from experiments.report.verdict import measured
 from simulator.statistics import Estimate, student
@@ -181,6 +187,25 @@ def _delays(results: Results) -> list[Claim]:
         text = f"{name} of {method} with {most / 60:g} min a reconfiguration over none"
         why = f"{stuck} runs never ended and are left out" if stuck else ""
         made.append(_row("delays", text, ratio, why))
+    return [*made, *_hysteresis(table)]
+
+
+def _hysteresis(table: pd.DataFrame) -> list[Claim]:
+    """What hysteresis brings with the longest delay; runs that never ended are left out of both."""
+    most = float(table["delay_s"].max())
+    made = []
+    for method, plain in WITH_HYSTERESIS.items():
+        value = "total_cost" if method.startswith("greedy") else "mean_jct_s"
+        name = "cost" if value == "total_cost" else "completion time"
+        at = {"delay_s": most}
+        ratio = paired(table, value, {**at, "method": method}, {**at, "method": plain})
+        text = f"{name} of {method} over {plain}, {most / 60:g} min a reconfiguration"
+        part = table[table["delay_s"] == most]
+        stuck = int(part.loc[part["method"] == plain, "stuck"].sum())
+        why = f"{stuck} runs without it never ended; with it all did" if stuck else ""
+        if part.loc[part["method"] == method, "stuck"].sum():
+            why = f"{stuck} runs without it never ended, nor did some with it"
+        made.append(_row("delays", text, ratio, why))
     return made
 
 
@@ -231,7 +256,35 @@ def _elasticity(results: Results) -> list[Claim]:
                 "elastic, greedy",
                 "tune on fixed demands over greedy on elastic",
             ),
+            (
+                "elastic, greedy",
+                "elastic, greedy, tune",
+                "proportional over tune, elastic jobs under the greedy",
+            ),
+            (
+                "elastic, FIFO widths",
+                "elastic, FIFO widths, tune",
+                "proportional over tune, elastic jobs in FIFO widths",
+            ),
+            (
+                "fixed, SRTF, tune",
+                "elastic, greedy, tune",
+                "tune on fixed demands over the greedy with tune on elastic",
+            ),
         ):
             ratio = paired(table, "mean_jct_s", {**at, "method": one}, {**at, "method": other})
             made.append(_row("elasticity", f"completion time of {text}, load {load:g}", ratio))
+        made.append(_what_remains(table, load))
     return made
+
+
+def _what_remains(table: pd.DataFrame, load: float) -> Claim:
+    """Gain of tune on fixed demands over its gain on elastic jobs: above 1, less of it remains."""
+    part = table[table["load"] == load]
+    logs = np.log(part.pivot_table(index="seed", columns="method", values="mean_jct_s"))
+    fixed = logs["fixed, SRTF"] - logs["fixed, SRTF, tune"]
+    elastic = logs["elastic, greedy"] - logs["elastic, greedy, tune"]
+    e = student((fixed - elastic).dropna().to_numpy(dtype=float))
+    ours = Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+    text = f"gain of tune on fixed demands over its gain on elastic jobs (greedy), load {load:g}"
+    return _row("elasticity", text, ours, "above 1: elastic jobs leave less to gain")

@@ -58,6 +58,7 @@ METHODS = (
     Method("FIFO, tune", "fifo+tune", "fixed", extra=ROUNDS),
     Method("SRTF, greedy CPUs", "srtf+greedy", "fixed", extra=ROUNDS),
     Method("SRTF, tune", "srtf+tune", "fixed", extra=ROUNDS),
+    Method("SRTF, opt", "srtf+opt", "fixed", extra=ROUNDS),
     Method("LAS, tune", "las+tune", "fixed", extra=ROUNDS),
     Method("DRF, tune", "drf+tune", "fixed", extra=ROUNDS),
     Method("Tetris, tune", "tetris+tune", "fixed", extra=ROUNDS),

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 MIDDLE = LOADS["quick"][0]
 VALUES = {"total_cost": "total cost", "mean_jct_s": "mean completion time"}
+COLUMNS = (
+    "leasing_cost", "energy_cost", "tardiness_cost", "p99_jct_s", "mean_slowdown", "worst_slowdown",
+    "mean_finish_time_fairness", "max_finish_time_fairness", "jain", "gpu_utilisation", "preemptions",
+    "late_jobs", "mean_decision_cpu_s", "over_bound",
+)  # fmt: skip
+"""What the tables beside the figures have of each method, as means."""
 VIEWS = {"elastic": "elastic jobs", "fixed": "fixed demands", "pool": "shares of a pool"}
 
 
@@ -54,7 +60,7 @@ def _heat_map(cells: pd.DataFrame, results: Results, out_dir: Path, command: str
             table = table[~table["method"].isin(POOLS)]
         _draw_cells(ax, table, methods)
         ax.set_title(f"{name} over the best on nodes", fontsize=11)
-        parts.append(table.assign(value=value))
+        parts.append(table.assign(value=value).join(_all_columns(cells), on=["workload", "method"]))
     figure.suptitle(f"Offered load {MIDDLE:g}: ratio to the best, and ranks between which it lies")
     return save_figure(
         out_dir,
@@ -66,12 +72,20 @@ def _heat_map(cells: pd.DataFrame, results: Results, out_dir: Path, command: str
         "many GPUs. Methods above FIFO choose the GPUs of each job, those from FIFO on get a fixed "
         "demand. The last four share a pool of as many GPUs in fractions, which nodes cannot, so "
         "they have no rank and no cost of nodes. Empty: the pair makes no sense (the nodes of ANDREAS "
-        "are of two types).",
+        "are of two types). The CSV has all columns of each pair: leasing, energy, tardiness, completion "
+        "times, slowdown, fairness, utilisation, preemptions, CPU time of a decision, and of elastic jobs "
+        "the cost over a lower bound (each job as if it were alone).",
         figure,
         pd.concat(parts),
         command=command,
         seeds=results.seeds,
     )
+
+
+def _all_columns(cells: pd.DataFrame) -> pd.DataFrame:
+    """Means over the seeds at the load of the heat map, by workload and method."""
+    part = cells[cells["load"] == MIDDLE].groupby(["workload", "method"])
+    return part[[*VALUES, *COLUMNS]].mean().add_prefix("mean_of_")
 
 
 def _draw_cells(ax: Axes, table: pd.DataFrame, methods: list[str]) -> None:
@@ -150,12 +164,7 @@ def _means(cells: pd.DataFrame) -> pd.DataFrame:
         )
         for value in VALUES
     }
-    others = part.groupby("method")[
-        [
-            "mean_slowdown", "mean_finish_time_fairness", "max_finish_time_fairness", "jain",
-            "gpu_utilisation", "preemptions", "mean_decision_cpu_s",
-        ]
-    ].mean()  # fmt: skip
+    others = part.groupby("method")[list(COLUMNS)].mean()
     table = pd.DataFrame(columns).join(others).reset_index()
     return table.assign(view=table["method"].map(view))
 

@@ -68,13 +68,27 @@ MOVED: dict[str, dict[str, Any]] = {
     "SRTF, rounds of 1 h": {"policy": "srtf+proportional", "decisions": {"round_s": 3600.0}},
     "LAS, rounds of 5 min": {"policy": "las+proportional", "decisions": {"round_s": 300.0}},
     "LAS, rounds of 1 h": {"policy": "las+proportional", "decisions": {"round_s": 3600.0}},
+    "SRTF, hysteresis": {
+        "policy": "srtf+proportional@hysteresis", "decisions": {"round_s": 300.0},
+    },
+    "LAS, hysteresis": {
+        "policy": "las+proportional@hysteresis", "decisions": {"round_s": 300.0},
+    },
     "FIFO, backfill": {"policy": "fifo-backfill"},
-}
+}  # fmt: skip
+"""The hysteresis reads remaining times, which LAS alone does not know."""
 MOVED_ELASTIC: dict[str, dict[str, Any]] = {
     "greedy, every event": {"policy": "greedy"},
     "greedy, every 4 h": {"policy": "greedy", "decisions": {"round_s": 14400.0}},
+    "greedy, hysteresis": {"policy": "greedy@hysteresis"},
     "EDF": {"policy": "edf"},
 }
+WITH_HYSTERESIS = {
+    "SRTF, hysteresis": "SRTF, rounds of 5 min",
+    "LAS, hysteresis": "LAS, rounds of 5 min",
+    "greedy, hysteresis": "greedy, every event",
+}
+"""Each method with hysteresis, and the same without."""
 PERIODS_S: dict[Scale, tuple[float, ...]] = {
     "quick": (60.0, 900.0, 3600.0, 7200.0),
     "paper": (60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0),
@@ -88,14 +102,19 @@ BOUNDED: dict[str, dict[str, Any]] = {
     "local search": {"policy": "local-search", "policy_options": {"iterations": 100}},
     "MILP": {"policy": "milp", "policy_options": {"solver": "highs"}},
 }
+BOTH = {"speedup": "calibrated", "sensitivity": "synergy"}
 FIXED_OR_ELASTIC: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "fixed, FIFO": ("fifo-backfill", {}, {}),
     "fixed, SRTF": ("srtf+proportional", {"round_s": 300.0}, {}),
     "fixed, SRTF, tune": ("srtf+tune", {"round_s": 300.0}, {"sensitivity": "synergy"}),
     "elastic, FIFO widths": ("rental-on-nodes", {}, {"speedup": "calibrated"}),
     "elastic, greedy": ("greedy", {}, {"speedup": "calibrated"}),
+    "elastic, FIFO widths, tune": ("rental-on-nodes@tune", {}, BOTH),
+    "elastic, greedy, tune": ("greedy@tune", {}, BOTH),
     "elastic, EDF": ("edf", {}, {"speedup": "calibrated"}),
 }
+"""By label: policy, decisions, and what is added. Elastic jobs without a sensitivity have the same times as
+those with one at their proportional share."""
 TRACE_LOADS: dict[Scale, tuple[float, ...]] = {"quick": (0.5, 0.9), "paper": (0.3, 0.5, 0.7, 0.9)}
 
 

@@ -11,7 +11,13 @@ from experiments.papers.studies import scenario_task
 from experiments.report.contents import Scale
 
 HERE = "experiments.papers.cross.runs"
-SOURCES = ("simulator", "policies", "experiments.scenario", "experiments.papers.cross.comparison")
+SOURCES = (
+    "simulator",
+    "policies",
+    "experiments.scenario",
+    "experiments.analysis.bounds",
+    "experiments.papers.cross.comparison",
+)
 
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": tuple(range(1, 11))}
 
@@ -58,12 +64,14 @@ def run_cell(config: dict[str, Any]) -> Outcome:
     """All policies on the same jobs: the table ``methods``, one row a policy."""
     import pandas as pd
 
+    from experiments.analysis.bounds import alone
     from experiments.papers.cross.comparison import METHODS, scenario_of
     from experiments.scenario.run import run, summarise
     from experiments.scenario.schema import Scenario
     from simulator.errors import InputError
 
     rows = []
+    bound = 0.0  # of elastic jobs: the same for all policies, which have the same jobs and machines
     for method in METHODS:
         raw = scenario_of(config["workload"], method, config["load"], config["scale"])
         if raw is None:
@@ -74,7 +82,11 @@ def run_cell(config: dict[str, Any]) -> Outcome:
         except InputError as error:
             raise InputError(f"{config['workload']}, {method.label}: {error}") from None
         summary = summarise(result)
-        rows.append({"method": method.label, **_columns(summary, result)})
+        columns = _columns(summary, result)
+        if method.view == "elastic":
+            bound = bound or float(alone(result.workload, result.cluster).sum())
+            columns["over_bound"] = float(summary["total_cost"]) / bound
+        rows.append({"method": method.label, **columns})
     return Outcome({"methods": len(rows)}, {"methods": pd.DataFrame(rows)})
 
 
