@@ -204,8 +204,8 @@ def needs_of(name: str) -> tuple[str, ...]:
     factory = _factory(name)
     inner, suffix = _wrapped(name)
     if suffix:
-        own = tuple(need for need in NEEDED_BEHIND[suffix] if need not in needs_of(inner))
-        return (*needs_of(inner), *own)
+        more = tuple(need for need in NEEDED_BEHIND[suffix] if need not in needs_of(inner))
+        return (*needs_of(inner), *more)
     if name in NEEDED:
         return NEEDED[name]
     if name in importlib.import_module("policies.synergy").names():
