@@ -3,9 +3,11 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from experiments.campaign.task import resolve
+from experiments.papers.andreas.claims import _mean
 from experiments.papers.andreas.figures import _film, power_over_time
 from experiments.papers.andreas.runs import policy_of, run_armida, run_floor, run_gaps, tasks
 from policies import make_policy
@@ -33,6 +35,18 @@ def test_energy_of_three_jobs_by_hand():
     assert result.meters.energy_kwh == pytest.approx(kwh)
     assert result.meters.energy_cost == pytest.approx(0.2 * kwh)
     assert result.total_cost == pytest.approx(0.2 * kwh + 0.01 * 1800)
+
+
+def test_traces_of_a_seed_share_their_first_jobs_so_a_seed_is_one_observation():
+    small, large = (generate(AndreasScenario(n, 1, "mixed", seed=4))[0] for n in (10, 20))
+    assert list(small.job_id) == list(large.job_id)[: len(small)]
+    table = pd.DataFrame(
+        [(n, seed, 10.0 * seed + n) for n in (10, 20) for seed in (1, 2, 3)],
+        columns=["num_nodes", "seed", "saving"],
+    )
+    estimate = _mean(table)
+    assert estimate.n == 3
+    assert estimate.mean == pytest.approx(35.0)
 
 
 def test_scenarios_have_the_nodes_and_rates_of_the_paper():

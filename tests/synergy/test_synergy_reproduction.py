@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,6 +12,7 @@ from experiments.campaign.results import Results
 from experiments.campaign.runner import run_tasks
 from experiments.campaign.store import Store
 from experiments.papers.synergy import claims, draw, figures, runs, tasks
+from experiments.papers.synergy.claims_mechanisms import _settled
 from experiments.papers.synergy.draw import draw_claims, draws, run_draw
 from experiments.papers.synergy.estimates import gain, geometric
 from experiments.papers.synergy.profiles import predicted
@@ -27,6 +29,15 @@ def test_ratios_are_averaged_on_their_logarithm():
     table = pd.DataFrame(rows, columns=["seed", "mechanism", "mean_jct_h"])
     assert gain(table).mean == pytest.approx(2)
     assert gain(table).n == 1
+
+
+def test_use_over_time_has_an_interval_or_none_that_flatters():
+    rng = np.random.default_rng(1)
+    settled = _settled(pd.Series([0.0, 10.0, 30.0, *rng.normal(50, 5, 600)]))
+    assert settled.contains(50)
+    assert settled.half_width < 2
+    for values in ([50.0], np.arange(600.0)):  # too short, and a queue that grows
+        assert math.isinf(_settled(pd.Series(values)).upper)
 
 
 def test_half_of_the_published_points_predicts_the_other_half():
