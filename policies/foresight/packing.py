@@ -14,13 +14,14 @@ not rise with the GPUs.
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from policies.foresight.machines import Machines
-from policies.milp import highs
+from policies.milp import highs, tree
 from policies.milp.instance import Assignment
 from policies.milp.model import Builder, Model, SolverOptions
 from policies.milp.slots import MAX_PATTERNS, partitions
@@ -221,12 +222,18 @@ class Packed:
     method: str = "exact"
 
 
-def solve(packing: Packing, mip_gap: float, at_least_one: bool = False) -> Packed:
-    """The best packing, within a relative gap.
+def solve(
+    packing: Packing,
+    mip_gap: float,
+    at_least_one: bool = False,
+    learned: tree.Learned | None = None,
+) -> Packed:
+    """The best packing, within a gap relative to its gains and prices (half their sum).
 
     Parameters
     ----------
-    at_least_one : some job has to run, if any can.
+    at_least_one : some job has to run, if any can; one that gains, if any does.
+    learned : by the packings before, about branching; it saves time, and decides ties within the gap.
 
     Raises
     ------
@@ -234,13 +241,15 @@ def solve(packing: Packing, mip_gap: float, at_least_one: bool = False) -> Packe
         The solver found nothing, which no packing should lead to.
     """
     gain = packing.gain
-    job, row = np.nonzero(np.isfinite(gain) if at_least_one else gain > 0.0)
+    pays = gain > 0.0
+    job, row = np.nonzero(pays if pays.any() or not at_least_one else np.isfinite(gain))
     if not len(job):
         return Packed([], 0.0, 0.0)
     # In units of the largest gain, so that no tolerance of the solver depends on the currency.
     unit = float(np.abs(gain[job, row]).max()) or 1.0
-    model = _model(packing, job, row, at_least_one, unit)
-    solution = highs.solve(model, SolverOptions(mip_gap, TIME_LIMIT_S))
+    model, names = _model(packing, job, row, at_least_one, unit)
+    options = SolverOptions(mip_gap, TIME_LIMIT_S, gap_of_parts=True)
+    solution = highs.solve(model, options, learned=None if learned is None else (learned, names))
     if solution.x is None:
         raise RuntimeError(f"foresight: the packing ended with {solution.status}")
     counts = np.rint(solution.x[len(job) : len(job) + len(packing.kept)]).astype(np.int64)
@@ -255,8 +264,9 @@ def solve(packing: Packing, mip_gap: float, at_least_one: bool = False) -> Packe
 
 def _model(
     packing: Packing, job: IntArray, row: IntArray, at_least_one: bool, unit: float
-) -> Model:
-    """Columns x then p, then counts to branch on, as in `policies.milp.slots`."""
+) -> tuple[Model, list[Hashable]]:
+    """Columns x then p, then counts to branch on, as in `policies.milp.slots`; and names of the
+    integer columns that mean the same in the next packing."""
     b = Builder()
     machines = packing.machines
     limits = machines.node_limits.astype(np.float64)
@@ -274,20 +284,24 @@ def _model(
     if at_least_one:
         b.add(b.add_rows(1, lower=1.0, upper=np.inf), x)
     size = packing.demand.sum(axis=1)
-    types = packing.node_type
+    types, sizes = np.unique(packing.node_type), np.unique(size)[1:]
     levels = [
         size[None, :],
-        types == np.unique(types)[:, None],
-        size >= np.unique(size)[1:, None],
+        packing.node_type == types[:, None],
+        size >= sizes[:, None],
         packing.demand.T,
     ]
+    kinds = np.unique(packing.row_of, return_index=True)[1]
+    names: list[Hashable] = [*packing.kept.tolist(), "slots"]
+    for name, members in (("type", types), ("parts", sizes), ("kind", kinds)):
+        names += [(name, m) for m in members.tolist()]
     for priority, level in zip(range(len(levels), 0, -1), levels, strict=True):
         counts = b.add_columns(len(level), integer=True, priority=priority)
         rows = b.add_rows(len(level), lower=0.0, upper=0.0)
         i, k = np.nonzero(level)
         b.add(rows[i], p[k], np.asarray(level, dtype=np.float64)[i, k])
         b.add(rows, counts, -1.0)
-    return b.build(offset=0.0, constant=0.0, tight=True)
+    return b.build(offset=0.0, constant=0.0, tight=True), names
 
 
 def _transport(packing: Packing, counts: IntArray) -> tuple[IntArray, IntArray]:

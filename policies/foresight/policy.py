@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.price import PriceGrid
 from policies.foresight.value import ONE_STEP, STEPS, Value, slopes_of, step_gain, support
 from policies.milp.policy import placements_of
+from policies.milp.tree import Learned
 from simulator.catalog import FloatArray, IntArray
 from simulator.contract import LEAST_AGAIN_S, Decision, View
 from simulator.errors import InputError
@@ -45,7 +46,7 @@ class Foresight:
     tilt : c, gains count 1 + c times: how much more a second of work now is worth than one later.
     forecast : phi, factor on the arrivals expected in the window; 0: none are.
     spare : eta, part of the node-time that can be used.
-    mip_gap : relative gap of the packing at which to stop.
+    mip_gap : gap of the packing at which to stop, relative to half the sum of its gains and prices.
     price : whether node-time has a price beside the lease.
     deferral : whether the price knows that work can wait until the window has passed.
     weigh : whether active jobs count in the price as far as they fall into the window.
@@ -61,7 +62,7 @@ class Foresight:
     tilt: float = 0.3
     forecast: float = 0.5
     spare: float = 0.9
-    mip_gap: float = 1e-3
+    mip_gap: float = 3e-3
     price: bool = True
     deferral: bool = True
     weigh: bool = True
@@ -92,6 +93,7 @@ class Foresight:
             self._machines = Machines.of(view.cluster, all_nodes)
             self._ledger = Ledger(self._machines)
             self._grid = PriceGrid(self._machines)
+            self._learned = Learned()
         machines = self._machines.up(view.cluster, view.nodes)
         rows = self._ledger.update(view)
         tau = self._ledger.mean_gap_s(view.now_s)
@@ -167,14 +169,16 @@ class Foresight:
 
     def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> Packed:
         """The best packing; where none pays, the one of the best ratio of gain to price."""
-        packed = self._solve(pose(machines, gain, step_s))
-        if packed.assignments:
-            return packed
+        posed = pose(machines, gain, step_s)
+        if not self._is_small(posed):
+            packed = self._solve(posed)
+            if packed.assignments:
+                return packed
         scale = 1.0
         for _ in range(RATIO_ROUNDS):
-            packing = pose(machines, gain * scale, step_s)
+            packing = posed if scale == 1.0 else replace(posed, gain=posed.gain * scale)
             packed = self._solve(packing, at_least_one=True)
-            if not packed.assignments:
+            if not packed.assignments or (scale == 1.0 and packed.value > 0.0):
                 break
             earned = _earned(gain, machines, packed)
             if earned <= 0.0:
@@ -186,10 +190,16 @@ class Foresight:
             scale = best
         return packed
 
+    def _is_small(self, packing: Packing) -> bool:
+        """Whether it is solved exactly. Then a packing that has to run some job is looked for at once:
+        if it pays, it is the best of all."""
+        return int(np.count_nonzero(packing.gain > 0.0)) <= self.exact_up_to
+
     def _solve(self, packing: Packing, at_least_one: bool = False) -> Packed:
         """Exactly up to a size, by prices of slots beyond it."""
-        exact = np.count_nonzero(packing.gain > 0.0) <= self.exact_up_to
-        return (solve_exactly if exact else ascent.solve)(packing, self.mip_gap, at_least_one)
+        if self._is_small(packing):
+            return solve_exactly(packing, self.mip_gap, at_least_one, self._learned)
+        return ascent.solve(packing, self.mip_gap, at_least_one)
 
 
 def _speed(view: View, machines: Machines, times_s: FloatArray, tau: float) -> FloatArray | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,7 +48,12 @@ _STATUS: dict[str, Status] = {
 _LIMITS = {"kTimeLimit", "kIterationLimit", "kSolutionLimit", "kInterrupt", "kObjectiveBound"}
 
 
-def solve(model: Model, options: SolverOptions, start: FloatArray | None = None) -> Solution:
+def solve(
+    model: Model,
+    options: SolverOptions,
+    start: FloatArray | None = None,
+    learned: tuple[tree.Learned, Sequence[Hashable]] | None = None,
+) -> Solution:
     """Solve with HiGHS: a `tight` model by `tree.search` over its LPs, any other by its own MIP.
 
     Where the tree grows too large, the MIP solver goes on from the best solution found.
@@ -55,11 +61,12 @@ def solve(model: Model, options: SolverOptions, start: FloatArray | None = None)
     Parameters
     ----------
     start : ``(n,)`` solution to begin from, NaN where a value is left to the solver.
+    learned : of earlier searches (`tree.search`).
     """
     begin, wall = time.process_time(), time.monotonic()
     nodes = 0
     if model.tight and model.integer.any():
-        found = tree.search(_lp(model, options), model, options, start)
+        found = tree.search(_lp(model, options), model, options, start, learned)
         if found.status is not None:
             return make_solution(
                 model,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from experiments.analysis.bounds import alone, shared
 from experiments.analysis.floor import floor, read
 from experiments.analysis.lagrangian import lagrangian
 from experiments.commands.bound import bound
-from simulator import Cluster, FixedDuration, NodeType, Workload
+from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload
 from simulator.errors import InputError
 from tests.analysis.test_bounds import one_type
 
@@ -39,6 +42,62 @@ def test_jobs_that_must_queue_are_late_one_after_the_other() -> None:
     assert fine <= exact + 1e-6
     assert fine > 0.85 * exact
     assert fine > 1.05 * shared(workload, cluster, 60)
+    assert fine > 3.0 * float(alone(workload, cluster).sum())
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 9), st.integers(0, 30), st.floats(0.0, 5.0)),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_it_is_below_the_best_schedule_of_one_vm(jobs: list[tuple[int, int, float]]) -> None:
+    """Whole-node jobs that are all there at once: some order of them is the optimum, preemption or
+    not. All orders are tried; lease 1 a second."""
+    times, due, weight = (list(column) for column in zip(*jobs, strict=True))
+    workload, cluster = one_type(
+        [[np.inf, float(t)] for t in times], [float(d) for d in due], weight
+    )
+    exact = min(
+        sum(times)
+        + sum(
+            weight[j] * max(0.0, sum(times[i] for i in order[: place + 1]) - due[j])
+            for place, j in enumerate(order)
+        )
+        for order in itertools.permutations(range(len(jobs)))
+    )
+    assert lagrangian(workload, cluster, 20, 60) <= exact + 1e-6
+    assert shared(workload, cluster, 20) <= exact + 1e-6
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 2))
+def test_it_is_below_every_schedule_without_preemption(seed: int, count: int, nodes: int) -> None:
+    """Two VM types, jobs that come over time: every order, VM and configuration, one job a VM."""
+    rng = np.random.default_rng(seed)
+    times = rng.integers(2, 12, (count, 3)).astype(float)
+    table = np.full((count, 2, 3), np.inf)
+    table[:, 0, 1], table[:, 1, 1:] = times[:, 0], times[:, 1:]
+    types = (NodeType("a", "A", 1, 1800.0), NodeType("b", "B", 2, 7200.0))
+    submit = np.sort(rng.integers(0, 8, count)).astype(float)
+    due, weight = submit + rng.integers(1, 15, count), rng.uniform(0.0, 5.0, count)
+    workload = Workload(
+        [f"j{j}" for j in range(count)], submit, TimeTable(table), due_s=due, weight_per_s=weight
+    )
+    best = np.inf
+    for order in itertools.permutations(range(count)):
+        for hosts in itertools.product(range(nodes), repeat=count):
+            for configs in itertools.product(range(3), repeat=count):
+                free, cost = [0.0] * nodes, 0.0
+                for j in order:
+                    time_s = times[j, configs[j]]
+                    free[hosts[j]] = max(free[hosts[j]], submit[j]) + time_s
+                    cost += (0.5, 2.0, 2.0)[configs[j]] * time_s
+                    cost += weight[j] * max(0.0, free[hosts[j]] - due[j])
+                best = min(best, cost)
+    assert lagrangian(workload, Cluster.of_vms(types, nodes), 15, 40) <= best + 1e-6
 
 
 def test_without_a_shortage_it_is_near_the_job_alone() -> None:

@@ -6,8 +6,16 @@ import pandas as pd
 import pytest
 
 from experiments.papers.foresight.families import FAMILIES
-from experiments.papers.foresight.runs import ABLATIONS, run_bounds, run_bracket, run_method, tasks
-from experiments.papers.foresight.tables import brackets, disturbed
+from experiments.papers.foresight.runs import (
+    ABLATIONS,
+    HEURISTICS,
+    RIVALS,
+    run_bounds,
+    run_bracket,
+    run_method,
+    tasks,
+)
+from experiments.papers.foresight.tables import brackets, disturbed, over_asked, over_released
 from policies import make_policy
 
 
@@ -78,6 +86,47 @@ def test_disturbed_runs_are_paired_by_what_is_disturbed() -> None:
     )
     ratio = dict(zip(found["change"], found["ratio"], strict=True))
     assert ratio == {"errors of 30%": pytest.approx(0.9), "moving takes 300 s": pytest.approx(1.5)}
+
+
+def compared(cost: float, bound: float) -> dict[str, list[dict[str, object]]]:
+    """foresight at a cost, every rival at 20."""
+    one = {"family": "2021-5", "seed": 1}
+    costs = dict.fromkeys(RIVALS, 20.0) | {"foresight": cost}
+    return {
+        "compared": [{**one, "method": m, "total_cost": c} for m, c in costs.items()],
+        "run_bounds": [{**one, "best": bound}],
+    }
+
+
+def test_the_best_of_twelve_has_rivals_with_wake_ups() -> None:
+    """foresight 9; the rivals 20 without wake-ups and one of them 12 with: three quarters."""
+    one = {"family": "2021-5", "seed": 1}
+    asked = [{**one, "method": "edf@self-timed", "total_cost": 30.0},
+             {**one, "method": "milp@self-timed", "total_cost": 12.0}]  # fmt: skip
+    kept = Kept(**compared(9.0, 8.0), **{"self-timed": asked})
+    assert over_asked(kept)["ratio"].tolist() == pytest.approx([0.75])  # type: ignore[arg-type]
+
+
+def test_released_methods_are_not_the_rivals() -> None:
+    """foresight 9 and the bound 8 over the best of four released methods, at 40."""
+    one = {"family": "2021-5", "seed": 1}
+    released = [
+        {**one, "method": m, "total_cost": 40.0 + 10.0 * i} for i, m in enumerate(HEURISTICS)
+    ]
+    found = over_released(Kept(**compared(9.0, 8.0), released=released))  # type: ignore[arg-type]
+    assert found["ratio"].tolist() == pytest.approx([0.225])
+    assert found["least"].tolist() == pytest.approx([0.2])
+    assert over_released(Kept(**compared(9.0, 8.0), released=released[:3])).empty  # type: ignore[arg-type]
+
+
+def test_a_part_that_does_not_act_is_not_left_out() -> None:
+    """On VMs caution is off, on energy it takes the place of the price of node-time."""
+    for family, part in (("hierarchical-5", "no caution"), ("energy-10", "no forecast")):
+        asked = {(t.config["family"], t.config.get("without")) for t in tasks("paper")}
+        assert (family, part) not in asked
+        config = {"family": family, "method": "foresight", "seed": 905}
+        whole, less = (run_method({**config, "without": p}).scalars for p in (None, part))
+        assert whole["total_cost"] == less["total_cost"]
 
 
 def test_the_bracket_says_what_part_is_saved() -> None:
