@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,6 +11,9 @@ from experiments.papers.foresight.runs import (
     ABLATIONS,
     HEURISTICS,
     RIVALS,
+    STUDIED,
+    WITH_CAUTION,
+    WITHOUT_CAUTION,
     run_bounds,
     run_bracket,
     run_method,
@@ -17,6 +21,8 @@ from experiments.papers.foresight.runs import (
 )
 from experiments.papers.foresight.tables import brackets, disturbed, over_asked, over_released
 from policies import make_policy
+from policies.foresight.machines import Machines
+from policies.foresight.policy import ODDS
 
 
 def test_a_run_and_its_bound() -> None:
@@ -119,14 +125,23 @@ def test_released_methods_are_not_the_rivals() -> None:
     assert over_released(Kept(**compared(9.0, 8.0), released=released[:3])).empty  # type: ignore[arg-type]
 
 
-def test_a_part_that_does_not_act_is_not_left_out() -> None:
-    """On VMs caution is off, on energy it takes the place of the price of node-time."""
-    for family, part in (("hierarchical-5", "no caution"), ("energy-10", "no forecast")):
-        asked = {(t.config["family"], t.config.get("without")) for t in tasks("paper")}
-        assert (family, part) not in asked
-        config = {"family": family, "method": "foresight", "seed": 905}
-        whole, less = (run_method({**config, "without": p}).scalars for p in (None, part))
-        assert whole["total_cost"] == less["total_cost"]
+@pytest.mark.parametrize("name", STUDIED)
+def test_a_part_that_does_not_act_is_not_left_out(name: str) -> None:
+    """Caution, or the price of node-time: the odds of any 20 jobs in a row say which of them acts."""
+    workload, cluster = FAMILIES[name].draw(905)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    table = workload.performance.table_s(np.arange(len(workload)), cluster)
+    times = table[:, machines.config_type, machines.config_gpus]
+    odds = workload.weight_per_s / machines.config_price_per_s[machines.cheapest(times)]
+    medians = [float(np.median(odds[i : i + 20])) for i in range(len(odds) - 20)]
+    asked = {t.config.get("without") for t in tasks("paper") if t.config["family"] == name}
+    assert len(asked & ABLATIONS.keys()) == (6 if FAMILIES[name].is_energy else 8)
+    if FAMILIES[name].is_energy:
+        assert min(medians) > ODDS
+        assert not asked & set(WITHOUT_CAUTION)
+    else:
+        assert max(medians) < ODDS
+        assert not asked & set(WITH_CAUTION)
 
 
 def test_the_bracket_says_what_part_is_saved() -> None:
