@@ -140,7 +140,8 @@ def _parts(results: Results, out: Path, command: str) -> Figure | None:
     return save_figure(
         out, "parts", "Beyond the papers: foresight without one of its parts",
         "Right of the dashed line the part pays. Number of instances in brackets; intervals from five "
-        "instances on.",
+        "instances on. Where lateness costs far more than running (energy) caution takes the place of the "
+        "price of node-time. Parts that do not act on a family are not drawn for it.",
         *drawn, command=command, seeds=results.seeds,
     )  # fmt: skip
 
