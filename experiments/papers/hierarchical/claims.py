@@ -68,6 +68,7 @@ def _savings(results: Results) -> list[Claim]:
                     why=_why_savings(results, method, study),
                 )
             )
+            made += _at_ten_nodes(part, method, law)
         made.append(
             judged(
                 PAPER,
@@ -80,6 +81,15 @@ def _savings(results: Results) -> list[Claim]:
             )
         )
     return made
+
+
+def _at_ten_nodes(part: pd.DataFrame, method: str, law: str) -> list[Claim]:
+    """The same at one size: savings over N are a mean of a clear trend."""
+    at_ten = part.loc[part["num_nodes"] == 10, "saving"]
+    if at_ten.empty:
+        return []
+    text = f"saving over {LABELS[method]} at 10 nodes, {DUE_LAWS[law]}"
+    return [measured(PAPER, "Abstract", text, student(at_ten.to_numpy()), unit="%")]
 
 
 def _why_savings(results: Results, method: str, study: str) -> str:
