@@ -9,13 +9,14 @@ gate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from simulator.admission import Admission, Promise, all_on_time
 from simulator.catalog import FloatArray
+from simulator.elastic_admission import Ask, least_shares
 from simulator.errors import InputError
 from simulator.processes.controller import Controller
 from simulator.processes.world import World
@@ -78,14 +79,18 @@ class Gate:
 
     def _begin_admission(self, world: World) -> None:
         """Read how long jobs take, as far as policies know it: predicted times where there are any."""
-        duration_s = getattr(world.shown.performance, "duration_s", None)
-        if duration_s is None or not world.workload.num_gpus.all() or world.cluster.is_pool:
-            raise InputError("admission: expected jobs of fixed demand, and nodes to run them on")
+        if world.cluster.is_pool:
+            raise InputError("admission: expected nodes to run jobs on, got a rental pool")
         if world.cluster.node_type_of is None:
             raise InputError("admission: expected nodes of fixed types, got VMs")
+        duration_s = getattr(world.shown.performance, "duration_s", None)
+        is_fixed = duration_s is not None and world.workload.num_gpus.all()
+        if not is_fixed and len(set(world.cluster.node_type_of)) > 1:
+            raise InputError("admission: expected equal nodes where jobs choose their GPUs")
         if not np.isfinite(world.workload.due_s).any():
             raise InputError("admission: no job has a due date, expected one at least")
-        self._duration_s = duration_s
+        self._duration_s: FloatArray = np.empty(0) if duration_s is None else duration_s
+        self._keeps = self._keeps_fixed if is_fixed else self._keeps_elastic
         self._total_gpus = float(world.cluster.total_gpus)
 
     def attach(self, dispatch: Callable[[int], Controller]) -> None:
@@ -105,11 +110,7 @@ class Gate:
         due_s, now_s = float(world.workload.due_s[job]), world.clock.now_s
         if due_s == math.inf:
             return True
-        promises = [
-            Promise(due - now_s, j, int(world.workload.num_gpus[j]), self._left_s(j, now_s))
-            for j, due in (*self._promised.items(), (job, due_s))
-        ]
-        if all_on_time(promises, self._total_gpus):
+        if self._keeps([*self._promised.items(), (job, due_s)], now_s):
             self._promised[job] = due_s
             self._was_promised.append(job)
             return True
@@ -122,6 +123,28 @@ class Gate:
         world.completion_s[job] = now_s
         self._left(job)
         return False
+
+    def _keeps_fixed(self, due: Sequence[tuple[int, float]], now_s: float) -> bool:
+        """Whether all these jobs of fixed demand can be on time: job and due date, s, of each."""
+        num_gpus = self._world.workload.num_gpus
+        promises = [
+            Promise(due_s - now_s, j, int(num_gpus[j]), self._left_s(j, now_s)) for j, due_s in due
+        ]
+        return all_on_time(promises, self._total_gpus)
+
+    def _keeps_elastic(self, due: Sequence[tuple[int, float]], now_s: float) -> bool:
+        """The same of jobs that run on any number of GPUs of a node."""
+        world = self._world
+        assert world.cluster.node_type_of is not None
+        v = world.cluster.node_type_of[0]
+        jobs = np.array([j for j, _ in due], dtype=np.int64)
+        left = np.array([world.log.remaining_at(j, now_s) for j, _ in due])
+        table_s = world.shown.performance.table_s(jobs, world.cluster)[:, v] * left[:, None]
+        asks = [
+            Ask(due_s - now_s, j, row)
+            for (j, due_s), row in zip(due, table_s.tolist(), strict=True)
+        ]
+        return least_shares(asks, int(self._total_gpus)) is not None
 
     def _left_s(self, job: int, now_s: float) -> float:
         return self._world.log.remaining_at(job, now_s) * float(self._duration_s[job])
