@@ -49,7 +49,7 @@ class Gate:
     ----------
     tenants : their quotas hold where they are limits; None: no quotas.
     admission : None: every job is admitted.
-    left : called with each job that is rejected.
+    left : called with each job that leaves from here: it is rejected, or its patience is over.
     """
 
     def __init__(
@@ -197,6 +197,7 @@ class Gate:
                 self._held_s[job] = float(patience_s[job])
                 world.left[job] = None
                 world.completion_s[job] = leaves_s
+                self._left(job)
 
     def record(self) -> GateRecord:
         """What it did, at the end."""

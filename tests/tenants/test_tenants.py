@@ -293,6 +293,21 @@ def test_patience_counts_before_the_queue():
     assert result.gate.held_s.tolist() == [0.0, 40.0, 90.0, 0.0]
 
 
+def test_outages_end_with_the_last_job_that_leaves_before_the_queue():
+    """One job leaves while the quota holds it: nothing is left to happen, and the run ends."""
+    jobs = jobs_of("aa", 100.0, 2, [0, 10], patience_s=[9e3, 40])
+    cause = Outages.of_each_node(1, Exponential(50.0), Exponential(5.0))
+    result = simulate(
+        jobs,
+        cluster_of(1),
+        make_policy("fifo-strict"),
+        tenants=tenants_of(jobs, quota={"a": 2}),
+        failures=Failures([cause], Checkpoints(0.0)),
+    )
+    assert result.left.tolist() == [False, True]
+    assert result.completion_s[1] == 50.0
+
+
 @pytest.mark.parametrize("name", LIST)
 def test_tenants_without_limits_change_nothing(name):
     jobs = random_jobs(5, 60)
