@@ -1,7 +1,8 @@
-"""Elastic jobs in numbers as real clusters have them, under the greedy, each run to its end.
+"""Jobs and nodes in numbers as real clusters have them, each run to its end.
 
     python -m benchmarks.large_runs nodes                  # 10,000 jobs on 1,000 nodes
     python -m benchmarks.large_runs philly [TABLE.csv.gz]  # 82,247 jobs on 512 GPUs
+    python -m benchmarks.large_runs failing [JOBS [NODES]] # fixed demand, failures on (100,000; 10,000)
 
 The second takes a plain table of the Philly trace (submit_time_s, duration_s, num_gpus), or draws
 one that is like it. It adapts the jobs as `[adapt]` does, and streams its records to Parquet. A
@@ -21,6 +22,8 @@ from benchmarks.bench_engine import memory_mb
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, TimeTable, Workload, simulate
 from simulator.adaptation import Rules, adapt
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Exponential
 from simulator.statistics import Streams
 from simulator.workloads.synergy import philly_like_trace
 
@@ -83,6 +86,35 @@ def report(title: str, jobs: Workload, cluster: Cluster) -> None:
     )
 
 
+def failing(count: int, nodes: int) -> None:
+    """Jobs of fixed demand at a load of 0.7 on nodes that fail, beside the same without failures."""
+    rng = np.random.default_rng(1)
+    gpus, duration_s = rng.choice([1, 1, 2, 4], count), rng.lognormal(8.0, 1.0, count)
+    gap_s = (gpus * duration_s).mean() / (nodes * 4 * 0.7)
+    submit_s = np.cumsum(rng.exponential(gap_s, count))
+    names = [str(j) for j in range(count)]
+    jobs = Workload(names, submit_s, FixedDuration(duration_s, gpus), num_gpus=gpus)
+    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
+    mean_up_s = (
+        nodes * float(submit_s[-1]) / (0.1 * count)
+    )  # an outage for ten jobs while they come
+    cause = Outages.of_each_node(nodes, Exponential(mean_up_s), Exponential(600.0))
+    plain_s = 0.0
+    for failures in (None, Failures([cause], Checkpoints(1800.0, 30.0, 10.0))):
+        begin = time.process_time()
+        with tempfile.TemporaryDirectory() as folder:
+            result = simulate(
+                jobs, cluster, make_policy("fifo-backfill"), failures=failures, stream_to=folder
+            )
+        cpu_s = time.process_time() - begin
+        text = f"{count:,} jobs, {nodes:,} nodes: {cpu_s:.1f} CPU s, {1e6 * cpu_s / count:.0f} us a job"
+        if result.damage is not None:
+            outages = int(result.damage.outages.sum())
+            text += f", {outages:,} outages, {1e6 * (cpu_s - plain_s) / outages:.0f} us for each"
+        plain_s = cpu_s
+        print(f"{text}; peak memory {memory_mb():.0f} MB")
+
+
 def main() -> None:
     """Run what the command line names."""
     match sys.argv[1:]:
@@ -93,8 +125,11 @@ def main() -> None:
             cluster = Cluster.of_nodes(NodeType("server", "K80", 8), 64)
             jobs = made_elastic(philly(path[0] if path else None), cluster)
             report(f"{len(jobs):,} elastic jobs, 512 GPUs", jobs, cluster)
+        case ["failing", *sizes]:
+            count, nodes = [*sizes, *("100000", "10000")[len(sizes) :]]
+            failing(int(count), int(nodes))
         case _:
-            raise SystemExit("expected: nodes, or philly [TABLE.csv.gz]")
+            raise SystemExit("expected: nodes, philly [TABLE.csv.gz], or failing [JOBS [NODES]]")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,34 @@ def jobs_of(rng: np.random.Generator, count: int, leaving: bool) -> Workload:
     )
 
 
+def trouble_of(rng: np.random.Generator, warns: bool) -> Failures:
+    """Nodes fail, racks fail, a spot VM leaves with notice, and jobs fail by themselves."""
+    causes = [
+        Outages.of_each_node(4, Exponential(3000.0), Exponential(200.0)),
+        Outages.of_racks(4, 2, Exponential(9000.0), Exponential(100.0)),
+        Outages(Exponential(4000.0), Exponential(300.0), [(3,)], 60.0, name="spot", warns=warns),
+    ]
+    some = [cause for cause in causes if rng.random() < 0.7] or causes[:1]
+    return Failures(some, Checkpoints(60.0, 2.0, 5.0), Exponential(4000.0), 5)
+
+
+def check_paid(result: Result, held: np.ndarray) -> None:
+    """GPU time held is work, lost work and overhead; nodes that are away cost nothing."""
+    damage, cluster = result.damage, result.cluster
+    assert damage is not None
+    up_s = result.makespan_s * cluster.num_nodes - damage.down_s.sum()
+    assert result.meters.leasing_cost == pytest.approx(2.0 * up_s / 3600)
+    assert (damage.lost_gpu_s >= -1e-6).all()
+    assert (damage.overhead_gpu_s >= -1e-6).all()
+    kept = damage.killed == 0
+    if result.left is not None:
+        kept &= ~result.left
+    spent = held - damage.lost_gpu_s - damage.overhead_gpu_s
+    work = result.workload.performance.work_gpu_s(cluster)
+    # Networks and neighbours slow jobs down: the same work then holds GPUs for longer.
+    assert (spent[kept] >= work[kept] * (1 - 1e-6) - 1e-3).all()
+
+
 def check(result: Result) -> None:
     """No GPU over capacity, quotas kept, GPU time and money recomputed from the schedule."""
     cluster, tenants = result.cluster, result.tenants
@@ -70,7 +98,9 @@ def check(result: Result) -> None:
         for tenant, changes in of_tenant.items():
             assert peak(changes) <= tenants.quota[tenant] + 1e-6
     np.testing.assert_allclose(held, result.gpu_seconds, rtol=1e-6, atol=1e-3)
-    if result.damage is None:
+    if result.damage is not None:
+        check_paid(result, held)
+    else:
         hours = result.makespan_s * cluster.num_nodes / 3600
         assert result.meters.leasing_cost == pytest.approx(2.0 * hours)
         served = np.ones(len(held), dtype=bool) if result.left is None else ~result.left
@@ -121,8 +151,7 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
     if shares_gpus:
         neighbours = neighbours_of(jobs, "published", gpu_memory_gb=16.0)
     if on():
-        cause = Outages.of_each_node(4, Exponential(3000.0), Exponential(200.0))
-        failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0), Exponential(4000.0), 5)
+        failures = trouble_of(rng, on())
     if on():
         shown = Shown(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)))
     points = DecisionPoints.rounds(60.0) if "+" in name or on() else None
