@@ -11,6 +11,7 @@ import numpy as np
 
 from simulator import readout, tolerances
 from simulator.catalog import SECONDS_PER_HOUR, FloatArray
+from simulator.sharing import gpus_asked
 from simulator.tenancy import Tenants, envy_rate, shares_over_time, water_filling
 
 if TYPE_CHECKING:
@@ -51,8 +52,7 @@ def shares(result: Result) -> Shares | None:
     if tenants is None or schedule is None or result.streamed_to is not None:
         return None
     table = schedule.table()
-    elastic = float(result.cluster.max_gpus_per_node)
-    demand = np.where(workload.num_gpus > 0, workload.num_gpus, elastic).astype(np.float64)
+    demand = _asked(result)
     if result.left is not None:
         demand[result.left] = 0.0
     time_s, held, asked = shares_over_time(
@@ -70,6 +70,15 @@ def shares(result: Result) -> Shares | None:
     return Shares(time_s, held, asked, fair)
 
 
+def _asked(result: Result) -> FloatArray:
+    """``(J,)`` GPUs that each job asks for: a part of one, where the policy gave parts; elastic ones: a node's."""
+    schedule = result.schedule
+    kept = schedule is not None and result.streamed_to is None
+    gave = np.asarray(schedule.table()["gpus"]) if kept and schedule is not None else np.zeros(0)
+    asked = gpus_asked(result.workload, in_parts=bool((gave % 1).any()))
+    return np.where(asked > 0, asked, float(result.cluster.max_gpus_per_node))
+
+
 def _envy(tenants: Tenants, found: Shares) -> FloatArray:
     """``(T,)`` GPU-hours that each tenant would rather have had."""
     rows = [envy_rate(h, a, tenants.weight) for h, a in zip(found.held, found.asked, strict=True)]
@@ -85,8 +94,7 @@ def finish_time_fairness(result: Result) -> FloatArray:
     """
     tenants, workload = result.tenants, result.workload
     assert tenants is not None
-    elastic = float(result.cluster.max_gpus_per_node)
-    demand = np.where(workload.num_gpus > 0, workload.num_gpus, elastic)
+    demand = _asked(result)
     part = result.cluster.total_gpus * tenants.weight / tenants.weight.sum()
     start_s, end_s = workload.submit_s, result.completion_s
     asked = np.zeros(len(workload))

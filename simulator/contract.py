@@ -413,6 +413,9 @@ class Policy(Protocol):
     answer with `NO_CHANGE` to a view with these three, whatever else is in it. The engine asks this
     first, since a view costs more than the answer. A class that inherits this and has a `decide` of its
     own is not asked.
+
+    And one that gives parts of GPUs (`Decision.gpus_of`) may say so by ``gives_parts = True``: quotas then
+    count the part that a job asks for, otherwise whole GPUs.
     """
 
     def decide(self, view: View) -> Decision:

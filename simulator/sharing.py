@@ -137,6 +137,15 @@ class SharedDuration(FixedDuration):
 GB_PER_MIB = 2**20 / 1e9
 
 
+def gpus_asked(workload: Workload, in_parts: bool) -> FloatArray:
+    """``(J,)`` GPUs that each job holds while it runs: parts of one where the policy gives parts; 0: it chooses."""
+    gpus = workload.num_gpus.astype(np.float64)
+    performance = workload.performance
+    if in_parts and isinstance(performance, SharedDuration):
+        gpus *= performance.part[: len(workload)]
+    return gpus
+
+
 def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArray) -> Workload:
     """Jobs with parts of GPUs, in order of submission; those without a GPU are left out, with a note."""
     jobs = np.flatnonzero(demands.num_gpus > 0)

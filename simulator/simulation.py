@@ -130,7 +130,8 @@ def simulate(
             trouble = _trouble(failures, world, streams, neighbours is not None)
         shares_gpus, is_impatient = neighbours is not None, workload.patience_s is not None
         kind = kind_of_controller(trouble is not None, shares_gpus, is_impatient)
-        gate = _gate(world, tenants, admission, trouble)
+        in_parts = bool(getattr(policy, "gives_parts", False))
+        gate = _gate(world, tenants, admission, trouble, in_parts)
         if gate is not None:
             kind = gated(kind, gate)
         controllers = [
@@ -163,7 +164,11 @@ def simulate(
 
 
 def _gate(
-    world: World, tenants: Tenants | None, admission: Admission | None, trouble: Trouble | None
+    world: World,
+    tenants: Tenants | None,
+    admission: Admission | None,
+    trouble: Trouble | None,
+    in_parts: bool,
 ) -> Gate | None:
     """What stands before the queues; None where nothing does."""
     if admission is None and (tenants is None or not tenants.is_limited):
@@ -176,7 +181,7 @@ def _gate(
     if admission is not None:
         # Downgraded jobs lose their due date in what policies see, which is a copy of its own.
         world.shown = replace(world.shown)
-    return Gate(world, tenants, admission, left)
+    return Gate(world, tenants, admission, left, in_parts)
 
 
 def _trouble(failures: Failures, world: World, streams: Streams, shares_gpus: bool) -> Trouble:

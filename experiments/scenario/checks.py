@@ -23,7 +23,12 @@ from experiments.scenario.build import (
 )
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
-from experiments.scenario.neighbours import check_sharing, make_neighbours, with_sharing
+from experiments.scenario.neighbours import (
+    check_draw,
+    check_sharing,
+    make_neighbours,
+    with_sharing,
+)
 from experiments.scenario.place import make_network
 from experiments.scenario.schema import (
     AndreasJobs,
@@ -114,7 +119,9 @@ class ScenarioChecks:
         workload, cluster = fitted(*self._read[read], small)
         workload = with_sharing(small, with_tenants(small, workload))
         check_sharing(small.sharing)
-        if small.sharing is not None and not small.sharing.draw:
+        if small.sharing is not None and small.sharing.draw:
+            check_draw(small)  # of few jobs, some models would be missing
+        else:
             make_neighbours(small, workload)
         make_tenants(small, workload)
         make_network(small, workload, cluster)

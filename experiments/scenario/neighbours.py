@@ -71,6 +71,29 @@ def check_sharing(keys: SharingKeys | None) -> None:
         raise KeyedError("sharing.utilisation", "given without interference = 'linear'")
 
 
+def check_draw(scenario: Any) -> None:
+    """Raise KeyedError where a model that may be drawn lacks something: one job of each shows it."""
+    import numpy as np
+
+    from simulator import FixedDuration, Workload
+    from simulator.neighbours import with_parts
+
+    given: HasSharing = scenario
+    keys = given.sharing
+    if keys is None:
+        return
+    names = [name for name, chance in sorted(keys.draw.items()) if chance > 0]
+    ones = np.ones(len(names), dtype=np.int64)
+    each = Workload(
+        [f"of model {name}" for name in names],
+        np.zeros(len(names)),
+        FixedDuration(ones.astype(np.float64), ones),
+        num_gpus=ones,
+        model=names,
+    )
+    make_neighbours(scenario, each if keys.part is None else with_parts(each, keys.part))
+
+
 def make_neighbours(scenario: Any, workload: Workload) -> Neighbours | None:
     """What jobs on one GPU do to each other; None where no table says so."""
     from simulator.neighbours import neighbours_of

@@ -29,6 +29,7 @@ class OnGpus:
     """
 
     name = "on-gpus"
+    gives_parts = True
 
     def __init__(self) -> None:
         self._workload: Workload | None = None

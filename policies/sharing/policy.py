@@ -32,6 +32,8 @@ class SharedFirstCome:
     backfill : go on past a job that does not fit.
     """
 
+    gives_parts = True
+
     def __init__(self, rule: str, backfill: bool) -> None:
         if rule not in RULES:
             raise InputError(f"shared: rule is {rule!r}, expected one of {', '.join(RULES)}")

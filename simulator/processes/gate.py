@@ -20,7 +20,8 @@ from simulator.elastic_admission import Ask, least_shares
 from simulator.errors import InputError
 from simulator.processes.controller import Controller
 from simulator.processes.world import World
-from simulator.tenancy import Tenants, check_limits
+from simulator.sharing import gpus_asked
+from simulator.tenancy import SMALL, Tenants, check_limits
 
 Submit = Callable[[int], None]
 
@@ -50,6 +51,7 @@ class Gate:
     tenants : their quotas hold where they are limits; None: no quotas.
     admission : None: every job is admitted.
     left : called with each job that leaves from here: it is rejected, or its patience is over.
+    in_parts : whether the policy gives parts of GPUs: a quota then counts parts.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Gate:
         tenants: Tenants | None,
         admission: Admission | None,
         left: Callable[[int], None],
+        in_parts: bool = False,
     ) -> None:
         count = len(world.workload)
         self._world = world
@@ -74,6 +77,7 @@ class Gate:
         self._held_s = np.zeros(count)
         if self._tenants is not None:
             check_limits(self._tenants, world.workload)
+            self._gpus = gpus_asked(world.workload, in_parts).tolist()
         if admission is not None:
             self._begin_admission(world)
 
@@ -156,8 +160,8 @@ class Gate:
             self._submit(job)
             return
         t = int(tenants.of[job])
-        gpus = float(self._world.workload.num_gpus[job])
-        if self._used[t] + gpus > tenants.quota[t]:
+        gpus = self._gpus[job]
+        if self._used[t] + gpus > tenants.quota[t] + SMALL:
             self._held[t].append(job)
             return
         self._used[t] += gpus
@@ -171,13 +175,13 @@ class Gate:
             return
         t = int(tenants.of[job])
         world = self._world
-        self._used[t] -= float(world.workload.num_gpus[job])
+        self._used[t] -= self._gpus[job]
         self._forget_impatient(t)
         for other in list(self._held[t]):
             if self._used[t] >= tenants.quota[t]:
                 break
-            gpus = float(world.workload.num_gpus[other])
-            if self._used[t] + gpus <= tenants.quota[t]:
+            gpus = self._gpus[other]
+            if self._used[t] + gpus <= tenants.quota[t] + SMALL:
                 self._held[t].remove(other)
                 self._held_s[other] = world.clock.now_s - float(world.workload.submit_s[other])
                 self._used[t] += gpus

@@ -17,6 +17,7 @@ from policies.sharing.state import Typical, classes_of, empty_state, nothing_kno
 from simulator import InputError
 from simulator.sharing import Demands, Machines
 from simulator.workloads.openb import like_openb, openb_machines, read_nodes, read_pods
+from simulator.workloads.openb_mixes import with_multi_gpu_part, with_sharing_part
 
 PAPER = dict(
     zip(
@@ -162,6 +163,52 @@ def test_as_the_released_simulator_on_the_default_trace(rule):
         if row["policy"] == PAPER[rule]:
             ours = table["allocated_gpu_percent"][int(row["arrived_gpu_load_percent"])]
             assert ours == pytest.approx(float(row["allocated_gpu_percent_mean"]), abs=0.5)
+
+
+MIXES = {
+    "gpushare40": lambda pods, rng: with_sharing_part(pods, 0.4, rng),
+    "multigpu20": lambda pods, rng: with_multi_gpu_part(pods, 0.2, rng),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("trace", MIXES)
+def test_as_the_released_simulator_on_other_mixes(trace, rule):
+    """Within half a point at 100 % asked for, and 0.8 at every load; the released lists are one draw each."""
+    folder = os.environ.get("SCHEDLAB_FACTS")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("SCHEDLAB_FACTS names no folder of collected facts")
+    openb = Path(folder) / "openb"
+    pods, nodes = read_pods(openb / "pods_default.csv"), read_nodes(openb / "nodes_gpu.csv")
+    runs = [
+        fill(MIXES[trace](pods, np.random.default_rng(1000 + seed)), nodes, rule, seed=seed)
+        for seed in range(40)
+    ]
+    with (openb / "fgd_allocation.csv").open() as file:
+        rows = [r for r in csv.DictReader(file) if r["trace"] == trace]
+    for row in rows:
+        if row["policy"] == PAPER[rule]:
+            load = int(row["arrived_gpu_load_percent"])
+            ours = np.mean([run.allocated_at(load) for run in runs])
+            margin = 0.5 if load == 100 else 0.8
+            assert ours == pytest.approx(float(row["allocated_gpu_percent_mean"]), abs=margin)
+
+
+def test_other_mixes_ask_for_what_they_say():
+    """Ten halves and ten pairs: of 20 pods with GPUs, 16 halves ask for half of 16 GPUs."""
+    pods = demands([(1, 1, 500)] * 10 + [(1, 2, 1000)] * 10 + [(1, 0, 0)] * 5)
+    mixed = with_sharing_part(pods, 0.5, np.random.default_rng(0))
+    assert (len(mixed), int((mixed.gpu_milli == 500).sum())) == (25, 16)
+    assert (mixed.num_gpus == 0).sum() == 5
+    wide = with_multi_gpu_part(pods, 0.9, np.random.default_rng(0))  # 2 n / (2 n + 5) = 0.9
+    assert (wide.num_gpus == 2).sum() == 22 or (wide.num_gpus == 2).sum() == 23
+    with pytest.raises(InputError, match=r"expected at least the 0\.8"):
+        with_multi_gpu_part(pods, 0.5, np.random.default_rng(0))
+    with pytest.raises(InputError, match="expected a number between 0 and 1"):
+        with_sharing_part(pods, 1.5, np.random.default_rng(0))
+    with pytest.raises(InputError, match="expected a pod with several GPUs"):
+        with_multi_gpu_part(demands([(1, 1, 500)]), 0.5, np.random.default_rng(0))
 
 
 POD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1000,0,1,500,\n"

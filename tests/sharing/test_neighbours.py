@@ -315,3 +315,33 @@ def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
     assert ended.value.code == 2
     assert told in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('draw = {a = 1}\ninterference = "published"', "sharing: no job is of a published class"),
+        (
+            'draw = {a = 1, b = 1}\ninterference = "linear"\nutilisation = {a = 0.5}',
+            "sharing: utilisation of model 'b' is missing",
+        ),
+        (
+            "draw = {a = 1, b = 1}\ngpu_memory_gb = 16\nmemory_gb = {b = 20}",
+            "sharing: job 'of model b' needs 20 GB of a GPU, which has 16",
+        ),
+        ("draw = {a = 0}", "sharing.draw: draw is {'a': 0.0}, expected chances >= 0"),
+    ],
+)
+def test_models_that_may_be_drawn_are_checked_before_a_run(text, told):
+    import tomllib
+
+    from experiments.scenario.checks import ScenarioChecks
+    from experiments.scenario.schema import Scenario
+
+    table = tomllib.loads(
+        'policy = "complementary"\n[workload]\nkind = "poisson"\nnum_jobs = 5\n'
+        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n[sharing]\n' + text
+    )
+    with pytest.raises(InputError) as caught:
+        ScenarioChecks()(Scenario.model_validate(table))
+    assert told in str(caught.value)

@@ -255,3 +255,40 @@ def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
         held = sum(s.gpus * (s.end_s - s.start_s) for s in run.schedule)
         spent = run.damage.lost_gpu_s.sum() + run.damage.overhead_gpu_s.sum()
         assert spent < held
+
+
+def test_predictions_learn_a_job_not_its_neighbours():
+    """Predicted at twice its time, and at half speed beside a neighbour: what is learned is the factor of two."""
+    from simulator.predictions import Shown
+
+    jobs = jobs_of([100.0, 100.0, 100.0], [0.0, 0.0, 50.0])
+    guess = jobs_of([200.0, 200.0, 200.0], [0.0, 0.0, 50.0])
+    seen = {}
+
+    def look(view):
+        seen[view.now_s] = {j: view.remaining_of(j) for j in view.jobs.tolist()}
+        return together(view)
+
+    result = simulate(jobs, ONE, look, neighbours=busy(jobs), shown=Shown(guess, True))
+    assert result.completion_s[:2].tolist() == [200.0, 200.0]
+    # A quarter is done at 50 s; the rest is 75 s of a job that is predicted to take 200 s.
+    assert seen[50.0] == {0: 0.375, 1: 0.375, 2: 1.0}
+
+
+def test_quotas_count_parts():
+    """A quota of one GPU: two halves run at once under a policy of parts, one where each takes a whole GPU."""
+    from simulator.tenancy import tenants_of
+
+    base = jobs_of([100.0, 100.0])
+    jobs = Workload(
+        base.job_id, base.submit_s, base.performance, num_gpus=base.num_gpus, vc=["a", "a"]
+    )
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+    tenants = tenants_of(jobs, quota={"a": 1.0})
+    halves = simulate(jobs, two, make_policy("shared"), tenants=tenants)
+    assert halves.completion_s.tolist() == [100.0, 100.0]
+    assert halves.tenants_table()["peak_gpus"].tolist() == [1.0]
+    assert halves.tenants_table()["envy_gpu_h"].tolist() == [0.0]
+    whole = simulate(jobs, two, make_policy("fifo-backfill"), tenants=tenants)
+    assert whole.completion_s.tolist() == [100.0, 200.0]
+    assert whole.tenants_table()["peak_gpus"].tolist() == [1.0]
