@@ -75,11 +75,14 @@ HYSTERESIS = "@hysteresis"
 """Behind a name: the same policy, whose moves are carried out where they pay (`policies.hysteresis`)."""
 TUNE = "@tune"
 """Behind a name: the same policy on elastic jobs, with Synergy's CPUs and memory (`policies.synergy.beside`)."""
+ON_PARTS = "@parts"
+"""Behind a name: the same policy on parts of GPUs (`policies.sharing.on_parts`)."""
 
 WRAPPERS: dict[str, str] = {
     SELF_TIMED: "policies.foresight.self_timed:self_timed",
     HYSTERESIS: "policies.hysteresis:with_hysteresis",
     TUNE: "policies.synergy.beside:tuned",
+    ON_PARTS: "policies.sharing.on_parts:on_parts",
 }
 """What may stand behind any policy's name, also one behind the other: ``greedy@tune@hysteresis``."""
 
@@ -87,6 +90,7 @@ NEEDED_BEHIND: dict[str, tuple[str, ...]] = {
     SELF_TIMED: ("nodes", "one-node"),
     HYSTERESIS: (),
     TUNE: ("elastic-sensitivity",),
+    ON_PARTS: ("servers", "fixed-demand", "one-node"),
 }
 """What they need beside what the policy needs."""
 

@@ -320,14 +320,19 @@ class Controller(Occasions):
         return Claims({job: gpus_of[job] for job in shares_of if job in gpus_of})
 
     def _hold(self, claims: Claims, jobs: Iterable[int]) -> None:
-        """Remember which GPUs jobs have that a decision starts."""
+        """Remember which GPUs jobs get; one that goes to others of its node starts anew."""
         parts = self._parts
         if len(parts) > 2 * len(self.running) + 64:
             for job in [j for j in parts if j not in self.running]:
                 del parts[job]
         for job in jobs:
             if job in claims.gpus_of:
-                parts[job] = claims.gpus_of[job]
+                gpus = claims.gpus_of[job]
+                if job in self.running and parts.get(job, gpus) != gpus:
+                    self.partition.release(job)
+                    self.world.reconfigurations[job] += 1
+                    self._only_starts = False
+                parts[job] = gpus
 
     def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
         """Stop what changes, then start it anew; what stays the same is not touched."""

@@ -1,0 +1,255 @@
+"""Policies that plan all nodes anew, on parts of GPUs: ``srtf+tune@parts``, ``greedy@parts``.
+
+Such a policy counts GPUs. Here it sees each GPU as so many equal units, and a job of half a GPU asks for
+half of them. Its plan says which jobs are on which node. This module then gives each job a GPU of that
+node: running jobs keep theirs, others go to the fullest GPU that has room. Where they do not fit so,
+the node is packed anew, largest first, and jobs move. A job that fits in no way goes to another node with room, or
+waits: what is left of several GPUs may be enough in units, and of no use to a job that needs a whole one.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from policies.registry import ON_PARTS
+from simulator.catalog import IntArray, NodeType
+from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
+from simulator.errors import InputError
+from simulator.performance import FixedDuration
+from simulator.sharing import SharedDuration
+from simulator.tolerances import SUMS
+from simulator.workload import Workload
+
+PLANS_ANEW = ("greedy", "randomised-greedy", "local-search", "path-relinking", "milp")
+MOST_UNITS = 20
+"""Units of a GPU; parts that are no whole number of them are rounded up."""
+
+
+class OnParts:
+    """A policy that sees units of GPUs, and whose plans are carried out on single GPUs."""
+
+    gives_parts = True
+
+    def __init__(self, policy: Policy, name: str) -> None:
+        self.name = name
+        self._policy = policy
+        self._workload: Workload | None = None
+
+    def decide(self, view: View) -> Decision:
+        """The policy's own plan, with a GPU for each job."""
+        if self._workload is not view.workload:
+            self._begin(view)
+        for column in ("due_s", "weight_per_s"):  # admission control may change them
+            object.__setattr__(self._in_units, column, getattr(view.workload, column))
+        decision = self._policy.decide(self._seen(view))
+        if decision is NO_CHANGE:
+            return NO_CHANGE
+        shares: dict[int, list[Placement]] = {}
+        for placement in decision.placements:
+            shares.setdefault(placement.job, []).append(placement)
+        if decision.keep_running:
+            for job, own in view.running.items():
+                shares.setdefault(job, [p._replace(gpus=self._units[job]) for p in own])
+        return self._on_gpus(view, shares, decision.info)
+
+    def _begin(self, view: View) -> None:
+        """Read the scenario: how many units, and what each job asks for."""
+        cluster, workload = view.cluster, view.workload
+        if view.neighbours is not None and view.neighbours.profile is not None:
+            raise InputError(f"{self.name}: the GPUs are sliced, expected the policy 'slices'")
+        performance = workload.performance
+        if cluster.node_type_of is None or not isinstance(performance, FixedDuration):
+            raise InputError(
+                f"{self.name}: expected nodes of fixed types, and jobs of one duration"
+            )
+        part = np.ones(len(workload))
+        if isinstance(performance, SharedDuration):
+            part = performance.part[: len(workload)]
+        self._part = part.tolist()
+        if view.neighbours is not None and np.isfinite(view.neighbours.gpu_memory_gb):
+            of_memory = view.neighbours.memory_gb[: len(part)] / view.neighbours.gpu_memory_gb
+            part = np.maximum(part, of_memory)
+        self._each = _units_of_a_gpu(part)
+        own = np.ceil(part * self._each - 1e-6).astype(np.int64) * workload.num_gpus
+        self._units: list[int] = np.maximum(own, 1).tolist()
+        self._in_units = _in_units(workload, np.array(self._units))
+        types = tuple(_divided(t, self._each) for t in cluster.node_types)
+        self._cluster = replace(cluster, node_types=types)
+        self._gpus = [int(cluster.node_types[v].gpus) for v in cluster.node_type_of]
+        self._workload = workload
+
+    def _seen(self, view: View) -> View:
+        """What the policy is shown: the same, counted in units."""
+        seen, units = copy.copy(view), self._units
+        seen.workload, seen.cluster = self._in_units, self._cluster
+        seen.running = {
+            job: tuple(p._replace(gpus=units[job]) for p in own)
+            for job, own in view.running.items()
+        }
+        shares: list[Mapping[int, Placement]] = [
+            {job: p._replace(gpus=units[job]) for job, p in own.items()} if own else own
+            for own in view.shares
+        ]
+        seen.shares = shares
+        used = [sum(p.gpus for p in own.values()) for own in shares]
+        free = np.array(self._gpus, dtype=np.float64) * self._each - np.array(used)
+        free.flags.writeable = False
+        seen.free_gpus, seen.free_gpus_total = free, float(free[view.nodes].sum())
+        return seen
+
+    def _on_gpus(
+        self, view: View, shares: Mapping[int, Sequence[Placement]], info: Mapping[str, Any]
+    ) -> Decision:
+        """A GPU for each job of the plan, or several; those that fit in no way are left out."""
+        of_node: dict[int, dict[int, Placement]] = {}
+        for job, own in shares.items():
+            if len(own) == 1:  # parts, and GPUs by number, are of one node
+                of_node.setdefault(own[0].node, {})[job] = own[0]
+        placements: list[Placement] = []
+        gpus_of: dict[int, tuple[int, ...]] = {}
+        for node, planned in of_node.items():
+            kept = {
+                job: view.gpus_of[job]
+                for job in planned
+                if job in view.running and view.running[job][0].node == node and job in view.gpus_of
+            }
+            found = self._pack(node, planned, kept)
+            if len(found) < len(planned):
+                anew = self._pack(node, planned, {})
+                found = anew if len(anew) == len(planned) else found
+            gpus_of |= found
+            placements += [self._placed(planned[job], len(found[job])) for job in found]
+        if len(gpus_of) < len(shares):
+            self._elsewhere(view, shares, placements, gpus_of)
+        return Decision(placements, info=info, fractional=True, gpus_of=gpus_of)
+
+    def _elsewhere(
+        self,
+        view: View,
+        shares: Mapping[int, Sequence[Placement]],
+        placements: list[Placement],
+        gpus_of: dict[int, tuple[int, ...]],
+    ) -> None:
+        """Place what the plan's own nodes have no GPU for; a running job stays where it is, if it can."""
+        types, fixed = view.cluster.node_types, view.cluster.node_type_of
+        assert fixed is not None
+        free = {n: [self._each] * self._gpus[n] for n in view.nodes.tolist()}
+        beside = {n: [types[fixed[n]].cpus, types[fixed[n]].memory_gb] for n in free}
+
+        def take(placement: Placement, gpus: tuple[int, ...]) -> None:
+            for g in gpus:
+                free[placement.node][g] -= self._units[placement.job] // len(gpus)
+            beside[placement.node][0] -= placement.cpus
+            beside[placement.node][1] -= placement.memory_gb
+
+        for placement in placements:
+            take(placement, gpus_of[placement.job])
+        for job, own in shares.items():
+            if job in gpus_of:
+                continue
+            cpus, memory_gb = sum(p.cpus for p in own), sum(p.memory_gb for p in own)
+            now = view.running[job][0].node if job in view.running else -1
+            for node in sorted(free, key=lambda n: (n != now, n)):
+                room = beside[node]
+                if cpus > room[0] * (1 + SUMS) or memory_gb > room[1] * (1 + SUMS):
+                    continue
+                gpus = self._fullest(
+                    job, free[node], view.gpus_of.get(job) if node == now else None
+                )
+                if gpus is not None:
+                    placement = Placement(job, node, 1, FIXED, cpus, memory_gb)
+                    placements.append(self._placed(placement, len(gpus)))
+                    gpus_of[job] = gpus
+                    take(placement, gpus)
+                    break
+
+    def _fullest(
+        self, job: int, free: Sequence[int], held: tuple[int, ...] | None = None
+    ) -> tuple[int, ...] | None:
+        """The GPUs that a job holds, or the fullest with room for it; None: there are none."""
+        units = self._units[job]
+        count = max(1, units // self._each)
+        able = [g for g, left in enumerate(free) if left >= units // count]
+        if held is not None and len(held) == count and set(held) <= set(able):
+            return held
+        if len(able) < count:
+            return None
+        return tuple(sorted(sorted(able, key=lambda g: (free[g], g))[:count]))
+
+    def _placed(self, placement: Placement, count: int) -> Placement:
+        part = self._part[placement.job]
+        return placement._replace(gpus=count if part == 1 else part)
+
+    def _pack(
+        self, node: int, jobs: Mapping[int, Placement], kept: Mapping[int, tuple[int, ...]]
+    ) -> dict[int, tuple[int, ...]]:
+        """GPUs of each job: those that are kept, then the largest first to the fullest with room."""
+        each, found = self._each, dict(kept)
+        free = [each] * self._gpus[node]
+        for job, gpus in kept.items():
+            for g in gpus:
+                free[g] -= self._units[job] // len(gpus)
+        for job in sorted((j for j in jobs if j not in kept), key=lambda j: -self._units[j]):
+            chosen = self._fullest(job, free)
+            if chosen is None:
+                continue
+            for g in chosen:
+                free[g] -= self._units[job] // len(chosen)
+            found[job] = chosen
+        return found
+
+
+def _units_of_a_gpu(part: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+    """The fewest units of which each part is a whole number; `MOST_UNITS` where there are none."""
+    for units in range(1, MOST_UNITS + 1):
+        if (np.abs(part * units - np.round(part * units)) < 1e-6).all():
+            return units
+    return MOST_UNITS
+
+
+def _in_units(workload: Workload, units: IntArray) -> Workload:
+    performance: Any = workload.performance
+    own = FixedDuration(performance.duration_s[: len(workload)], units)
+    return replace(workload, performance=own, num_gpus=units)
+
+
+def _divided(spec: NodeType, units: int) -> NodeType:
+    """A node type whose GPUs are counted in units."""
+    power_w = spec.power_w
+    if power_w:
+        power_w = tuple(power_w[-(-u // units)] for u in range(int(spec.gpus) * units + 1))
+    return replace(
+        spec,
+        gpus=spec.gpus * units,
+        price_per_gpu_hour=spec.price_per_gpu_hour / units,
+        power_w=power_w,
+    )
+
+
+def on_parts(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
+    """A factory with the same options whose policies give parts of GPUs.
+
+    Raises
+    ------
+    InputError
+        A policy that does not plan all nodes anew, or that gives one job's GPUs in fractions.
+    """
+    mechanism = name.partition("+")[2]
+    if name not in PLANS_ANEW and mechanism not in ("proportional", "greedy", "tune"):
+        raise InputError(
+            f"policy {name + ON_PARTS!r}: {name} does not plan all nodes anew, expected one of "
+            f"{', '.join(PLANS_ANEW)}, or ORDERING+proportional, +greedy, +tune; for a queue on parts "
+            "take 'shared' or 'complementary'"
+        )
+
+    @functools.wraps(factory)
+    def made(**options: Any) -> OnParts:
+        return OnParts(factory(**options), name + ON_PARTS)
+
+    return made

@@ -1,0 +1,146 @@
+"""Synergy and the greedy family on parts of GPUs: by hand, and nothing given away twice."""
+
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy, needs_of
+from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Exponential
+from simulator.neighbours import neighbours_of, published_rates
+from simulator.sharing import SharedDuration
+
+MODELS = published_rates()[0]
+ONE = Cluster.of_nodes(NodeType("n", "GPU", 1, 1.0, cpus=12, memory_gb=100), 1)
+
+
+def jobs_of(part, duration_s, submit_s=None, gpus=None, **columns):
+    count = len(part)
+    gpus = np.ones(count, dtype=np.int64) if gpus is None else np.asarray(gpus)
+    return Workload(
+        [f"j{k}" for k in range(count)],
+        np.zeros(count) if submit_s is None else submit_s,
+        SharedDuration(np.array(duration_s, dtype=float), gpus, part=np.array(part, dtype=float)),
+        num_gpus=gpus,
+        **columns,
+    )
+
+
+def test_shortest_first_on_halves():
+    """One GPU, halves of 100, 200 and 300 s: the two shortest run, then the third joins at 100 s."""
+    jobs = jobs_of([0.5] * 3, [300.0, 100.0, 200.0])
+    rounds = DecisionPoints.rounds(100.0)
+    parts = simulate(jobs, ONE, make_policy("srtf+proportional@parts"), decision_points=rounds)
+    assert parts.completion_s.tolist() == [400.0, 100.0, 200.0]
+    whole = simulate(jobs, ONE, make_policy("srtf+proportional"), decision_points=rounds)
+    assert whole.completion_s.tolist() == [600.0, 100.0, 300.0]
+
+
+def test_cpus_that_jobs_state_decide_between_mechanisms():
+    """Two halves that want 9 and 3 of 12 CPUs: in proportion each gets 6, and the first does not fit."""
+    jobs = jobs_of([0.5, 0.5], [100.0, 100.0], num_cpus=[9.0, 3.0], memory_gb=[10.0, 10.0])
+    rounds = DecisionPoints.rounds(50.0)
+    tune = simulate(jobs, ONE, make_policy("fifo+tune@parts"), decision_points=rounds)
+    assert tune.completion_s.tolist() == [100.0, 100.0]
+    cpus = {share.job: share.cpus for share in tune.schedule}
+    assert cpus == {0: 9.0, 1: 3.0}
+
+
+def test_the_greedy_serves_the_urgent_half():
+    """Three halves for one GPU; the two with due dates run first."""
+    jobs = jobs_of(
+        [0.5] * 3, [100.0] * 3, due_s=[1e6, 110.0, 110.0], weight_per_s=[0.01, 0.01, 0.01]
+    )
+    result = simulate(jobs, ONE, make_policy("greedy@parts"))
+    assert result.completion_s.tolist() == [200.0, 100.0, 100.0]
+    assert (result.tardiness_s == 0).all()
+
+
+def test_jobs_move_together_for_one_that_needs_a_whole_gpu():
+    """Halves on two GPUs are put on one when a job of a whole GPU comes."""
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0, cpus=12, memory_gb=100), 1)
+    jobs = jobs_of([0.5, 0.5, 0.5, 1.0], [300.0, 100.0, 300.0, 100.0], [0.0, 0.0, 0.0, 150.0])
+    rounds = DecisionPoints.rounds(50.0)
+    result = simulate(jobs, two, make_policy("fifo+proportional@parts"), decision_points=rounds)
+    assert result.first_start_s[3] == 150.0
+    assert result.completion_s.tolist() == [300.0, 100.0, 300.0, 250.0]
+
+
+def test_who_cannot():
+    with pytest.raises(InputError, match="fifo-backfill does not plan all nodes anew, expected"):
+        make_policy("fifo-backfill@parts")
+    with pytest.raises(InputError, match=r"srtf\+opt does not plan"):
+        make_policy("srtf+opt@parts")
+    sliced = jobs_of([0.5], [10.0])
+    with pytest.raises(InputError, match="the GPUs are sliced, expected the policy 'slices'"):
+        simulate(
+            sliced, ONE, make_policy("greedy@parts"), neighbours=neighbours_of(sliced, slices=True)
+        )
+    assert set(needs_of("greedy@parts")) >= {"servers", "fixed-demand", "one-node", "objective"}
+
+
+class Recorded:
+    def __init__(self, policy):
+        self.policy, self.kept = policy, defaultdict(list)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def decide(self, view):
+        decision = self.policy.decide(view)
+        for p in decision.placements:
+            self.kept[p.job].append((view.now_s, decision.gpus_of[p.job]))
+        return decision
+
+
+@settings(
+    max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+@given(
+    seed=st.integers(0, 10_000),
+    name=st.sampled_from(["srtf+tune", "las+greedy", "fifo+proportional", "greedy", "milp"]),
+    failing=st.booleans(),
+    known=st.booleans(),
+)
+def test_nothing_is_given_away_twice(seed, name, failing, known):
+    rng = np.random.default_rng(seed)
+    count = 20
+    gpus = rng.choice([1, 1, 1, 2], count)
+    part = np.where(gpus == 1, rng.choice([0.1, 0.3, 0.5, 0.7, 1.0], count), 1.0)
+    submit_s = np.cumsum(rng.exponential(40, count))
+    jobs = jobs_of(
+        part, rng.uniform(20, 300, count), submit_s, gpus,
+        model=rng.choice(MODELS, count).tolist(), due_s=submit_s + 500,
+        weight_per_s=rng.uniform(0.001, 0.01, count),
+    )  # fmt: skip
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0, cpus=12, memory_gb=100), 2)
+    neighbours = neighbours_of(jobs, "published", gpu_memory_gb=16.0) if known else None
+    cause = Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))
+    failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0)) if failing else None
+    points = DecisionPoints.rounds(50.0) if "+" in name else None
+    policy = Recorded(make_policy(name + "@parts"))
+    run = simulate(
+        jobs, cluster, policy, seed=seed, neighbours=neighbours, failures=failures,
+        decision_points=points,
+    )  # fmt: skip
+    assert np.isfinite(run.completion_s).all()
+    held = np.zeros(count)
+    on = defaultdict(list)
+    for share in run.schedule:
+        held[share.job] += share.gpus * (share.end_s - share.start_s)
+        gpus_now = [g for t, g in policy.kept[share.job] if t <= share.start_s][-1]
+        for g in gpus_now:
+            on[share.node, g].append(share)
+    for shares in on.values():
+        for a, b in itertools.pairwise(sorted({t for s in shares for t in (s.start_s, s.end_s)})):
+            here = [s for s in shares if s.start_s <= a and s.end_s >= b]
+            assert sum(part[s.job] for s in here) <= 1 + 1e-6
+    work = jobs.performance.work_gpu_s(cluster)
+    assert (held >= work * (1 - 1e-6)).all()
+    if not known and not failing:
+        np.testing.assert_allclose(held, work, rtol=1e-6)
