@@ -6,9 +6,9 @@
       G(a) = max over b of  P(X <= b | X > a) / E[min(X, b) - a | X > a]
 
   for sizes X in GPU-seconds (Gittins 1979; Tiresias, NSDI 2019). The highest index goes first.
-- ``history``: a job counts as long as the finished jobs of its model took on average (all finished
-  jobs where there is none of its model), as the simulators of Alibaba's and Helios's traces do. The
-  shortest goes first.
+- ``history``: a job counts as long as the finished jobs of its user and model took on average, as the
+  simulators of Alibaba's and Helios's traces do; those of its model where the user has none, else all
+  finished jobs. The shortest goes first.
 """
 
 from __future__ import annotations
@@ -61,17 +61,23 @@ def gittins(book: Book, view: View, jobs: IntArray) -> FloatArray:
 
 
 def history(book: Book, view: View, jobs: IntArray) -> FloatArray:
-    """Mean duration of the finished jobs of the same model; of all where there is none; else 0."""
+    """Mean duration of the finished jobs most like a job: of its user and model, its model, all; else 0."""
     memory = book.memory
-    models = view.workload.model
-    finished: dict[str, list[float]] = memory.setdefault("finished", {"": []})
+    models, users = view.workload.model, view.workload.user
+    finished: dict[tuple[str, str], list[float]] = memory.setdefault("finished", {("", ""): []})
     for job in memory.get("active", ()):  # a job leaves by finishing alone
         if job not in view.active:
             took_s = view.attained_gpu_s_of(job) / float(book.kinds.gpus[job])
-            finished[""].append(took_s)
-            if models[job]:
-                finished.setdefault(models[job], []).append(took_s)
+            for alike in _alike(users[job], models[job]):
+                finished.setdefault(alike, []).append(took_s)
     memory["active"] = list(view.active)
-    mean = {model: float(np.mean(times)) for model, times in finished.items() if times}
-    other = mean.get("", 0.0)
-    return np.array([mean.get(models[job], other) for job in jobs.tolist()])
+    mean = {alike: float(np.mean(times)) for alike, times in finished.items() if times}
+    return np.array([
+        next((mean[a] for a in _alike(users[job], models[job]) if a in mean), 0.0)
+        for job in jobs.tolist()
+    ])  # fmt: skip
+
+
+def _alike(user: str, model: str) -> list[tuple[str, str]]:
+    """The groups of jobs that a job belongs to, the closest first: user and model, model, all."""
+    return list(dict.fromkeys([(user, model) if model else ("", ""), ("", model), ("", "")]))

@@ -71,3 +71,18 @@ def test_history_learns_from_finished_jobs_of_the_same_model() -> None:
     assert got[4] == 110.0  # it passes the running a
     assert got[2] == 165.0
     assert got[3] == 215.0
+
+
+def test_history_knows_the_user() -> None:
+    """Jobs of one model: u's first took 50 s, v's 5 s. v's next one goes first, though it came later."""
+    jobs = Workload(
+        ["u1", "v1", "hold", "u2", "v2", "w"],
+        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        FixedDuration([50.0, 5.0, 100.0, 50.0, 5.0, 30.0], [1] * 6),
+        [1] * 6,
+        model=["a", "a", "b", "a", "a", "a"],
+        user=["u", "v", "u", "u", "v", "w"],
+    )
+    policy = make_policy("history+proportional")
+    ends = dict(zip(jobs.job_id, simulate(jobs, ONE, policy).completion_s.tolist(), strict=True))
+    assert ends["v2"] < ends["w"] < ends["u2"]  # w is new: 27.5 s, the mean of model a
