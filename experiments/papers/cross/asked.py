@@ -71,6 +71,12 @@ def _at_one(ax: Axes) -> None:
     ax.axhline(1.0, color=PAPER, linewidth=1.0, linestyle="--")
 
 
+def _near_the_means(ax: Axes, means: pd.Series) -> None:
+    """Limits by the means: a very wide interval does not flatten the others, and has an arrow."""
+    margin = max(0.1, float(means.max() - means.min()))
+    ax.set_ylim(float(means.min()) - margin, float(means.max()) + margin)
+
+
 def dispatching(results: Results, out_dir: Path, command: str) -> Figure | None:
     """Rules by load and controllers, over round robin."""
     table = study(results, "dispatching")
@@ -221,8 +227,10 @@ def delays(results: Results, out_dir: Path, command: str) -> Figure | None:
     for ax, (names, value, said) in zip(axes, pairs, strict=True):
         own = table[table["method"].isin(list(names))]
         ratios = relative(own, value, {"delay_s": 0.0}, ["method", "seed"])
-        rows.append(_lines(ax, ratios, "minutes", list(names), "ratio").assign(value=value))
+        drawn = _lines(ax, ratios, "minutes", list(names), "ratio")
+        rows.append(drawn.assign(value=value))
         ax.set(xlabel="reconfiguration delay, min", ylabel=f"{said} over no delay")
+        _near_the_means(ax, drawn["mean"])
         _at_one(ax)
         ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return save_figure(
