@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -97,13 +99,18 @@ class _Held(NamedTuple):
 
 def _held(view: View) -> _Held | None:
     """What runs now, as arrays; None where a job has shares of several nodes."""
-    running, width = view.running, len(Placement._fields)
-    shares = chain.from_iterable(running.values())
-    numbers = np.fromiter(chain.from_iterable(shares), dtype=np.float64)
-    if len(numbers) != width * len(running):
+    running = view.running
+    shares = list(chain.from_iterable(running.values()))
+    if len(shares) != len(running):
         return None
-    table = numbers.reshape(-1, width)[:, :4].astype(np.int64).T
-    return _Held(np.searchsorted(view.jobs, table[0]), *table[1:])
+
+    def column(i: int) -> IntArray:
+        return np.fromiter(map(itemgetter(i), shares), np.float64, len(shares)).astype(np.int64)
+
+    jobs = np.fromiter(running, np.int64, len(running))
+    is_fixed = view.cluster.node_type_of is not None
+    node_type = np.zeros(len(shares), np.int64) if is_fixed else column(3)  # then nobody reads it
+    return _Held(np.searchsorted(view.jobs, jobs), column(1), column(2), node_type)
 
 
 def moves_of(
@@ -131,6 +138,12 @@ def moves_of(
     return found
 
 
+@lru_cache(maxsize=4)
+def _as_array(node_type_of: tuple[int, ...]) -> IntArray:
+    """``(nodes,)`` type of each node."""
+    return np.array(node_type_of)
+
+
 def _identities(
     solution: Solution, view: View, k: IntArray, node_was: IntArray, gpus_were: IntArray
 ) -> IntArray:
@@ -142,7 +155,7 @@ def _identities(
     """
     cluster, num_nodes = view.cluster, view.cluster.num_nodes
     types = solution.node_type
-    fixed = None if cluster.node_type_of is None else np.array(cluster.node_type_of)
+    fixed = None if cluster.node_type_of is None else _as_array(cluster.node_type_of)
     claims: npt.NDArray[np.bool_] = node_was >= 0
     if fixed is not None:
         claims &= fixed[node_was] == types[k]
@@ -165,11 +178,12 @@ def _identities(
 
 def _shares(rows: IntArray, cluster: Cluster) -> list[Placement]:
     """Placements of rows of job, node, GPUs and node type."""
-    besides = {}
+    ends: dict[tuple[int, int], tuple[float, ...]] = {}  # what follows the node in a placement
     found = []
     for job, node, g, v in rows.tolist():
-        if (v, g) not in besides:
-            besides[v, g] = beside(cluster.node_types[v], g)
-        node_type = v if cluster.node_type_of is None else FIXED
-        found.append(_NEW(Placement, (job, node, g, node_type, *besides[v, g])))
+        end = ends.get((v, g))
+        if end is None:
+            node_type = v if cluster.node_type_of is None else FIXED
+            end = ends[v, g] = (g, node_type, *beside(cluster.node_types[v], g))
+        found.append(_NEW(Placement, (job, node, *end)))
     return found

@@ -336,10 +336,10 @@ class Controller(Occasions):
 
     def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
         """Stop what changes, then start it anew; what stays the same is not touched."""
-        running, partition = self.running, self.partition
+        running, partition, waiting = self.running, self.partition, self.waiting
+        start = partition.start
         if self._only_starts:
             self._only_starts = False
-            start, waiting = partition.start, self.waiting
             for job, shares in shares_of.items():
                 try:
                     del waiting[job]
@@ -350,37 +350,34 @@ class Controller(Occasions):
                     ) from None
                 start(job, shares)
             return
+        release, world = partition.release, self.world
         moved = [
             job
             for job, shares in shares_of.items()
             if (before := running.get(job)) is not None
             and before != shares
-            and _differ(before, shares)
+            and (len(shares) == 1 or set(before) != set(shares))  # the order of names is no change
         ]
         for job in moved:
-            partition.release(job)
-            self.world.reconfigurations[job] += 1
+            release(job)
+            world.reconfigurations[job] += 1
         if not keep_running:
             stopped = self._stopped
             if stopped is None:
                 stopped = [j for j in running if j not in shares_of]
             for job in stopped:
-                partition.release(job)
-                self.world.preemptions[job] += 1
-                self.waiting[job] = None
+                release(job)
+                world.preemptions[job] += 1
+                waiting[job] = None
                 self._joined.items.append(job)
         for job, shares in shares_of.items():
             if job not in running:
-                partition.start(job, shares)
-                self.waiting.pop(job, None)
+                start(job, shares)
+                if job in waiting:
+                    del waiting[job]
         self._stopped = None
 
     def work_left_gpu_s(self, work_gpu_s: FloatArray) -> float:
         """Remaining work of the active jobs, given that of each whole job."""
         left, now = self.world.log.remaining_at, self._clock.now_s
         return sum(left(job, now) * float(work_gpu_s[job]) for job in self.active)
-
-
-def _differ(before: tuple[Placement, ...], after: tuple[Placement, ...]) -> bool:
-    """Whether a job's shares are others than before, in whatever order they are named."""
-    return before != after and (len(after) == 1 or set(before) != set(after))

@@ -12,7 +12,7 @@ import numpy as np
 from simulator import tolerances
 from simulator.contract import Changes, Placement
 from simulator.errors import InfeasibleDecision
-from simulator.performance import FixedDuration, Performance
+from simulator.performance import FixedDuration, Performance, TimeTable
 from simulator.processes.node import Node
 from simulator.processes.world import World
 
@@ -58,9 +58,10 @@ class Partition:
         self._least_free = -math.inf
         if world.check and self._is_fixed:  # as far below as `check_decision` lets pass
             self._least_free = -tolerances.FRACTIONS * max(1.0, world.cluster.max_gpus_per_node)
-        self._durations = None
+        self._durations = self._table = None
         if world.network is None:
             self._durations = _fixed_durations(world.workload.performance)
+            self._table = _table_of(world.workload.performance)
 
     def start(self, job: int, shares: tuple[Placement, ...]) -> None:
         """Put a job on its nodes."""
@@ -169,11 +170,18 @@ class Partition:
     def _time_s(self, job: int, shares: tuple[Placement, ...], gpus: float) -> float:
         """Seconds of the whole job; over nodes of several types, as on the slowest."""
         world = self._world
+        fixed = world.cluster.node_type_of
+        if self._table is not None and len(shares) == 1:
+            times_s, num_types, width = self._table
+            v, g = shares[0][3] if fixed is None else fixed[shares[0][1]], int(gpus)
+            if g == gpus and 0 <= g < width and 0 <= v < num_types:
+                found: float = times_s[(job * num_types + v) * width + g]
+                if 0 < found < math.inf:
+                    return found
         cpus = memory_gb = 0.0
         for placement in shares:
             cpus += placement[4]
             memory_gb += placement[5]
-        fixed = world.cluster.node_type_of
         if len(shares) == 1:
             v = shares[0][3] if fixed is None else fixed[shares[0][1]]
             time_s = self._time_s_of(job, v, gpus, cpus, memory_gb)
@@ -202,3 +210,11 @@ def _fixed_durations(performance: Performance) -> tuple[Any, Any] | None:
     if type(performance) is not FixedDuration:
         return None
     return performance.duration_s.data, performance.num_gpus.data
+
+
+def _table_of(performance: Performance) -> tuple[Any, int, int] | None:
+    """Times t[j, v, g] in one row, numbers of types and of values of g; None of another model."""
+    if type(performance) is not TimeTable:
+        return None
+    times_s = np.ascontiguousarray(performance.times_s)
+    return times_s.reshape(-1).data, times_s.shape[1], times_s.shape[2]
