@@ -128,28 +128,13 @@ def simulate(
         trouble = None
         if failures is not None:
             trouble = _trouble(failures, world, streams, neighbours is not None)
-        shares_gpus, is_impatient = neighbours is not None, workload.patience_s is not None
-        kind = kind_of_controller(trouble is not None, shares_gpus, is_impatient)
         in_parts = bool(getattr(policy, "gives_parts", False))
         gate = _gate(world, tenants, admission, trouble, in_parts)
-        if gate is not None:
-            kind = gated(kind, gate)
-        controllers = [
-            kind(world, k, _decider(policy), streams.generator("policy", k))
-            for k in range(cluster.num_controllers)
-        ]
-        if trouble is not None:
-            trouble.begin(controllers)
-        for controller in controllers:
-            if neighbours is not None and isinstance(controller, SharingController):
-                controller.meet(neighbours)
-            if tenants is not None or network is not None:
-                controller.see(tenants=tenants, network=network)
-        service = None
-        if server is not None:
-            service = OptimizationServer(world.clock, server, streams.generator("service"))
+        controllers = _controllers(world, policy, streams, trouble, gate, neighbours)
+        if tenants is not None or network is not None:
             for controller in controllers:
-                controller.queue_request = service.request
+                controller.see(tenants=tenants, network=network)
+        service = None if server is None else _service(world, server, streams, controllers)
         dispatch = make_dispatcher(dispatcher, controllers, streams.generator("dispatcher"))
         _run(world, dispatch, gate, controllers)
         result = _result(world, name, seed, service, stream.folder if stream else None)
@@ -161,6 +146,41 @@ def simulate(
         if stream is not None:
             stream.finish(result)
     return result
+
+
+def _controllers(
+    world: World,
+    policy: PolicyLike,
+    streams: Streams,
+    trouble: Trouble | None,
+    gate: Gate | None,
+    neighbours: Neighbours | None,
+) -> list[Controller]:
+    """One controller a partition, each of the kind that knows what can happen, and no more."""
+    is_impatient = world.workload.patience_s is not None
+    kind = kind_of_controller(trouble is not None, neighbours is not None, is_impatient)
+    if gate is not None:
+        kind = gated(kind, gate)
+    controllers = [
+        kind(world, k, _decider(policy), streams.generator("policy", k))
+        for k in range(world.cluster.num_controllers)
+    ]
+    if trouble is not None:
+        trouble.begin(controllers)
+    for controller in controllers:
+        if neighbours is not None and isinstance(controller, SharingController):
+            controller.meet(neighbours)
+    return controllers
+
+
+def _service(
+    world: World, server: ServerSpec, streams: Streams, controllers: Sequence[Controller]
+) -> OptimizationServer:
+    """The optimization server, at which all controllers queue from now on."""
+    service = OptimizationServer(world.clock, server, streams.generator("service"))
+    for controller in controllers:
+        controller.queue_request = service.request
+    return service
 
 
 def _gate(
