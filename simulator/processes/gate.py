@@ -89,6 +89,10 @@ class Gate:
             raise InputError("admission: expected nodes of fixed types, got VMs")
         duration_s = getattr(world.shown.performance, "duration_s", None)
         is_fixed = duration_s is not None and world.workload.num_gpus.all()
+        if not is_fixed and world.workload.num_gpus.any():
+            raise InputError(
+                "admission: expected jobs of fixed demand and duration, or jobs that choose their GPUs"
+            )
         if not is_fixed and len(set(world.cluster.node_type_of)) > 1:
             raise InputError("admission: expected equal nodes where jobs choose their GPUs")
         if not np.isfinite(world.workload.due_s).any():
@@ -143,10 +147,11 @@ class Gate:
         v = world.cluster.node_type_of[0]
         jobs = np.array([j for j, _ in due], dtype=np.int64)
         left = np.array([world.log.remaining_at(j, now_s) for j, _ in due])
-        table_s = world.shown.performance.table_s(jobs, world.cluster)[:, v] * left[:, None]
+        table_s = world.shown.performance.table_s(jobs, world.cluster)[:, v]
+        left_s = np.where(np.isfinite(table_s), table_s, 1.0) * left[:, None]  # no 0 times infinity
+        left_s[~np.isfinite(table_s)] = np.inf
         asks = [
-            Ask(due_s - now_s, j, row)
-            for (j, due_s), row in zip(due, table_s.tolist(), strict=True)
+            Ask(due_s - now_s, j, row) for (j, due_s), row in zip(due, left_s.tolist(), strict=True)
         ]
         return least_shares(asks, int(self._total_gpus)) is not None
 

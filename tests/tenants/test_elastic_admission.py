@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy
-from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
+from simulator import Cluster, DecisionPoints, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.admission import Admission
 from simulator.elastic_admission import Ask, least_shares
 
@@ -106,6 +106,27 @@ def test_a_job_that_is_late_comes_first_and_is_no_promise():
     assert [tuple(p) for p in plans[0]] == [(0.0, 5.0, 2)]
     assert [tuple(p) for p in plans[1]] == [(5.0, 7.0, 2)]
     assert least_shares([late, Ask(6.9, 1, other)], 2) is None
+
+
+def test_a_job_that_is_done_takes_nothing():
+    """As a job that waits for the end of its round."""
+    done, other = Ask(1.0, 0, [math.inf, 0.0, 0.0]), Ask(2.0, 1, [math.inf, 4.0, 2.0])
+    plans = least_shares([done, other], 2)
+    assert plans[0][-1].end_s == 0.0
+    assert [tuple(p) for p in plans[1]] == [(0.0, 2.0, 2)]
+
+
+def test_a_done_job_at_the_gate():
+    """Rounds of 50 s: the first job does its last work at 30 s and ends at 50 s; the second comes at 40 s."""
+    jobs = elastic([30.0, 20.0], [0.0, 40.0], due_s=np.array([60.0, 200.0]))
+    run = simulate(
+        jobs,
+        Cluster.of_nodes(NodeType("n", "G", 2), 1),
+        make_policy("fifo"),
+        admission=Admission(),
+        decision_points=DecisionPoints.rounds(50.0),
+    )
+    assert run.gate.promised.tolist() == [True, True]
 
 
 def elastic(times, submit_s, due_s):
