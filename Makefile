@@ -35,10 +35,9 @@ bench: setup  ## CPU seconds of the parts where speed counts
 page-checks:  ## axe-core, with which the tests look for accessibility faults of pages; needs npm
 	cd tests/web && npm ci --silent --no-audit --no-fund
 
-mutants: setup  ## small mistakes put into the core, one by one: which does no test see? ROOM='policies.selection*'
+mutants: setup  ## small mistakes put into one room of the core: which does no test see? ROOM=statistics
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutants]'
-	$(VENV)/bin/mutmut run $(if $(ROOM),'$(ROOM)') --max-children $(WORKERS)
-	$(VENV)/bin/mutmut results
+	$(VENV)/bin/python -m benchmarks.mutants $(ROOM)
 
 gate: setup  ## ratios of CPU times that must not grow
 	$(VENV)/bin/python -m benchmarks --gate
