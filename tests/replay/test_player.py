@@ -284,21 +284,43 @@ def test_small_and_large(browser, tmp_path, jobs, nodes):
     assert browser.run("player.replay.runs[0].summary(player.time).done") == jobs
 
 
-def test_ten_thousand_jobs_stay_smooth(browser, tmp_path):
-    """A frame takes well below the 16 ms of a screen, in CPU time, so that load does not count."""
-    open_quietly(browser, fixed_jobs(10_000, 100).replay(tmp_path / "a.html"))
-    browser.call("Performance.enable", timeDomain="threadTicks")
+COUNT_WHAT_IS_DRAWN = """
+window.drawn = 0;
+for (const name of ["fillRect", "strokeRect", "clearRect", "fillText", "drawImage", "stroke", "fill"]) {
+  const plain = CanvasRenderingContext2D.prototype[name];
+  CanvasRenderingContext2D.prototype[name] = function (...given) {
+    drawn += 1;
+    return plain.apply(this, given);
+  };
+}
+"""
 
-    def busy_s() -> float:
-        metrics = browser.call("Performance.getMetrics")["metrics"]
-        return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
 
-    browser.run("player.jump(player.replay.end * 0.5)")
-    before, frames = busy_s(), 60
-    browser.run(
-        f"for (let k = 1; k <= {frames}; k++) player.jump(player.replay.end * (0.5 + k / 2400), false)"
-    )
-    assert 0 < (busy_s() - before) / frames < 0.012
+def test_what_a_frame_draws_does_not_grow_with_the_jobs(browser, tmp_path):
+    """Two minutes a frame, in the middle of runs of 1,000 and 10,000 jobs on the same 100 nodes.
+
+    (`benchmarks/bench_player.py` has the CPU time of a frame.)
+    """
+    most = {}
+    for jobs in (1_000, 10_000):
+        open_quietly(browser, fixed_jobs(jobs, 100).replay(tmp_path / f"{jobs}.html"))
+        browser.run("player.jump(player.replay.end * 0.5)")
+        browser.run(COUNT_WHAT_IS_DRAWN)
+        most[jobs] = browser.run(
+            """(() => {
+              const counts = [];
+              const begin = player.replay.end * 0.5;
+              for (let k = 1; k <= 40; k++) {
+                drawn = 0;
+                player.jump(begin + k * 120, false);
+                counts.push(drawn);
+              }
+              return Math.max(...counts);
+            })()"""
+        )
+    # A few marks for each of at most 400 shares that run, and for those that wait beside them.
+    assert 100 < most[10_000] < 4_000
+    assert most[10_000] < 2 * most[1_000]
 
 
 def test_a_notebook_shows_the_player(browser, tmp_path):
