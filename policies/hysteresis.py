@@ -72,6 +72,11 @@ class Hysteresis:
                 f"{self.name}: hysteresis is {self.hysteresis}, expected a number >= 0"
             )
 
+    @property
+    def gives_parts(self) -> bool:
+        """Whether the policy gives parts of GPUs."""
+        return bool(getattr(self.policy, "gives_parts", False))
+
     def decide(self, view: View) -> Decision:
         """The policy's decision, without the moves that do not pay."""
         decision = self.policy.decide(view)

@@ -268,6 +268,8 @@ def needs_verdict(
 def _factory(name: str) -> Callable[..., Any]:
     inner, suffix = _wrapped(name)
     if suffix:
+        if suffix in inner:
+            raise InputError(f"policy {name!r}: {suffix} stands there twice, expected it once")
         module, _, attribute = WRAPPERS[suffix].partition(":")
         wrapper = getattr(importlib.import_module(module), attribute)
         return cast(Callable[..., Any], wrapper(inner, _maker(inner)))

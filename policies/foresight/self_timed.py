@@ -27,6 +27,11 @@ class SelfTimed:
     name: str
     _ledger: Ledger | None = None
 
+    @property
+    def gives_parts(self) -> bool:
+        """Whether the policy gives parts of GPUs."""
+        return bool(getattr(self.policy, "gives_parts", False))
+
     def decide(self, view: View) -> Decision:
         """The policy's own decision, and when it wants to be asked again."""
         if self._ledger is None:

@@ -21,6 +21,12 @@ HALF_FREE = 1e-9
 Gpu = tuple[int, int]
 
 
+def runs_at(view: View, job: int, node: int, gpus: tuple[int, ...]) -> bool:
+    """Whether a job runs on these GPUs; where several servers decide, an older plan may have won."""
+    shares = view.running.get(job)
+    return shares is not None and shares[0].node == node and view.gpus_of[job] == gpus
+
+
 class OnGpus:
     """Keeps which jobs are on which GPU, and starts waiting jobs where `_gpu_for` says.
 
@@ -69,14 +75,18 @@ class OnGpus:
         self._workload = view.workload
 
     def _see_jobs(self, view: View) -> None:
-        """Take off what has ended, or never came; with an optimization server, add what came late."""
+        """Take off what has ended, or is elsewhere; with an optimization server, add what came late."""
         running, gpus_of, places = view.running, view.gpus_of, self._places
-        for job in [j for j, at in places.items() if j not in running or gpus_of[j] != at[1]]:
+        for job in [j for j in places if not self._is_there(view, j)]:
             self._leave(job)
         if len(places) < len(running):
             for job, shares in running.items():
                 if job not in places:
                     self._join(view, job, shares[0].node, gpus_of[job])
+
+    def _is_there(self, view: View, job: int) -> bool:
+        """Whether a job runs where this policy has it."""
+        return runs_at(view, job, *self._places[job])
 
     def _join(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> None:
         self._places[job] = (node, gpus)
@@ -211,6 +221,10 @@ class Slices(OnGpus):
     def _leave(self, job: int) -> None:
         super()._leave(job)
         self._masks.pop(job, None)
+
+    def _is_there(self, view: View, job: int) -> bool:
+        held, own = view.slices_of.get(job), self._masks.get(job)
+        return super()._is_there(view, job) and (not held or own is None or held == (own,))
 
     def _join(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> None:
         super()._join(view, job, node, gpus)

@@ -9,6 +9,7 @@ import numpy as np
 
 from policies.sharing import kernels
 from policies.sharing.filling import RULES, STEPS
+from policies.sharing.gpus import runs_at
 from policies.sharing.state import Known, Typical, classes_of, empty_state, nothing_known
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.catalog import Cluster, FloatArray, IntArray
@@ -101,9 +102,9 @@ class SharedFirstCome:
         self._off = np.zeros(view.cluster.num_nodes, dtype=bool)
 
     def _see_jobs(self, view: View) -> None:
-        """Take off what has ended, or never came; with an optimization server, add what came late."""
+        """Take off what has ended, or is elsewhere; with an optimization server, add what came late."""
         running, gpus_of, placed = view.running, view.gpus_of, self._placed
-        for job in [j for j, at in placed.items() if j not in running or gpus_of[j] != at[1]]:
+        for job in [j for j, at in placed.items() if not runs_at(view, j, *at)]:
             self._change(job, *placed.pop(job), -1)
         if len(placed) < len(running):
             for job, shares in running.items():

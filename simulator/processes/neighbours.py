@@ -289,8 +289,10 @@ class SharingController(Controller):
 
     def _has_room(self, job: int, plan: Plan) -> bool:
         """Also of the memory and the slices of each GPU, beside what runs now."""
-        if not super()._has_room(job, plan) or plan.claims is None:
+        if not super()._has_room(job, plan):
             return False
+        if plan.claims is None:  # jobs on whole GPUs, whichever they are
+            return True
         node, memory_gb = plan.shares_of[job][0].node, self.neighbours.memory_gb
         for g in plan.claims.gpus_of.get(job, ()):
             others = [j for j in self.partition.on_gpu.get((node, g), ()) if j != job]

@@ -250,6 +250,8 @@ def test_options_and_mistakes():
         make_policy("srpt@hysteresis", hysteresis=-1.0)
     with pytest.raises(InputError, match="unknown option 'nonsense'"):
         make_policy("greedy@hysteresis", nonsense=1)
+    with pytest.raises(InputError, match="@hysteresis stands there twice, expected it once"):
+        make_policy("greedy@hysteresis@tune@hysteresis")
     with pytest.raises(InputError, match="unknown policy"):
         make_policy("srpt@hysterese")
 

@@ -289,6 +289,49 @@ def test_quotas_count_parts():
     assert halves.completion_s.tolist() == [100.0, 100.0]
     assert halves.tenants_table()["peak_gpus"].tolist() == [1.0]
     assert halves.tenants_table()["envy_gpu_h"].tolist() == [0.0]
+    for name in ("shared@hysteresis", "fifo+proportional@parts@self-timed"):
+        wrapped = simulate(jobs, two, make_policy(name), tenants=tenants)
+        assert wrapped.completion_s.tolist() == [100.0, 100.0]
     whole = simulate(jobs, two, make_policy("fifo-backfill"), tenants=tenants)
     assert whole.completion_s.tolist() == [100.0, 200.0]
     assert whole.tenants_table()["peak_gpus"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("name", ["shared", "complementary", "slices"])
+@pytest.mark.parametrize("gpus", [1, 2])
+def test_several_servers_decide_at_once(name, gpus):
+    """A job that a policy had meant for another node, by a later plan, is counted where it runs."""
+    rng = np.random.default_rng(0)
+    count = 80
+    jobs = Workload(
+        [f"j{k}" for k in range(count)],
+        np.cumsum(rng.exponential(10.0, count)),
+        SharedDuration(
+            rng.uniform(20, 100, count),
+            np.ones(count, dtype=np.int64),
+            part=rng.choice([0.25, 0.5, 1.0], count),
+        ),
+        num_gpus=np.ones(count, dtype=np.int64),
+        model=rng.choice(MODELS, count).tolist(),
+    )
+    sliced = name == "slices"
+    neighbours = neighbours_of(
+        jobs, "none" if sliced else "published", gpu_memory_gb=16.0, slices=sliced
+    )
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", gpus), 4 // gpus)
+    server = ServerSpec(Exponential(15.0), servers=3)
+    run = simulate(jobs, cluster, make_policy(name), neighbours=neighbours, server=server)
+    assert np.isfinite(run.completion_s).all()
+    for node in range(cluster.num_nodes):
+        shares = [s for s in run.schedule if s.node == node]
+        for at_s in {s.start_s for s in shares}:
+            assert sum(s.gpus for s in shares if s.start_s <= at_s < s.end_s) <= gpus + 1e-6
+
+
+def test_several_servers_and_whole_gpus():
+    """Two plans of 10 s overlap. The second starts the second job beside the first, on a GPU of no name."""
+    jobs = jobs_of([100.0, 100.0], [0.0, 1.0], part=1.0)
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+    server = ServerSpec(lambda rng: 10.0, servers=2)
+    result = simulate(jobs, two, make_policy("fifo-backfill"), neighbours=busy(jobs), server=server)
+    assert result.first_start_s.tolist() == [10.0, 11.0]
