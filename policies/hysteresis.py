@@ -17,7 +17,8 @@ jobs of fixed demand, the shortest first. What is saved is remaining time, summe
 For example, one GPU, a delay of 300 s, a running job with 3000 s left. A waiting job of 1000 s takes its
 place: it saves 3000 - 1000 = 2000 s > 300 s. One of 2800 s does not: it saves 200 s.
 
-Without a delay the decisions are those of the policy. A policy that names single GPUs of jobs
+Without a delay the decisions are those of the policy. A rental pool always has room beside the jobs that
+stay, so a policy would rent more than its budget there: the cluster has to have nodes. A policy that names single GPUs of jobs
 (`Decision.gpus_of`) keeps its own decisions.
 """
 
@@ -79,6 +80,8 @@ class Hysteresis:
 
     def decide(self, view: View) -> Decision:
         """The policy's decision, without the moves that do not pay."""
+        if view.cluster.is_pool:
+            raise InputError(f"{self.name}: the cluster is a rental pool, expected nodes or VMs")
         decision = self.policy.decide(view)
         least_s = self.hysteresis * view.reconfiguration_s
         if not least_s or not view.running or decision.gpus_of is not None:
@@ -185,7 +188,7 @@ def fill(shares: dict[int, Shares], room: Room, nodes: Sequence[int], view: View
     """Start jobs of fixed demand on nodes where they fit, the least remaining time first."""
     cluster = view.cluster
     fixed = cluster.node_type_of
-    if fixed is None or cluster.is_pool:
+    if fixed is None:
         return
     kinds = {fixed[n]: n for n in reversed(nodes)}
     found = []

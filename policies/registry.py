@@ -88,7 +88,7 @@ WRAPPERS: dict[str, str] = {
 
 NEEDED_BEHIND: dict[str, tuple[str, ...]] = {
     SELF_TIMED: ("nodes", "one-node"),
-    HYSTERESIS: (),
+    HYSTERESIS: ("nodes",),  # a pool has room beside jobs that stay, beyond what a policy rents
     TUNE: ("elastic-sensitivity",),
     ON_PARTS: ("servers", "fixed-demand", "one-node"),
 }

@@ -65,9 +65,9 @@ def history(book: Book, view: View, jobs: IntArray) -> FloatArray:
     memory = book.memory
     models, users = view.workload.model, view.workload.user
     finished: dict[tuple[str, str], list[float]] = memory.setdefault("finished", {("", ""): []})
-    for job in memory.get("active", ()):  # a job leaves by finishing alone
-        if job not in view.active:
-            took_s = view.attained_gpu_s_of(job) / float(book.kinds.gpus[job])
+    for job in memory.get("active", ()):
+        took_s = view.attained_gpu_s_of(job) / float(book.kinds.gpus[job])
+        if job not in view.active and took_s > 0:  # else it left without having run
             for alike in _alike(users[job], models[job]):
                 finished.setdefault(alike, []).append(took_s)
     memory["active"] = list(view.active)

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
-from policies import make_policy, needs_of
+from policies import lacks, make_policy, needs_of
 from policies.hysteresis import Hysteresis, groups_of
 from simulator import (
     Cluster,
@@ -17,10 +17,12 @@ from simulator import (
     InputError,
     NodeType,
     Placement,
+    SpeedupCurve,
     TimeTable,
     Workload,
     simulate,
 )
+from simulator.speedup import Power
 
 DELAY_S = 300.0
 
@@ -264,3 +266,13 @@ def test_rounds_shorter_than_the_delay_end():
     four = replace(four, performance=replace(four.performance, time_shared=True))
     result = simulate(four, servers(1), policy, decision_points=points, reconfiguration_s=600.0)
     assert np.isfinite(result.completion_s).all()
+
+
+def test_a_pool_has_room_for_more_than_is_rented():
+    curves = SpeedupCurve(np.ones(2), np.zeros(2, dtype=np.int64), [Power(0.5)])
+    two = Workload(["a", "b"], np.array([0.0, 0.5]), curves)
+    line = "rental pool, expected nodes or VMs"
+    with pytest.raises(InputError, match=line):
+        ends(two, Cluster.rental_pool(1.0), make_policy("rental-equi@hysteresis", gpus=2.0))
+    lack, *_ = lacks("rental-equi@hysteresis", two, Cluster.rental_pool(1.0))
+    assert "rental pool, the policy needs nodes" in lack.missing

@@ -86,3 +86,18 @@ def test_history_knows_the_user() -> None:
     policy = make_policy("history+proportional")
     ends = dict(zip(jobs.job_id, simulate(jobs, ONE, policy).completion_s.tolist(), strict=True))
     assert ends["v2"] < ends["w"] < ends["u2"]  # w is new: 27.5 s, the mean of model a
+
+
+def test_history_is_of_jobs_that_ran() -> None:
+    """B leaves at 10 s without having run. So D, of its model, counts as C does, which came first."""
+    ones = np.ones(4, dtype=np.int64)
+    jobs = Workload(
+        list("abcd"),
+        np.array([0.0, 1.0, 50.0, 60.0]),
+        FixedDuration(np.array([100.0, 50.0, 5.0, 70.0]), ones),
+        num_gpus=ones,
+        model=["m", "x", "m", "x"],
+        patience_s=np.array([np.inf, 10.0, np.inf, np.inf]),
+    )
+    result = simulate(jobs, ONE, make_policy("history+proportional"))
+    assert result.first_start_s[2:].tolist() == [100.0, 105.0]
