@@ -37,7 +37,7 @@ def spot_figure(results: Results, out_dir: Path, command: str) -> Figure | None:
         "spot",
         "Spot against on-demand: cost against delay",
         "Numbers at the points: how many of the nodes or VMs are spot, at 30 % of the price. Each seed is "
-        "compared with itself without them. Each is taken away every 4 h on average and "
+        "compared with itself without them. A spot VM is taken away every 4 h on average and "
         "comes back after 1 h. With 120 s of notice jobs save their work, without they lose what they "
         "did since the last checkpoint. Left: first come first served. Right: the greedy method, which chooses "
         "types and GPUs by the prices on demand.",

@@ -201,10 +201,10 @@ def _hysteresis(table: pd.DataFrame) -> list[Claim]:
         ratio = paired(table, value, {**at, "method": method}, {**at, "method": plain})
         text = f"{name} of {method} over {plain}, {most / 60:g} min a reconfiguration"
         part = table[table["delay_s"] == most]
-        stuck = int(part.loc[part["method"] == plain, "stuck"].sum())
-        why = f"{stuck} runs without it never ended; with it all did" if stuck else ""
-        if part.loc[part["method"] == method, "stuck"].sum():
-            why = f"{stuck} runs without it never ended, nor did some with it"
+        stuck = [int(part.loc[part["method"] == m, "stuck"].sum()) for m in (plain, method)]
+        why = ""
+        if any(stuck):
+            why = f"never ended and left out: {stuck[0]} without it, {stuck[1]} with it"
         made.append(_row("delays", text, ratio, why))
     return made
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from experiments.papers.foresight.families import FAMILIES
+from experiments.papers.foresight.runs import RELEASED_ITERATIONS
 from experiments.papers.foresight.tables import (
     brackets,
     geometric,
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 PAPER = "foresight"
 CONGESTED = ("2021-5", "2021-10", "2021-5-high")
+NOT_THE_PROGRAM = (
+    "on public instances our local search costs more than the authors' program (docs/papers.md), "
+    "which makes this row easier to meet"
+)
 
 
 def claims(results: Results) -> list[Claim]:
@@ -68,16 +73,16 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _released(results: Results) -> list[Claim | None]:
-    """The goals for the best of the methods as their authors released them, and what the bound leaves."""
+    """The goals for the best of the methods as our ``released`` option has them, and what the bound leaves."""
     table = over_released(results)
     if table.empty:
         return []
     kind = table["family"].map(lambda name: FAMILIES[name].kind)
-    best = "the best of four methods as their authors released them, 100 iterations"
+    best = f"the best of four methods with released = true, {RELEASED_ITERATIONS} iterations"
     made: list[Claim | None] = []
     for name, goal in (("2021", 0.12), ("2020", 0.65)):
         part = table[kind == name]
-        made.append(_goal(name, f"cost over {best}", goal, part["ratio"]))
+        made.append(_goal(name, f"cost over {best}", goal, part["ratio"], NOT_THE_PROGRAM))
         if not part.empty:
             mean, low, high = geometric(part["least"])
             made.append(
@@ -101,7 +106,7 @@ def _worst(ratios: pd.Series) -> Claim:
     )  # fmt: skip
 
 
-def _goal(place: str, claim: str, most: float, values: pd.Series) -> Claim | None:
+def _goal(place: str, claim: str, most: float, values: pd.Series, why: str = "") -> Claim | None:
     """A row: the geometric mean with its interval, and whether the goal is met."""
     if values.empty:
         return None
@@ -112,5 +117,6 @@ def _goal(place: str, claim: str, most: float, values: pd.Series) -> Claim | Non
         state = "met" if high <= most else "missed" if low > most else "the interval is too wide"
     return Claim(
         PAPER, place, f"{claim}, geometric mean of {len(values)}", f"goal: <= {most:g}", mean,
-        low if known else None, high if known else None, "", "new", f"goal: {state}",
+        low if known else None, high if known else None, "", "new",
+        f"goal: {state}" + (f"; {why}" if why else ""),
     )  # fmt: skip

@@ -31,7 +31,8 @@ HEURISTICS = ("greedy", "randomised-greedy", "local-search", "path-relinking")
 their authors released differ: dearer on 2020, cheaper on some overloaded instances of 2021."""
 RIVALS = ("edf", *HEURISTICS, "milp")
 AS_RELEASED = ("2021-5", "2021-10", "2020-5", "2020-10")
-"""Families on which the heuristics run as the authors' programs do, too."""
+"""Families on which the heuristics run with ``released``, too: near to the authors' programs, but for
+the local search (docs/papers.md)."""
 RELEASED_ITERATIONS = 100
 """Of those. 1,000 gain the best of them 5 to 13 % on the authors' instances, and take half a minute a
 run of 2021."""
@@ -112,7 +113,7 @@ def _compared(scale: Scale, names: Iterable[str]) -> list[Task]:
 
 
 def _released(scale: Scale) -> list[Task]:
-    """The papers' heuristics as their authors' programs do them."""
+    """The papers' heuristics with ``released``: what we could take over of the authors' programs."""
     names = AS_RELEASED[:1] if scale == "quick" else AS_RELEASED
     count = 1 if scale == "quick" else FEWER_SEEDS[scale]
     return [

@@ -55,8 +55,8 @@ def self_timed(results: Results) -> pd.DataFrame:
 
 
 def over_released(results: Results) -> pd.DataFrame:
-    """foresight over the best of the heuristics as their authors' programs do them; the bound over
-    it too: no schedule can have a lower ratio."""
+    """foresight over the best of the heuristics with ``released``; the bound over it too: no schedule
+    can have a lower ratio."""
     runs = results.where("run_method", study="released").scalars()
     wide = costs(results)
     if runs.empty or wide.empty:
@@ -76,6 +76,8 @@ def over_asked(results: Results) -> pd.DataFrame:
     if asked.empty or wide.empty:
         return pd.DataFrame()
     again = asked.pivot_table(index=INSTANCE, columns="method", values="total_cost").dropna()
+    if not {f"{rival}@self-timed" for rival in RIVALS} <= set(again.columns):
+        return pd.DataFrame()
     both = wide[[*RIVALS, "foresight"]].join(again, how="inner")
     best = both.drop(columns="foresight").min(axis=1)
     return (both["foresight"] / best).rename("ratio").reset_index()
