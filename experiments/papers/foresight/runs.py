@@ -105,7 +105,7 @@ def _compared(scale: Scale, names: Iterable[str]) -> list[Task]:
                 f"{HERE}:run_bounds",
                 {"family": name, "seed": seed},
                 labels={"study": "bounds", "family": name, "seed": seed},
-                cost_s=0.1 * FAMILIES[name].num_nodes ** 1.5,
+                cost_s=0.1 * FAMILIES[name].num_nodes,
                 sources=SOURCES,
             ),
         )
