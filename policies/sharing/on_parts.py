@@ -72,6 +72,7 @@ class OnParts:
         if isinstance(performance, SharedDuration):
             part = performance.part[: len(workload)]
         self._part = part.tolist()
+        self._held = (part * workload.num_gpus).tolist()  # GPUs of each job while it runs
         if view.neighbours is not None and np.isfinite(view.neighbours.gpu_memory_gb):
             of_memory = view.neighbours.memory_gb[: len(part)] / view.neighbours.gpu_memory_gb
             part = np.maximum(part, of_memory)
@@ -101,6 +102,9 @@ class OnParts:
         free = np.array(self._gpus, dtype=np.float64) * self._each - np.array(used)
         free.flags.writeable = False
         seen.free_gpus, seen.free_gpus_total = free, float(free[view.nodes].sum())
+        seen.__dict__["attained_gpu_s_of"] = lambda job: (
+            view.attained_gpu_s_of(job) * (units[job] / self._held[job])
+        )
         return seen
 
     def _on_gpus(

@@ -71,6 +71,25 @@ def test_jobs_move_together_for_one_that_needs_a_whole_gpu():
     assert result.completion_s.tolist() == [300.0, 100.0, 300.0, 250.0]
 
 
+@pytest.mark.parametrize("ordering", ["srtf", "las", "gittins", "history", "ftf", "drf"])
+def test_halves_on_one_gpu_are_whole_jobs_on_two(ordering):
+    """Also for orderings that look at the service that a job has had."""
+    rng = np.random.default_rng(1)
+    times, submit_s = rng.lognormal(5.0, 1.5, 25), np.cumsum(rng.exponential(150.0, 25))
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0, cpus=12, memory_gb=100), 1)
+    rounds = DecisionPoints.rounds(20.0)
+    half, whole = (
+        simulate(
+            jobs_of([part] * 25, times, submit_s),
+            cluster,
+            make_policy(f"{ordering}+proportional{behind}"),
+            decision_points=rounds,
+        )
+        for part, cluster, behind in ((0.5, ONE, "@parts"), (1.0, two, ""))
+    )
+    assert half.completion_s.tolist() == pytest.approx(whole.completion_s.tolist())
+
+
 def test_who_cannot():
     with pytest.raises(InputError, match="fifo-backfill does not plan all nodes anew, expected"):
         make_policy("fifo-backfill@parts")
