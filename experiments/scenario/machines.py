@@ -15,7 +15,7 @@ from experiments.scenario.schema import (
     Scenario,
     Vms,
 )
-from experiments.scenario.trouble import with_spot
+from experiments.scenario.trouble import with_spot, with_spot_price
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def fitted(
     rules = adaptation_rules(scenario.adapt)
     if rules is not None:
         workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)
+        cluster = with_spot_price(cluster, scenario.spot)
     try:
         if rules is not None and rules.sensitivity is not None:
             pass  # done, or not wanted

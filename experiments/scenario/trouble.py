@@ -206,3 +206,14 @@ def with_spot(cluster: Cluster, keys: SpotKeys | None) -> Cluster:
     own = cluster.node_types[0]
     cheap = replace(own, name=f"{own.name} spot", price_per_hour=own.price_per_hour * keys.price)
     return replace(cluster, node_types=(own, cheap), node_type_of=(0,) * kept + (1,) * keys.nodes)
+
+
+def with_spot_price(cluster: Cluster, keys: SpotKeys | None) -> Cluster:
+    """The cluster of `with_spot` after its types got new prices (`[adapt] prices`): spot is a part of them again."""
+    from dataclasses import replace
+
+    if keys is None or cluster.price_factor is not None:
+        return cluster
+    own, cheap = cluster.node_types
+    cheap = replace(cheap, price_per_hour=own.price_per_hour * keys.price)
+    return replace(cluster, node_types=(own, cheap))

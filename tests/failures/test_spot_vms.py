@@ -98,6 +98,20 @@ def test_the_table_in_a_scenario():
     assert same.meters.leasing_cost == plain.meters.leasing_cost
 
 
+def test_prices_of_adapt_hold_for_spot_too():
+    """Three nodes of 8 GPUs at 1 $ a GPU-hour; the last two, at 0.3 of it, are never away."""
+    spot = {"nodes": 2, "time_to_reclaim": "deterministic:1e12", "away": "deterministic:1"}
+    base = {
+        "workload": {"kind": "poisson", "num_jobs": 3, "arrival_rate_per_h": 1, "num_gpus": [1],
+                     "duration_s": "deterministic:36000"},
+        "cluster": {"kind": "nodes", "num_nodes": 3, "gpus_per_node": 8},
+        "policy": "fifo-backfill", "adapt": {"prices": 1.0},
+    }  # fmt: skip
+    found = run(Scenario.model_validate({**base, "spot": {**spot, "price": 0.3}}))
+    hours = (found.completion_s.max() - found.workload.submit_s[0]) / 3600
+    assert found.meters.leasing_cost == pytest.approx(8 * (1 + 2 * 0.3) * hours)
+
+
 def test_mistakes_are_one_line():
     keys = SpotKeys(nodes=3, time_to_reclaim="deterministic:1", away="deterministic:1")
     vms = Cluster.of_vms([VM], 2)
