@@ -65,9 +65,10 @@ def _print_all(console: Console) -> None:
         highlight=False,
     )
     console.print(
-        "\nBehind the name of any policy: @hysteresis (running jobs move only where that saves more time "
-        "than the reconfigurations cost), @tune (Synergy's CPUs and memory for elastic jobs), @self-timed "
-        "(wake-ups as foresight has them). For example srtf+tune@hysteresis.",
+        "\nBehind the name of a policy: @hysteresis (running jobs move only where that saves more time "
+        "than the reconfigurations cost; not on rental pools), @tune (Synergy's CPUs and memory for elastic "
+        "jobs), @parts (parts of GPUs, for policies that plan all nodes anew), @self-timed (wake-ups as "
+        "foresight has them). For example srtf+tune@hysteresis.",
         highlight=False,
     )
     for line in _of_packages():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.scenario import output
+from policies.registry import WRAPPERS
 from simulator.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
@@ -261,3 +262,8 @@ def test_completion_of_commands_in_the_shell() -> None:
         env=os.environ | words, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert (ran.returncode, ran.stdout.split()) == (0, ["size-server"])
+
+
+def test_all_wrappers_are_listed() -> None:
+    listed = schedlab("policies").stdout
+    assert [name for name in WRAPPERS if f"{name} (" not in " ".join(listed.split())] == []

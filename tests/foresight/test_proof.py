@@ -124,7 +124,7 @@ def test_what_the_released_rows_do_not_say_is_said_beside_them() -> None:
     released = [{**one, "method": m, "total_cost": 40.0} for m in HEURISTICS]
     kept = Kept(**compared(9.0, 8.0), released=released)
     goal, bound = (c for c in released_rows(kept) if c is not None)  # type: ignore[arg-type]
-    assert "released = true, 100 iterations" in goal.claim
+    assert "released = true, 1000 iterations" in goal.claim
     assert "easier to meet" in goal.why
     assert bound.ours == pytest.approx(0.2)
 
