@@ -175,7 +175,7 @@ def on_two_nodes(types: tuple[NodeType, NodeType], times: object) -> float:
     workload = Workload(["wide"], np.zeros(1), times, num_gpus=np.array([2]))  # type: ignore[arg-type]
 
     def policy(view: View) -> Decision:
-        return Decision([Placement(0, 0, 1, node_type=0), Placement(0, 1, 1, node_type=1)])
+        return Decision([Placement(0, 0, 1), Placement(0, 1, 1)])
 
     return float(simulate(workload, cluster, policy).completion_s[0])
 
@@ -189,6 +189,7 @@ def test_a_job_over_two_types_runs_as_on_the_slower() -> None:
     types = NodeType("fast", "A", 2), NodeType("slow", "B", 2)
     assert on_two_nodes(types, times(10, 15)) == 15
     assert on_two_nodes(types, times(15, 10)) == 15
+    assert on_two_nodes(types, times(0.25, 0.5)) == 0.5
 
 
 def test_a_job_that_has_no_time_on_a_type_is_named_with_gpus_and_type() -> None:

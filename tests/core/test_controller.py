@@ -115,6 +115,18 @@ def test_those_who_are_sent_away_queue_behind_those_who_wait() -> None:
     assert result.preemptions.tolist() == [1, 1, 0, 0]
 
 
+def test_a_whole_decision_that_names_nobody_stops_everybody() -> None:
+    """Job 0 stands still from 5 to 10 s."""
+
+    def policy(view: View) -> Decision:
+        return Decision([] if view.now_s == 5 else [Placement(0, 0, 1)])
+
+    points = DecisionPoints(period_s=5.0)
+    result = simulate(fixed([0], [12], [1]), TWO_CPUS, policy, decision_points=points)
+    assert result.completion_s.tolist() == [17]
+    assert result.preemptions.tolist() == [1]
+
+
 # -- parts of GPUs --------------------------------------------------------------------------------
 
 TWO_GPUS = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
@@ -279,6 +291,25 @@ def test_over_several_nodes_cpus_add_up_and_the_network_costs() -> None:
     assert end_s(*uneven) == 30
 
 
+@pytest.mark.parametrize("are_fixed", [True, False])
+def test_the_type_of_the_node_sets_the_time(are_fixed: bool) -> None:
+    """The model of the first type gives a rate of 1 at any share, that of the second type 0.5."""
+    even, half_speed = (
+        SensitivityMatrix(np.array([1.0, 3.0]), np.array([1.0, 2.0]), np.full((2, 2), rate))
+        for rate in (1.0, 0.5)
+    )
+    times = Sensitivity(np.array([10.0]), np.array([2]), np.array([[0, 1]]), [even, half_speed])
+    jobs = Workload(["a"], [0.0], times, num_gpus=np.array([2]))
+    types = [NodeType(name, "GPU", 2, 1.0, cpus=6, memory_gb=8) for name in ("a", "b")]
+    cluster = Cluster(types, 2, (0, 1)) if are_fixed else Cluster.of_vms(types, 2)
+
+    def end_s(node: int) -> float:
+        share = Placement(0, node, 2, -1 if are_fixed else node, cpus=6, memory_gb=4)
+        return float(simulate(jobs, cluster, lambda view: Decision([share])).completion_s[0])
+
+    assert [end_s(0), end_s(1)] == [10, 20]
+
+
 def test_a_job_of_another_number_of_gpus_than_its_own_is_refused_by_name() -> None:
     jobs = Workload(["wide"], [0.0], FixedDuration(np.array([9.0]), np.array([2])), num_gpus=[2])
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 4), 2)
@@ -336,3 +367,29 @@ def test_a_plan_of_no_change_stops_nobody() -> None:
     result = simulate(jobs, three, to_the_end, server=ServerSpec(Deterministic(10.0), servers=3))
     assert result.first_start_s.tolist() == [10, 120, 12]
     assert result.preemptions.tolist() == [0, 0, 0]
+
+
+def test_a_plan_that_changes_a_job_counts_its_own_gpus_as_free() -> None:
+    """Job 0 has all GPUs of node 0. The plan of 21 s gives it another CPU there. It comes into force
+    after the plan of 20 s, which starts job 1 elsewhere."""
+
+    def policy(view: View) -> Decision:
+        shares = {
+            0.0: Placement(0, 0, 4, cpus=1),
+            20.0: Placement(1, 1, 4),
+            21.0: Placement(0, 0, 4, cpus=2),
+        }
+        share = shares.get(view.now_s)
+        if share is None and 2 in view.waiting and view.free_gpus[0] == 4:
+            share = Placement(2, 0, 4)
+        return NO_CHANGE if share is None else Decision([share], keep_running=True)
+
+    result = simulate(
+        fixed([0, 20, 21], [100, 200, 1], [4, 4, 4]),
+        Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=4), 2),
+        policy,
+        server=ServerSpec(Deterministic(10.0), servers=3),
+        reconfiguration_s=5.0,
+    )
+    assert result.reconfigurations.tolist() == [1, 0, 0]
+    assert result.completion_s.tolist() == [115, 230, 126]
