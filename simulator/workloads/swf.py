@@ -74,7 +74,11 @@ def read_helios(path: str | Path) -> Workload:
     gpus = table.whole_numbers("gpu_num", at_least=0)
     duration_s = table.numbers("duration", at_least=0, empty=0.0)
     texts = table.frame["submit_time"]
-    parsed = pd.to_datetime(texts, errors="coerce", format="ISO8601", utc=True)
+    # pandas takes "3600" for a year and "now" for a time, and cannot subtract what is so far away.
+    shaped = texts.where(
+        texts.str.fullmatch(r"(19|20|21)\d\d-[\dTZ:. +-]+").fillna(False).astype(bool)
+    )
+    parsed = pd.to_datetime(shaped, errors="coerce", format="ISO8601", utc=True)
     table.require("submit_time", parsed.notna().to_numpy(dtype=bool), "a date and time")
     submit_s = np.asarray((parsed - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1))
     names = table.texts("job_id", unique=True)
