@@ -199,7 +199,8 @@ def _walk(
     here = _resolved(schema, defs)
     for depth, part in enumerate(location):
         last = depth == len(location) - 1
-        if isinstance(data, Mapping) and (part in data or (last and isinstance(part, str))):
+        is_key = isinstance(part, str) and last and not part.startswith("literal[")
+        if isinstance(data, Mapping) and (part in data or is_key):
             member = _member(here, part, defs)
             if part not in data and member is None:
                 here = _chosen(here, str(part), defs)

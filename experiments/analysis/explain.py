@@ -58,10 +58,22 @@ def explain(folder: Path, job_id: str) -> list[str]:
             lines.append(_wait(job_id, arrival, done, arrival, shares, arrived))
         return [*lines, f"{_time(done)}: leaves before it starts; its patience is over."]
     lines.append(f"{_time(done)}: ends, {_span(done - arrival)} after its submission.")
+    lines += _failures(job)
     if "slowdown" in job and pd.notna(job["slowdown"]):
         lines.append(f"Alone it would have taken {_span(float(job['ideal_s']))}: "
                      f"it was slowed down {float(job['slowdown']):.3g} times.")  # fmt: skip
     return lines
+
+
+def _failures(job: pd.Series[float]) -> list[str]:
+    """How often the job was stopped by a failure, and what that cost; nothing where it never was."""
+    count = job.get("failures", 0)
+    if not (pd.notna(count) and count > 0):
+        return []
+    times = "once" if count == 1 else f"{int(count)} times"
+    text = f"A failure of its node, or of its own, stopped it {times}"
+    lost = job.get("lost_gpu_s", 0.0)
+    return [f"{text}; {lost / 3600:.2f} GPU-hours of its work were lost."]
 
 
 @dataclass(frozen=True)

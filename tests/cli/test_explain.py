@@ -20,6 +20,8 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Deterministic
 
 
 def test_a_job_that_is_passed_over(tmp_path):
@@ -41,6 +43,24 @@ def test_a_job_that_is_passed_over(tmp_path):
         explain(tmp_path, "z")
     with pytest.raises(InputError, match="no such file"):
         explain(tmp_path / "nowhere", "a")
+
+
+def test_failures_are_part_of_the_story(tmp_path):
+    """One job of 100 s on two GPUs; its node fails after 60 s, and is back at once."""
+    jobs = Workload(["a"], [0.0], FixedDuration([100.0], [2]), num_gpus=[2])
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+    cause = Outages(Deterministic(60.0), Deterministic(10.0), [(0,)])
+    failures = Failures([cause], Checkpoints(50.0))
+    write_result(simulate(jobs, cluster, make_policy("fifo-backfill"), failures=failures), tmp_path)
+    assert explain(tmp_path, "a") == [
+        "0 s: submitted.",
+        "0 s: starts on 2 GPUs of node 0, for 60 s.",
+        "60 s: waits 10 s; 0 jobs start meanwhile.",
+        "70 s: starts on 2 GPUs of node 0, for 50 s.",
+        "120 s: ends, 120 s after its submission.",
+        "A failure of its node, or of its own, stopped it once; 0.01 GPU-hours of its work were lost.",
+        "Alone it would have taken 100 s: it was slowed down 1.2 times.",
+    ]
 
 
 def test_what_the_policy_noted_is_part_of_the_story(tmp_path):
