@@ -209,8 +209,9 @@ def _walk(
             data, here = data.get(part), member or {}
         elif isinstance(data, list) and isinstance(part, int):
             keys.append(part)
-            items: Any = next((b["items"] for b in _branches(here, defs) if "items" in b), {})
-            data, here = data[part], _resolved(items, defs)
+            items = [b["items"] for b in _branches(here, defs) if "items" in b]
+            item = items[0] if len(items) == 1 else {"anyOf": items}
+            data, here = data[part], _resolved(item, defs) if items else {}
         else:
             here = _chosen(here, str(part), defs)
     return keys, here

@@ -282,13 +282,23 @@ def _factory(name: str) -> Callable[..., Any]:
     for entry in installed(ENTRY_POINTS):
         if entry.name == name:
             return _loaded(entry)
-    if synergy is not None:
+    if synergy is not None and "@" not in name:
         return cast(Callable[..., Any], synergy.factory(name))  # raises, with what is known
+    raise InputError(f"unknown policy {name!r}; {_meant(name)}")
+
+
+def _meant(name: str) -> str:
+    """What an unknown name was probably meant to be: `equi` is `rental-equi`, `greedy@tun` `greedy@tune`."""
     names = policy_names()
-    compositions = importlib.import_module("policies.synergy").names()
-    close = difflib.get_close_matches(name, [*names, *compositions], 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
-    raise InputError(f"unknown policy {name!r}; {hint}")
+    known = [*names, *importlib.import_module("policies.synergy").names()]
+    inner, at, _ = name.rpartition("@")
+    if at and inner in known:
+        known = names = [inner + wrapper for wrapper in WRAPPERS]
+    low = name.lower()
+    close = [each for each in known if each == low or each.endswith(f"-{low}")]
+    close.sort(key=len)
+    close = close or difflib.get_close_matches(low, known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
 
 
 def _wrapped(name: str) -> tuple[str, str]:

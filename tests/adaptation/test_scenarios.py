@@ -107,6 +107,7 @@ def test_values_of_options():
         ("due=soon", "adapt.due: got 'soon', expected min-2max"),
         ("weights=heavy", "adapt.weights: law 'heavy'"),
         ("models=resnet,gnmt", "adapt.models: model is 'resnet'"),
+        ("models=-1,2,3", "adapt.models[0]: got -1, expected text or a number >= 0"),
         ("load=0", "adapt.load: got 0, expected a number > 0"),
         ("speedup=linear", 'adapt.speedup: got "linear", expected'),
         ("demand=cheapest", "adapt.demand: given together with speedup"),

@@ -150,6 +150,10 @@ def test_near_misses_are_answered_with_the_nearest_name(tmp_path: Path) -> None:
         ("fifo-stict", "fifo-strict"),
         ("srft+tune", "srtf"),
         ("randomized-greedy", "randomised-greedy"),
+        ("greedy@tun", "greedy@tune"),
+        ("srtf+tune@hysteresi", "srtf+tune@hysteresis"),
+        ("heSRPT", "rental-hesrpt"),
+        ("GREEDY", "greedy"),
     ):
         with pytest.raises(InputError, match=f"did you mean '{meant}'".replace("+", r"\+")):
             make_policy(written)
