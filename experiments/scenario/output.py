@@ -60,14 +60,14 @@ def new_folder(folder: Path, inputs: Sequence[Path] = ()) -> Iterator[None]:
     if (folder / LEDGER).exists():
         raise InputError(f"--out {folder}: holds a sweep ({LEDGER}), expected another folder")
     _expect_no_input(folder, inputs)
-    try:
-        with _alone(folder):
+    with _alone(folder):  # A run that is refused here takes nothing away: the folder is another's.
+        try:
             yield
-    except BaseException:
-        with contextlib.suppress(OSError):  # Something is in it.
-            for path in made:
-                path.rmdir()
-        raise
+        except BaseException:
+            with contextlib.suppress(OSError):  # Something is in it.
+                for path in made:
+                    path.rmdir()
+            raise
 
 
 def _expect_no_input(folder: Path, inputs: Sequence[Path]) -> None:

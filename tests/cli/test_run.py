@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from simulator.errors import InputError
+
 ROOT = Path(__file__).parent.parent.parent
 SUMMARY = [
     "jobs",
@@ -388,3 +390,18 @@ def test_a_streamed_run_has_the_same_numbers_in_parquet(tmp_path: Path) -> None:
     assert {p: p.read_bytes() for p in streamed.iterdir()} == files
     ran = schedlab("run", *jobs, "--stream", "--out", kept)
     assert (ran.returncode, "holds jobs.csv of another run" in ran.stderr) == (2, True)
+
+
+def test_a_refused_run_leaves_the_folder_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both runs saw that the folder was missing; the one without the lock removes nothing."""
+    from experiments.scenario.output import new_folder
+
+    out, exists = tmp_path / "out", Path.exists
+    with new_folder(out):
+        monkeypatch.setattr(Path, "exists", lambda path: path != out and exists(path))
+        with pytest.raises(InputError, match="another run is writing"), new_folder(out):
+            pass
+        monkeypatch.undo()
+        assert out.is_dir()
