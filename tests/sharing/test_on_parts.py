@@ -14,6 +14,7 @@ from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from simulator.neighbours import neighbours_of, published_rates
 from simulator.sharing import SharedDuration
+from tests.sharing.test_together import Recorded
 
 MODELS = published_rates()[0]
 ONE = Cluster.of_nodes(NodeType("n", "GPU", 1, 1.0, cpus=12, memory_gb=100), 1)
@@ -101,20 +102,6 @@ def test_who_cannot():
             sliced, ONE, make_policy("greedy@parts"), neighbours=neighbours_of(sliced, slices=True)
         )
     assert set(needs_of("greedy@parts")) >= {"servers", "fixed-demand", "one-node", "objective"}
-
-
-class Recorded:
-    def __init__(self, policy):
-        self.policy, self.kept = policy, defaultdict(list)
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def decide(self, view):
-        decision = self.policy.decide(view)
-        for p in decision.placements:
-            self.kept[p.job].append((view.now_s, decision.gpus_of[p.job]))
-        return decision
 
 
 @settings(

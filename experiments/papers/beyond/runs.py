@@ -177,18 +177,7 @@ def _failing(policy: str, up_h: float, seed: int, scale: Scale) -> Task:
 
 def _spot(nodes: int, notice_s: float, seed: int, scale: Scale) -> Task:
     scenario = _cluster_run(seed, scale, "fifo-backfill")
-    if nodes:
-        scenario["spot"] = {
-            "nodes": nodes, "time_to_reclaim": "exponential:14400", "away": "exponential:3600",
-            "notice_s": notice_s, "price": 0.3,
-        }  # fmt: skip
-    labels: dict[str, Scalar] = {
-        "study": "spot",
-        "nodes": nodes,
-        "notice_s": notice_s,
-        "seed": seed,
-    }
-    return scenario_task(scenario, labels, cost_s=0.4, sources=FAILING_SOURCES)
+    return _on_spot("spot", scenario, nodes, notice_s, cost_s=0.4)
 
 
 def _spot_vms(nodes: int, notice_s: float, seed: int) -> Task:
@@ -200,18 +189,25 @@ def _spot_vms(nodes: int, notice_s: float, seed: int) -> Task:
         "seed": seed,
         "checkpoints": {"interval_s": 3600.0, "cost_s": COST_S, "restart_s": RESTART_S},
     }
+    return _on_spot("spot VMs", scenario, nodes, notice_s, cost_s=0.2)
+
+
+def _on_spot(
+    study: str, scenario: dict[str, Any], nodes: int, notice_s: float, cost_s: float
+) -> Task:
+    """A scenario with its first nodes on spot."""
     if nodes:
         scenario["spot"] = {
             "nodes": nodes, "time_to_reclaim": "exponential:14400", "away": "exponential:3600",
             "notice_s": notice_s, "price": 0.3,
         }  # fmt: skip
     labels: dict[str, Scalar] = {
-        "study": "spot VMs",
+        "study": study,
         "nodes": nodes,
         "notice_s": notice_s,
-        "seed": seed,
+        "seed": scenario["seed"],
     }
-    return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
+    return scenario_task(scenario, labels, cost_s=cost_s, sources=FAILING_SOURCES)
 
 
 def _queue(rule: str, load: float, seed: int, scale: Scale) -> Task:
