@@ -1,7 +1,14 @@
 """The thesis's runs."""
 
+import pytest
+
+from experiments.campaign.results import Results
 from experiments.campaign.task import resolve
+from experiments.papers.thesis.claims import claims
+from experiments.papers.thesis.figures import gains
 from experiments.papers.thesis.runs import run_decision, tasks
+from simulator.statistics import student
+from tests.papers.toy import MadeUp
 
 
 def test_a_run_is_a_function_of_trace_and_seed():
@@ -34,3 +41,16 @@ def test_tasks_that_share_a_run_have_labels_of_their_own():
     for scale in ("quick", "paper"):
         named = [(task.key, tuple(sorted(task.columns().items()))) for task in tasks(scale)]
         assert len(set(named)) == len(named)
+
+
+def test_claims_count_traces_and_figures_keep_to_those_of_the_thesis():
+    made = tasks("paper")
+    results = Results(MadeUp(made), made, "paper")
+    few = gains(results, "gap", "edf", ("randomised-greedy",))
+    more = gains(results, "gap", "edf", ("randomised-greedy",), more=True)
+    assert set(few["trace"]) == {1, 2, 3}
+    assert set(more["trace"]) == {1, 2, 3, 4, 5, 6, 7, 8}
+    row = next(c for c in claims(results) if c.claim.startswith("gain of RG over EDF, due dates"))
+    by_trace = student(more.groupby("trace")["gain"].mean().to_numpy())
+    assert by_trace.n == 8
+    assert (row.ours, row.ci_low) == pytest.approx((by_trace.mean, by_trace.lower))

@@ -39,13 +39,20 @@ SHORT_H = 4.0
 
 W1, W2, EVEN = (20, 70, 10), (50, 0, 50), (33, 33, 33)
 PAIR = ("proportional", "tune")
+SEEDS_OF_PAIRS: dict[Scale, tuple[int, ...]] = {
+    "quick": SEEDS["quick"],
+    "paper": MORE_SEEDS["paper"],
+}
+"""Of Figures 6 and 13, where each number is a ratio of few long runs."""
 
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper, each once."""
     found = [*_others(scale), *draw_tasks(scale), *curves(scale), *_timelines(scale)]
     for seed in SEEDS[scale]:
-        found += [*_single(scale, seed), *_multi(scale, seed), *_philly(scale, seed)]
+        found += [*_multi(scale, seed)]
+    for seed in SEEDS_OF_PAIRS[scale]:
+        found += [*_single(scale, seed), *_philly(scale, seed)]
     for seed in MORE_SEEDS[scale]:
         found += [*_printed(scale, seed)]
     return list({task.key: task for task in found}.values())

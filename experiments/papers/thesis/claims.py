@@ -48,7 +48,7 @@ def _by_trace(
     results: Results, study: str, over: str, method: str, due: str, sizes: range | None = None
 ) -> Estimate | None:
     """A gain, of each trace the mean over its settings and random seeds."""
-    table = gains(results, study, over, (method,), due)
+    table = gains(results, study, over, (method,), due, more=True)
     if sizes is not None and not table.empty:
         table = table[table["num_nodes"].isin(sizes)]
     if table.empty:
@@ -92,7 +92,7 @@ def _at_wide_gaps(results: Results) -> list[Claim]:
     """The gain over EDF where jobs come seldom: under one law of due dates EDF is late there."""
     made = []
     for due, law in DUE_LAWS.items():
-        table = gains(results, "gap", "edf", ("randomised-greedy",), due)
+        table = gains(results, "gap", "edf", ("randomised-greedy",), due, more=True)
         if table.empty or table["mean_gap_s"].max() < WIDE_GAP_S:
             continue
         part = table[table["mean_gap_s"] >= WIDE_GAP_S]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.thesis.runs import CENTRAL, DUE_LAWS
+from experiments.papers.thesis.runs import CENTRAL, DUE_LAWS, MORE_TRACES
 from experiments.pictures.plots import (
     PALETTE,
     PAPER,
@@ -66,19 +66,33 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
     return [figure for figure in drawn if figure is not None]
 
 
-def costs(results: Results, study: str, due: str = "min-2max") -> pd.DataFrame:
-    """One row a trace and setting, a column a method: mean total cost over its random seeds."""
-    runs = results.where("run_scenario", study=study, due=due).scalars()
+def costs(
+    results: Results, study: str, due: str = "min-2max", *, more: bool = False
+) -> pd.DataFrame:
+    """One row a trace and setting, a column a method: mean total cost over its random seeds.
+
+    ``more``: with the further traces, on which some methods ran.
+    """
+    studies = (study, MORE_TRACES[study]) if more else (study,)
+    runs = pd.concat(
+        [results.where("run_scenario", study=name, due=due).scalars() for name in studies]
+    )
     if runs.empty:
         return runs
     return runs.pivot_table(index=KEYS[1:], columns="method", values="total_cost")
 
 
 def gains(
-    results: Results, study: str, over: str, methods: tuple[str, ...], due: str = "min-2max"
+    results: Results,
+    study: str,
+    over: str,
+    methods: tuple[str, ...],
+    due: str = "min-2max",
+    *,
+    more: bool = False,
 ) -> pd.DataFrame:
     """Gain of methods over another one on the same jobs, %; one row a trace and method."""
-    wide = costs(results, study, due)
+    wide = costs(results, study, due, more=more)
     if wide.empty or over not in wide or not set(methods) & set(wide.columns):
         return pd.DataFrame()
     table = pd.DataFrame({m: 100 * (1 - wide[m] / wide[over]) for m in methods if m in wide})
@@ -113,15 +127,25 @@ def _by_law(
     return figure, list(axes), pd.concat(rows)
 
 
-def _runs_by_law(results: Results, study: str) -> dict[str, pd.DataFrame]:
-    return {due: results.where("run_scenario", study=study, due=due).scalars() for due in DUE_LAWS}
+def _trace_means(results: Results, study: str, value: str) -> dict[str, pd.DataFrame]:
+    """For each law one row a trace, setting and method: ``value``, the mean over random seeds.
+
+    Seeds on one trace are no further observations of the method: an interval counts traces.
+    """
+    tables = {}
+    for due in DUE_LAWS:
+        runs = results.where("run_scenario", study=study, due=due).scalars()
+        if not runs.empty:
+            runs = runs.pivot_table(index=[*KEYS[1:], "method"], values=value).reset_index()
+        tables[due] = runs
+    return tables
 
 
 GAP = "mean time between submissions x N, s"
 
 
 def _figure_4_2(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = _runs_by_law(results, "gap")
+    runs = _trace_means(results, "gap", "total_cost")
     if any(part.empty for part in runs.values()):
         return None
     methods = ("hierarchical-milp", "randomised-greedy", "randomised-all", "greedy")
@@ -188,7 +212,7 @@ def _figure_4_4(results: Results, out_dir: Path, command: str) -> Figure | None:
 
 
 def _figure_4_5(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = _runs_by_law(results, "size")
+    runs = _trace_means(results, "size", "mean_decision_cpu_s")
     if any(part.empty for part in runs.values()):
         return None
     methods = ("greedy", "hierarchical-greedy", "randomised-greedy", "hierarchical-randomised")

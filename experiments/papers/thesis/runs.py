@@ -53,6 +53,8 @@ NODES_FOR_GAPS: dict[Scale, int] = {"quick": 10, "paper": 20}
 SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 10, 20, 40, 55, 65, 75)}
 MILP_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 10, 20, 40)}
 TRACES: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
+MORE_TRACES: dict[str, str] = {"gap": "gap, more traces", "size": "size, more traces"}
+"""Studies of further traces, which claims add to the three of the thesis; paper scale alone."""
 RANDOM_SEEDS: dict[Scale, int] = {"quick": 2, "paper": 10}
 VARIANTS = ("randomised-all", "randomised-own", "randomised-no-h", "path-relinking")
 VARIANTS_UP_TO = 20
@@ -88,6 +90,12 @@ def tasks(scale: Scale) -> list[Task]:
         for name in ("by_size", "by_size_hierarchical")
         for task in _costs("size", name, scale, {})
     ]
+    more = [
+        task
+        for name, of_more in MORE_TRACES.items()
+        for task in _costs(of_more, f"more_traces_by_{name}", scale, {})
+        if scale == "paper"
+    ]
     errors = _costs("error", "error", scale, {"workload.num_nodes": NODES_FOR_GAPS[scale]})
     first = (DECISION_SIZES[scale][0], False, TRACES[scale][0])
     decisions = [
@@ -119,7 +127,7 @@ def tasks(scale: Scale) -> list[Task]:
         for method in ("randomised-greedy", "randomised-all")
         for trace in TRACES[scale]
     ]
-    return [*by_gap, *by_size, *decisions, largest, *proxies, *errors]
+    return [*by_gap, *by_size, *more, *decisions, largest, *proxies, *errors]
 
 
 def _seeds(method: str, scale: Scale, num_nodes: int) -> range:
@@ -138,7 +146,7 @@ def _costs(study_name: str, file: str, scale: Scale, changes: dict[str, Any]) ->
     def labels(swept: Labels) -> dict[str, Scalar]:
         return {
             "study": study_name,
-            "num_nodes": swept.get("workload.num_nodes", changes.get("workload.num_nodes")),
+            "num_nodes": swept.get("workload.num_nodes", NODES_FOR_GAPS[scale]),
             "mean_gap_s": float(swept.get("workload.mean_gap_s", GAP_S) or 0),
             "due": swept.get("workload.due", "min-2max"),
             "method": swept.get("policy", "randomised-greedy"),
@@ -160,6 +168,8 @@ def _wanted(columns: Labels, scale: Scale) -> bool:
     """Whether a run is part of a scale: fewer methods under the second law and at large sizes."""
     if columns["study"] == "error":
         return columns["trace"] in TRACES[scale]
+    if columns["study"] in MORE_TRACES.values():
+        return True
     method, num_nodes = str(columns["method"]), int(columns["num_nodes"] or 0)
     again = columns["due"] != "min-2max"
     if columns["study"] == "gap":
