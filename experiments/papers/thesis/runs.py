@@ -63,9 +63,6 @@ ALL_SEEDS_UP_TO = 40
 """Nodes; above it only the randomised greedy runs on all seeds."""
 FEW_SEEDS: dict[Scale, int] = {"quick": 1, "paper": 3}
 """Of the variants, which the thesis does not have, and of all but the randomised greedy above that."""
-SEEDS_OF_LARGE = {40: 3, 55: 1, 65: 1, 75: 1}
-"""Of the hierarchical randomised greedy by nodes. A run of 40 nodes takes half a minute, and what
-counts as an observation is the trace, not a seed on it."""
 DECISION_SIZES: dict[Scale, tuple[int, ...]] = {
     "quick": (5, 20, 100),
     "paper": (5, 20, 50, 100, 200, 400, 600),
@@ -139,8 +136,6 @@ def _seeds(method: str, scale: Scale, num_nodes: int) -> range:
         return range(1, 2)
     every = range(1, RANDOM_SEEDS[scale] + 1)
     is_large = num_nodes > ALL_SEEDS_UP_TO and method != "randomised-greedy"
-    if method == "hierarchical-randomised" and num_nodes in SEEDS_OF_LARGE:
-        return every[: SEEDS_OF_LARGE[num_nodes]]
     is_few = method in VARIANTS or is_large or (scale == "quick" and method == "local-search")
     return every[: FEW_SEEDS[scale]] if is_few else every
 
@@ -190,7 +185,7 @@ def _wanted(columns: Labels, scale: Scale) -> bool:
 
 
 def _cost_s(columns: Labels) -> float:
-    slow = {"hierarchical-milp": 0.037, "hierarchical-randomised": 0.085, "greedy": 0.002}
+    slow = {"hierarchical-milp": 0.037, "hierarchical-randomised": 0.004, "greedy": 0.002}
     cost_s = slow.get(str(columns["method"]), 0.01)
     return float(cost_s * float(columns["num_nodes"] or 0) ** 1.6)
 
