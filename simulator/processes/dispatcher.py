@@ -67,9 +67,9 @@ def size_interval(controllers: Sequence[Controller], rng: np.random.Generator) -
     order = np.argsort(work_gpu_s, kind="stable")
     part = np.cumsum(work_gpu_s[order]) / work_gpu_s.sum()
     interval = np.empty(len(order), dtype=np.int64)
-    # A job belongs where the middle of its own work lies.
+    # A job belongs where the middle of its own work lies; that of the largest lies well below 1.
     middle = part - work_gpu_s[order] / work_gpu_s.sum() / 2
-    interval[order] = np.minimum((middle * len(controllers)).astype(np.int64), len(controllers) - 1)
+    interval[order] = (middle * len(controllers)).astype(np.int64)
     return lambda job: controllers[int(interval[job])]
 
 
