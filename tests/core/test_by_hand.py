@@ -66,13 +66,25 @@ def test_free_gpus_of_a_node_and_its_meter() -> None:
 
 def test_a_vm_is_open_as_the_type_of_its_shares_while_it_has_any() -> None:
     node = Bench(None).node
-    node.add(share(1, 2, node_type=3), 1.0)
-    node.add(share(2, 1, node_type=3), 4.0)
-    node.remove(1, 5.0)
-    node.remove(2, 7.0)
+    # It offers nothing by itself: another decision may open it as another type.
+    assert node.add(share(1, 2, node_type=3), 1.0) == 0
+    assert node.add(share(2, 1, node_type=3), 4.0) == 0
+    assert node.remove(1, 5.0) == 0
+    assert node.remove(2, 7.0) == 0
     node.add(share(3, 1, node_type=1), 20.0)
     node.settle(21.5)
     assert node.use_s == {(3, 2): 3.0, (3, 3): 1.0, (3, 1): 2.0, (1, 1): 1.5}
+
+
+def test_no_time_is_no_use() -> None:
+    node = Bench((0, 4.0), begin_s=3.0).node
+    node.add(share(1, 1), 3.0)
+    node.settle(3.0)
+    assert node.use_s == {}
+    node.remove(1, 3.0)
+    node.settle(5.0)
+    assert node.use_s == {(0, 0): 2.0}
+    assert node.gpu_seconds == 0
 
 
 def test_a_node_is_open_from_the_begin_and_not_while_it_is_away() -> None:
@@ -124,6 +136,37 @@ def test_a_job_that_is_moved_very_often_leaves_no_long_list() -> None:
     assert bench.ended == [(ends[-1], 0)]
 
 
+def test_ends_that_no_longer_hold_are_kept_up_to_a_number() -> None:
+    """Twice as many as the jobs that it leads, and eight: then those alone that hold."""
+    node = Bench().node
+    lengths = []
+    for k in range(14):
+        node.lead(0, 100.0 - k)
+        lengths.append(len(node._ends))
+    assert lengths == [*range(1, 12), 1, 2, 3]
+    assert node._ends[0] == (87.0, 0)
+    # Those of two jobs: fourteen, twelve of which are two jobs' and eight more.
+    node = Bench().node
+    node.lead(1, 50.0)
+    for k in range(13):
+        node.lead(0, 100.0 - k)
+    assert len(node._ends) == 2
+    assert sorted(node._ends) == [(50.0, 1), (88.0, 0)]
+
+
+def test_many_jobs_of_one_node_are_added_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To sort all of them anew for each would be quadratic."""
+    sorted_anew = []
+    monkeypatch.setattr("simulator.processes.node.heapify", sorted_anew.append)
+    bench = Bench((0, 100.0))
+    for job in range(100):
+        bench.node.add(share(job, 1), 0.0)
+        bench.node.lead(job, 10.0 + 7 * job % 100)
+    assert not sorted_anew
+    bench.clock.run()
+    assert [job for _, job in bench.ended] == sorted(range(100), key=lambda job: 7 * job % 100)
+
+
 def test_timers_that_were_overtaken_can_be_dropped_and_no_others() -> None:
     bench = Bench()
     for job, end_s in ((0, 30.0), (1, 20.0), (2, 10.0)):
@@ -133,6 +176,7 @@ def test_timers_that_were_overtaken_can_be_dropped_and_no_others() -> None:
     calls = [(30.0, bench.node._on_timer), (20.0, bench.node._on_timer), (10.0, bench.finish)]
     assert [Node.is_overtaken(*call) for call in calls] == [False, True, False]
     assert not Node.is_overtaken(10.0, bench.node._on_timer)
+    assert not Node.is_overtaken(20.0, lambda: None)
     bench.clock.drop(Node.is_overtaken)
     bench.clock.run()
     assert bench.ended == [(10.0, 2), (30.0, 0)]

@@ -18,6 +18,7 @@ from simulator import (
     TimeTable,
     View,
     Workload,
+    feasibility,
     simulate,
 )
 from tests.core.jobs import fixed
@@ -88,6 +89,9 @@ def test_offences_on_servers(placements: list[Placement], line: str, keep_runnin
         ([Placement(0, 0, 1, 1)], "configures node 0, whose type is fixed"),
         ([Placement(0, 0, 0)], "gives job 0 0 GPUs, 0.0 CPUs and 0.0 GB on node 0"),
         ([Placement(0, 0, 1.5)], "gives job 0 1.5 GPUs of node 0, not a whole number"),
+        ([Placement(0, 0, 1, cpus=-1)], "gives job 0 1 GPUs, -1 CPUs and 0.0 GB on node 0"),
+        ([Placement(0, 0, 1, memory_gb=-1)], "gives job 0 1 GPUs, 0.0 CPUs and -1 GB on node 0"),
+        ([Placement(0, 0, 1, cpus=np.inf)], "gives job 0 1 GPUs, inf CPUs and 0.0 GB on node 0"),
         ([Placement(0, 0, 1), Placement(0, 0, 1)], "gives job 0 two shares of one node"),
         ([Placement(0, 0, 3), Placement(2, 0, 2)], "node 0: 5 GPUs used of 4"),
     ],
@@ -138,19 +142,24 @@ def test_what_a_node_has_may_be_used_to_the_last() -> None:
     assert result.completion_s.tolist() == [5, 9]
 
 
+CUBE = NodeType("cube", "GPU", 4, cpus=4, memory_gb=4)
+"""All three numbers are the same, as on a pool, but finite."""
+
+
+@pytest.mark.parametrize("node", [SERVER, CUBE, NodeType("plain", "GPU", 4)])
 @pytest.mark.parametrize(("least", "fits"), [(3, True), (4, False)])
-def test_changes_count_beside_what_goes_on(least: int, fits: bool) -> None:
-    """One GPU, 2 CPUs and 10 GB are in use; the second job comes with so many GPUs."""
+def test_changes_count_beside_what_goes_on(node: NodeType, least: int, fits: bool) -> None:
+    """One GPU, 2 CPUs and 2 GB are in use; the second job comes with so many GPUs."""
 
     def policy(view: View) -> Decision:
         job = next(iter(view.waiting), None)
         if job is None:
             return NO_CHANGE
         gpus = 1 if job == 0 else least
-        return Decision([Placement(job, 0, gpus, cpus=2, memory_gb=10)], keep_running=True)
+        return Decision([Placement(job, 0, gpus, cpus=2, memory_gb=2)], keep_running=True)
 
     jobs = fixed([0, 1], [50, 50], [1, least])
-    one = Cluster.of_nodes(SERVER, 1)
+    one = Cluster.of_nodes(node, 1)
     if fits:
         assert simulate(jobs, one, policy).completion_s.tolist() == [50, 51]
     else:
@@ -221,6 +230,79 @@ def test_parts_of_single_gpus(gpus_of: dict[int, tuple[int, ...]], line: str | N
         with pytest.raises(InfeasibleDecision) as caught:
             simulate(jobs, node, mine)
         assert str(caught.value) == f"policy mine at 0 s: {line}"
+
+
+def test_parts_of_jobs_that_do_not_go_on_are_free_again() -> None:
+    """A whole decision names all that runs: the second job takes the GPU of the first."""
+
+    def mine(view: View) -> Decision:
+        job = max(view.active)
+        return Decision([Placement(job, 0, 0.6)], fractional=True, gpus_of={job: (2,)})
+
+    jobs, node = sharing(0, 1), Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
+    assert simulate(jobs, node, mine).completion_s.tolist() == pytest.approx([10, 6])
+
+
+def test_a_job_that_uses_parts_uses_one_node() -> None:
+    def mine(view: View) -> Decision:
+        both = [Placement(0, 0, 0.3), Placement(0, 1, 0.3)]
+        return Decision(both, fractional=True, gpus_of={0: (0,)})
+
+    with pytest.raises(InfeasibleDecision, match=r"names GPUs \(0,\) for job 0 in 2 shares, exp"):
+        simulate(sharing(0), Cluster.of_nodes(NodeType("n", "GPU", 4), 2), mine)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "fits"), [((0,), False), ((1,), True), ((2,), True), ((0, 2), False), ((1, 2), True)]
+)
+def test_room_for_a_part_beside_what_runs(gpus: tuple[int, ...], fits: bool) -> None:
+    """Job 5 has half of GPU 0; job 6 has a quarter each of GPUs 0 and 1. Job 7 asks for half of each
+    GPU that it names. What it has now does not count, nor does job 8, which is on another node.
+    """
+    on_node = {5: Placement(5, 0, 0.5), 6: Placement(6, 0, 0.5), 7: Placement(7, 0, 1)}
+    held = {5: (0,), 6: (0, 1), 7: (2,), 8: (1,)}
+    share = Placement(7, 0, 0.5 * len(gpus))
+    assert feasibility.parts_have_room(7, share, gpus, on_node, held) == fits
+
+
+def test_parts_fill_a_gpu_up_to_rounding() -> None:
+    """Ten tenths are one, though their sum in floating point is not."""
+    on_node = {j: Placement(j, 0, 0.1) for j in range(9)}
+    held = dict.fromkeys(range(10), (0,))
+    assert feasibility.parts_have_room(9, Placement(9, 0, 0.1), (0,), on_node, held)
+    assert not feasibility.parts_have_room(9, Placement(9, 0, 0.11), (0,), on_node, held)
+    assert not feasibility.parts_have_room(10, Placement(10, 0, 1.5), (0,), {}, {})
+
+
+SMALL, LARGE = NodeType("small", "A", 2, cpus=8, memory_gb=64), NodeType("large", "A", 8)
+TWO_TYPES = Cluster((SMALL, LARGE), 2, (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("shares", "fits"),
+    [
+        ([Placement(1, 0, 1, cpus=4, memory_gb=32)], True),
+        ([Placement(1, 0, 2)], False),  # beside the one GPU that is in use
+        ([Placement(0, 0, 2, cpus=8, memory_gb=64)], True),  # in place of what it has
+        ([Placement(0, 0, 3)], False),
+        ([Placement(1, 0, 1, cpus=4.1)], False),
+        ([Placement(1, 0, 1, memory_gb=32.1)], False),
+        ([Placement(1, 1, 8, cpus=1000)], True),
+        ([Placement(1, 1, 9)], False),
+        ([Placement(1, 1, 8), Placement(1, 0, 1)], True),
+        ([Placement(1, 1, 8), Placement(1, 0, 2)], False),
+        ([Placement(1, 0, 2), Placement(1, 1, 1)], False),
+    ],
+)
+def test_room_on_nodes_of_two_types(shares: list[Placement], fits: bool) -> None:
+    """Job 0 has one GPU, 4 CPUs and 32 GB of node 0."""
+    runs: list[dict[int, Placement]] = [{0: Placement(0, 0, 1, cpus=4, memory_gb=32)}, {}]
+    assert feasibility.has_room(shares[0].job, shares, runs, TWO_TYPES) == fits
+
+
+def test_room_on_a_pool_has_no_end() -> None:
+    runs = [{0: Placement(0, 0, 1e9, cpus=3)}]
+    assert feasibility.has_room(1, [Placement(1, 0, 1e9, cpus=7)], runs, Cluster.rental_pool())
 
 
 def test_gpus_are_those_of_the_type_of_their_node() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappush
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies import make_policy
+from policies import make_policy, waiting
 from policies.packing import FreeCapacity
 from simulator import (
     NO_CHANGE,
@@ -174,3 +177,34 @@ def test_a_large_cluster_is_not_looked_through_at_each_decision(
     assert len(made) == 20
     assert result.meters.energy_kwh == pytest.approx(100_000 * 0.1)
     assert result.meters.open_gpu_seconds == pytest.approx(400_000 * 3600.0)
+
+
+@pytest.mark.parametrize("name", ["fifo-backfill", "edf-backfill"])
+def test_a_long_queue_is_not_looked_through_at_each_decision(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """300 jobs wait from the start, for one node. Each is put in its place once, and a few are put back; sorting
+    the queue anew at each of 300 decisions would be 45,000 places."""
+    places = [0]
+
+    def pushing(heap: list[Any], entry: Any) -> None:
+        places[0] += 1
+        heappush(heap, entry)
+
+    def sorting(heap: list[Any]) -> None:
+        places[0] += len(heap)
+        heapify(heap)
+
+    monkeypatch.setattr(waiting, "heappush", pushing)
+    monkeypatch.setattr(waiting, "heapify", sorting)
+    count = 300
+    gpus = np.tile([2, 1, 3], count // 3)
+    jobs = Workload(
+        [str(j) for j in range(count)],
+        np.zeros(count),
+        FixedDuration(1.0 + np.arange(count) % 7, gpus),
+        num_gpus=gpus,
+        due_s=np.arange(count, 0.0, -1.0),
+    )
+    simulate(jobs, Cluster.of_nodes(NodeType("server", "GPU", 4), 1), make_policy(name))
+    assert count <= places[0] < 4 * count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from simulator import (
     NodeType,
     Placement,
     View,
+    accounting,
     simulate,
 )
 from simulator.failures import Checkpoints, Failures, Outages
@@ -96,3 +98,35 @@ def test_facts_of_decisions_stand_in_their_row() -> None:
     assert table["active_told"].tolist()[1:3] == ["yes", "yes"]
     assert table["again_s"][1] == 3
     assert table["again_s"].isna().tolist()[:3] == [True, False, True]
+
+
+def test_what_a_notebook_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run to play, and below it the summary: six digits, and no name that is taken for HTML."""
+    jobs = fixed([0, 0], [12345.678, 12345.678], [1, 1])
+    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), policy_name="<mine>")
+    player = SimpleNamespace(embedded_html=lambda shown: f"<i>{shown.policy}</i>")
+    monkeypatch.setattr(accounting, "_player", lambda: player)
+    page = result._repr_html_()
+    start = "<i><mine></i><details><summary>&lt;mine&gt;: summary</summary><table><tr><th"
+    assert page.startswith(start)
+    assert page.endswith("</td></tr></table></details>")
+    for name, shown in (
+        ("jobs", "2"), ("mean_jct_s", "12,345.7"), ("policy", "&lt;mine&gt;"), ("gpu_utilisation", "1"),
+        ("cpu_utilisation", "None"),
+    ):  # fmt: skip
+        row = f"<tr><th style='text-align:left'>{name}</th><td>{shown}</td></tr>"
+        assert page.count(row) == 1
+    assert page.count("<tr>") == len(result.summary())
+    assert page.count("</tr><tr>") == len(result.summary()) - 1
+
+
+def test_a_run_is_given_to_the_player(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert accounting._player().__name__ == "experiments.replay"
+    given: list[object] = []
+    monkeypatch.setattr(
+        accounting, "_player", lambda: SimpleNamespace(replay=lambda *x: given.append(x) or x[1])
+    )
+    result = simulate(fixed([0], [5], [1]), TWO_GPUS, make_policy("fifo-strict"))
+    assert result.replay("a.html") == "a.html"
+    assert result.replay("b.html", title="mine") == "b.html"
+    assert given == [(result, "a.html", ""), (result, "b.html", "mine")]

@@ -10,6 +10,7 @@ import pytest
 
 from simulator import Cluster, Decision, NodeType, Placement, TimeTable, View, Workload, simulate
 from simulator.contract import Changes, NodeHealth
+from tests.core.jobs import fixed
 
 
 def test_a_view_by_hand() -> None:
@@ -67,6 +68,86 @@ def test_a_view_by_hand() -> None:
     assert at_22["attained"] == at_22["attained_of"] == [24, 0]
     assert at_22["free"] == [6, 2, 4]
     assert result.completion_s.tolist() == pytest.approx([25 + 0.8 * 50, 25 + 0.8 * 50 + 40])
+
+
+class OverANetwork(TimeTable):
+    """Over nodes a job takes half as long again."""
+
+    @property
+    def network_penalty(self) -> float:
+        return 1.5
+
+
+def test_the_time_of_a_job_on_shares_of_nodes() -> None:
+    """10 s on two GPUs of the first type, 15 s on two of the second; over nodes half as long again."""
+    types = NodeType("a", "A", 2), NodeType("b", "B", 2), NodeType("c", "C", 2)
+    times = OverANetwork(
+        np.array([[[np.inf, 30.0, 10.0], [np.inf, 40.0, 15.0], [np.inf, 50.0, 60.0]]])
+    )
+    jobs = Workload(["a"], [0.0], times, num_gpus=[2])
+    found: list[float] = []
+
+    def policy(view: View) -> Decision:
+        either = [Placement(0, 0, 2)], [Placement(0, 1, 1)]
+        both = [Placement(0, 0, 1), Placement(0, 1, 1)], [Placement(0, 3, 1), Placement(0, 0, 1)]
+        found.extend(view.time_s_of(0, shares) for shares in (*either, *both))
+        return Decision([Placement(0, 0, 2)])
+
+    simulate(jobs, Cluster(types, 4, (0, 1, 2, 0)), policy)
+    assert found == [10, 40, 1.5 * 15, 1.5 * 10]
+
+
+def test_the_time_of_a_job_on_vms_is_that_of_the_type_asked_for() -> None:
+    types = [NodeType("a", "A", 2), NodeType("b", "B", 2)]
+    jobs = Workload(
+        ["a"], [0.0], TimeTable(np.array([[[np.inf, 30.0, 10.0], [np.inf, 40.0, 15.0]]]))
+    )
+    found: list[float] = []
+
+    def policy(view: View) -> Decision:
+        shares = [Placement(0, 1, 2, node_type=v) for v in (0, 1)]
+        found.extend(view.time_s_of(0, [share]) for share in shares)
+        return Decision([Placement(0, 0, 2, node_type=0)])
+
+    simulate(jobs, Cluster.of_vms(types, 2), policy)
+    assert found == [10, 15]
+
+
+def test_each_controller_s_policy_has_random_numbers_of_its_own() -> None:
+    jobs = fixed([0, 1, 2, 3], [9] * 4, [1] * 4)
+
+    def drawn(seed: int) -> dict[int, list[float]]:
+        found: dict[int, list[float]] = {0: [], 1: []}
+
+        def policy(view: View) -> Decision:
+            found[view.controller].append(float(view.rng.random()))
+            return Decision([Placement(int(j), int(view.nodes[0]), 1) for j in view.jobs])
+
+        simulate(jobs, Cluster.of_nodes(NodeType("n", "GPU", 4), 2, 2), policy, seed=seed)
+        return found
+
+    first = drawn(1)
+    assert drawn(1) == first
+    assert not set(first[0]) & set(first[1])
+    assert not set(drawn(2)[0]) & set(first[0])
+
+
+def test_a_view_is_a_view_with_its_documentation() -> None:
+    seen: list[View] = []
+
+    def policy(view: View) -> Decision:
+        seen.append(view)
+        assert view.num_gpus.tolist() == [1]
+        return Decision([Placement(0, 0, 1)])
+
+    simulate(fixed([0], [1], [1]), Cluster.of_nodes(NodeType("n", "GPU", 4), 1), policy)
+    kind = type(seen[0])
+    assert isinstance(seen[0], View)
+    assert (kind.__name__, kind.__module__, kind.__doc__) == (
+        "View", "simulator.contract", View.__doc__,
+    )  # fmt: skip
+    assert seen[0].rack_of.tolist() == [0]
+    assert seen[0].reconfiguration_s == 0
 
 
 def test_a_reader_of_changes_gets_what_is_new_or_learns_that_some_is_forgotten() -> None:
