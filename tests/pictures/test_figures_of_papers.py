@@ -141,7 +141,9 @@ def test_beyond(tmp_path: Path) -> None:
             run.scalars["mean_jct_s"] = 1000.0 + 20 * nodes * task.config["seed"] + slow * nodes
     drawn = beyond.figures(runs, tmp_path)
     headings(drawn)
-    assert {"checkpoints", "spot", "filling", "shared_queue", "tenants"} <= {f.name for f in drawn}
+    assert {"checkpoints", "spot", "filling", "shared_queue", "tenants", "predictions"} <= {
+        f.name for f in drawn
+    }
     assert verdict_of(runs, "promised due dates") == "not reproduced"
     for _, run in runs._runs:
         run.scalars["broken_promises"] = 0

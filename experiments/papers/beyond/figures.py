@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.papers.beyond.figures_admission import admission_figure
+from experiments.papers.beyond.figures_guessed import guessed_figure
 from experiments.papers.beyond.figures_pairs import pairs_figure
 from experiments.papers.beyond.figures_place import place_figure
 from experiments.papers.beyond.figures_spot import beside_none, spot_figure
@@ -66,6 +67,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
             place_figure,
             pairs_figure,
             admission_figure,
+            guessed_figure,
         )
     )
     return [figure for figure in drawn if figure is not None]

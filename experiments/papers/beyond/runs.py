@@ -59,6 +59,28 @@ ADMISSION = ("none", "downgrade", "reject")
 ADMISSION_LOADS = (0.8, 1.0, 1.2, 1.4)
 ADMISSION_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 40}
 ADMISSION_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
+GUESSED_BY: dict[str, tuple[str, dict[str, Any]]] = {
+    "SJF": ("sjf", {}),
+    "SRTF": ("srtf+proportional", {}),
+    "LAS": ("las+proportional", {}),
+    "Gittins": ("gittins+proportional", {}),
+    "greedy": ("greedy", {}),
+    "MILP": ("milp", {"solver": "highs"}),
+}
+"""Policies that are shown wrong times, by label. The last two choose the GPUs of each job."""
+
+ELASTIC = ("greedy", "MILP")
+BLIND = "LAS"
+"""It never looks at a predicted time: errors change nothing."""
+
+ERRORS: dict[Scale, tuple[float, ...]] = {
+    "quick": (0.0, 0.5, 1.0),
+    "paper": (0.0, 0.1, 0.25, 0.5, 1.0),
+}
+"""Standard deviation of predicted over true time."""
+
+GUESSED_SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
+GUESSED_JOBS: dict[Scale, int] = {"quick": 100, "paper": 250}
 WHOLE = "whole GPUs"
 PODS = 8152
 """As many as the trace has."""
@@ -99,6 +121,12 @@ def tasks(scale: Scale) -> list[Task]:
             for rule in ADMISSION
             for load in ADMISSION_LOADS
             for seed in range(1, ADMISSION_SEEDS[scale] + 1)
+        ),
+        *(
+            _guessed(policy, error, seed, scale)
+            for policy in GUESSED_BY
+            for error in _errors(policy, scale)
+            for seed in range(1, GUESSED_SEEDS[scale] + 1)
         ),
         *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
         *(_spot_vms(n, t, seed) for n in SPOT_VMS for t in NOTICES_S for seed in seeds),
@@ -302,3 +330,31 @@ def _admission(rule: str, load: float, seed: int, scale: Scale) -> Task:
         scenario["admission"] = {"rule": rule}
     labels: dict[str, Scalar] = {"study": "admission", "rule": rule, "load": load, "seed": seed}
     return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
+
+
+def _errors(policy: str, scale: Scale) -> tuple[float, ...]:
+    """Those with which a policy is run; the MILP takes most of the time."""
+    if policy == BLIND:
+        return ERRORS[scale][:1]
+    return ERRORS[scale][::2] if scale == "quick" and policy == "MILP" else ERRORS[scale]
+
+
+def _guessed(name: str, error: float, seed: int, scale: Scale) -> Task:
+    """Jobs of 1 to 8 GPUs on 16 GPUs; while they come, they ask for 110 %. Everyone decides every half an hour."""
+    policy, options = GUESSED_BY[name]
+    elastic = {"speedup": "calibrated"} if name in ELASTIC else {}
+    scenario: dict[str, Any] = {
+        "workload": {
+            "kind": "poisson", "num_jobs": GUESSED_JOBS[scale], "arrival_rate_per_h": 1.375,
+            "duration_s": "lognormal:14400,cv=1.5", "num_gpus": [1, 1, 2, 4, 8],
+        },
+        "cluster": {"kind": "nodes", "num_nodes": 2, "price_per_hour": 8.0},
+        "adapt": {"models": "uniform", "due": "factor:1.5,4", "weights": "printed", **elastic},
+        "policy": policy,
+        "policy_options": options,
+        "decisions": {"round_s": 1800.0},
+        "predictions": {"noise": error, "configuration_noise": error},
+        "seed": seed,
+    }  # fmt: skip
+    labels: dict[str, Scalar] = {"study": "guessed", "policy": name, "error": error, "seed": seed}
+    return scenario_task(scenario, labels, cost_s=1.0 if name == "MILP" else 0.1)
