@@ -127,13 +127,15 @@ def fairness_summary(result: Result) -> dict[str, float | None]:
     served = result.served()
     slowdown = (result.jct_s / ideal_s(result))[served]
     rho, wait_s = finish_time_fairness(result)[served], result.wait_s[served]
+    with np.errstate(divide="ignore"):  # a job may be shorter than the clock resolves
+        speed = 1 / slowdown
     values = {
         "mean_slowdown": float(slowdown.mean()),
         "p95_slowdown": float(np.quantile(slowdown, 0.95)),
         "p99_slowdown": float(np.quantile(slowdown, 0.99)),
         "p95_wait_s": float(np.quantile(wait_s, 0.95)),
         "p99_wait_s": float(np.quantile(wait_s, 0.99)),
-        "jain_slowdown": jain(1 / slowdown),
+        "jain_slowdown": jain(speed),
         "mean_finish_time_fairness": float(rho.mean()),
         "max_finish_time_fairness": float(rho.max()),
     }

@@ -73,6 +73,28 @@ def test_a_vm_is_paid_while_it_has_a_job_and_may_come_back_as_another() -> None:
     assert meters.gpu_seconds == 10 + 30
 
 
+def test_vms_that_were_never_opened_cost_nothing() -> None:
+    """Of three the second alone is used, for 10 s."""
+    times = TimeTable(np.array([[[np.inf, 10.0]]]))
+
+    def policy(view: View) -> Decision:
+        return Decision([Placement(0, 1, 1, node_type=0)])
+
+    vms = Cluster.of_vms([NodeType("vm", "A", 1, 7.2)], 3)
+    meters = simulate(Workload(["a"], [0.0], times), vms, policy).meters
+    assert meters.leasing_cost == pytest.approx(7.2 * 10 / HOUR)
+    assert (meters.gpu_seconds, meters.open_gpu_seconds) == (10, 10)
+
+
+def test_nodes_may_cost_a_part_of_the_price_of_their_type() -> None:
+    """One at the price, one at a third of it, which is never used; both are open for 10 s."""
+    node = NodeType("n", "GPU", 1, 6.0, power_w=(100.0, 100.0))
+    cluster = Cluster((node,), 2, (0, 0), price_factor=(1.0, 1 / 3), energy_price_per_kwh=1.0)
+    meters = simulate(fixed([0], [10], [1]), cluster, make_policy("fifo-strict")).meters
+    assert meters.leasing_cost == pytest.approx((6 + 2) * 10 / HOUR)
+    assert meters.energy_cost == pytest.approx(0.2 * 10 / HOUR)
+
+
 def test_power_follows_the_gpus_in_use() -> None:
     """100 W idle, 300 W with one GPU, 400 W with two; PUE 1.5, 0.2 a kWh, 500 g of CO2 a kWh."""
     node = NodeType("n", "GPU", 2, 0.0, power_w=(100.0, 300.0, 400.0))

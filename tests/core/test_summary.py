@@ -12,14 +12,18 @@ from simulator import (
     Cluster,
     Decision,
     DecisionPoints,
+    FixedDuration,
+    InputError,
     NodeType,
     Placement,
     View,
+    Workload,
     accounting,
     simulate,
 )
 from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic
+from simulator.tenancy import tenants_of
 from tests.core.jobs import fixed
 
 TWO_GPUS = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
@@ -130,3 +134,89 @@ def test_a_run_is_given_to_the_player(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.replay("a.html") == "a.html"
     assert result.replay("b.html", title="mine") == "b.html"
     assert given == [(result, "a.html", ""), (result, "b.html", "mine")]
+
+
+ONE_GPU = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+
+
+def impatient(patience_s: list[float]) -> Workload:
+    """Three jobs of 10 s that come at 0, 1 and 2 s; each has a due date 12 s after that."""
+    return Workload(
+        ["a", "b", "c"],
+        [0.0, 1.0, 2.0],
+        FixedDuration([10.0] * 3, [1] * 3),
+        [1] * 3,
+        due_s=[12.0, 13.0, 14.0],
+        weight_per_s=[1.0, 100.0, 3.0],
+        patience_s=patience_s,
+    )
+
+
+def test_jobs_that_left_count_as_lost_and_as_nothing_else() -> None:
+    """The second leaves at 6 s; the third runs from 10 to 20 s, 6 s late."""
+    jobs = impatient([math.inf, 5.0, math.inf])
+    result = simulate(jobs, ONE_GPU, make_policy("fifo-strict"))
+    found = result.summary()
+    assert (found["lost_jobs"], found["lost_share"]) == (1, pytest.approx(1 / 3))
+    assert (found["mean_wait_s"], found["mean_jct_s"]) == (4, 14)
+    assert (found["makespan_s"], found["late_jobs"], found["tardiness_cost"]) == (20, 1, 18)
+    assert result.tardiness_s.tolist() == [0, 0, 6]
+    assert result.jct_s.tolist() == [10, pytest.approx(math.nan, nan_ok=True), 18]
+    assert result.jobs_table()["left"].tolist() == [0, 1, 0]
+    rear = result.summary((1, 3))
+    assert (rear["mean_wait_s"], rear["mean_jct_s"], rear["lost_share"]) == (8, 18, 0.5)
+    assert rear["lost_jobs"] == 1
+    assert result.summary((0, 1))["lost_share"] == 0
+    with pytest.raises(InputError) as caught:
+        result.summary((1, 2))
+    assert str(caught.value) == "window 1:2: all its jobs left, expected one that started"
+
+
+def test_availability_is_that_of_all_nodes() -> None:
+    """Two nodes go at 40 s for 10 s; the second job ends at 80 s."""
+    failures = Failures([Outages.of_each_node(2, Deterministic(40), Deterministic(10))])
+    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
+    jobs = fixed([0, 50], [30, 30], [1, 1])
+    found = simulate(jobs, two, make_policy("fifo-strict"), failures=failures).summary()
+    assert found["availability"] == 1 - 20 / 160
+    assert found["goodput"] == 1
+
+
+def test_a_run_that_takes_no_time_on_the_clock_has_no_rates() -> None:
+    """So late, the clock does not resolve a microsecond."""
+    jobs = fixed([9e11], [1e-6], [1])
+    failures = Failures([Outages.of_each_node(1, Deterministic(1e9), Deterministic(1))])
+    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), failures=failures)
+    found = result.summary()
+    assert found["makespan_s"] == 0
+    rates = ("gpu_utilisation", "cpu_utilisation", "goodput", "availability", "jain_slowdown")
+    assert [found[name] for name in rates] == [None] * 5
+
+
+def test_cpu_seconds_of_decisions_where_they_are_asked_for() -> None:
+    jobs = fixed([0, 1], [5, 5], [1, 1])
+    asked = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), measure_decisions=True)
+    seconds = asked.decisions_table()["cpu_s"]
+    assert (seconds >= 0).all()
+    assert asked.summary()["mean_decision_cpu_s"] == pytest.approx(seconds.mean())
+    plain = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"))
+    assert plain.decisions_table()["cpu_s"].isna().all()
+    assert plain.summary()["mean_decision_cpu_s"] is None
+
+
+def test_tenants_are_in_the_summary_and_in_tables_of_their_own() -> None:
+    """ann has one GPU for 5 s, bob for 15 s; nobody asked for tenants in the second run."""
+    jobs = Workload(
+        ["a", "b"], [0.0, 0.0], FixedDuration([5.0, 15.0], [1, 1]), [1, 1], user=["ann", "bob"]
+    )
+    policy = make_policy("fifo-strict")
+    result = simulate(jobs, TWO_GPUS, policy, tenants=tenants_of(jobs, "user"))
+    plain = simulate(jobs, TWO_GPUS, policy)
+    assert set(result.summary()) > set(plain.summary())
+    table = result.tenants_table().set_index("tenant")
+    assert table["share"].tolist() == [0.25, 0.75]
+    assert {"fair_gpu_h", "envy_gpu_h"} & set(table)
+    assert not {"fair_gpu_h", "envy_gpu_h"} & set(plain.tenants_table())
+    assert plain.tenants_table()["jobs"].tolist() == [1, 1]
+    assert len(result.shares_table()) > 0
+    assert plain.shares_table().empty
