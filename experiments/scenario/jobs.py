@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from experiments.scenario.schema import (
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from simulator import Cluster, Workload
+    from simulator import Cluster, NodeType, Workload
     from simulator.catalog import FloatArray
 
 Built = tuple["Workload", "Cluster | None"]
@@ -62,7 +62,7 @@ def _hierarchical(jobs: HierarchicalJobs, scenario: Scenario) -> Built:
     from simulator.workloads import hierarchical
 
     cluster = scenario.cluster
-    catalog = vm_catalog(cluster.catalog if isinstance(cluster, Vms) else None)
+    catalog = vm_catalog(cluster if isinstance(cluster, Vms) else None)
     workload = hierarchical.generate(
         hierarchical.HierarchicalScenario(
             catalog=catalog,
@@ -224,13 +224,28 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
 }
 
 
-def vm_catalog(name: str | None) -> Any:
-    """A catalogue of VM types by name or file; raises KeyedError where there is none."""
+def vm_catalog(machines: Vms | None) -> tuple[NodeType, ...]:
+    """The VM types of a scenario, that of Table II by default; raises KeyedError where there are none."""
     from simulator.workloads.catalogs import catalog_names, read_catalog
 
-    name = name or "hierarchical"
+    name = (machines.catalog if machines is not None else None) or "hierarchical"
     if not is_file(name) and name not in catalog_names():
         known = ", ".join(catalog_names())
         raise KeyedError("cluster.catalog", f"got {name!r}, expected {known} or a CSV file")
     with at_key("cluster.catalog"):
-        return read_catalog(name)
+        types = read_catalog(name)
+    wanted = machines.gpu_types if machines is not None else None
+    return types if wanted is None else _with_gpus(types, wanted, name)
+
+
+def _with_gpus(
+    types: tuple[NodeType, ...], wanted: Sequence[str], name: str
+) -> tuple[NodeType, ...]:
+    known = list(dict.fromkeys(t.gpu_type for t in types))
+    for gpu_type in wanted:
+        if gpu_type not in known:
+            raise KeyedError(
+                "cluster.gpu_types",
+                f"got {gpu_type!r}, expected GPUs of the catalogue {name!r}: {', '.join(known)}",
+            )
+    return tuple(t for t in types if t.gpu_type in wanted)

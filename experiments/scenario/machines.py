@@ -143,6 +143,11 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
             raise KeyedError("cluster.kind", "got 'vms', expected 'instance': its nodes are fixed")
         if machines.catalog is not None:
             raise KeyedError("cluster.catalog", "given with an instance, which brings its own")
+        if machines.gpu_types is not None:
+            raise KeyedError(
+                "cluster.gpu_types",
+                "given with an instance, expected none: it brings its own types",
+            )
     num_nodes = machines.num_nodes if isinstance(machines, Vms) else None
     num_nodes = num_nodes or own.num_nodes
     controllers = _num_controllers(machines, num_nodes)
@@ -183,7 +188,7 @@ def _vms(machines: Vms) -> Cluster:
     if machines.num_nodes is None:
         raise KeyedError("cluster.num_nodes", "missing, expected how many VMs there may be")
     controllers = _num_controllers(machines, machines.num_nodes)
-    return Cluster.of_vms(vm_catalog(machines.catalog), machines.num_nodes, controllers)
+    return Cluster.of_vms(vm_catalog(machines), machines.num_nodes, controllers)
 
 
 def _equal_servers(machines: Nodes, own: Cluster | None) -> Cluster:

@@ -227,11 +227,15 @@ class Partitioned(Config):
 
 
 class Vms(Partitioned):
-    """VMs, configured at every decision from a catalogue."""
+    """VMs, configured at every decision from a catalogue.
+
+    ``gpu_types``: of the catalogue, only the types with these GPUs.
+    """
 
     kind: Literal["vms"]
     num_nodes: NodeCount | None = None
     catalog: str | None = None
+    gpu_types: Annotated[list[str], Field(min_length=1)] | None = None
 
 
 class Nodes(Partitioned):

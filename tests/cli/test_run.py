@@ -304,6 +304,12 @@ def test_rows_out_of_order_are_sorted_with_a_note(tmp_path: Path) -> None:
             "scenario.toml: cluster.catalog: got 'aws', expected hierarchical, thesis",
         ),
         (
+            'policy = "fifo"\n[workload]\nkind = "hierarchical"\n'
+            '[cluster]\nkind = "vms"\ngpu_types = ["K80", "V100"]',
+            "scenario.toml: cluster.gpu_types: got 'V100', expected GPUs of the catalogue "
+            "'hierarchical': K80, ",
+        ),
+        (
             'policy = "fifo"\n[workload]\nkind = "hierarchical"\n[decisions]\nfinish_at_round = true',
             "scenario.toml: decisions.finish_at_round: given without round_s",
         ),

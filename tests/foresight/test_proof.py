@@ -2,63 +2,135 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.campaign.sweepfile import read_sweep
+from experiments.campaign.task import Task, resolve
 from experiments.papers.foresight.claims import _released as released_rows
-from experiments.papers.foresight.families import FAMILIES
+from experiments.papers.foresight.families import FAMILIES, FOLDER, draw, drawn, scenarios
 from experiments.papers.foresight.runs import (
-    ABLATIONS,
+    FIRST_SEED,
     HEURISTICS,
     RIVALS,
-    STUDIED,
-    WITH_CAUTION,
-    WITHOUT_CAUTION,
+    SOURCES,
     run_bounds,
     run_bracket,
-    run_method,
     tasks,
 )
 from experiments.papers.foresight.tables import brackets, disturbed, over_asked, over_released
+from experiments.report.contents import Scale
+from experiments.scenario.schema import read_scenario
 from policies import make_policy
 from policies.foresight.machines import Machines
 from policies.foresight.policy import ODDS
+from simulator.workloads.catalogs import read_catalog
+
+
+@functools.cache
+def planned(scale: Scale) -> list[Task]:
+    """The proof's runs."""
+    return tasks(scale)
 
 
 def test_a_run_and_its_bound() -> None:
-    config = {"family": "andreas-1-10", "seed": 77}
-    run = run_method({**config, "method": "foresight"}).scalars
-    again = run_method({**config, "method": "foresight"}).scalars
-    timed = ("decision_cpu_s",)
-    assert {k: v for k, v in run.items() if k not in timed} == {
-        k: v for k, v in again.items() if k not in timed
+    scenario = scenarios()["andreas-1-10"] | {"seed": 77}
+    task = next(t for t in planned("quick") if t.columns()["family"] == "andreas-1-10")
+    run = resolve(task.function)(scenario).scalars["total_cost"]
+    assert resolve(task.function)(scenario).scalars["total_cost"] == run
+    bounds = run_bounds({"scenario": scenario, "bounds": ["alone", "lagrangian"], "seed": 77})
+    found = bounds.scalars
+    assert found["best"] == max(found["alone"], found["lagrangian"])
+    assert found["best"] <= run
+    plan = run_bracket({"scenario": scenario, "seed": 77, "steps": 20}).scalars
+    assert plan["foresight"] == pytest.approx(run)
+    assert found["best"] <= plan["clairvoyant"] < plan["foresight"]
+
+
+def test_the_simulations_are_those_of_the_files() -> None:
+    """At paper scale every run of every file, and nothing else; at quick scale a part of them."""
+    in_files = [
+        task.config_json for file in sorted(FOLDER.glob("*.toml")) for task in read_sweep(file)[1]
+    ]
+    ours = {
+        scale: [t.config_json for t in planned(scale) if t.sources == SOURCES]
+        for scale in ("quick", "paper")
     }
-    bounds = run_bounds(config).scalars
-    assert bounds["best"] == max(bounds["alone"], bounds["lagrangian"])
-    assert bounds["best"] <= run["total_cost"]
-    plan = run_bracket({**config, "steps": 20}).scalars
-    assert plan["foresight"] == pytest.approx(run["total_cost"])
-    assert bounds["best"] <= plan["clairvoyant"] < plan["foresight"]
+    assert sorted(ours["paper"]) == sorted(in_files)
+    assert len(set(in_files)) == len(in_files) > 3000
+    assert set(ours["quick"]) < set(in_files)
+
+
+def test_the_example_is_a_run_of_the_proof() -> None:
+    example = read_scenario(FOLDER.parents[2] / "examples" / "foresight.toml")
+    found = example.model_dump(mode="json", exclude_none=True)
+    assert scenarios()["2021-5"] | {"seed": FIRST_SEED} == found | {"tables": []}
+
+
+def test_families_are_what_their_labels_say() -> None:
+    """Nodes, controllers, load and machines of every family, as its point of the file has them."""
+    assert set(scenarios()) == set(FAMILIES)
+    full = {
+        f.kind: draw(name, 5)[0]
+        for name, f in FAMILIES.items()
+        if f.num_nodes == 5 and f.load == 1.0
+    }
+    for name, family in FAMILIES.items():
+        workload, cluster = draw(name, 5)
+        assert cluster.num_nodes == family.num_nodes
+        assert cluster.num_controllers == family.controllers
+        assert len(workload) == 10 * family.num_nodes
+        assert (cluster.node_type_of is not None) == family.is_energy
+        if family.num_nodes == 5:
+            usual = full[family.kind]
+            assert (workload.weight_per_s == usual.weight_per_s).all()
+            ratio = usual.submit_s[-1] / workload.submit_s[-1]
+            assert ratio == pytest.approx(family.load, rel=2e-3)  # gaps of 2020 are whole seconds
+    gpus = {t.gpu_type for t in draw("2021-5", 5)[1].node_types}
+    assert gpus == {"K80", "M60"} < {t.gpu_type for t in read_catalog("thesis")}
 
 
 def test_seeds_are_fresh_and_tasks_are_distinct() -> None:
     for scale in ("quick", "paper"):
-        made = tasks(scale)
-        assert all(task.config["seed"] > 2000 for task in made)
-        named = [(task.key, tuple(sorted(task.columns().items()))) for task in made]
+        made = planned(scale)
+        assert all(task.config["seed"] >= FIRST_SEED > 918 for task in made)
+        named = [tuple(sorted(task.columns().items())) for task in made]
         assert len(set(named)) == len(named)
 
 
-def test_load_moves_arrivals_alone() -> None:
-    slow, fast = (FAMILIES[name].draw(5)[0] for name in ("2021-5", "2021-5-high"))
-    assert (slow.weight_per_s == fast.weight_per_s).all()
-    assert slow.submit_s[-1] / fast.submit_s[-1] == pytest.approx(1.5)
+def test_every_study_has_the_instances_of_the_comparison() -> None:
+    """What is divided by a run or a bound of the comparison is on the very same jobs."""
+    jobs = {}
+    for task in planned("paper"):
+        columns = task.columns()
+        if columns["seed"] == FIRST_SEED and columns["study"] != "disturbed":
+            scenario = task.config.get("scenario", task.config)
+            workload = drawn(
+                {**scenario, "seed": FIRST_SEED, "policy": "edf", "policy_options": {}}
+            )[0]
+            jobs.setdefault(columns["family"], set()).add(
+                (
+                    workload.submit_s.tobytes(),
+                    workload.due_s.tobytes(),
+                    workload.weight_per_s.tobytes(),
+                )
+            )
+    assert {name: len(found) for name, found in jobs.items()} == dict.fromkeys(FAMILIES, 1)
 
 
-def test_each_ablation_is_a_setting() -> None:
-    for options in ABLATIONS.values():
+def test_each_ablation_changes_one_setting_of_foresight() -> None:
+    asked = {
+        t.columns()["without"]: t.config["policy_options"]
+        for t in planned("paper")
+        if t.columns()["study"] == "ablation"
+    }
+    assert len(asked) == 12
+    for without, options in asked.items():
         assert make_policy("foresight", **options) != make_policy("foresight")
+        assert len(options) == 1 + without.count(",")
 
 
 class Kept:
@@ -67,7 +139,7 @@ class Kept:
     def __init__(self, **frames: list[dict[str, object]]) -> None:
         self.frames, self.asked = frames, ""
 
-    def where(self, function: str, study: str = "", **_: object) -> Kept:
+    def where(self, function: str = "", study: str = "", **_: object) -> Kept:
         found = Kept(**self.frames)
         found.asked = study or function
         return found
@@ -78,21 +150,22 @@ class Kept:
 
 def test_disturbed_runs_are_paired_by_what_is_disturbed() -> None:
     """foresight 9 over the best rival 10 with errors, 30 over 20 where moving takes time."""
-    one = {"family": "2021-5", "seed": 1}
+    errors = {"family": "2021-5", "seed": 1, "change": "errors of 30 %"}
+    moves = {"family": "2021-5", "seed": 1, "change": "moving takes 300 s"}
     found = disturbed(
         Kept(
             disturbed=[
-                {**one, "method": "foresight", "noise": 0.3, "total_cost": 9.0},
-                {**one, "method": "greedy", "noise": 0.3, "total_cost": 12.0},
-                {**one, "method": "milp", "noise": 0.3, "total_cost": 10.0},
-                {**one, "method": "foresight", "reconfiguration_s": 300.0, "total_cost": 30.0},
-                {**one, "method": "greedy", "reconfiguration_s": 300.0, "total_cost": 20.0},
-                {**one, "method": "milp", "reconfiguration_s": 300.0, "total_cost": 40.0},
+                {**errors, "method": "foresight", "total_cost": 9.0},
+                {**errors, "method": "greedy", "total_cost": 12.0},
+                {**errors, "method": "milp", "total_cost": 10.0},
+                {**moves, "method": "foresight", "total_cost": 30.0},
+                {**moves, "method": "greedy", "total_cost": 20.0},
+                {**moves, "method": "milp", "total_cost": 40.0},
             ]
         )  # type: ignore[arg-type]
     )
     ratio = dict(zip(found["change"], found["ratio"], strict=True))
-    assert ratio == {"errors of 30%": pytest.approx(0.9), "moving takes 300 s": pytest.approx(1.5)}
+    assert ratio == {"errors of 30 %": pytest.approx(0.9), "moving takes 300 s": pytest.approx(1.5)}
 
 
 def compared(cost: float, bound: float) -> dict[str, list[dict[str, object]]]:
@@ -141,23 +214,38 @@ def test_released_methods_are_not_the_rivals() -> None:
     assert over_released(Kept(**compared(9.0, 8.0), released=released[:3])).empty  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", STUDIED)
+PRICE = {
+    "no price of node-time",
+    "price without deferral",
+    "no forecast",
+    "eta = 1",
+    "no weights in the price",
+}
+
+
+@pytest.mark.parametrize("name", ["2021-5", "hierarchical-5", "energy-10"])
 def test_a_part_that_does_not_act_is_not_left_out(name: str) -> None:
     """Caution, or the price of node-time: the odds of any 20 jobs in a row say which of them acts."""
-    workload, cluster = FAMILIES[name].draw(905)
+    workload, cluster = draw(name, 905)
     machines = Machines.of(cluster, cluster.nodes_of(0))
     table = workload.performance.table_s(np.arange(len(workload)), cluster)
     times = table[:, machines.config_type, machines.config_gpus]
     odds = workload.weight_per_s / machines.config_price_per_s[machines.cheapest(times)]
     medians = [float(np.median(odds[i : i + 20])) for i in range(len(odds) - 20)]
-    asked = {t.config.get("without") for t in tasks("paper") if t.config["family"] == name}
-    assert len(asked & ABLATIONS.keys()) == (6 if FAMILIES[name].is_energy else 8)
+    asked = {
+        str(t.columns()["without"])
+        for t in planned("paper")
+        if t.columns()["study"] == "ablation" and t.columns()["family"] == name
+    }
+    of_caution = {label for label in asked if "no caution" in label}
     if FAMILIES[name].is_energy:
         assert min(medians) > ODDS
-        assert not asked & set(WITHOUT_CAUTION)
+        assert of_caution
+        assert not asked & PRICE
     else:
         assert max(medians) < ODDS
-        assert not asked & set(WITH_CAUTION)
+        assert not of_caution
+        assert asked >= PRICE
 
 
 def test_the_bracket_says_what_part_is_saved() -> None:

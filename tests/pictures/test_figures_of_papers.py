@@ -158,7 +158,7 @@ def verdict_of(runs: Results, text: str) -> str:
 
 
 def test_foresight(tmp_path: Path) -> None:
-    scalars = {"run_method": {"total_cost": 100.0}, "run_bounds": {"best": 10.0}}
+    scalars = {"run_scenario": {"total_cost": 100.0}, "run_bounds": {"best": 10.0}}
     drawn = foresight.figures(results(foresight, scalars, {}), tmp_path)
     headings(drawn)
     assert len(drawn) == 4

@@ -1,15 +1,22 @@
-"""The families of instances that foresight is held against its rivals on."""
+"""The families of instances that foresight is held against its rivals on.
+
+Their settings are data: a point of ``compared_vms.toml`` or ``compared_energy.toml`` each.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
 
-SLOW_GPUS = ("K80", "M60")
-"""The authors' instances of 2021 know these alone."""
+FOLDER = Path(__file__).parent
+COMPARED = ("compared_vms", "compared_energy")
+"""The sweep files of the comparison, whose points are the families."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +51,6 @@ class Family:
         """Whether nodes are fixed and cost energy."""
         return self.kind in ("andreas-1", "andreas-2", "energy")
 
-    def draw(self, seed: int, num_controllers: int | None = None) -> tuple[Workload, Cluster]:
-        """The jobs and the machines of one instance, with K controllers unless another number is
-        given."""
-        if self.is_energy:
-            return _energy(self, seed)
-        return _vms(self, seed, num_controllers or self.controllers)
-
 
 FAMILIES: dict[str, Family] = {
     "2021-5": Family("2021", 5),
@@ -73,37 +73,30 @@ FAMILIES: dict[str, Family] = {
     "energy-10": Family("energy", 10),
     "energy-20": Family("energy", 20),
 }
+"""By name: what figures and claims say of a family. The name is the label of its point."""
 
 
-def _vms(family: Family, seed: int, num_controllers: int) -> tuple[Workload, Cluster]:
-    from simulator.workloads.catalogs import read_catalog
-    from simulator.workloads.hierarchical import HierarchicalScenario, generate
+@functools.cache
+def scenarios() -> Mapping[str, dict[str, Any]]:
+    """The scenario of each family under foresight, as the sweep files of the comparison have it."""
+    from experiments.campaign.sweepfile import read_sweep
 
-    settings: dict[str, Any] = {"mean_gap_s": 45_000.0 / family.load}
-    catalog = read_catalog("hierarchical" if family.kind == "hierarchical" else "thesis")
-    if family.kind == "2021":
-        catalog = tuple(t for t in catalog if t.gpu_type in SLOW_GPUS)
-        settings = {
-            "mean_gap_s": 30_000.0 / family.load,
-            "due": "min-3min",
-            "weights": "released",
-        }
-    elif family.kind == "2020":
-        settings |= {"arrivals": "poisson-distributed", "weights": "released"}
-    scenario = HierarchicalScenario(
-        num_nodes=family.num_nodes, catalog=catalog, seed=seed, **settings
-    )
-    return generate(scenario), scenario.cluster(num_controllers)
+    return {
+        str(task.columns()["label"]): dict(task.config)
+        for file in COMPARED
+        for task in read_sweep(FOLDER / f"{file}.toml")[1]
+        if task.columns()["policy"] == "foresight"
+    }
 
 
-def _energy(family: Family, seed: int) -> tuple[Workload, Cluster]:
-    from simulator.workloads.andreas import AndreasScenario, generate
+def draw(name: str, seed: int) -> tuple[Workload, Cluster]:
+    """The jobs and the machines of one instance of a family."""
+    return drawn(scenarios()[name] | {"seed": seed})
 
-    return generate(
-        AndreasScenario(
-            num_nodes=family.num_nodes,
-            scenario=2 if family.kind == "andreas-2" else 1,
-            arrivals="high" if family.kind == "energy" else "mixed",
-            seed=seed,
-        )
-    )
+
+def drawn(scenario: Mapping[str, Any]) -> tuple[Workload, Cluster]:
+    """The jobs and the machines of a scenario."""
+    from experiments.scenario.build import build
+    from experiments.scenario.schema import Scenario
+
+    return build(Scenario.model_validate(scenario))

@@ -161,14 +161,15 @@ def _asked(results: Results, out: Path, command: str) -> Figure | None:
 
 
 def _disturbed(results: Results, out: Path, command: str) -> Figure | None:
-    """foresight where times are predicted wrongly, moving costs time, or controllers share."""
+    """foresight where times are predicted wrongly, moves cost time, due dates or controllers differ."""
     title = "cost of foresight over the best of greedy, local search and MILP"
     drawn = _grouped(disturbed(results), "change", title)
     if drawn is None:
         return None
     return save_figure(
-        out, "disturbed", "Beyond the papers: foresight with wrong predictions, costly moves, controllers",
-        "All methods see the same wrong times and pay the same delays. Number of instances in "
+        out, "disturbed", "Beyond the papers: foresight with wrong predictions, costly moves, other due dates, controllers",
+        "All methods see the same wrong times and pay the same delays. Loose due dates are U[min, 2 max], "
+        "tight ones U[min, 3 min]; every other family keeps its own. Number of instances in "
         "brackets; intervals from five instances on. Left of the dashed line foresight is cheaper.",
         *drawn, command=command, seeds=results.seeds,
     )  # fmt: skip

@@ -1,15 +1,18 @@
 """The runs of the proof: every method on the same fresh instances, and the bounds.
 
-No setting of foresight was chosen on these seeds: its development used 901 to 915.
+The simulations are data, the sweep files of this folder. For example
+`schedlab sweep experiments/papers/foresight/compared_energy.toml` makes those on fixed nodes.
+No setting of foresight was chosen on their seeds: its development used 901 to 918.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from experiments.campaign.task import Outcome, Scalar, Task
-from experiments.papers.foresight.families import FAMILIES
+from experiments.papers.foresight.families import COMPARED, FAMILIES, FOLDER, drawn, scenarios
+from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
 
 HERE = "experiments.papers.foresight.runs"
@@ -20,6 +23,9 @@ SOURCES = (
     "policies.greedy",
     "policies.milp",
     "policies.foresight",
+)
+OF_ANALYSIS = (
+    *SOURCES,
     "experiments.analysis.bounds",
     "experiments.analysis.lagrangian",
     "experiments.analysis.clairvoyant",
@@ -30,237 +36,181 @@ HEURISTICS = ("greedy", "randomised-greedy", "local-search", "path-relinking")
 """The papers' own methods, at their 1,000 iterations, as the papers describe them. The programs that
 their authors released differ: dearer on 2020, cheaper on some overloaded instances of 2021."""
 RIVALS = ("edf", *HEURISTICS, "milp")
-AS_RELEASED = ("2021-5", "2021-10", "2020-5", "2020-10")
-"""Families on which the heuristics run with ``released``, too: near to the authors' programs, but for
-the local search (docs/papers.md)."""
 RELEASED_ITERATIONS = 1000
-"""Of those: the most that the authors ran, and as many as the rivals have. A run takes about a second."""
+"""Of the heuristics in released.toml."""
 FIRST_SEED = 2001
-
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "no wake-ups": {"wake_up": False},
-    "no price of node-time": {"price": False},
-    "price without deferral": {"deferral": False},
-    "no forecast": {"forecast": 0.0},
-    "no weights in the price": {"weigh": False},
-    "no tilt": {"tilt": 0.0},
-    "one length of step": {"two_steps": False},
-    "no caution": {"caution": False},
-    "c = 1": {"tilt": 1.0},
-    "c = 1, no caution": {"tilt": 1.0, "caution": False},
-}
-"""What is changed, one at a time. The last two ask whether another c would do better."""
-WITH_CAUTION = ("no caution", "c = 1, no caution")
-WITHOUT_CAUTION = (
-    "no price of node-time",
-    "price without deferral",
-    "no forecast",
-    "no weights in the price",
-)
-"""Where lateness costs far more than running, caution takes the place of the price of node-time;
-elsewhere there is no caution. A part that does not act is not left out: the run would be the same."""
 SEEDS: dict[Scale, int] = {"quick": 2, "paper": 20}
-FEWER_SEEDS: dict[Scale, int] = {"quick": 0, "paper": 10}
+FEWER_SEEDS: dict[Scale, int] = {"quick": 1, "paper": 10}
+"""Of the heuristics as released, the parts and the rivals with wake-ups; half as many of the rest."""
 QUICK: tuple[str, ...] = ("2021-5", "hierarchical-5", "andreas-1-10", "energy-10")
-STUDIED = ("2021-5", "hierarchical-5", "energy-10")
-"""Families of the ablation, of prediction errors, reconfigurations and controllers."""
+QUICK_RELEASED = "2021-5"
+QUICK_PARTS = "energy-10"
+PARTS = ("parts_vms", "parts_energy")
+DISTURBED = ("disturbed_2021", "disturbed_hierarchical", "disturbed_energy")
+SELF_TIMED = "@self-timed"
 BOUNDED = 20
 """Largest number of nodes with the bounds that share nodes between jobs."""
 BY_PROGRAM = 5
 """Largest number of nodes with the linear program. Up to the usual load it was the best bound on each
 of 24 instances, so that prices of node-time are left out there."""
-NOISE = (0.1, 0.3, 0.5)
-RECONFIGURATION_S = (300.0, 1800.0)
 SEARCH_STEPS = 4000
 """Of the search for a schedule that knows all jobs."""
 
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of the proof."""
-    names = QUICK if scale == "quick" else tuple(FAMILIES)
-    made = [
-        *_compared(scale, names),
+    return [
+        *_compared(scale),
+        *_bounds(scale),
         *_released(scale),
-        *_self_timed(scale),
-        *_ablations(scale),
+        *_parts(scale),
         *_disturbed(scale),
         *_brackets(scale),
     ]
-    return list({task.key + str(sorted(task.columns().items())): task for task in made}.values())
 
 
-def _seeds(count: int) -> Iterable[int]:
-    return range(FIRST_SEED, FIRST_SEED + count)
+def _compared(scale: Scale) -> list[Task]:
+    """Every method on the families of the scale."""
 
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        return _columns("compared", swept, method=swept["policy"])
 
-def _compared(scale: Scale, names: Iterable[str]) -> list[Task]:
-    return [
-        task
-        for name in names
-        for seed in _seeds(SEEDS[scale])
-        for task in (
-            *(_run("compared", name, method, seed) for method in (*RIVALS, "foresight")),
-            Task(
-                f"{HERE}:run_bounds",
-                {"family": name, "seed": seed},
-                labels={"study": "bounds", "family": name, "seed": seed},
-                cost_s=0.1 * FAMILIES[name].num_nodes,
-                sources=SOURCES,
-            ),
-        )
-    ]
+    return _of_files(COMPARED, labels, SEEDS[scale], _names(scale))
 
 
 def _released(scale: Scale) -> list[Task]:
     """The papers' heuristics with ``released``: what we could take over of the authors' programs."""
-    names = AS_RELEASED[:1] if scale == "quick" else AS_RELEASED
-    count = 1 if scale == "quick" else FEWER_SEEDS[scale]
-    return [
-        _run("released", name, method, seed, released=True)
-        for name in names
-        for seed in _seeds(count)
-        for method in HEURISTICS
-    ]
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        return _columns("released", swept, method=swept["policy"], released=True)
+
+    names = (QUICK_RELEASED,) if scale == "quick" else tuple(FAMILIES)
+    return _of_files(("released",), labels, FEWER_SEEDS[scale], names)
 
 
-def _self_timed(scale: Scale) -> list[Task]:
-    """Rivals that are asked as often as foresight is."""
-    names = ("energy-10",) if scale == "quick" else STUDIED
-    count = 1 if scale == "quick" else FEWER_SEEDS[scale]
-    return [
-        _run("self-timed", name, f"{method}@self-timed", seed)
-        for name in names
-        for seed in _seeds(count)
-        for method in RIVALS
-    ]
+def _parts(scale: Scale) -> list[Task]:
+    """foresight without one of its parts, and rivals that are asked as often as foresight is."""
 
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        policy = str(swept["policy"])
+        if policy.endswith(SELF_TIMED):
+            return _columns("self-timed", swept, method=policy)
+        return _columns("ablation", swept, method="foresight", without=policy)
 
-def _ablations(scale: Scale) -> list[Task]:
-    """foresight without one of its parts."""
-    names = ("energy-10",) if scale == "quick" else STUDIED
-    count = 1 if scale == "quick" else FEWER_SEEDS[scale]
-    return [
-        _run("ablation", name, "foresight", seed, without=without)
-        for name in names
-        for seed in _seeds(count)
-        for without in ABLATIONS
-        if without not in (WITHOUT_CAUTION if FAMILIES[name].is_energy else WITH_CAUTION)
-    ]
+    names = (QUICK_PARTS,) if scale == "quick" else tuple(FAMILIES)
+    return _of_files(PARTS, labels, FEWER_SEEDS[scale], names)
 
 
 def _disturbed(scale: Scale) -> list[Task]:
-    """Prediction errors, reconfiguration delays, several controllers."""
-    count = FEWER_SEEDS[scale] // 2
-    methods = ("foresight", "greedy", "local-search", "milp")
-    changes: list[dict[str, Any]] = [
-        *({"noise": noise} for noise in NOISE),
-        *({"reconfiguration_s": delay} for delay in RECONFIGURATION_S),
+    """Prediction errors, reconfiguration delays, other due dates, controllers; at paper scale alone."""
+    if scale == "quick":
+        return []
+
+    def labels(family: str, swept: Labels) -> dict[str, Scalar]:
+        change = swept["label"]
+        if swept.get("workload.num_nodes") == 10:
+            family = "hierarchical-10"
+        return _columns("disturbed", swept, family=family, method=swept["policy"], change=change)
+
+    made = []
+    for file, family in zip(DISTURBED, ("2021-5", "hierarchical-5", "andreas-1-10"), strict=True):
+        made += _of_files((file,), lambda s, f=family: labels(f, s), FEWER_SEEDS[scale] // 2)
+    return made
+
+
+def _columns(name: str, swept: Labels, **more: Scalar) -> dict[str, Scalar]:
+    """What tables say of a run."""
+    return {"study": name, "family": swept.get("label"), "seed": swept["seed"], **more}
+
+
+def _of_files(
+    files: Iterable[str], labels: Any, seeds: int, names: Collection[str] = tuple(FAMILIES)
+) -> list[Task]:
+    """The runs of some sweep files, of the first seeds and some families."""
+
+    def keep(columns: Labels) -> bool:
+        return columns["family"] in names and int(columns["seed"] or 0) < FIRST_SEED + seeds
+
+    return [
+        task
+        for file in files
+        for task in study(
+            FOLDER / f"{file}.toml", labels, keep=keep, cost_s=_cost_s, sources=SOURCES
+        )
     ]
-    disturbed = [
-        _run("disturbed", name, method, seed, **change)
-        for change in changes
-        for name in ("2021-5", "hierarchical-5")
-        for seed in _seeds(count)
-        for method in methods
+
+
+def _cost_s(columns: Labels) -> float:
+    """As measured on a few runs of a family each."""
+    family = FAMILIES[str(columns["family"])]
+    slow = {"edf": 0.003, "greedy": 0.006, "foresight": 0.45, "milp": 0.25}
+    if family.is_energy:
+        slow |= {"foresight": 0.08, "milp": 0.05}
+    method = str(columns["method"]).removesuffix(SELF_TIMED)
+    return slow.get(method, 0.025) * family.num_nodes
+
+
+def _names(scale: Scale) -> tuple[str, ...]:
+    return QUICK if scale == "quick" else tuple(FAMILIES)
+
+
+def _bounds(scale: Scale) -> list[Task]:
+    """Lower bounds on every instance of the comparison."""
+    return [
+        Task(
+            f"{HERE}:run_bounds",
+            {"scenario": scenarios()[name], "bounds": _bounds_of(name), "seed": seed},
+            labels={"study": "bounds", "family": name, "seed": seed},
+            cost_s=0.4 * min(FAMILIES[name].num_nodes, BY_PROGRAM),
+            sources=OF_ANALYSIS,
+        )
+        for name in _names(scale)
+        for seed in range(FIRST_SEED, FIRST_SEED + SEEDS[scale])
     ]
-    split = [
-        _run("disturbed", "hierarchical-10", method, seed, controllers=2)
-        for seed in _seeds(count)
-        for method in methods
-    ]
-    return [*disturbed, *split]
+
+
+def _bounds_of(name: str) -> list[str]:
+    """The bounds that are worth their time on a family."""
+    family = FAMILIES[name]
+    by_program = family.num_nodes <= BY_PROGRAM
+    by_prices = family.num_nodes <= BOUNDED and (not by_program or family.load > 1.0)
+    return ["alone", *["shared"] * by_program, *["lagrangian"] * by_prices]
 
 
 def _brackets(scale: Scale) -> list[Task]:
     """Schedules that know all jobs, at the paper's scale alone."""
+    count = 0 if scale == "quick" else FEWER_SEEDS[scale] // 2
     return [
         Task(
             f"{HERE}:run_bracket",
-            {"family": name, "seed": seed, "steps": SEARCH_STEPS},
+            {"scenario": scenarios()[name], "seed": seed, "steps": SEARCH_STEPS},
             labels={"study": "clairvoyant", "family": name, "seed": seed},
             cost_s=8.0,
-            sources=SOURCES,
+            sources=OF_ANALYSIS,
         )
         for name in QUICK
-        for seed in _seeds(FEWER_SEEDS[scale] // 2)
+        for seed in range(FIRST_SEED, FIRST_SEED + count)
     ]
-
-
-def _run(study: str, family: str, method: str, seed: int, **more: Scalar) -> Task:
-    config: dict[str, Scalar] = {"family": family, "method": method, "seed": seed, **more}
-    slow = {"edf": 0.02, "greedy": 0.1, "foresight": 0.4, "milp": 0.3}.get(method, 0.2)
-    return Task(
-        f"{HERE}:run_method",
-        config,
-        labels={"study": study, **config},
-        cost_s=slow * FAMILIES[family].num_nodes,
-        sources=SOURCES,
-    )
 
 
 # -- task functions --------------------------------------------------------------------------
 
 
-def run_method(config: dict[str, Any]) -> Outcome:
-    """Cost of one method on one instance."""
-    from policies import make_policy
-    from simulator import simulate
-    from simulator.predictions import Predictions, Shown, predicted
-    from simulator.statistics import Streams
-
-    family, seed = FAMILIES[config["family"]], config["seed"]
-    workload, cluster = family.draw(seed, config.get("controllers"))
-    name = config["method"]
-    options: dict[str, Any] = {}
-    if name.startswith("milp") and family.is_energy:
-        options = {"mu": 0.0, "horizon_s": 0.0}
-    if config.get("released"):
-        options = {"released": True}
-        if name != "greedy":
-            options["iterations"] = RELEASED_ITERATIONS
-    if config.get("without"):
-        options = ABLATIONS[config["without"]]
-    shown = None
-    if config.get("noise"):
-        noise = Predictions(noise=config["noise"])
-        shown = Shown(predicted(workload, noise, Streams(seed)))
-    result = simulate(
-        workload,
-        cluster,
-        make_policy(name, **options),
-        seed=seed,
-        reconfiguration_s=config.get("reconfiguration_s", 0.0),
-        record_schedule=False,
-        measure_decisions=True,
-        shown=shown,
-        policy_name=name,
-    )
-    summary = result.summary()
-    kept = ("total_cost", "tardiness_cost", "late_jobs", "decisions", "reconfigurations")
-    scalars = {key: summary[key] for key in kept}
-    scalars["decision_cpu_s"] = summary["mean_decision_cpu_s"]
-    return Outcome(scalars)
-
-
 def run_bounds(config: dict[str, Any]) -> Outcome:
-    """Lower bounds on the cost of any schedule of one instance."""
+    """Lower bounds on the cost of any schedule of one instance, and the best of them."""
     from experiments.analysis.bounds import alone, shared
     from experiments.analysis.lagrangian import lagrangian
 
-    family = FAMILIES[config["family"]]
-    workload, cluster = family.draw(config["seed"])
-    scalars: dict[str, Scalar] = {"alone": float(alone(workload, cluster).sum())}
-    if family.num_nodes <= BY_PROGRAM:
-        scalars["shared"] = shared(workload, cluster)
-    if family.num_nodes <= BOUNDED and ("shared" not in scalars or family.load > 1.0):
-        scalars["lagrangian"] = lagrangian(workload, cluster)
-    scalars["best"] = max(float(value) for value in scalars.values() if value is not None)
-    return Outcome(scalars)
+    instance = drawn(config["scenario"] | {"seed": config["seed"]})
+    find = {"alone": lambda *i: float(alone(*i).sum()), "shared": shared, "lagrangian": lagrangian}
+    found = {name: float(find[name](*instance)) for name in config["bounds"]}
+    return Outcome({**found, "best": max(found.values())})
 
 
 def run_bracket(config: dict[str, Any]) -> Outcome:
     """Cost of a schedule that knows all jobs, and of foresight's run, from which its search began."""
     from experiments.analysis.clairvoyant import clairvoyant
 
-    plan = clairvoyant(*FAMILIES[config["family"]].draw(config["seed"]), config["steps"])
+    instance = drawn(config["scenario"] | {"seed": config["seed"]})
+    plan = clairvoyant(*instance, config["steps"])
     return Outcome({"clairvoyant": plan.cost, "foresight": plan.begun_at})

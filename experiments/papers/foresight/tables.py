@@ -17,7 +17,7 @@ INSTANCE = ["family", "seed"]
 
 def costs(results: Results) -> pd.DataFrame:
     """Total cost by instance (rows) and method, with the best bound; whole rows only."""
-    runs = results.where("run_method", study="compared").scalars()
+    runs = results.where(study="compared").scalars()
     bounds = results.where("run_bounds").scalars()
     if runs.empty or bounds.empty:
         return pd.DataFrame()
@@ -43,8 +43,8 @@ def ratios(results: Results) -> pd.DataFrame:
 
 def self_timed(results: Results) -> pd.DataFrame:
     """Cost of each rival with wake-ups over its cost without, on the same instances."""
-    asked = results.where("run_method", study="self-timed").scalars()
-    plain = results.where("run_method", study="compared").scalars()
+    asked = results.where(study="self-timed").scalars()
+    plain = results.where(study="compared").scalars()
     if asked.empty or plain.empty:
         return pd.DataFrame()
     asked["method"] = asked["method"].str.removesuffix("@self-timed")
@@ -57,7 +57,7 @@ def self_timed(results: Results) -> pd.DataFrame:
 def over_released(results: Results) -> pd.DataFrame:
     """foresight over the best of the heuristics with ``released``; the bound over it too: no schedule
     can have a lower ratio."""
-    runs = results.where("run_method", study="released").scalars()
+    runs = results.where(study="released").scalars()
     wide = costs(results)
     if runs.empty or wide.empty:
         return pd.DataFrame()
@@ -71,7 +71,7 @@ def over_released(results: Results) -> pd.DataFrame:
 
 def over_asked(results: Results) -> pd.DataFrame:
     """foresight over the best of twelve: each rival with and without foresight's wake-ups."""
-    asked = results.where("run_method", study="self-timed").scalars()
+    asked = results.where(study="self-timed").scalars()
     wide = costs(results)
     if asked.empty or wide.empty:
         return pd.DataFrame()
@@ -85,8 +85,8 @@ def over_asked(results: Results) -> pd.DataFrame:
 
 def ablation(results: Results) -> pd.DataFrame:
     """Cost without a part over cost with all, on the same instances."""
-    less = results.where("run_method", study="ablation").scalars()
-    whole = results.where("run_method", study="compared", method="foresight").scalars()
+    less = results.where(study="ablation").scalars()
+    whole = results.where(study="compared", method="foresight").scalars()
     if less.empty or whole.empty:
         return pd.DataFrame()
     both = less.merge(whole[[*INSTANCE, "total_cost"]], on=INSTANCE, suffixes=("", "_whole"))
@@ -95,18 +95,11 @@ def ablation(results: Results) -> pd.DataFrame:
 
 
 def disturbed(results: Results) -> pd.DataFrame:
-    """foresight over the best of the rivals in the study of prediction errors, reconfigurations and
-    controllers, on the same instances; ``change`` says what is disturbed."""
-    runs = results.where("run_method", study="disturbed").scalars()
+    """foresight over the best of the rivals in the study of prediction errors, reconfigurations, due
+    dates and controllers, on the same instances; ``change`` says what is disturbed."""
+    runs = results.where(study="disturbed").scalars()
     if runs.empty:
         return runs
-    names = {"noise": "errors of {:.0%}", "reconfiguration_s": "moving takes {:.0f} s",
-             "controllers": "{:.0f} controllers"}  # fmt: skip
-    runs["change"] = ""
-    for column, text in names.items():
-        if column in runs:
-            given = runs[column].notna()
-            runs.loc[given, "change"] = runs.loc[given, column].map(text.format)
     wide = runs.pivot_table(index=["change", *INSTANCE], columns="method", values="total_cost")
     if "foresight" not in wide:
         return pd.DataFrame()
