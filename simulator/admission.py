@@ -6,6 +6,8 @@ be promised it is rejected, or downgraded: it stays, without a due date, behind 
 
 This is ElasticFlow's test (Gu et al., ASPLOS 2023, Section 4.1) for jobs of a fixed number of GPUs. There,
 jobs may also get more or fewer GPUs.
+
+GPUs are counted in a unit that makes all numbers whole: a GPU, or, where jobs ask for parts, a `SHARE` of one.
 """
 
 from __future__ import annotations
@@ -17,12 +19,26 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from simulator import tolerances
+from simulator.catalog import FloatArray
 from simulator.errors import InputError
 
 MARGIN = 1e-6
 """Relative: where a bound comes so near to a due date, the schedule itself decides."""
 
+SHARE = 1_000_000
+"""Units of a GPU where jobs ask for parts of GPUs."""
+
 Rule = Literal["reject", "downgrade"]
+
+
+def in_units(gpus: FloatArray) -> list[int]:
+    """GPUs as whole numbers: of GPUs where all are whole, else of millionths, rounded down.
+
+    Rounded down, so that three thirds of a GPU fit on one.
+    """
+    if not (gpus % 1).any():
+        return [int(g) for g in gpus.tolist()]
+    return [math.floor(g * SHARE + 1e-3) for g in gpus.tolist()]
 
 
 @dataclass(frozen=True)
@@ -43,7 +59,7 @@ class Admission:
 
 
 class Promise(NamedTuple):
-    """A job that is on time in the schedule: due date (s from now), job, GPUs, seconds left."""
+    """A job that is on time in the schedule: due date (s from now), job, GPUs or millionths, seconds left."""
 
     due_in_s: float
     job: int
@@ -57,6 +73,10 @@ def all_on_time(promises: Sequence[Promise], total_gpus: float) -> bool:
     At every completion the jobs are looked at in order of due date, equals in order of submission; who
     fits in the GPUs that are left runs. GPUs count together, wherever they are. A job whose due date has
     passed is work to be done first. Nobody can keep its promise any more, so it does not count as one.
+
+    Parameters
+    ----------
+    promises, total_gpus : GPUs in the same unit, whole numbers.
     """
     order = sorted(promises)
     doubtful = _doubtful(order, math.floor(total_gpus))

@@ -4,6 +4,9 @@ Gu et al., ElasticFlow, ASPLOS 2023, Section 4.1, Algorithm 1 ("progressive fill
 time. Jobs are taken by due date. Each gets the least number of GPUs, its share, with which it is on time: at
 every instant as many of them as the jobs before it have left free. What it takes is reserved to its end.
 A job that is on time with no share cannot be promised its due date.
+
+A job runs on one node. On several nodes it therefore gets one of a few numbers of GPUs, each a part of the next (as
+ElasticFlow's powers of two): these always fit, however many of each there are (`packed`).
 """
 
 from __future__ import annotations
@@ -12,7 +15,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from simulator import tolerances
+from simulator.catalog import FloatArray, IntArray
 
 
 class Ask(NamedTuple):
@@ -41,19 +47,60 @@ class Free(NamedTuple):
     gpus: int
 
 
+def packed(gpus_per_node: int, num_nodes: int) -> IntArray:
+    """``(G + 1,)`` how many of so many GPUs are kept for a job, so that jobs always fit on the nodes together.
+
+    On one node: all. On several: the node, its half, and so on, as long as they are whole; where a half is not,
+    the next part that is. For example, of a node of 6 GPUs: 0, 1, 1, 3, 3, 3, 6.
+    """
+    numbers = np.arange(gpus_per_node + 1)
+    if num_nodes == 1:
+        return numbers
+    sizes = [gpus_per_node]
+    while sizes[-1] > 1:
+        least = next(k for k in range(2, sizes[-1] + 1) if sizes[-1] % k == 0)
+        sizes.append(sizes[-1] // least)
+    return np.array([max((s for s in sizes if s <= g), default=0) for g in numbers.tolist()])
+
+
+def within(times_s: FloatArray, columns: IntArray) -> FloatArray:
+    """``(n, G + 1)`` least seconds of each job on so many GPUs at most, where `packed` numbers are kept.
+
+    Parameters
+    ----------
+    times_s : ``(n, G + 1)`` seconds on exactly so many GPUs.
+    columns : `packed`.
+    """
+    return np.asarray(np.minimum.accumulate(times_s, axis=1)[:, columns])
+
+
 def least_shares(asks: Sequence[Ask], total_gpus: int) -> dict[int, list[Piece]] | None:
     """A plan in which every job is on time, each on its least share; None where there is none.
 
     A job whose due date has passed is work to be done first, as fast as it can be. It counts as no promise.
     """
+    plans = shares_in_turn(asks, total_gpus, all_or_none=True)
+    return plans if len(plans) == len(asks) else None
+
+
+def shares_in_turn(
+    asks: Sequence[Ask], total_gpus: int, all_or_none: bool = False
+) -> dict[int, list[Piece]]:
+    """The plan of each job that can be on time beside those before it; a job that cannot has none.
+
+    Parameters
+    ----------
+    all_or_none : stop at the first job that cannot.
+    """
     profile = [Free(math.inf, total_gpus)]
     plans: dict[int, list[Piece]] = {}
     for ask in sorted(asks, key=lambda a: (a.due_in_s, a.job)):
         plan = _least(profile, ask, total_gpus)
-        if plan is None:
-            return None
-        plans[ask.job] = plan
-        profile = _without(profile, plan)
+        if plan is not None:
+            plans[ask.job] = plan
+            profile = _without(profile, plan)
+        elif all_or_none:
+            break
     return plans
 
 

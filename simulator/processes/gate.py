@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.admission import Admission, Promise, all_on_time
+from simulator.admission import SHARE, Admission, Promise, all_on_time, in_units
 from simulator.catalog import FloatArray
-from simulator.elastic_admission import Ask, least_shares
+from simulator.elastic_admission import Ask, least_shares, packed, within
 from simulator.errors import InputError
 from simulator.processes.controller import Controller
 from simulator.processes.world import World
@@ -75,13 +75,14 @@ class Gate:
         self._rejected: list[int] = []
         self._was_promised: list[int] = []
         self._held_s = np.zeros(count)
+        asked = gpus_asked(world.workload, in_parts)
         if self._tenants is not None:
             check_limits(self._tenants, world.workload)
-            self._gpus = gpus_asked(world.workload, in_parts).tolist()
+            self._gpus = asked.tolist()
         if admission is not None:
-            self._begin_admission(world)
+            self._begin_admission(world, asked)
 
-    def _begin_admission(self, world: World) -> None:
+    def _begin_admission(self, world: World, asked: FloatArray) -> None:
         """Read how long jobs take, as far as policies know it: predicted times where there are any."""
         if world.cluster.is_pool:
             raise InputError("admission: expected nodes to run jobs on, got a rental pool")
@@ -100,6 +101,12 @@ class Gate:
         self._duration_s: FloatArray = np.empty(0) if duration_s is None else duration_s
         self._keeps = self._keeps_fixed if is_fixed else self._keeps_elastic
         self._total_gpus = float(world.cluster.total_gpus)
+        self._units = in_units(asked)
+        if (asked % 1).any():
+            self._total_gpus *= SHARE
+        if not is_fixed:
+            node = world.cluster.node_types[world.cluster.node_type_of[0]]
+            self._columns = packed(node.gpus, world.cluster.num_nodes)
 
     def attach(self, dispatch: Callable[[int], Controller]) -> None:
         """Where jobs go that pass."""
@@ -134,9 +141,8 @@ class Gate:
 
     def _keeps_fixed(self, due: Sequence[tuple[int, float]], now_s: float) -> bool:
         """Whether all these jobs of fixed demand can be on time: job and due date, s, of each."""
-        num_gpus = self._world.workload.num_gpus
         promises = [
-            Promise(due_s - now_s, j, int(num_gpus[j]), self._left_s(j, now_s)) for j, due_s in due
+            Promise(due_s - now_s, j, self._units[j], self._left_s(j, now_s)) for j, due_s in due
         ]
         return all_on_time(promises, self._total_gpus)
 
@@ -147,9 +153,10 @@ class Gate:
         v = world.cluster.node_type_of[0]
         jobs = np.array([j for j, _ in due], dtype=np.int64)
         left = np.array([world.log.remaining_at(j, now_s) for j, _ in due])
-        table_s = world.shown.performance.table_s(jobs, world.cluster)[:, v]
+        table_s = world.shown.performance.table_s(jobs, world.cluster)[:, v, : len(self._columns)]
         left_s = np.where(np.isfinite(table_s), table_s, 1.0) * left[:, None]  # no 0 times infinity
         left_s[~np.isfinite(table_s)] = np.inf
+        left_s = within(left_s, self._columns)
         asks = [
             Ask(due_s - now_s, j, row) for (j, due_s), row in zip(due, left_s.tolist(), strict=True)
         ]

@@ -45,6 +45,7 @@ SHARING_IN_TIME = {
     "complementary",
     "slices",
 }  # tests/orders and tests/sharing have them
+EQUAL_NODES = {"elasticflow"}  # tests/tenants has it
 PREEMPTIVE = {"srpt", "deadline-first"}  # their jobs spend time on reconfigurations too
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
@@ -65,7 +66,7 @@ common = settings(
 
 def elastic_policies() -> list[str]:
     """Those that choose the GPUs of jobs on nodes."""
-    other = FIXED_ONLY | SHARING_IN_TIME | BETWEEN_TENANTS
+    other = FIXED_ONLY | SHARING_IN_TIME | BETWEEN_TENANTS | EQUAL_NODES
     return [n for n in policy_names() if n not in other and not _is_rental(n)]
 
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
-from simulator.admission import Admission, Promise, all_on_time
+from simulator.admission import SHARE, Admission, Promise, all_on_time, in_units
 from simulator.between_tenants import finish_time_fairness, shares
 from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
+from simulator.neighbours import with_parts
 from simulator.performance import FixedDuration
 from simulator.predictions import Predictions, Shown, predicted
 from simulator.statistics import Streams
@@ -350,6 +351,36 @@ def test_the_quick_test_answers_as_the_plain_one(rows, total, unit):
         Promise(due * unit, j, gpus, left * unit) for j, (due, gpus, left) in enumerate(rows)
     ]
     assert all_on_time(promises, total) == all_on_time_slowly(promises, total)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-5, 99), st.sampled_from([1 / 6, 1 / 3, 0.47, 0.5, 1.0]), st.integers(0, 30)
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    st.sampled_from([1, 3]),
+)
+def test_the_quick_test_of_parts_answers_as_the_plain_one(rows, total):
+    units = in_units(np.array([part for _, part, _ in rows] + [0.5]))
+    promises = [
+        Promise(float(due), j, units[j], float(left)) for j, (due, _, left) in enumerate(rows)
+    ]
+    assert all_on_time(promises, total * SHARE) == all_on_time_slowly(promises, total * SHARE)
+
+
+def test_parts_of_gpus_are_promised_as_parts():
+    """Two GPUs: four halves at once, six thirds, or three of 0.6 (GPUs count together); whole ones only two."""
+    one = cluster_of(2, 1)
+    for count, part in ((4, 0.5), (6, 1 / 3), (3, 0.6)):
+        jobs = with_parts(jobs_of("a" * 7, 100.0, 1, due_s=np.full(7, 150.0)), part)
+        run = simulate(jobs, one, make_policy("shared"), admission=Admission())
+        assert run.gate.promised.sum() == count
+        whole = simulate(jobs, one, make_policy("deadline-first"), admission=Admission())
+        assert whole.gate.promised.sum() == 2
 
 
 @quick

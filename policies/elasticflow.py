@@ -1,0 +1,202 @@
+"""ElasticFlow: each job its least share of GPUs, so that it is on time, then GPUs where they speed up most.
+
+Gu et al., ElasticFlow, ASPLOS 2023, Section 4, here in continuous time. It follows the plan that admission control
+has found (`simulator.elastic_admission`), so that every promised due date is met.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+
+from policies.packing import beside
+from simulator.catalog import FloatArray
+from simulator.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
+from simulator.elastic_admission import Ask, Piece, packed, shares_in_turn, within
+from simulator.errors import InputError
+
+ROUNDING_S = 1e-6
+"""Pieces of a plan that are shorter are none."""
+
+
+class ElasticFlow:
+    """Follow the plan of least shares, and spread what it leaves free by the gain of speed.
+
+    At each decision the plan is made anew, since jobs that had more than their share have less to do. Where
+    it then fails for some job (it need not do so only where GPUs are short: the filling is greedy), the
+    plan before goes on, as long as all jobs are on time in it. A job that cannot be on time, one that is late, and
+    one without a due date run on what the others leave free.
+
+    What is free goes, step by step, to the job whose speed grows most for each GPU, where speed is counted
+    in GPUs at the job's best efficiency. So a waiting job gets one GPU before another gets its second, if
+    speed-ups are less than linear.
+    """
+
+    name = "elasticflow"
+
+    def __init__(self) -> None:
+        self._plan: dict[int, list[Piece]] = {}
+        """Of each job that is on time, in seconds on the clock."""
+        self._total = 0
+
+    def decide(self, view: View) -> Decision:
+        """Who has how many GPUs from now on, and when the plan changes next."""
+        v, now_s = _node_type(view), view.now_s
+        spec = view.cluster.node_types[v]
+        times_s = view.times_s[:, v, : spec.gpus + 1].copy()
+        times_s[:, 0] = math.inf
+        left_s = within(times_s, packed(spec.gpus, len(view.nodes)))
+        jobs = view.jobs.tolist()
+        if _about_to_end(view, times_s):
+            return NO_CHANGE
+        times = dict(zip(jobs, left_s.tolist(), strict=True))
+        asks = [
+            Ask(due_s - now_s, job, times[job])
+            for job, due_s in zip(jobs, view.due_s.tolist(), strict=True)
+            if now_s <= due_s < math.inf
+        ]
+        total = spec.gpus * len(view.nodes)
+        self._plan = self._planned(asks, total, now_s)
+        has = dict.fromkeys(jobs, 0)
+        for job, pieces in self._plan.items():
+            has[job] = _gpus_at(pieces, now_s)
+        spread(has, times, total - sum(has.values()))
+        used = {
+            job: int(row[: has[job] + 1].argmin()) for job, row in zip(jobs, times_s, strict=True)
+        }
+        ends = [t for pieces in self._plan.values() for p in pieces for t in (p.begin_s, p.end_s)]
+        next_s = min((t for t in ends if t > now_s + ROUNDING_S), default=None)
+        again_s = None if next_s is None else max(LEAST_AGAIN_S, next_s - now_s)
+        return Decision(placed(view, has, used), again_s=again_s)
+
+    def _planned(self, asks: Sequence[Ask], total: int, now_s: float) -> dict[int, list[Piece]]:
+        """The plan of those that can be on time: a new one, or the one before where it does for more."""
+        before, self._total = self._total, total
+        new = shares_in_turn(asks, total)
+        old = self._plan if before <= total else {}  # fewer nodes are up: it cannot go on
+        if len(new) < len(asks) and all(_on_time(old.get(a.job), a, now_s) for a in asks):
+            return {ask.job: old[ask.job] for ask in asks}
+        return {
+            job: [Piece(p.begin_s + now_s, p.end_s + now_s, p.gpus) for p in pieces]
+            for job, pieces in new.items()
+        }
+
+
+def _on_time(pieces: Sequence[Piece] | None, ask: Ask, now_s: float) -> bool:
+    """Whether a job does all its work in what is left of its plan, by its due date."""
+    if pieces is None:
+        return False
+    due_s = now_s + ask.due_in_s
+    done = 0.0
+    for begin_s, end_s, gpus in pieces:
+        for_s = min(end_s, due_s) - max(begin_s, now_s)
+        done += max(0.0, for_s) / ask.left_s[gpus]
+    return done >= 1 - 1e-9
+
+
+def _about_to_end(view: View, times_s: FloatArray) -> bool:
+    """Whether a running job ends at this instant but for rounding: the next decision comes then."""
+    running = view.running
+    return any(
+        row[int(running[job][0].gpus)] <= ROUNDING_S
+        for job, row in zip(view.jobs.tolist(), times_s, strict=True)
+        if job in running
+    )
+
+
+def _gpus_at(pieces: Sequence[Piece], now_s: float) -> int:
+    """What a plan gives from now on."""
+    return next((p.gpus for p in pieces if p.begin_s <= now_s + ROUNDING_S < p.end_s), 0)
+
+
+def _node_type(view: View) -> int:
+    """The type of the nodes; all are equal."""
+    fixed = view.cluster.node_type_of
+    if fixed is None or len(set(fixed)) > 1:
+        raise InputError("elasticflow: expected equal nodes of a fixed type")
+    if view.workload.num_gpus.any():
+        raise InputError("elasticflow: expected jobs that choose their GPUs, got a fixed demand")
+    return fixed[0]
+
+
+def spread(has: dict[int, int], left_s: Mapping[int, Sequence[float]], free: int) -> None:
+    """Give free GPUs away, each time the step that brings most speed for each GPU.
+
+    Parameters
+    ----------
+    has : GPUs of each job; changed.
+    left_s : of each job, seconds left on 0, 1, 2, .. GPUs; infinite: it cannot run.
+    free : GPUs to give away.
+    """
+    steps = [_step(job, has[job], left_s[job], free) for job in has]
+    heap = [step for step in steps if step is not None]
+    heapq.heapify(heap)
+    while heap and free > 0:
+        _, job, gpus = heapq.heappop(heap)
+        if gpus - has[job] <= free:
+            free -= gpus - has[job]
+            has[job] = gpus
+        step = _step(job, has[job], left_s[job], free)
+        if step is not None:
+            heapq.heappush(heap, step)
+
+
+def _step(job: int, gpus: int, left_s: Sequence[float], free: int) -> tuple[float, int, int] | None:
+    """The best step of a job: minus the gain, the job, and its GPUs then; None: no more of use."""
+    unit_s = min(g * t for g, t in enumerate(left_s) if g)  # of work, by one GPU at best
+    best: tuple[float, int, int] | None = None
+    for more in range(gpus + 1, min(gpus + free, len(left_s) - 1) + 1):
+        gain = unit_s * (1 / left_s[more] - 1 / left_s[gpus]) / (more - gpus)
+        if gain > 0 and (best is None or -gain < best[0]):
+            best = (-gain, job, more)
+    return best
+
+
+def placed(view: View, has: Mapping[int, int], used: Mapping[int, int]) -> list[Placement]:
+    """One node for each job: the one that it has if its GPUs stay, else the fullest that holds it.
+
+    Where some job does not fit so, all are placed anew, the largest first. That always succeeds with
+    the numbers of GPUs of `simulator.elastic_admission.packed`.
+
+    Parameters
+    ----------
+    has, used : GPUs kept for each job, and those of them on which it is fastest.
+    """
+    some = {job: gpus for job, gpus in has.items() if gpus}
+    stay = {
+        job: shares[0].node
+        for job, shares in view.running.items()
+        if job in some and used[job] == shares[0].gpus
+    }
+    node_of = _laid(view, some, stay)
+    if len(node_of) < len(some):
+        node_of = _laid(view, some, {})
+    spec = view.cluster.node_types[_node_type(view)]
+    placements = []
+    for job, node in node_of.items():
+        cpus, memory_gb = beside(spec, used[job])
+        placements.append(Placement(job, node, used[job], cpus=cpus, memory_gb=memory_gb))
+    return placements
+
+
+def _laid(view: View, has: Mapping[int, int], stay: Mapping[int, int]) -> dict[int, int]:
+    """The node of each job: of those that stay, then of the others by size; who does not fit has none."""
+    gpus = view.cluster.node_types[_node_type(view)].gpus
+    free = dict.fromkeys(view.nodes.tolist(), gpus)
+    node_of: dict[int, int] = {}
+    for job, node in stay.items():
+        if node in free and free[node] >= has[job]:
+            node_of[job] = node
+            free[node] -= has[job]
+    for job in sorted((j for j in has if j not in node_of), key=lambda j: (-has[j], j)):
+        room = [node for node, gpus in free.items() if gpus >= has[job]]
+        if room:
+            node_of[job] = min(room, key=lambda n: (free[n], n))
+            free[node_of[job]] -= has[job]
+    return node_of
+
+
+def elasticflow() -> ElasticFlow:
+    """Least share that meets each due date, then GPUs where they speed up most (ElasticFlow)."""
+    return ElasticFlow()

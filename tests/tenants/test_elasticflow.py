@@ -1,0 +1,166 @@
+"""ElasticFlow: promises are kept, by hand and at random; what is left goes where it speeds up most."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy
+from policies.elasticflow import spread
+from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
+from simulator.admission import Admission
+from simulator.elastic_admission import packed, within
+from simulator.failures import Checkpoints, Failures, Outages
+from simulator.laws import Exponential
+from tests.core.test_invariants import check
+
+NODES = ((1, 4), (2, 4), (3, 6), (2, 3), (4, 2))
+
+
+def elastic(times, submit_s, due_s):
+    table = np.full((len(submit_s), 1, len(times) + 1), np.inf)
+    table[:, 0, 1:] = times
+    names = [f"j{k}" for k in range(len(submit_s))]
+    return Workload(names, np.array(submit_s), TimeTable(table), due_s=np.array(due_s))
+
+
+def random_jobs(seed, count, nodes, gpus):
+    """Speed-ups that are linear, less, rough, or missing on some numbers of GPUs; four of five have a due date."""
+    rng = np.random.default_rng(seed)
+    power = rng.choice([1.0, 0.8, 0.5, 0.2], count)
+    times = np.full((count, 1, gpus + 1), np.inf)
+    wide = np.arange(1, gpus + 1)
+    times[:, 0, 1:] = rng.uniform(20, 400, count)[:, None] / wide ** power[:, None]
+    if seed % 2:
+        times[:, 0, 1:] *= rng.uniform(0.7, 1.5, (count, gpus))
+    if seed % 3 == 0:
+        times[:, 0, 1:-1][rng.random((count, gpus - 1)) < 0.3] = np.inf
+    submit_s = np.cumsum(rng.exponential(120 / (nodes * gpus), count))
+    due_s = submit_s + times[:, 0].min(axis=1) * rng.uniform(1, 6, count)
+    due_s[rng.random(count) < 0.2] = np.inf
+    due_s[0] = 1e6  # one at least
+    return Workload([f"j{k}" for k in range(count)], submit_s, TimeTable(times), due_s=due_s)
+
+
+def run(seed, rule="reject", count=25, policy="elasticflow"):
+    nodes, gpus = NODES[seed % 5]
+    jobs = random_jobs(seed, count, nodes, gpus)
+    cluster = Cluster.of_nodes(NodeType("n", "G", gpus), nodes)
+    return simulate(jobs, cluster, make_policy(policy), admission=Admission(rule))
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000), st.sampled_from(["reject", "downgrade"]))
+@example(17, "reject")  # here a new plan fails, and the one before goes on
+def test_every_promise_is_kept(seed, rule):
+    result = run(seed, rule)
+    assert result.summary()["promised_jobs"] > 0
+    assert result.summary()["broken_promises"] == 0
+    if rule == "downgrade":
+        check(result)
+
+
+def test_others_break_them():
+    """The same jobs, earliest due date first."""
+    assert run(0, policy="edf-shared").summary()["broken_promises"] > 0
+
+
+def test_a_job_alone_gets_what_speeds_it_up():
+    """100 s on one GPU, 60 on two, 80 on three: its due date needs one, and it gets two."""
+    jobs = elastic([100.0, 60.0, 80.0], [0.0], [150.0])
+    result = simulate(
+        jobs, Cluster.of_nodes(NodeType("n", "G", 3), 1), make_policy("elasticflow"),
+        admission=Admission(),
+    )  # fmt: skip
+    assert result.completion_s.tolist() == [60.0]
+    assert [s.gpus for s in result.schedule] == [2]
+
+
+def test_the_least_share_first_then_who_gains():
+    """Two GPUs. The second job needs both from 100 s on to be on time; the first has no due date and makes room."""
+    jobs = elastic([100.0, 60.0], [0.0, 40.0], [math.inf, 100.0])
+    result = simulate(
+        jobs, Cluster.of_nodes(NodeType("n", "G", 2), 1), make_policy("elasticflow"),
+        admission=Admission(),
+    )  # fmt: skip
+    # Alone, the first does 40/60 on both GPUs; its last third takes 20 s on both.
+    assert result.completion_s.tolist() == [pytest.approx(120.0), 100.0]
+    loose = elastic([100.0, 60.0], [0.0, 40.0], [math.inf, 140.0])
+    result = simulate(
+        loose, Cluster.of_nodes(NodeType("n", "G", 2), 1), make_policy("elasticflow"),
+        admission=Admission(),
+    )  # fmt: skip
+    # One GPU is enough for the second; the first has the other for its last third.
+    first = 40 + 100 / 3
+    done = (first - 40) / 100
+    assert result.completion_s.tolist() == [
+        pytest.approx(first),
+        pytest.approx(first + (1 - done) * 60),
+    ]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(st.tuples(st.integers(10, 99), st.floats(0.1, 0.95)), min_size=1, max_size=3),
+    st.integers(0, 7),
+)
+def test_spreading_against_brute_force(rows, free):
+    """Where each GPU helps less than the one before, no other way to give them away is faster in sum."""
+    left_s = {
+        j: [math.inf, *(t / g**power for g in range(1, 5))] for j, (t, power) in enumerate(rows)
+    }
+    has = dict.fromkeys(left_s, 0)
+    spread(has, left_s, free)
+
+    def speed(widths):
+        return sum(left_s[j][1] / left_s[j][g] for j, g in enumerate(widths))
+
+    ways = itertools.product(range(5), repeat=len(rows))
+    most = max(speed(w) for w in ways if sum(w) <= free)
+    assert speed(has.values()) == pytest.approx(most)
+    assert sum(has.values()) == min(free, 4 * len(rows))
+
+
+def test_numbers_of_gpus_that_always_fit():
+    assert packed(6, 1).tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert packed(6, 2).tolist() == [0, 1, 1, 3, 3, 3, 6]
+    assert packed(8, 2).tolist() == [0, 1, 2, 2, 4, 4, 4, 4, 8]
+    # A job of three GPUs is kept four where it fits on none of the others.
+    times_s = np.array([[math.inf, math.inf, math.inf, 30.0, 40.0]])
+    kept = within(times_s, packed(4, 2))[0].tolist()
+    assert kept == [math.inf, math.inf, math.inf, math.inf, 30.0]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.sampled_from([4, 6, 8, 12]), st.integers(2, 4), st.data())
+def test_they_fit_the_largest_first(gpus, nodes, data):
+    sizes = sorted({int(s) for s in packed(gpus, nodes) if s})
+    left = gpus * nodes
+    wanted = []
+    while left and (some := [s for s in sizes if s <= left]):
+        wanted.append(data.draw(st.sampled_from(some)))
+        left -= wanted[-1]
+    free = [gpus] * nodes
+    for size in sorted(wanted, reverse=True):
+        node = next(k for k, room in enumerate(free) if room >= size)
+        free[node] -= size
+
+
+def test_without_admission_and_with_failures_all_jobs_end():
+    jobs = random_jobs(1, 20, 2, 4)
+    cluster = Cluster.of_nodes(NodeType("n", "G", 4), 2)
+    cause = Outages.of_each_node(2, Exponential(300.0), Exponential(60.0))
+    failures = Failures([cause], Checkpoints(20.0))
+    result = simulate(jobs, cluster, make_policy("elasticflow"), failures=failures)
+    assert np.isfinite(result.completion_s).all()
+
+
+def test_other_machines_are_one_line():
+    policy = make_policy("elasticflow")
+    two = TimeTable(np.full((1, 2, 3), 10.0))
+    types = (NodeType("n", "G", 2), NodeType("m", "G", 1))
+    with pytest.raises(InputError, match="elasticflow: expected equal nodes of a fixed type"):
+        simulate(Workload(["a"], [0.0], two, due_s=[50.0]), Cluster(types, 2, (0, 1)), policy)
