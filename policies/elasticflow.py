@@ -44,9 +44,10 @@ class ElasticFlow:
         """Who has how many GPUs from now on, and when the plan changes next."""
         v, now_s = _node_type(view), view.now_s
         spec = view.cluster.node_types[v]
-        times_s = view.times_s[:, v, : spec.gpus + 1].copy()
+        gpus = int(spec.gpus)
+        times_s = view.times_s[:, v, : gpus + 1].copy()
         times_s[:, 0] = math.inf
-        left_s = within(times_s, packed(spec.gpus, len(view.nodes)))
+        left_s = within(times_s, packed(gpus, len(view.nodes)))
         jobs = view.jobs.tolist()
         if _about_to_end(view, times_s):
             return NO_CHANGE
@@ -56,7 +57,7 @@ class ElasticFlow:
             for job, due_s in zip(jobs, view.due_s.tolist(), strict=True)
             if now_s <= due_s < math.inf
         ]
-        total = spec.gpus * len(view.nodes)
+        total = gpus * len(view.nodes)
         self._plan = self._planned(asks, total, now_s)
         has = dict.fromkeys(jobs, 0)
         for job, pieces in self._plan.items():

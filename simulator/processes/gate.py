@@ -106,7 +106,7 @@ class Gate:
             self._total_gpus *= SHARE
         if not is_fixed:
             node = world.cluster.node_types[world.cluster.node_type_of[0]]
-            self._columns = packed(node.gpus, world.cluster.num_nodes)
+            self._columns = packed(int(node.gpus), world.cluster.num_nodes)
 
     def attach(self, dispatch: Callable[[int], Controller]) -> None:
         """Where jobs go that pass."""
