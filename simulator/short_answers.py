@@ -55,6 +55,13 @@ class Starts(_InEngineForm):
     __slots__ = ()
     keep_running, info, fractional, gpus_of, again_s = True, {}, False, None, None
 
+    @classmethod
+    def of(cls, shares_of: dict[int, tuple[Placement, ...]]) -> Starts:
+        """The same as ``Starts(shares_of)``, in less time."""
+        decision: Starts = _BLANK(cls)
+        _fill_shares_of(decision, shares_of)
+        return decision
+
     @property
     def placements(self) -> Sequence[Placement]:
         """All shares, job by job."""

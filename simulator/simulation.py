@@ -17,7 +17,7 @@ import numpy as np
 from simulator.accounting import NodeMeters, Result
 from simulator.admission import Admission
 from simulator.catalog import Cluster
-from simulator.contract import Decision, JobLog, Placement, PolicyLike, View
+from simulator.contract import Decision, JobLog, Placement, PolicyLike, View, column_of
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.failures import Failures
 from simulator.neighbours import Neighbours
@@ -304,12 +304,12 @@ def _world(workload: Workload, cluster: Cluster, points: DecisionPoints, name: s
         workload=workload,
         nodes=[None] * cluster.num_nodes,
         shares=no_shares,
-        free_gpus=array(
-            "d", [0.0] * cluster.num_nodes if fixed is None else [gpus_of[v] for v in fixed]
+        free_gpus=column_of(
+            [0.0] * cluster.num_nodes if fixed is None else [gpus_of[v] for v in fixed]
         ),
         begin_s=float(workload.submit_s[0]),
         log=JobLog.of_size(count),
-        completion_s=array("d", [math.nan]) * count,
+        completion_s=column_of([math.nan], count),
         preemptions=array("q", [0]) * count,
         reconfigurations=array("q", [0]) * count,
         decisions=DecisionLog(),
@@ -342,20 +342,17 @@ def _run(
     world: World, dispatch: Dispatch, gate: Gate | None, controllers: Sequence[Controller]
 ) -> None:
     """Let the jobs come and the clock run until nothing is left to happen."""
-    only = controllers[0].submit if len(controllers) == 1 else None
-
-    def submit(job: int) -> None:
-        world.arriving -= 1
-        if only is not None:
-            only(job)
-        else:
-            dispatch(job).submit(job)
-
     if gate is not None:
         gate.attach(dispatch)
-        schedule_arrivals(world.clock, world.workload, gate.arrive)
+        submit = gate.arrive
+    elif len(controllers) == 1:
+        submit = controllers[0].submit
     else:
-        schedule_arrivals(world.clock, world.workload, submit)
+
+        def submit(job: int) -> None:
+            dispatch(job).submit(job)
+
+    schedule_arrivals(world, submit)
     world.clock.run()
     left = [j for j, t in enumerate(world.completion_s) if t != t]
     if left:

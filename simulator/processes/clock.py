@@ -49,8 +49,11 @@ class Clock(Environment):
         self._last: deque[Call] = deque()
         self.call_last: Callable[[Call], None] = self._last.append
 
-    def call_at(self, time_s: float, order: Order, call: Call) -> None:
-        """Make a call at ``time_s``, or now if that is past."""
+    def call_at(self, time_s: float, order: int, call: Call) -> None:
+        """Make a call at ``time_s``, or now if that is past; ``order`` is one of `Order`.
+
+        A plain number is faster to compare than a member of an enumeration.
+        """
         now_s = self.now_s
         entry: Any = (time_s if time_s > now_s else now_s, order, next(self._eid), call)
         heappush(self._queue, entry)

@@ -114,7 +114,6 @@ class Gate:
 
     def arrive(self, job: int) -> None:
         """A job comes."""
-        self._world.arriving -= 1
         if self._admission is not None and not self._admit(self._admission, job):
             return
         self._pass(job)

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 from simulator.contract import Placement
 from simulator.processes.clock import Clock, Order
 
-_COMPLETION = Order.COMPLETION  # an attribute of an enumeration is slow to look up
+_COMPLETION = int(Order.COMPLETION)  # a member of an enumeration is slow to look up, and to compare
 
 
 class Node:
@@ -29,14 +29,12 @@ class Node:
     Attributes
     ----------
     shares : what runs here, by job.
-    use_s : the meter: seconds that the node was open as each type with so many GPUs in use,
-        rounded down where shares are real-valued. What they cost is reckoned at the end.
     gpu_seconds, cpu_seconds : GPUs and CPUs in use, integrated over time.
     """
 
     __slots__ = (
-        "_clock", "_ends", "_finished", "_gpus", "_is_fixed", "_led", "_settled_s", "_timer_s",
-        "_type", "cpu_seconds", "cpus_used", "gpu_seconds", "gpus_used", "shares", "use_s",
+        "_by_gpus", "_clock", "_ends", "_finished", "_gpus", "_is_fixed", "_led", "_meters", "_settled_s",
+        "_timer_s", "_type", "cpu_seconds", "cpus_used", "gpu_seconds", "gpus_used", "shares",
     )  # fmt: skip
 
     def __init__(
@@ -47,9 +45,11 @@ class Node:
         finished: Callable[[int], None],
     ) -> None:
         self.shares: dict[int, Placement] = {}
-        self.gpus_used = 0.0
+        self.gpus_used: float = 0
         self.cpus_used = 0.0
-        self.use_s: dict[tuple[int, int], float] = {}
+        # One number in a list for each (type, GPUs in use); `_by_gpus` finds those of the type now.
+        self._meters: dict[tuple[int, int], list[float]] = {}
+        self._by_gpus: list[list[float] | None] = []
         self.gpu_seconds = 0.0
         self.cpu_seconds = 0.0
         self._clock = clock
@@ -64,6 +64,14 @@ class Node:
         if fixed_type is not None:
             self._type, self._gpus = fixed_type
 
+    @property
+    def use_s(self) -> dict[tuple[int, int], float]:
+        """The meter: seconds that the node was open as each type with so many GPUs in use.
+
+        Rounded down where shares are real-valued. What they cost is reckoned at the end.
+        """
+        return {key: meter[0] for key, meter in self._meters.items()}
+
     def add(self, placement: Placement, now_s: float) -> float:
         """Start a share; a closed VM opens as the placement's type. Returns the free GPUs."""
         if now_s > self._settled_s:
@@ -71,6 +79,7 @@ class Node:
         job, _, gpus, v, cpus, _ = placement
         if self._type is None:
             self._type = v
+            self._by_gpus = []
         self.shares[job] = placement
         self.gpus_used = used = self.gpus_used + gpus
         if cpus:
@@ -86,13 +95,16 @@ class Node:
         if job in self._led:
             del self._led[job]
         if not shares:
-            self.gpus_used = self.cpus_used = 0.0
+            self.gpus_used = 0
+            self.cpus_used = 0.0
             if self._is_fixed:
                 return self._gpus
             self._type = None
             return 0.0
         self.gpus_used = used = self.gpus_used - placement[2]
-        self.cpus_used -= placement[4]
+        cpus = placement[4]
+        if cpus:
+            self.cpus_used -= cpus
         return self._gpus - used if self._is_fixed else 0.0
 
     def close(self) -> None:
@@ -104,6 +116,7 @@ class Node:
         """The node is back; a VM opens with its next share."""
         self.settle(self._clock.now_s)
         self._type = fixed_type
+        self._by_gpus = []
 
     def lead(self, job: int, end_s: float) -> None:
         """Report the job as finished at ``end_s``, unless it is removed before."""
@@ -157,10 +170,24 @@ class Node:
         node_type = self._type
         if node_type is None:
             return
-        used, use_s = self.gpus_used, self.use_s
-        key = (node_type, int(used))
-        use_s[key] = use_s.get(key, 0.0) + elapsed
+        used, by_gpus = self.gpus_used, self._by_gpus
+        meter = None
+        if type(used) is int and used < len(by_gpus):  # a list costs a tenth of a dictionary here
+            meter = by_gpus[used]
+        if meter is None:
+            meter = self._meter(node_type, used)
+        meter[0] += elapsed
         if used:
             self.gpu_seconds += used * elapsed
             if self.cpus_used:
                 self.cpu_seconds += self.cpus_used * elapsed
+
+    def _meter(self, node_type: int, used: float) -> list[float]:
+        """The meter of a number of GPUs in use, made where there is none."""
+        whole = int(used)
+        meter = self._meters.setdefault((node_type, whole), [0.0])
+        if type(used) is int and used >= 0:
+            by_gpus = self._by_gpus
+            by_gpus += [None] * (used + 1 - len(by_gpus))
+            by_gpus[used] = meter
+        return meter

@@ -59,7 +59,12 @@ class ShareRecord(NamedTuple):
 
 
 _WIDTH = len(Placement._fields)
-_AMOUNTS = {name: Placement._fields.index(name) for name in ("gpus", "cpus", "memory_gb")}
+_AMOUNTS = ("gpus", "cpus", "memory_gb")
+
+
+def _has_real(numbers: Sequence[float]) -> bool:
+    """Whether one of them is of type `float`."""
+    return type(sum(numbers)) is not int and float in set(map(type, numbers))
 
 
 class ScheduleLog(Sequence[ShareRecord]):
@@ -99,16 +104,20 @@ class ScheduleLog(Sequence[ShareRecord]):
         latest = self._shares
         if not latest:
             return
-        for name, i in _AMOUNTS.items():
-            self._real[name] = self._real[name] or float in set(map(type, latest[i::_WIDTH]))
-        shares = np.array(latest, dtype=np.float64).reshape(-1, _WIDTH).T
-        times = np.array(self._stretches, dtype=np.float64).reshape(-1, 3)
-        count = times[:, 0].astype(np.int64)
-        parts: dict[str, Any] = dict(zip(Placement._fields, shares, strict=True))
-        parts["start_s"] = np.repeat(times[:, 1], count)
-        parts["end_s"] = np.repeat(times[:, 2], count)
+        stretches = self._stretches
+        count = np.fromiter(stretches[0::3], np.int64)
+        parts: dict[str, Any] = {}
+        for i, name in enumerate(Placement._fields):
+            numbers = latest[i::_WIDTH]
+            if name in _AMOUNTS:
+                self._real[name] = self._real[name] or _has_real(numbers)
+                parts[name] = np.array(numbers, dtype=np.float64)
+            else:
+                parts[name] = np.fromiter(numbers, np.int64)
+        for i, name in ((1, "start_s"), (2, "end_s")):
+            parts[name] = np.repeat(np.array(stretches[i::3], dtype=np.float64), count)
         if self._type_of is not None:
-            parts["node_type"] = self._type_of[parts["node"].astype(np.int64)]
+            parts["node_type"] = self._type_of[parts["node"]]
         for name, column in self._columns.items():
             kind = np.int64 if column.typecode == "q" else np.float64
             column.frombytes(parts[name].astype(kind).tobytes())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from simulator.catalog import Cluster
-from simulator.contract import JobLog, Placement, View
+from simulator.contract import Column, JobLog, Placement, View
 from simulator.network import Network
 from simulator.processes.clock import Clock
 from simulator.processes.node import Node
@@ -62,10 +62,10 @@ class World:
     workload: Workload
     nodes: list[Node | None]
     shares: list[Mapping[int, Placement]]
-    free_gpus: array[float]
+    free_gpus: Column
     begin_s: float
     log: JobLog
-    completion_s: array[float]
+    completion_s: Column
     preemptions: array[int]
     reconfigurations: array[int]
     decisions: DecisionLog
