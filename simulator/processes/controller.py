@@ -21,6 +21,7 @@ from simulator.feasibility import (
     placements_of,
     wake_up_of,
 )
+from simulator.processes.compiling import compiling_s
 from simulator.processes.occasions import Occasions
 from simulator.processes.partition import CHANGES_KEPT, Partition
 from simulator.processes.plans import NO_ANSWER, Answer, Claims, Plan
@@ -244,9 +245,9 @@ class Controller(Occasions):
             return NO_ANSWER
         view = self._view.at(now_s, free_gpus_total, changed)
         if world.measure:
-            begin = time.process_time()
+            begin, making_s = time.process_time(), compiling_s()
             decision = self._decide(view)
-            cpu_s = time.process_time() - begin
+            cpu_s = max(0.0, time.process_time() - begin - (compiling_s() - making_s))
             decisions.add(now_s, self.index, len(self.active))
             decisions.cpu_s.append(cpu_s)
         else:
