@@ -142,7 +142,7 @@ def _replicated(
             return _metrics(scenarios[policy], start + replication, metrics)
 
     runs = _replicate(measure, names, {name: [] for name in names}, 2)
-    if not _seed_matters(runs):
+    if not (_seed_matters(runs) or _draws_jobs(scenarios[names[0]], start, source)):
         warnings.warn(
             "the seed changes nothing here: another one gave the same numbers, because the jobs come "
             "from a file and nothing else is random. So one run of each policy is reported, without "
@@ -227,6 +227,24 @@ def _seed_matters(runs: Runs) -> bool:
         return {name: v for name, v in run.items() if not name.endswith(("cpu_s", "wall_s"))}
 
     return any(results(one) != results(other) for one, other in runs.values())
+
+
+def _draws_jobs(scenario: Scenario, seed: int, source: str) -> bool:
+    """Whether another seed gives other jobs, even where two runs of them gave the same numbers.
+
+    For example `[adapt]` draws due dates, and all of the first two draws were met.
+    """
+    from experiments.scenario.jobs import read_jobs
+    from experiments.scenario.machines import fitted
+
+    def columns(own: int) -> list[bytes]:
+        with of_file(source):
+            seeded = scenario.model_copy(update={"seed": own})
+            jobs, _ = fitted(*read_jobs(seeded), seeded)
+        drawn = (jobs.submit_s, jobs.due_s, jobs.weight_per_s, jobs.num_gpus)
+        return [*(column.tobytes() for column in drawn), "\n".join(jobs.model).encode()]
+
+    return columns(seed) != columns(seed + 1)
 
 
 def _under(scenario: Scenario, policy: str) -> Scenario:

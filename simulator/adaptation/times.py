@@ -14,7 +14,14 @@ from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, Time
 from simulator.sensitive_table import SensitiveTable
 from simulator.statistics import Streams
 from simulator.workload import Workload
-from simulator.workloads.reshaping import curves_of_table, elastic, of_demand, with_curves
+from simulator.workloads.networks import rate
+from simulator.workloads.reshaping import (
+    curves_of_table,
+    elastic,
+    known_networks,
+    of_demand,
+    with_curves,
+)
 from simulator.workloads.synergy import (
     models_of_split,
     network_name,
@@ -58,7 +65,7 @@ def speedup(
     if cluster.is_pool:
         raise InputError("the cluster is a rental pool, expected speedup_curve there")
     _need_models(workload)
-    gpu_type = rules.gpu_type or cluster.node_types[0].gpu_type
+    gpu_type = _type_of_durations(workload, rules, cluster)
     wide = int((workload.num_gpus > cluster.max_gpus_per_node).sum())
     made = elastic(workload, cluster, gpu_type)
     more = f"; {wide} of them ask for more GPUs than a node has" if wide else ""
@@ -81,7 +88,7 @@ def speedup_curve(
     if isinstance(workload.performance, SpeedupCurve):
         raise InputError("the jobs have curves already, expected jobs without")
     _need_models(workload)
-    gpu_type = rules.gpu_type or cluster.node_types[0].gpu_type
+    gpu_type = _type_of_durations(workload, rules, cluster)
     made = with_curves(workload, gpu_type)
     return made, f"s(k) is the concave hull of calibrated throughput on {gpu_type}"
 
@@ -115,6 +122,16 @@ def sensitivity(
         made = with_sensitive_table(workload, cluster)
         return made, "rates depend on CPUs and memory as in Synergy, alike at each number of GPUs"
     return with_sensitivity(workload, cluster), "rates depend on CPUs and memory as in Synergy"
+
+
+def _type_of_durations(workload: Workload, rules: Rules, cluster: Cluster) -> str:
+    """The GPU type that durations are of; one that was given is checked under its own key."""
+    if rules.gpu_type is None:
+        return cluster.node_types[0].gpu_type
+    with of_rule("gpu_type"):
+        for name in dict.fromkeys(known_networks(workload)):
+            rate(name, rules.gpu_type, 1)
+    return rules.gpu_type
 
 
 def _need_models(workload: Workload) -> None:

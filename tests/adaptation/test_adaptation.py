@@ -374,7 +374,7 @@ def test_wrong_and_contradictory_rules_are_one_line(rules: dict, line: str):
         (Rules(prices=-1.0), NODES, "prices: got -1.0"),
         (Rules(power="andreas"), NODES, "power: GPU type 'GPU' has no power figures"),
         (Rules(models="uniform", sensitivity="synergy"), NODES, "sensitivity: node type '8-GPU'"),
-        (replace(ELASTIC, gpu_type="H100"), NODES, "no throughput on GPU type 'H100'"),
+        (replace(ELASTIC, gpu_type="H100"), NODES, "gpu_type: model 'alexnet': no throughput on"),
     ],
 )
 def test_rules_that_do_not_go_with_jobs_or_machines_are_one_line(rules, cluster, line):

@@ -112,7 +112,7 @@ def test_values_of_options():
         ("speedup=linear", 'adapt.speedup: got "linear", expected'),
         ("demand=cheapest", "adapt.demand: given together with speedup"),
         ("prices=azure", "adapt.prices: catalogue 'azure': not known"),
-        ("gpu_type=H100", "no throughput on GPU type 'H100'"),
+        ("gpu_type=H100", "adapt.gpu_type: model 'gnmt': no throughput on GPU type 'H100'"),
     ],
 )
 def test_each_wrong_key_is_one_line(tmp_path: Path, option: str, line: str):

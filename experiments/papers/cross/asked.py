@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from experiments.papers.cross.controllers import HOUR, NO_TIME, TIMES
 from experiments.papers.cross.questions import (
     BLIND,
     BOUNDED,
@@ -18,7 +19,6 @@ from experiments.papers.cross.questions import (
     MOVED_ELASTIC,
     ON_TABLES,
     ON_TIMES,
-    SOLVERS,
 )
 from experiments.papers.cross.ratios import relative
 from experiments.pictures.plots import (
@@ -116,38 +116,52 @@ def dispatching(results: Results, out_dir: Path, command: str) -> Figure | None:
 
 
 def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
-    """From one controller to one a node."""
+    """From one controller to one a node: above by times of a decision, below by servers."""
     table = study(results, "controllers")
     if table.empty:
         return None
-    ratios = relative(
-        table, "total_cost", {"solver": SOLVERS[0], "controllers": 1}, ["load", "seed"]
-    )
+    one = {"solver": NO_TIME, "controllers": 1}
+    ratios = relative(table, "total_cost", one, ["load", "seed"])
     loads = sorted(set(ratios["load"]))
-    figure, axes = canvas(1, len(loads), width=5.4, height=4.2)
+    figure, axes = canvas(2, len(loads), width=5.0, height=3.7, sharex=True)
+    ratios = ratios.assign(named=[f"{c} server{'s' if c > 1 else ''}" for c in ratios["servers"]])
+    servers = list(dict.fromkeys(ratios.sort_values("servers")["named"]))
+    servers[-1] = "a server each"
+    ratios.loc[ratios["servers"] == ratios["servers"].max(), "named"] = servers[-1]
     rows = []
-    for ax, load in zip(axes, loads, strict=True):
+    for column, load in enumerate(loads):
         part = ratios[ratios["load"] == load]
-        drawn = _lines(ax, part, "controllers", SOLVERS, "ratio", "solver", log=True)
-        rows.append(drawn.assign(load=load))
-        ax.set_xscale("log", base=2)
-        ticks = sorted(set(part["controllers"]))
-        ax.set_xticks(ticks, [str(k) for k in ticks])
-        ax.set(xlabel="controllers K", title=f"load {load:g}")
-        log_ticks(ax)
-        _at_one(ax)
-    for ax in axes:
-        ax.set_ylabel("total cost over K = 1 without delay")
-    legend_below(figure, axes[0], 2)
+        hour = part[part["solver"] == HOUR]
+        at_one = part[part["servers"] == 1]
+        for ax, own, names, by in (
+            (axes[column], at_one, TIMES, "solver"),
+            (axes[len(loads) + column], hour, servers, "named"),
+        ):
+            drawn = _lines(ax, own, "controllers", names, "ratio", by, log=True)
+            rows.append(drawn.assign(load=load))
+            ax.set_xscale("log", base=2)
+            ticks = sorted(set(part["controllers"]))
+            ax.set_xticks(ticks, [str(k) for k in ticks])
+            log_ticks(ax)
+            _at_one(ax)
+            ax.set_ylabel("total cost over K = 1, no time")
+        axes[column].set_title(f"load {load:g}: time of a decision, one server")
+        axes[len(loads) + column].set_title(f"load {load:g}: an hour a decision, by servers")
+        axes[len(loads) + column].set_xlabel("controllers K")
+    for row in (0, 1):
+        axes[(row + 1) * len(loads) - 1].legend(
+            fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5)
+        )
     return save_figure(
         out_dir,
         "controllers",
         "How many controllers",
         "Total cost of the greedy by the number of controllers, over one controller that decides at "
-        "once. A decision takes no time; 40 s, the paper's solver, at one server; or 40 s for five "
-        "nodes and more with the square of the nodes of a controller, at one server or at one for "
-        "each controller. Splitting costs where the curve of no time rises; deciding costs what lies "
-        "between it and the others.",
+        "once. Above: a decision takes no time; as long as our MILP takes on the nodes of a controller "
+        "(a table of CPU times that were measured once, so that runs stay the same); 40 s, the paper's solver; "
+        "40 s for five nodes and more with the square of the nodes; an hour. One server computes all of "
+        "them. Below: decisions of an hour, on more servers. Splitting costs where the curve of no time "
+        "rises; deciding costs what lies between it and the others.",
         figure,
         pd.concat(rows),
         command=command,

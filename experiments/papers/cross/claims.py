@@ -10,11 +10,11 @@ import pandas as pd
 
 from experiments.papers.cross.asked import study
 from experiments.papers.cross.comparison import METHODS
+from experiments.papers.cross.controllers import HOUR, NO_TIME, TIMES
 from experiments.papers.cross.questions import (
     BOUNDED,
     DISPATCHERS,
     EVENTS,
-    SOLVERS,
     WITH_HYSTERESIS,
 )
 from experiments.papers.cross.ratios import EVERYWHERE, paired
@@ -120,30 +120,49 @@ def _dispatching(results: Results) -> list[Claim]:
 
 
 def _controllers(results: Results) -> list[Claim]:
+    """Splitting, deciding late, the cheapest number of controllers, and what servers change in it."""
     table = study(results, "controllers")
     if table.empty:
         return []
     most = int(table["controllers"].max())
     made = []
     for load in sorted(set(table["load"])):
-        at = {"load": load, "solver": SOLVERS[0]}
-        split = paired(table, "total_cost", {**at, "controllers": most}, {**at, "controllers": 1})
+        at = {"load": load, "solver": NO_TIME}
+        one = {**at, "controllers": 1}
+        split = paired(table, "total_cost", {**at, "controllers": most}, one)
         made.append(
             _row("controllers", f"cost of a controller a node over one, load {load:g}", split)
         )
-        for solver in SOLVERS[1:]:
-            own = table[(table["load"] == load) & (table["solver"] == solver)]
-            cost = own.groupby("controllers")["total_cost"].apply(lambda c: np.log(c).mean())
-            best = int(cost.idxmin())
-            base = {"load": load, "controllers": 1}
-            late = paired(
-                table, "total_cost", {**base, "solver": solver}, {**base, "solver": SOLVERS[0]}
+        for time in TIMES[1:]:
+            own = table[(table["load"] == load) & (table["solver"] == time)]
+            late = {**one, "solver": time, "servers": 1}
+            ratio = paired(table, "total_cost", late, one)
+            best = "; ".join(
+                f"cheapest K with {servers} server{'s' if servers > 1 else ''}: {_cheapest(part)}"
+                for servers, part in own.groupby("servers")
             )
-            made.append(
-                _row("controllers", f"cost of one controller whose decisions take {solver} over "
-                     f"no time, load {load:g}", late, f"the cheapest number is {best} here")
-            )  # fmt: skip
+            made.append(_row("controllers", f"cost of one controller whose decisions take {time} "
+                             f"over no time, load {load:g}", ratio, best))  # fmt: skip
+        made.append(_more_servers(table, load, most))
     return made
+
+
+def _cheapest(table: pd.DataFrame) -> int:
+    """The number of controllers with the least cost, geometric mean over seeds."""
+    return int(
+        table.groupby("controllers")["total_cost"].apply(lambda c: np.log(c).mean()).idxmin()
+    )
+
+
+def _more_servers(table: pd.DataFrame, load: float, most: int) -> Claim:
+    """What a server for each controller brings where decisions take an hour and all nodes are split."""
+    at = {"load": load, "solver": HOUR, "controllers": most}
+    servers = int(table["servers"].max())
+    ratio = paired(table, "total_cost", {**at, "servers": 1}, {**at, "servers": servers})
+    text = (
+        f"cost of one server over {servers}, {most} controllers, an hour a decision, load {load:g}"
+    )
+    return _row("controllers", text, ratio)
 
 
 def _predictions(results: Results) -> list[Claim]:

@@ -73,7 +73,7 @@ LOADS: dict[Scale, tuple[float, ...]] = {"quick": (0.8,), "paper": (0.5, 0.8, 1.
 """Work that is submitted in an hour over what the GPUs do in an hour, roughly: see `WORKLOADS`."""
 
 NODES: dict[Scale, int] = {"quick": 2, "paper": 4}
-JOBS_PER_NODE: dict[Scale, int] = {"quick": 15, "paper": 25}
+JOBS_PER_NODE: dict[Scale, int] = {"quick": 15, "paper": 20}
 
 HIERARCHICAL: dict[str, dict[str, Any]] = {
     "hierarchical": {},

@@ -6,11 +6,12 @@ A question is a study; its labels say what is swept. ``schedlab run`` repeats an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from experiments.campaign.task import Scalar
+from experiments.papers.cross import controllers
 from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
 
@@ -19,7 +20,9 @@ FEW_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 10}
 TRACE_SEEDS: dict[Scale, int] = {"quick": 10, "paper": 20}
 """Seeds of the questions on heavy-tailed traces, whose runs are short."""
 NODES: dict[Scale, int] = {"quick": 8, "paper": 20}
-BOUND_NODES: dict[Scale, int] = {"quick": 5, "paper": 20}
+MILP_NODES: dict[Scale, int] = {"quick": 4, "paper": 8}
+"""Where decisions are the MILP's: a run takes some ten times as long on 20 nodes as on 8, and is compared with itself."""
+BOUND_NODES: dict[Scale, int] = {"quick": 5, "paper": 10}
 
 DISPATCHERS = (
     "round-robin",
@@ -29,16 +32,6 @@ DISPATCHERS = (
     "least-work-left",
     "least-tardiness",
     "size-interval",
-)
-CONTROLLERS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 4, 8), "paper": (1, 2, 4, 5, 10, 20)}
-SECONDS_OF_FIVE_NODES = 40.0
-"""What the paper's solver takes for the five nodes of a controller."""
-SOLVERS = (
-    "no time",
-    "40 s",
-    "40 s for five nodes, with their square",
-    "an hour",
-    "an hour, a server each",
 )
 ERRORS: dict[Scale, tuple[float, ...]] = {
     "quick": (0.0, 0.1, 0.5),
@@ -125,13 +118,12 @@ class Run:
     study: str
     labels: dict[str, Scalar]
     scenario: dict[str, Any]
-    cost_s: float = 0.5
 
 
 def questions(scale: Scale) -> list[Run]:
     """All of them."""
     in_python = [
-        Run(q.study, {**q.labels, "seed": seed}, {**q.scenario, "seed": seed}, q.cost_s)
+        Run(q.study, {**q.labels, "seed": seed}, {**q.scenario, "seed": seed})
         for study_of in (_controllers, _predictions, _delays, _elasticity)
         for q in study_of(scale)
         for seed in range(1, _seeds(q, scale) + 1)
@@ -203,8 +195,12 @@ def _dispatching(scale: Scale) -> Iterator[Run]:
     solvers = ("greedy",) if scale == "quick" else ("greedy", "milp")
     changes = {"workload.num_nodes": NODES[scale]}
     for run in _of_file("dispatching", "dispatching", labels, changes, scale):
-        if run.labels["policy"] in solvers:
-            yield run
+        if run.labels["policy"] not in solvers:
+            continue
+        if run.labels["policy"] == "milp":
+            few = {**run.scenario["workload"], "num_nodes": MILP_NODES[scale]}
+            run = replace(run, scenario={**run.scenario, "workload": few})
+        yield run
 
 
 def _of_file(
@@ -218,34 +214,18 @@ def _of_file(
     path = Path(__file__).with_name(f"{file}.toml")
     for task in study(path, labels, changes=changes):
         if int(task.columns()["seed"] or 0) <= SEEDS[scale]:
-            yield Run(name, task.columns(), dict(task.config), 0.4)
+            yield Run(name, task.columns(), dict(task.config))
 
 
 def _controllers(scale: Scale) -> Iterator[Run]:
-    """From one controller to one a node, by load and by what a decision takes."""
-    nodes = NODES[scale]
-    for load in (0.5, 2.0):
-        for controllers in CONTROLLERS[scale]:
-            for solver in SOLVERS:
-                base = hierarchical_vms(scale, load)
-                base["cluster"] = {"kind": "vms", "num_controllers": controllers}
-                server = _server(solver, nodes // controllers, controllers)
-                if server is not None:
-                    base["server"] = server
-                labels: dict[str, Scalar] = {
-                    "controllers": controllers, "load": load, "solver": solver,
-                }  # fmt: skip
-                yield Run("controllers", labels, {**base, "policy": "greedy"}, 0.3)
-
-
-def _server(solver: str, nodes: int, controllers: int) -> dict[str, Any] | None:
-    if solver == SOLVERS[0]:
-        return None
-    if solver == SOLVERS[1]:
-        return {"service": f"exponential:{SECONDS_OF_FIVE_NODES:g}", "coalesce": True}
-    mean_s = SECONDS_OF_FIVE_NODES * (nodes / 5) ** 2 if solver == SOLVERS[2] else 3600.0
-    servers = controllers if solver == SOLVERS[4] else 1
-    return {"service": f"exponential:{mean_s:g}", "servers": servers, "coalesce": True}
+    """From one controller to one a node, by load, by what a decision takes, and by servers."""
+    for load in controllers.LOADS:
+        for labels, count, server in controllers.settings(scale, NODES[scale], load):
+            base = hierarchical_vms(scale, load)
+            base["cluster"] = {"kind": "vms", "num_controllers": count}
+            if server is not None:
+                base["server"] = server
+            yield Run("controllers", labels, {**base, "policy": "greedy"})
 
 
 def _predictions(scale: Scale) -> Iterator[Run]:
@@ -260,9 +240,9 @@ def _predictions(scale: Scale) -> Iterator[Run]:
                 if label in ON_TIMES:
                     base = trace(scale, 0.9)
                     base["decisions"] = {"round_s": 300.0}
-                elif label == "MILP" and scale == "quick":
-                    base = hierarchical_vms(scale, 0.5)
-                    base["workload"] |= {"num_nodes": 4, "jobs_per_node": 8}
+                elif label == "MILP":
+                    base = hierarchical_vms(scale, 0.5, MILP_NODES[scale])
+                    base["workload"]["jobs_per_node"] = 8 if scale == "quick" else 10
                 else:
                     base = hierarchical_vms(scale, 0.5)
                 wrong: dict[str, Any] = {"learned": learned} if error else {}
@@ -271,7 +251,7 @@ def _predictions(scale: Scale) -> Iterator[Run]:
                 if error and kind == "noise":
                     wrong["configuration_noise"] = error
                 labels: dict[str, Scalar] = {"method": label, "error": error, "kind": kind}
-                yield Run("predictions", labels, {**base, **spec, "predictions": wrong}, 0.5)
+                yield Run("predictions", labels, {**base, **spec, "predictions": wrong})
 
 
 def _delays(scale: Scale) -> Iterator[Run]:
