@@ -145,8 +145,8 @@ def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
             log_ticks(ax)
             _at_one(ax)
             ax.set_ylabel("total cost over K = 1, no time")
-        axes[column].set_title(f"load {load:g}: time of a decision, one server")
-        axes[len(loads) + column].set_title(f"load {load:g}: an hour a decision, by servers")
+        axes[column].set_title(f"load {load:g}, one server")
+        axes[len(loads) + column].set_title(f"load {load:g}, an hour a decision")
         axes[len(loads) + column].set_xlabel("controllers K")
     for row in (0, 1):
         axes[(row + 1) * len(loads) - 1].legend(
