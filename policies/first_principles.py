@@ -9,7 +9,7 @@ scheduling: the first in the order that does not fit holds up the others, or is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heapreplace
 
@@ -65,7 +65,7 @@ class FirstPrinciple:
     _is_elastic: bool = field(default=False, init=False, repr=False)
     _nodes: NodeLevels | None = field(default=None, init=False, repr=False)
     _waiting: WaitingJobs | None = field(default=None, init=False, repr=False)
-    _gpus_of: Sequence[int] | None = field(default=None, init=False, repr=False)
+    _gpus_of: Callable[[int], int] | None = field(default=None, init=False, repr=False)
     _is_strict: bool = field(default=False, init=False, repr=False)
     _empty: EmptyNodes = field(default_factory=EmptyNodes, init=False, repr=False)
     _prices: FloatArray | None = field(default=None, init=False, repr=False)
@@ -82,7 +82,7 @@ class FirstPrinciple:
             self._nodes, self._gpus_of = None, None
             self._is_strict = self.rank is None and not self.backfill
             if not self._is_elastic:
-                self._gpus_of = view.workload.num_gpus.data
+                self._gpus_of = view.workload.num_gpus.item
                 self._nodes = NodeLevels() if NodeLevels.serve(view.cluster) else None
         if self._is_elastic:
             shares_of = self._one_job_a_node(view)
@@ -108,7 +108,7 @@ class FirstPrinciple:
             return False
         if free_gpus_total <= 0:
             return True
-        return self._is_strict and gpus_of[next(iter(waiting))] > free_gpus_total
+        return self._is_strict and gpus_of(next(iter(waiting))) > free_gpus_total
 
     def _list_scheduling(self, view: View) -> SharesOf:
         """Start jobs of fixed demand in their order; a demand that does not fit is passed over."""
@@ -148,7 +148,7 @@ class FirstPrinciple:
         shares_of: SharesOf = {}
         capacity: FreeCapacity | NodeLevels | None = None
         for job in view.waiting:
-            gpus = gpus_of[job]
+            gpus = gpus_of(job)
             if gpus > free:
                 break
             capacity = capacity or self._capacity(view)

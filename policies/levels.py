@@ -7,11 +7,9 @@ are looked at (`View.node_changes`), so that a decision costs as much on 10,000 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 from simulator import FIXED, Cluster, Placement, View
-from simulator.catalog import FloatArray
 from simulator.contract import Changes
 
 _NEW = tuple.__new__
@@ -37,8 +35,6 @@ class NodeLevels:
         self._free: list[int] = []
         self._levels: list[list[int]] = []
         self._step = self._most = 0
-        self._seen: FloatArray | None = None
-        self._numbers: Sequence[float] = ()
 
     @staticmethod
     def serve(cluster: Cluster) -> bool:
@@ -57,7 +53,7 @@ class NodeLevels:
         if changed is None:
             self._rebuild(view)
         else:
-            free_gpus, step, free = self._column(view.free_gpus), self._step, self._free
+            free_gpus, step, free = view.free_gpus.data, self._step, self._free
             levels, most, taken = self._levels, self._most, self._taken
             if changed[: len(taken)] != taken:  # else they are among those that changed
                 changed += taken
@@ -71,12 +67,6 @@ class NodeLevels:
         self._changes, self._mark = changes, mark
         self._taken.clear()
         self.total_gpus = view.free_gpus_total
-
-    def _column(self, free_gpus: FloatArray) -> Sequence[float]:
-        """The array as plain numbers; each view of it that is made takes some time."""
-        if free_gpus is not self._seen:
-            self._seen, self._numbers = free_gpus, free_gpus.data
-        return self._numbers
 
     def _rebuild(self, view: View) -> None:
         self._step = view.cluster.num_controllers
