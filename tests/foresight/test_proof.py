@@ -11,6 +11,7 @@ import pytest
 from experiments.campaign.sweepfile import read_sweep
 from experiments.campaign.task import Task, resolve
 from experiments.papers.foresight.claims import _released as released_rows
+from experiments.papers.foresight.claims import claims
 from experiments.papers.foresight.families import FAMILIES, FOLDER, draw, drawn, scenarios
 from experiments.papers.foresight.runs import (
     FIRST_SEED,
@@ -22,6 +23,7 @@ from experiments.papers.foresight.runs import (
     tasks,
 )
 from experiments.papers.foresight.tables import brackets, disturbed, over_asked, over_released
+from experiments.papers.foresight.when import CHANGES, CONDITIONS, when
 from experiments.report.contents import Scale
 from experiments.scenario.schema import read_scenario
 from policies import make_policy
@@ -259,3 +261,47 @@ def test_the_bracket_says_what_part_is_saved() -> None:
     )
     assert found["saved"].tolist() == pytest.approx([0.75])
     assert found["foresight"].tolist() == pytest.approx([1.4])
+
+
+def instances(family: str, ratios: list[float]) -> dict[str, list[dict[str, object]]]:
+    """foresight at each of these costs on an instance of its own, every rival at 1."""
+    runs: list[dict[str, object]] = []
+    for seed, ratio in enumerate(ratios):
+        costs = dict.fromkeys(RIVALS, 1.0) | {"foresight": ratio}
+        runs += [
+            {"family": family, "seed": seed, "method": m, "total_cost": c} for m, c in costs.items()
+        ]
+    bounds = [{"family": family, "seed": s, "best": 0.5} for s in range(len(ratios))]
+    return {"compared": runs, "run_bounds": bounds}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "word", "above"),
+    [
+        ([0.8, 0.81, 0.8, 0.82, 0.8], "pays", 0),
+        ([1.2, 1.21, 1.2, 1.22, 1.2], "does not pay", 1),
+        ([0.5, 1.6, 0.9, 1.3, 0.8], "not clear", 0),
+        ([0.8, 0.81, 0.8, 0.82], "not clear", 0),
+    ],
+)
+def test_when_it_pays(ratios: list[float], word: str, above: int) -> None:
+    """The whole interval on one side of 1, and enough instances."""
+    kept = Kept(**instances("andreas-1-10", ratios))
+    ((condition, found, values),) = when(kept)  # type: ignore[arg-type]
+    assert (condition, found) == ("fixed nodes with energy, mixed arrivals", word)
+    assert sorted(values) == pytest.approx(sorted(ratios))
+    rows = {claim.claim: claim for claim in claims(kept)}  # type: ignore[arg-type]
+    assert rows["families of 1 whose whole interval is above the best rival"].ours == above
+    users = [c for c in rows.values() if c.place == f"when it pays: {condition}"]
+    assert [c.why for c in users] == [f"{word}; the worst instance is at {max(ratios):.2f}"]
+
+
+def test_every_family_and_every_change_has_its_condition() -> None:
+    """The table for users leaves nothing out, and counts nothing twice."""
+    named = [name for names in CONDITIONS.values() for name in names]
+    assert sorted(named) == sorted(FAMILIES)
+    changes = {
+        t.columns()["change"] for t in planned("paper") if t.columns()["study"] == "disturbed"
+    }
+    for change in changes:
+        assert sum(text in str(change) for text in CHANGES.values()) == 1

@@ -161,7 +161,7 @@ def test_foresight(tmp_path: Path) -> None:
     scalars = {"run_scenario": {"total_cost": 100.0}, "run_bounds": {"best": 10.0}}
     drawn = foresight.figures(results(foresight, scalars, {}), tmp_path)
     headings(drawn)
-    assert len(drawn) == 4
+    assert len(drawn) == 5
 
 
 @pytest.mark.slow

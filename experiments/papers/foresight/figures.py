@@ -18,6 +18,7 @@ from experiments.papers.foresight.tables import (
     ratios,
     self_timed,
 )
+from experiments.papers.foresight.when import ENOUGH, when
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below, log_ticks
 from experiments.report.contents import Figure, save_figure
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from experiments.campaign.results import Results
 
 METHODS = ("foresight", *RIVALS)
-ENOUGH = 5
-"""Instances from which on an interval is drawn; of fewer the instances themselves say more."""
 WIDE = 5.0
 """Ratio of the largest value to the least from which on an axis is logarithmic."""
 
@@ -42,6 +41,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
         _parts(results, out_dir, command),
         _asked(results, out_dir, command),
         _disturbed(results, out_dir, command),
+        _when(results, out_dir, command),
     ]
     return [figure for figure in drawn if figure is not None]
 
@@ -171,6 +171,22 @@ def _disturbed(results: Results, out: Path, command: str) -> Figure | None:
         "All methods see the same wrong times and pay the same delays. Loose due dates are U[min, 2 max], "
         "tight ones U[min, 3 min]; every other family keeps its own. Number of instances in "
         "brackets; intervals from five instances on. Left of the dashed line foresight is cheaper.",
+        *drawn, command=command, seeds=results.seeds,
+    )  # fmt: skip
+
+
+def _when(results: Results, out: Path, command: str) -> Figure | None:
+    """For users: the conditions under which foresight is the cheapest."""
+    found = when(results)
+    if not found:
+        return None
+    rows = [(f"{condition}: {word}", values) for condition, word, values in found]
+    drawn = _bars(rows, "cost of foresight over the best rival of each instance")
+    return save_figure(
+        out, "when_it_pays", "Beyond the papers: when foresight pays, when not",
+        "It pays where the whole 95 % interval of the geometric mean is left of the dashed line, from "
+        "five instances on. Wrong predictions, moves, other due dates and two controllers have three "
+        "rivals (greedy, local search, MILP), the others six. Number of instances in brackets.",
         *drawn, command=command, seeds=results.seeds,
     )  # fmt: skip
 

@@ -1,0 +1,64 @@
+"""When foresight pays, and when not: the conditions that a user can tell, and one verdict each."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from experiments.papers.foresight.tables import disturbed, geometric, ratios
+
+if TYPE_CHECKING:
+    from experiments.campaign.results import Results
+
+CONDITIONS: dict[str, tuple[str, ...]] = {
+    "VMs, overload, tight due dates": ("2021-5", "2021-10", "2021-5-high"),
+    "VMs, 1.5 times the usual load, loose due dates": ("2020-5-high", "hierarchical-5-high"),
+    "VMs, usual load, loose due dates": (
+        "2020-5", "2020-10", "hierarchical-5", "hierarchical-10",
+        "hierarchical-20", "hierarchical-50", "hierarchical-100",
+    ),
+    "VMs, light load": ("2021-5-low", "2020-5-low", "hierarchical-5-low"),
+    "fixed nodes with energy, mixed arrivals": ("andreas-1-10", "andreas-2-10"),
+    "fixed nodes with energy, many arrivals": ("energy-10", "energy-20"),
+}  # fmt: skip
+"""What a user knows of a cluster, and the families that are so."""
+
+CHANGES: dict[str, str] = {
+    "times predicted 10 to 50 % wrong": "errors of",
+    "moving a job takes 5 to 30 minutes": "moving takes",
+    "due dates of the other law": "due dates",
+    "two controllers": "controllers",
+}
+"""Conditions of the study with three rivals, and what their changes have in their names."""
+
+ENOUGH = 5
+"""Instances from which on an interval is drawn and there is a verdict; of fewer the instances say more."""
+
+
+def when(results: Results) -> list[tuple[str, str, pd.Series]]:
+    """A condition, its verdict, and the costs of foresight over the best rival, an instance each."""
+    found = []
+    table = ratios(results)
+    for condition, names in CONDITIONS.items() if not table.empty else ():
+        part = table.loc[table["family"].isin(names), "over_best_rival"]
+        if len(part):
+            found.append((condition, verdict(part), part))
+    changed = disturbed(results)
+    for condition, text in CHANGES.items() if not changed.empty else ():
+        part = changed.loc[changed["change"].str.contains(text, regex=False), "ratio"]
+        if len(part):
+            found.append((condition, verdict(part), part))
+    return found
+
+
+def verdict(values: pd.Series) -> str:
+    """ "pays" where the whole 95 % interval of the geometric mean is below 1.
+
+    "does not pay" where it is above. An interval that holds 1 is "not clear", and so are few instances.
+    """
+    _, low, high = geometric(values)
+    if len(values) < ENOUGH or math.isnan(low):
+        return "not clear"
+    return "pays" if high < 1.0 else "does not pay" if low > 1.0 else "not clear"
