@@ -67,6 +67,12 @@ class Demands:
     def __len__(self) -> int:
         return len(self.name)
 
+    def take(self, jobs: IntArray) -> Demands:
+        """These jobs, in that order."""
+        names, specs = ([c[j] for j in jobs.tolist()] for c in (self.name, self.gpu_spec))
+        columns = (self.cpu_milli, self.memory_mib, self.num_gpus, self.gpu_milli)
+        return Demands(names, *(column[jobs] for column in columns), specs)
+
 
 @dataclass(frozen=True)
 class Machines:

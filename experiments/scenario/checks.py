@@ -88,6 +88,7 @@ class ScenarioChecks:
             "instance",
             "andreas",
             "openb-like",
+            "openb",
             "plugin",
         )
         read = f"{jobs} {cluster}" if brings_machines else jobs

@@ -13,6 +13,7 @@ from experiments.scenario.schema import (
     HierarchicalJobs,
     InstanceJobs,
     Nodes,
+    OpenbJobs,
     OpenbLikeJobs,
     PhillyLikeJobs,
     PluginJobs,
@@ -198,6 +199,17 @@ def _openb_like(jobs: OpenbLikeJobs, scenario: Scenario) -> Built:
     return openb_queue(jobs.num_jobs, jobs.num_nodes, jobs.load, duration_s, streams)
 
 
+def _openb(jobs: OpenbJobs, scenario: Scenario) -> Built:
+    from simulator.laws import parse_law
+    from simulator.statistics import Streams
+    from simulator.workloads.openb_trace import openb_trace
+
+    with at_key("workload.duration_s"):
+        duration_s = None if jobs.duration_s is None else parse_law(jobs.duration_s)
+    given = jobs.model_dump(include={"nodes", "num_nodes", "max_jobs", "load"})
+    return openb_trace(jobs.path, Streams(scenario.seed), duration_s=duration_s, **given)
+
+
 def _plugin(jobs: PluginJobs, scenario: Scenario) -> Built:
     from experiments.scenario.extensions import make_workload
     from simulator.statistics import Streams
@@ -219,6 +231,7 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "alibaba": _trace,
     "swf": _trace,
     "openb-like": _openb_like,
+    "openb": _openb,
     "helios": _trace,
     "plugin": _plugin,
 }

@@ -186,6 +186,27 @@ class OpenbLikeJobs(Config):
     duration_s: str = "lognormal:3600,cv=2"
 
 
+class OpenbJobs(Config):
+    """Pods of Alibaba's openb trace with their parts of GPUs, from its files; brings its nodes.
+
+    ``load`` and ``duration_s`` belong together: then times are drawn, also where the file has them.
+    """
+
+    kind: Literal["openb"]
+    path: str
+    nodes: str | None = None
+    num_nodes: PositiveInt | None = None
+    max_jobs: PositiveInt | None = None
+    load: Positive | None = None
+    duration_s: str | None = None
+
+    @model_validator(mode="after")
+    def _load_and_durations(self) -> Self:
+        if (self.load is None) != (self.duration_s is None):
+            raise ValueError("load and duration_s belong together, expected both or none")
+        return self
+
+
 class PluginJobs(Config):
     """Jobs that an installed package makes; ``kind = "NAME"`` beside its options means the same."""
 
@@ -205,6 +226,7 @@ Jobs = Annotated[
     | AndreasJobs
     | PhillyLikeJobs
     | OpenbLikeJobs
+    | OpenbJobs
     | TraceJobs
     | PluginJobs,
     Field(discriminator="kind"),
@@ -358,7 +380,9 @@ class Scenario(Config):
 def file_keys(config: dict[str, Any]) -> FileKeys:
     """Where a scenario, or a part of one, names input files."""
     yield from path_keys(config)
-    cluster = config.get("cluster")
+    jobs, cluster = config.get("workload"), config.get("cluster")
+    if isinstance(jobs, dict) and isinstance(jobs.get("nodes"), str):
+        yield jobs, "nodes"
     if isinstance(cluster, dict) and is_file(cluster.get("catalog")):
         yield cluster, "catalog"
 

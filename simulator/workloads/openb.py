@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.catalog import Cluster, IntArray
+from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.datafiles import read_table
 from simulator.laws import Law
 from simulator.sharing import WHOLE_GPU, Demands, Machines, shared_cluster, shared_workload
@@ -133,27 +133,36 @@ def openb_queue(
     duration_s : law of the durations, s.
     streams : of ``pods``, ``machines``, ``arrivals`` and ``durations``.
     """
-    everything = openb_machines()
-    machines = everything.take(
-        np.sort(streams.generator("machines").permutation(len(everything))[:num_nodes])
-    )
+    machines = some_of(openb_machines(), num_nodes, streams)
     pods = like_openb(3 * num_jobs + 100, streams.generator("pods"))
-    fits = (
-        (pods.num_gpus[:, None] <= machines.num_gpus)
-        & (pods.cpu_milli[:, None] <= machines.cpu_milli)
-        & (pods.memory_mib[:, None] <= machines.memory_mib)
-    ).any(axis=1)
-    kept = np.flatnonzero((pods.num_gpus > 0) & fits)[:num_jobs].tolist()
-    demands = Demands(
-        [pods.name[j] for j in kept],
-        pods.cpu_milli[kept],
-        pods.memory_mib[kept],
-        pods.num_gpus[kept],
-        pods.gpu_milli[kept],
-        [""] * len(kept),
-    )
-    gpus_each = float((demands.num_gpus * demands.gpu_milli).mean()) / WHOLE_GPU
-    rate_per_s = load * float(machines.num_gpus.sum()) / (gpus_each * duration_s.mean)
-    submit_s = np.cumsum(streams.generator("arrivals").exponential(1 / rate_per_s, len(kept)))
+    kept = np.flatnonzero((pods.num_gpus > 0) & fit_somewhere(pods, machines))[:num_jobs]
+    demands = pods.take(kept)
+    submit_s = poisson_s(demands, machines, load, duration_s, streams)
     times_s = duration_s.sample(streams.generator("durations"), len(kept))
     return shared_workload(demands, submit_s, times_s), shared_cluster(machines)
+
+
+def some_of(machines: Machines, num_nodes: int, streams: Streams) -> Machines:
+    """So many of the machines, drawn; in their order."""
+    drawn = streams.generator("machines").permutation(len(machines))[:num_nodes]
+    return machines.take(np.sort(drawn))
+
+
+def fit_somewhere(pods: Demands, machines: Machines) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """``(J,)`` whether some machine has as many GPUs, CPUs and as much memory."""
+    kinds = np.unique(
+        np.column_stack([machines.num_gpus, machines.cpu_milli, machines.memory_mib]), axis=0
+    )
+    asked = (pods.num_gpus, pods.cpu_milli, pods.memory_mib)
+    fits = [a[:, None] <= has for a, has in zip(asked, kinds.T, strict=True)]
+    return np.asarray((fits[0] & fits[1] & fits[2]).any(axis=1))
+
+
+def poisson_s(
+    demands: Demands, machines: Machines, load: float, duration_s: Law, streams: Streams
+) -> FloatArray:
+    """``(J,)`` times of submission, s: a Poisson stream of this load."""
+    count = len(demands)
+    gpus_each = float((demands.num_gpus * demands.gpu_milli).mean()) / WHOLE_GPU
+    rate_per_s = load * float(machines.num_gpus.sum()) / (gpus_each * duration_s.mean)
+    return np.asarray(np.cumsum(streams.generator("arrivals").exponential(1 / rate_per_s, count)))

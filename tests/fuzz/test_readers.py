@@ -23,7 +23,9 @@ from experiments.scenario.options import parse_options, parse_window
 from experiments.scenario.schema import read_scenario
 from simulator.errors import InputError
 from simulator.laws import parse_law
+from simulator.statistics import Streams
 from simulator.workloads import alibaba, authors, catalogs, gavel, openb, philly, plain_csv, swf
+from simulator.workloads.openb_trace import openb_trace
 
 ROOT = Path(__file__).parents[2]
 
@@ -160,6 +162,7 @@ FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "Gavel rates": ("rates.json", RATES, gavel_rates),
     "Alibaba": ("pods.csv", PODS, alibaba.read_alibaba),
     "openb pods": ("pods.csv", PODS, openb.read_pods),
+    "openb trace": ("pods.csv", PODS, lambda path: openb_trace(path, Streams(1))),
     "openb nodes": ("nodes.csv", NODES, openb.read_nodes),
     "SWF": ("log.swf", SWF, swf.read_swf),
     "Helios": ("cluster_log.csv", HELIOS, swf.read_helios),

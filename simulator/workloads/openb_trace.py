@@ -1,0 +1,114 @@
+"""Alibaba's GPU-sharing trace of 2023 as a workload over time: pods with their parts of GPUs, and the machines.
+
+    jobs, cluster = openb_trace("openb_pod_list_default.csv", Streams(1), num_nodes=100)
+
+A pod is submitted when it was created. It holds its GPUs, or its part of one, for as long as from when it was
+scheduled to when it was deleted. Some of the trace's lists have no times; then they are drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from simulator.catalog import Cluster, FloatArray
+from simulator.errors import InputError
+from simulator.laws import Law
+from simulator.sharing import shared_cluster, shared_workload
+from simulator.statistics import Streams
+from simulator.workload import Workload
+from simulator.workloads.openb import (
+    fit_somewhere,
+    openb_machines,
+    poisson_s,
+    read_nodes,
+    read_pods,
+    some_of,
+)
+from simulator.workloads.tables import Table
+
+TIMES = ("creation_time", "deletion_time", "scheduled_time")
+
+
+def openb_trace(
+    pods: str | Path,
+    streams: Streams,
+    *,
+    nodes: str | Path | None = None,
+    num_nodes: int | None = None,
+    max_jobs: int | None = None,
+    load: float | None = None,
+    duration_s: Law | None = None,
+) -> tuple[Workload, Cluster]:
+    """The pods of a list that ask for GPUs, as they are, and machines for them.
+
+    Pods without GPUs, those that never ran, and those that fit on none of the machines are left out. So is the
+    GPU model that some pods ask for: they may go to any. `Workload.notes` counts all of these.
+
+    Parameters
+    ----------
+    pods, nodes : lists of the trace; without ``nodes``: the machines of the default list.
+    num_nodes : so many of the machines, drawn; None: all.
+    max_jobs : so many of the pods, the first by time of creation (of the list, where times are drawn).
+    load, duration_s : times are drawn: a Poisson stream with this load, and durations of this law. Both, or
+        neither: the file's own times.
+
+    Raises
+    ------
+    InputError
+        The first thing wrong with a file, one without times where none are to be drawn, or no pod is left.
+    """
+    demands = read_pods(pods)
+    machines = openb_machines() if nodes is None else read_nodes(nodes)
+    machines = machines.take(np.flatnonzero(machines.num_gpus > 0))
+    if not len(machines):
+        raise InputError(f"{nodes}: no machine has a GPU, expected one at least")
+    if num_nodes is not None:
+        if num_nodes > len(machines):
+            raise InputError(f"num_nodes is {num_nodes}, the list has {len(machines)} with GPUs")
+        machines = some_of(machines, num_nodes, streams)
+    has_gpus, fits = demands.num_gpus > 0, fit_somewhere(demands, machines)
+    if load is None or duration_s is None:
+        created, times_s = _times(pods)
+        ran = times_s > 0
+    else:
+        created, times_s = np.arange(len(demands), dtype=np.float64), np.ones(len(demands))
+        ran = np.ones(len(demands), dtype=np.bool_)
+    kept = np.flatnonzero(has_gpus & fits & ran)
+    kept = kept[np.argsort(created[kept], kind="stable")][:max_jobs]
+    if not len(kept):
+        raise InputError(
+            f"{pods}: no pod that ran on a GPU of these machines, expected one at least"
+        )
+    submit_s, times_s = created[kept] - created[kept[0]], times_s[kept]
+    chosen = demands.take(kept)
+    if load is not None and duration_s is not None:
+        submit_s = poisson_s(chosen, machines, load, duration_s, streams)
+        times_s = duration_s.sample(streams.generator("durations"), len(kept))
+    counts = {
+        "pods without GPUs, left out": ~has_gpus,
+        "pods that never ran, left out": has_gpus & ~ran,
+        "pods that fit on none of the machines, left out": has_gpus & ran & ~fits,
+    }
+    notes = [f"{pods}: {int(some.sum())} {what}" for what, some in counts.items() if some.any()]
+    if models := sum(map(bool, chosen.gpu_spec)):
+        notes.append(f"{pods}: {models} pods ask for a GPU model, here they take any")
+    workload = shared_workload(chosen, submit_s, times_s)
+    return replace(workload, notes=(*workload.notes, *notes)), shared_cluster(machines)
+
+
+def _times(path: str | Path) -> tuple[FloatArray, FloatArray]:
+    """When each pod was created, and for how long it ran, s; not a number: it never ran."""
+    table = Table.read(path, ("name",), TIMES)
+    missing = [name for name in TIMES if name not in table]
+    if missing:
+        raise InputError(
+            f"{path}: has no column {missing[0]!r}, expected the times of each pod "
+            "(or load and duration_s, from which times are drawn)"
+        )
+    created = table.numbers("creation_time", at_least=0)
+    scheduled = table.numbers("scheduled_time", at_least=0, empty=np.nan)
+    deleted = table.numbers("deletion_time", at_least=0, empty=np.nan)
+    return created, deleted - scheduled

@@ -1,0 +1,138 @@
+"""The openb trace as a workload: parts and times as in the file, who is left out, times drawn where there are none."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.scenario.schema import file_keys, read_scenario
+from policies import make_policy
+from simulator import InputError, simulate
+from simulator.laws import Deterministic
+from simulator.neighbours import neighbours_of
+from simulator.statistics import Streams
+from simulator.workloads.openb_trace import openb_trace
+
+PODS = """\
+name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+p4,20000,65536,0,0,,LS,Running,50,900,60
+p2,32000,65536,2,1000,,Burstable,Succeeded,300,800,310
+p1,6000,12288,1,460,V100M16|V100M32,LS,Running,100,400,150
+p3,11000,47104,1,1000,,BE,Pending,200,250,
+p5,4000,4096,1,540,,LS,Failed,150,260,160
+p6,4000,4096,8,1000,,LS,Running,10,90,20
+"""
+NODES = "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,262144,2,T4\nn1,32000,262144,0,\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    pods, nodes = tmp_path / "pods.csv", tmp_path / "nodes.csv"
+    pods.write_text(PODS)
+    nodes.write_text(NODES)
+    return pods, nodes
+
+
+def test_pods_as_they_are(files):
+    pods, nodes = files
+    jobs, cluster = openb_trace(pods, Streams(1), nodes=nodes)
+    assert jobs.job_id == ("p1", "p5", "p2")
+    assert jobs.submit_s.tolist() == [0.0, 50.0, 200.0]
+    assert jobs.performance.duration_s.tolist() == [250.0, 100.0, 490.0]
+    assert jobs.performance.part.tolist() == [0.46, 0.54, 1.0]
+    assert jobs.num_gpus.tolist() == [1, 1, 2]
+    assert jobs.num_cpus.tolist() == [6.0, 4.0, 32.0]
+    assert (cluster.num_nodes, cluster.total_gpus) == (1, 2)
+    assert [note.split(": ")[1] for note in jobs.notes] == [
+        "1 pods without GPUs, left out",
+        "1 pods that never ran, left out",
+        "1 pods that fit on none of the machines, left out",
+        "1 pods ask for a GPU model, here they take any",
+    ]
+    # 460 and 540 thousandths share one GPU, and the pod of two GPUs waits for the longer of them.
+    run = simulate(jobs, cluster, make_policy("shared"))
+    assert run.first_start_s.tolist() == [0.0, 50.0, 250.0]
+    # Counted with half of a GPU's memory and one slice for each, as [sharing] does.
+    counted = neighbours_of(jobs, gpu_memory_gb=16.0)
+    assert counted.memory_gb.tolist() == pytest.approx([0.46 * 16, 0.54 * 16, 16])
+    again = simulate(jobs, cluster, make_policy("shared"), neighbours=counted)
+    assert again.first_start_s.tolist() == run.first_start_s.tolist()
+
+
+def test_the_first_by_creation(files):
+    jobs, _ = openb_trace(files[0], Streams(1), nodes=files[1], max_jobs=2)
+    assert jobs.job_id == ("p1", "p5")
+    jobs, cluster = openb_trace(files[0], Streams(1), num_nodes=30)
+    assert cluster.num_nodes == 30
+    assert set(jobs.job_id) <= {"p1", "p2", "p5", "p6"}
+
+
+def test_times_are_drawn_where_there_are_none(files):
+    pods, nodes = files
+    rows = [",".join(line.split(",")[:6]) for line in PODS.splitlines()]
+    pods.write_text("\n".join(rows))
+    with pytest.raises(InputError, match=r"pods\.csv: has no column 'creation_time', expected"):
+        openb_trace(pods, Streams(1), nodes=nodes)
+    drawn = {"load": 0.5, "duration_s": Deterministic(100.0)}
+    jobs, _ = openb_trace(pods, Streams(1), nodes=nodes, **drawn)
+    assert jobs.job_id == ("p2", "p1", "p3", "p5")  # in the order of the list
+    assert jobs.performance.duration_s.tolist() == [100.0] * 4
+    assert (np.diff(jobs.submit_s) > 0).all()
+    other, _ = openb_trace(pods, Streams(2), nodes=nodes, **drawn)
+    assert (other.submit_s != jobs.submit_s).all()
+
+
+SCENARIO = """\
+policy = "slices"
+[workload]
+kind = "openb"
+path = "pods.csv"
+nodes = "nodes.csv"
+[sharing]
+slices = true
+"""
+
+
+def run(path, out, monkeypatch):
+    from experiments.cli import main
+
+    monkeypatch.setattr("sys.argv", ["schedlab", "run", str(path), "--out", str(out)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code
+
+
+def test_a_scenario_with_slices(files, tmp_path, monkeypatch):
+    """Its files are inputs of the run, and [sharing] counts the slices of its pods."""
+    path = tmp_path / "s.toml"
+    path.write_text(SCENARIO)
+    scenario = read_scenario(path)
+    named = [table[key] for table, key in file_keys(scenario.model_dump())]
+    assert sorted(named) == [str(files[1]), str(files[0])]
+    assert run(path, tmp_path / "out", monkeypatch) == 0
+    with (tmp_path / "out" / "jobs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    # 460 and 540 thousandths are a slice of four sevenths each: on a GPU of their own.
+    assert [(row["job_id"], float(row["first_wait_s"])) for row in rows] == [
+        ("p1", 0.0),
+        ("p5", 0.0),
+        ("p2", 50.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("nodes =", "load = 0.5\nnodes =", "load and duration_s belong together"),
+        ("nodes =", "num_nodes = 7\nnodes =", "num_nodes is 7, the list has 1 with GPUs"),
+        ("nodes.csv", "none.csv", "none.csv: no such file"),
+    ],
+)
+def test_mistakes_are_one_line(files, tmp_path, monkeypatch, capsys, old, new, line):
+    path = tmp_path / "s.toml"
+    path.write_text(SCENARIO.replace(old, new))
+    assert run(path, tmp_path / "out", monkeypatch) == 2
+    told = capsys.readouterr().err.strip()
+    assert line in told
+    assert "\n" not in told
