@@ -69,9 +69,15 @@ class Demands:
 
     def take(self, jobs: IntArray) -> Demands:
         """These jobs, in that order."""
-        names, specs = ([c[j] for j in jobs.tolist()] for c in (self.name, self.gpu_spec))
-        columns = (self.cpu_milli, self.memory_mib, self.num_gpus, self.gpu_milli)
-        return Demands(names, *(column[jobs] for column in columns), specs)
+        rows = jobs.tolist()
+        return Demands(
+            [self.name[j] for j in rows],
+            self.cpu_milli[jobs],
+            self.memory_mib[jobs],
+            self.num_gpus[jobs],
+            self.gpu_milli[jobs],
+            [self.gpu_spec[j] for j in rows],
+        )
 
 
 @dataclass(frozen=True)
