@@ -18,8 +18,8 @@ For example, one GPU, a delay of 300 s, a running job with 3000 s left. A waitin
 place: it saves 3000 - 1000 = 2000 s > 300 s. One of 2800 s does not: it saves 200 s.
 
 Without a delay the decisions are those of the policy. A rental pool always has room beside the jobs that
-stay, so a policy would rent more than its budget there: the cluster has to have nodes. A policy that names single GPUs of jobs
-(`Decision.gpus_of`) keeps its own decisions.
+stay, so a policy would rent more than its budget there: the cluster has to have nodes. A policy that gives parts of
+GPUs is refused. One of your own that names single GPUs of jobs (`Decision.gpus_of`) keeps its own decisions.
 """
 
 from __future__ import annotations
@@ -71,6 +71,12 @@ class Hysteresis:
         if not 0 <= self.hysteresis < math.inf:
             raise InputError(
                 f"{self.name}: hysteresis is {self.hysteresis}, expected a number >= 0"
+            )
+        if self.gives_parts:
+            inner = self.name.removesuffix(HYSTERESIS)
+            raise InputError(
+                f"policy {self.name!r}: {inner} names the GPUs of each job, and hysteresis has no effect on "
+                f"such decisions; expected {inner!r}"
             )
 
     @property

@@ -115,7 +115,8 @@ def _time_shared(workload: Workload, cluster: Cluster) -> Lack | None:
         return Lack("the jobs have no fixed demand with one duration, as sharing in time needs it")
     if not workload.performance.time_shared:
         return Lack(
-            "the jobs do not share GPUs in time (simulator.workloads.reshaping.time_shared)"
+            "the jobs do not share GPUs in time, and no key makes them: that is for programs and the page "
+            "for a class; in rounds, las+proportional serves those of least attained service"
         )
     return None
 

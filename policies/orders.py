@@ -180,8 +180,8 @@ class Sharing:
         """Divide anew, and, for foreground-background, ask again when more jobs have had as little."""
         if not getattr(view.workload.performance, "time_shared", False):
             raise InputError(
-                f"policy {self.name}: the jobs do not share GPUs in time, expected a workload made "
-                "by simulator.workloads.reshaping.time_shared"
+                f"policy {self.name}: the jobs do not share GPUs in time, expected jobs that do "
+                "(in Python: simulator.workloads.reshaping.time_shared makes them)"
             )
         duration_s = durations_s(view)
         attained_s = (1 - view.remaining) * duration_s if self.least_attained else None

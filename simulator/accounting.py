@@ -272,9 +272,12 @@ class Result:
         """One row an instant: the GPUs of each tenant (``shares.csv``); empty without tenants."""
         return between_tenants.shares_table(self)
 
-    def job_columns(self) -> dict[str, FloatArray | IntArray]:
-        """What the simulation itself says of each job, ``(J,)`` each; ``left`` where jobs can leave."""
-        columns: dict[str, FloatArray | IntArray] = {
+    def job_columns(self) -> dict[str, FloatArray | IntArray | list[str]]:
+        """What the simulation itself says of each job, ``(J,)`` each; ``left`` where jobs can leave.
+
+        ``status`` is there where a job can end without its work being done (`readout.statuses`).
+        """
+        columns: dict[str, FloatArray | IntArray | list[str]] = {
             "arrival_s": self.workload.submit_s,
             "first_start_s": self.first_start_s,
             "completion_s": self.completion_s,
@@ -284,6 +287,9 @@ class Result:
         }
         if self.left is not None:
             columns["left"] = self.left.astype(np.int64)
+        statuses = readout.statuses(self)
+        if statuses is not None:
+            columns["status"] = statuses
         return columns
 
     def decisions_table(self) -> pd.DataFrame:

@@ -214,6 +214,7 @@ class Damage:
     killed : ``(J,)`` 1 for a job that was given up.
     outages : ``(N,)`` outages of each node.
     down_s : ``(N,)`` seconds that each node was away until the last job ended.
+    gives_up : whether a job can be given up.
     """
 
     failures: IntArray
@@ -222,3 +223,4 @@ class Damage:
     killed: IntArray
     outages: IntArray
     down_s: np.ndarray[tuple[int], np.dtype[np.float64]]
+    gives_up: bool = False

@@ -96,6 +96,27 @@ def job_facts(result: Result) -> dict[str, FloatArray | IntArray | list[str]]:
     return facts
 
 
+def statuses(result: Result) -> list[str] | None:
+    """How each job ended; None where none can end but by completing its work.
+
+    "done", or "left" (its patience was over), "rejected" (by admission control), "given up" (after too
+    many failures), "killed" or "failed" (so the log says, when its last attempt ended).
+    """
+    gate, damage = result.gate, result.damage
+    gives_up = damage is not None and damage.gives_up
+    can_reject = gate is not None and gate.can_reject
+    if result.left is None and not (gives_up or can_reject or result.workload.outcome):
+        return None
+    found = [o if o in ("killed", "failed") else "done" for o in result.workload.outcome]
+    found = found or ["done"] * len(result.workload)
+    marks = [("given up", damage.killed if damage is not None else None), ("left", result.left)]
+    marks.append(("rejected", gate.rejected if gate is not None else None))
+    for status, which in marks:
+        for job in np.flatnonzero(which).tolist() if which is not None else ():
+            found[job] = status
+    return found
+
+
 def jain(values: FloatArray) -> float:
     """Jain's index: 1 where all are equal, 1/n where one has everything (Jain et al. 1984)."""
     good = values[np.isfinite(values)]

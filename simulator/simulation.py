@@ -84,7 +84,8 @@ def simulate(
     server : None: decisions take no time; else the optimization server that computes them.
     reconfiguration_s : seconds without progress whenever a job that has run before is started
         elsewhere, resized or resumed (snapshot and restart).
-    failures : outages of nodes, jobs that fail, checkpoints; None: nothing goes wrong.
+    failures : outages of nodes, jobs that fail, checkpoints; None: nothing goes wrong, but for the
+        attempts that the jobs themselves have (`Workload.fails_at`).
     tenants : whose jobs they are, with weights and quotas; None: nobody asks.
     admission : what happens to jobs that cannot meet their due date; None: all are admitted.
     network : racks, and how much longer jobs take over nodes and racks; it takes the place of the
@@ -126,6 +127,8 @@ def simulate(
         _show(world, shown)
     with _stream(world, stream_to) as stream:
         trouble = None
+        if workload.fails_at and failures is None:
+            failures = Failures()
         if failures is not None:
             trouble = _trouble(failures, world, streams, neighbours is not None)
         in_parts = bool(getattr(policy, "gives_parts", False))
@@ -206,6 +209,10 @@ def _gate(
 
 def _trouble(failures: Failures, world: World, streams: Streams, shares_gpus: bool) -> Trouble:
     """What goes wrong, with the job state that it needs."""
+    if shares_gpus and world.workload.fails_at:
+        raise InputError(
+            "sharing: jobs that fail at parts of their work, expected jobs without attempts"
+        )
     if world.cluster.is_pool:
         raise InputError("failures: a rental pool has no nodes that fail, expected nodes or VMs")
     world.log = (VaryingLog if shares_gpus else SavedLog).of_size(len(world.workload))
@@ -320,15 +327,21 @@ def _world(workload: Workload, cluster: Cluster, points: DecisionPoints, name: s
         measure=False,
         policy_name=name,
         arriving=count,
-        shown=workload,
+        shown=_of_now(workload),
     )
+
+
+def _of_now(workload: Workload) -> Workload:
+    """The jobs as policies may see them: without failures that are still to come."""
+    hidden = workload.fails_at or workload.outcome
+    return replace(workload, fails_at=(), outcome=()) if hidden else workload
 
 
 def _show(world: World, shown: Shown) -> None:
     """Let policies see predicted times."""
     if shown.workload.job_id != world.workload.job_id:
         raise InputError("shown: its jobs are others than the workload's, expected the same")
-    world.shown = shown.workload
+    world.shown = _of_now(shown.workload)
     if shown.learned:
         learner = Learner(shown.workload)
 

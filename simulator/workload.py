@@ -37,6 +37,10 @@ class Workload:
     patience_s : ``(J,)`` a job that has not started after so many seconds leaves; infinite: it stays.
         None: no job leaves.
     user, vc : who submitted the job, and the virtual cluster that it belongs to; "" where unknown.
+    fails_at : by job, the parts of its work, ascending, between 0 and 1, at which it fails by itself and
+        queues again (the attempts of a log). Empty: no job does. Policies do not see it.
+    outcome : how each job ended in the log that it comes from: "passed", "killed" or "failed"; empty: not
+        known.
     notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
     """
 
@@ -53,6 +57,8 @@ class Workload:
     user: Sequence[str] = ()
     vc: Sequence[str] = ()
     patience_s: FloatArray | None = None
+    fails_at: Sequence[Sequence[float]] = ()
+    outcome: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -67,6 +73,8 @@ class Workload:
         object.__setattr__(self, "job_id", tuple(self.job_id))
         for name in ("model", "user", "vc"):
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
+        object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
+        object.__setattr__(self, "outcome", tuple(self.outcome))
         self._check()
 
     def _fill(self, name: str, default: float, dtype: npt.DTypeLike) -> None:
@@ -115,6 +123,14 @@ class Workload:
                     f"workload: patience_s has shape {self.patience_s.shape}, expected ({count},)"
                 )
             self._require("patience_s", self.patience_s >= 0, "a number >= 0")
+        for name in ("fails_at", "outcome"):
+            given = len(getattr(self, name))
+            if given not in (0, count):
+                raise InputError(f"workload: {name} has {given} jobs, expected {count}, or none")
+        if self.fails_at:
+            steps = [np.diff([0.0, *parts, 1.0]) for parts in self.fails_at]
+            good = np.array([bool((each > 0).all()) for each in steps])
+            self._require("fails_at", good, "ascending parts of its work, between 0 and 1")
         for name in ("num_cpus", "memory_gb"):
             demand = getattr(self, name)
             self._require(name, np.isnan(demand) | (demand >= 0), "a number >= 0")
@@ -148,6 +164,8 @@ class Workload:
             self.user[:count],
             self.vc[:count],
             None if self.patience_s is None else self.patience_s[:count],
+            self.fails_at[:count],
+            self.outcome[:count],
         )
 
     def __len__(self) -> int:

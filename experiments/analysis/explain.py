@@ -9,8 +9,18 @@ from pathlib import Path
 
 import pandas as pd
 
+from experiments.analysis.shortage import Shortages
 from experiments.scenario.facts import ENGINE_COLUMNS
 from simulator.errors import InputError
+
+ENDINGS = {
+    "left": "leaves before it starts; its patience is over",
+    "rejected": "is rejected; admission control cannot promise its due date",
+    "given up": "is given up, since it failed too often",
+    "killed": "is killed, as the log says",
+    "failed": "fails for the last time, as the log says",
+}
+"""How a job ends, by its status, where it does not simply end."""
 
 MOST_NAMED = 5
 """So many of the jobs that passed it are named; the others are counted."""
@@ -37,6 +47,7 @@ def explain(folder: Path, job_id: str) -> list[str]:
     shares["job_id"] = shares["job_id"].astype(str)
     arrived = jobs.assign(job_id=names).set_index("job_id")["arrival_s"]
     own = shares[shares["job_id"] == job_id].sort_values(["start_s", "node"])
+    short = Shortages.of(folder, job, own, jobs.assign(job_id=names), shares)
     noted = _Noted.of(folder, int(own["node"].iloc[0]) if len(own) else None)
     lines = [f"{_time(arrival)}: submitted."]
     since = arrival
@@ -44,6 +55,7 @@ def explain(folder: Path, job_id: str) -> list[str]:
         begin, end = float(part["start_s"].iloc[0]), float(part["end_s"].max())
         if begin > since:
             lines.append(_wait(job_id, since, begin, arrival, shares, arrived))
+            lines += short.lines(since, begin) if short is not None else []
             lines += noted.passing(since, begin)
         where = ", ".join(
             f"{row.gpus:g} GPU{'' if row.gpus == 1 else 's'} of node {row.node}"
@@ -53,12 +65,17 @@ def explain(folder: Path, job_id: str) -> list[str]:
         lines += noted.starting(begin)
         since = end
     done = float(job["completion_s"])
-    if job.get("left", 0) == 1:
+    status = str(job.get("status", "left" if job.get("left", 0) == 1 else "done"))
+    if status in ("left", "rejected"):
         if done > arrival:
             lines.append(_wait(job_id, arrival, done, arrival, shares, arrived))
-        return [*lines, f"{_time(done)}: leaves before it starts; its patience is over."]
-    lines.append(f"{_time(done)}: ends, {_span(done - arrival)} after its submission.")
+            lines += short.lines(arrival, done) if short is not None else []
+        return [*lines, f"{_time(done)}: {ENDINGS[status]}."]
+    after = f"{_span(done - arrival)} after its submission"
+    lines.append(f"{_time(done)}: {ENDINGS.get(status, 'ends')}, {after}.")
     lines += _failures(job)
+    if status == "given up":
+        return lines
     if "slowdown" in job and pd.notna(job["slowdown"]):
         lines.append(f"Alone it would have taken {_span(float(job['ideal_s']))}: "
                      f"it was slowed down {float(job['slowdown']):.3g} times.")  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
+from experiments.scenario.idle_keys import notes_on_idle_keys
 from experiments.scenario.jobs import read_jobs
 from experiments.scenario.machines import fitted
 from experiments.scenario.neighbours import with_sharing
@@ -32,6 +33,7 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     workload, cluster = fitted(workload, own_cluster, scenario)
     workload = with_sharing(scenario, with_tenants(scenario, workload))
     notes = check_needs(scenario.policy, workload, cluster)
+    notes += notes_on_idle_keys(scenario, workload, cluster)
     if notes:
         workload = dataclasses.replace(workload, notes=(*workload.notes, *notes))
     return workload, cluster

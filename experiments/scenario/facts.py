@@ -42,3 +42,16 @@ def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
         "weight_per_s": workload.weight_per_s.tolist() if due else None,
         **({} if factor is None else {"price_factor": list(factor)}),
     }
+
+
+def demands_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
+    """What `schedlab explain` asks of machines and jobs.
+
+    ``limits`` are CPUs and GB of each node type, 0 where they are not modelled; ``elastic`` says whether
+    policies choose the GPUs of all jobs.
+    """
+    limits = [
+        [0.0 if math.isinf(amount) else amount for amount in (spec.cpus, spec.memory_gb)]
+        for spec in cluster.node_types
+    ]
+    return {"limits": limits, "elastic": workload.is_elastic}

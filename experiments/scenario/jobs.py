@@ -176,7 +176,7 @@ def _released_draw(jobs: SynergyJobs, scenario: Scenario) -> Workload:
 def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
     from simulator.workloads.traces import READERS
 
-    workload = READERS[jobs.kind](Path(jobs.path))
+    workload = _read_attempts(jobs) if jobs.attempts else READERS[jobs.kind](Path(jobs.path))
     if jobs.max_jobs is not None:
         workload = workload.head(jobs.max_jobs)
     if jobs.split is not None:
@@ -186,6 +186,17 @@ def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
 
         workload = replace(workload, model=models_of_split(len(workload), jobs.split))
     return workload, None
+
+
+def _read_attempts(jobs: TraceJobs) -> Workload:
+    from simulator.workloads.philly import read_philly
+
+    if jobs.kind != "philly":
+        raise KeyedError(
+            "workload.attempts",
+            f'given with kind = "{jobs.kind}", expected "philly": its log names attempts',
+        )
+    return read_philly(Path(jobs.path), attempts=True)
 
 
 def _openb_like(jobs: OpenbLikeJobs, scenario: Scenario) -> Built:

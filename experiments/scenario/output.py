@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.ledger import LEDGER
 from experiments.files import is_same, write_whole
-from experiments.scenario.facts import machines_of
+from experiments.scenario.facts import demands_of, machines_of
 from experiments.scenario.run import summarise
 from experiments.text import with_safe_cells
 from simulator.errors import InputError
@@ -150,7 +150,10 @@ def write_result(
     for name, make in zip(names, makers, strict=True):
         table = make() if raw else with_safe_cells(make())
         _write(folder / name, table.to_csv(index=False, lineterminator="\n"))
-    machines = json.dumps(machines_of(result.workload, result.cluster), separators=(",", ":"))
+    known = machines_of(result.workload, result.cluster) | demands_of(
+        result.workload, result.cluster
+    )
+    machines = json.dumps(known, separators=(",", ":"))
     _write(folder / MACHINES, machines + "\n")
     _write(folder / SUMMARY, json.dumps(summary, indent=2, allow_nan=False) + "\n")
     return notes

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.task import Outcome
-from experiments.config import configured_by
+from experiments.config import KeyedError, configured_by
 from experiments.scenario.build import (
     build,
     check_window,
@@ -22,6 +23,7 @@ from experiments.scenario.place import make_network
 from experiments.scenario.schema import Scenario, file_keys
 from experiments.scenario.tenancy import make_admission, make_tenants
 from experiments.scenario.trouble import make_failures
+from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator import Result
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 ADDED = "adapt: "
 """What the notes of `simulator.adaptation` begin with."""
+
+OPTIONAL_TABLES = ("failures", "tenants", "admission", "sharing", "network")
+"""With what the simulator's messages about them begin."""
 
 
 def run(scenario: Scenario, record_schedule: bool = True, stream_to: Path | None = None) -> Result:
@@ -54,26 +59,41 @@ def run(scenario: Scenario, record_schedule: bool = True, stream_to: Path | None
     dispatcher = make_dispatcher(scenario.dispatcher)
     workload, cluster = build(scenario)
     check_window(scenario.window, len(workload))
-    return simulate(
-        workload,
-        cluster,
-        policy,
-        seed=scenario.seed,
-        decision_points=points,
-        dispatcher=dispatcher,
-        server=server,
-        reconfiguration_s=scenario.reconfiguration_s,
-        failures=make_failures(scenario, cluster),
-        tenants=make_tenants(scenario, workload),
-        admission=make_admission(scenario),
-        neighbours=make_neighbours(scenario, workload),
-        network=make_network(scenario, workload, cluster),
-        policy_name=scenario.policy,
-        record_schedule=record_schedule,
-        measure_decisions=stream_to is None,
-        stream_to=stream_to,
-        shown=shown_to_policies(scenario, workload),
-    )
+    with _at_its_table():
+        return simulate(
+            workload,
+            cluster,
+            policy,
+            seed=scenario.seed,
+            decision_points=points,
+            dispatcher=dispatcher,
+            server=server,
+            reconfiguration_s=scenario.reconfiguration_s,
+            failures=make_failures(scenario, cluster),
+            tenants=make_tenants(scenario, workload),
+            admission=make_admission(scenario),
+            neighbours=make_neighbours(scenario, workload),
+            network=make_network(scenario, workload, cluster),
+            policy_name=scenario.policy,
+            record_schedule=record_schedule,
+            measure_decisions=stream_to is None,
+            stream_to=stream_to,
+            shown=shown_to_policies(scenario, workload),
+        )
+
+
+@contextmanager
+def _at_its_table() -> Iterator[None]:
+    """What the simulator says of one of the optional tables is an error of this key."""
+    try:
+        yield
+    except KeyedError:
+        raise
+    except InputError as error:
+        table, colon, text = str(error).partition(": ")
+        if colon and table in OPTIONAL_TABLES:
+            raise KeyedError(table, text) from None
+        raise
 
 
 def _checks() -> Callable[[Scenario], None]:

@@ -167,11 +167,15 @@ class PhillyLikeJobs(Modelled):
 
 
 class TraceJobs(Modelled):
-    """A public trace, read by name of its format; ``split`` gives its jobs models (Synergy)."""
+    """A public trace, read by name of its format; ``split`` gives its jobs models (Synergy).
+
+    ``attempts``: whether the jobs of Philly's log fail where they failed there, and run again.
+    """
 
     kind: Literal["philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
     path: str
     max_jobs: PositiveInt | None = None
+    attempts: bool = False
     block_bootstrap: PositiveInt | None = None
     split: list[NonNegative] | None = Field(default=None, min_length=3, max_length=3)
 

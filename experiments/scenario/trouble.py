@@ -86,6 +86,9 @@ def make_failures(scenario: Any, cluster: Cluster) -> Failures | None:
     """What goes wrong; None where nothing is given. Raises KeyedError naming table and key."""
     given: HasTrouble = scenario
     num_nodes = cluster.num_nodes
+    attempts = getattr(scenario.workload, "attempts", False)
+    if attempts and scenario.sharing is not None:
+        raise KeyedError("workload.attempts", "given with [sharing], expected one of them")
     tables = (given.failures, given.checkpoints, given.maintenance, given.spot)
     if all(table is None for table in tables):
         return None
@@ -107,8 +110,11 @@ def make_failures(scenario: Any, cluster: Cluster) -> Failures | None:
         *_spot(given.spot, num_nodes, first=cluster.is_configurable),
     ]
     own = _law("failures.job_time_to_failure", keys.job_time_to_failure)
-    if keys.max_attempts is not None and own is None:
-        raise KeyedError("failures.max_attempts", "given without job_time_to_failure")
+    if keys.max_attempts is not None and own is None and not attempts:
+        raise KeyedError(
+            "failures.max_attempts",
+            "given without job_time_to_failure, expected it, or [workload] attempts = true",
+        )
     return Failures(outages, checkpoints, own, keys.max_attempts)
 
 
@@ -125,6 +131,10 @@ def _failures(keys: FailureKeys, num_nodes: int) -> list[Outages]:
     from simulator.failures import Outages
 
     made = []
+    if keys.nodes_per_rack is not None and keys.rack_time_to_failure is None:
+        raise KeyedError(
+            "failures.nodes_per_rack", "given without rack_time_to_failure, expected both"
+        )
     pairs = (("time_to_failure", "repair"), ("rack_time_to_failure", "rack_repair"))
     for first, second in pairs:
         time_to = _law(f"failures.{first}", getattr(keys, first))

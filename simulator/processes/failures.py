@@ -62,6 +62,8 @@ class Trouble:
     ----------
     spec : what goes wrong.
     away : ``(N,)`` causes for which each node is away now.
+    fails_at : of the workload; ``attempt`` is how many of these each job has behind it.
+    attempt_gpu_s : work of the attempt that each job is at, GPU-seconds; only where jobs have attempts.
     """
 
     def __init__(self, spec: Failures, world: World, streams: Streams) -> None:
@@ -85,6 +87,10 @@ class Trouble:
         self.overhead_gpu_s = [0.0] * jobs
         self.killed = [0] * jobs
         self.restarts = [0] * jobs
+        self.fails_at = world.workload.fails_at
+        self.attempt = [0] * jobs
+        self.attempt_gpu_s: dict[int, float] = {}
+        self.ending: dict[int, float] = {}
         self.hits, self.left_at_check = 0, math.inf
         log = world.log
         assert isinstance(log, SavedLog)
@@ -97,6 +103,12 @@ class Trouble:
         law = self.spec.job_time_to_failure
         rate += 1 / law.mean if law is not None else 0.0
         return 1 / rate if rate else math.inf
+
+    def left_at_failure(self, job: int) -> float | None:
+        """Part of the work that is left when the attempt fails that a job is at; None: it does not."""
+        if not self.fails_at or self.attempt[job] >= len(self.fails_at[job]):
+            return None
+        return 1.0 - self.fails_at[job][self.attempt[job]]
 
     def begin(self, controllers: Sequence[Controller]) -> None:
         """Meet the controllers, and start the process of each group of nodes."""
@@ -211,6 +223,7 @@ class Trouble:
             np.array(self.killed, dtype=np.int64),
             np.array(self.outages, dtype=np.int64),
             np.array(down_s),
+            self.spec.max_attempts is not None,
         )
 
 
@@ -249,8 +262,11 @@ class FailingPartition(Partition):
     def release(self, job: int, is_done: bool = False) -> None:
         """Take a job off its nodes, its progress kept; what was not work is counted."""
         trouble, log, now = self.trouble, self.trouble.log, self._clock.now_s
-        held_s = now - log.held_since_s[job]
-        trouble.overhead_gpu_s[job] += log.gpus[job] * (held_s - self._done_s(job))
+        held_s, done_s = now - log.held_since_s[job], self._done_s(job)
+        trouble.overhead_gpu_s[job] += log.gpus[job] * (held_s - done_s)
+        if trouble.fails_at:
+            before = trouble.attempt_gpu_s.get(job, 0.0)
+            trouble.attempt_gpu_s[job] = before + log.gpus[job] * done_s
         super().release(job, is_done)
 
     def _done_s(self, job: int) -> float:
@@ -270,6 +286,18 @@ class FailingPartition(Partition):
         self.release(job)
         log.remaining[job] = left
         trouble.lost_gpu_s[job] += gpus * (done_s - kept_s)
+        if trouble.fails_at:
+            trouble.attempt_gpu_s[job] -= gpus * (done_s - kept_s)
+        trouble.failures[job] += 1
+        trouble.restarts[job] = 1
+
+    def end_attempt(self, job: int, left: float) -> None:
+        """Take a job off its nodes whose attempt has failed: all work of it is lost, the next begins."""
+        trouble = self.trouble
+        self.release(job)
+        trouble.log.remaining[job] = left
+        trouble.lost_gpu_s[job] += trouble.attempt_gpu_s.pop(job)
+        trouble.attempt[job] += 1
         trouble.failures[job] += 1
         trouble.restarts[job] = 1
 
@@ -367,6 +395,9 @@ class FailingController(Controller):
     def _throw_off(self, job: int, notice_s: float) -> None:
         """A job stops before its end and queues again."""
         self.partition.throw_off(job, notice_s)
+        self._queue_again(job)
+
+    def _queue_again(self, job: int) -> None:
         self.waiting[job] = None
         self._joined.items.append(job)
         self._changed = True
@@ -374,7 +405,12 @@ class FailingController(Controller):
     def _fail(self, job: int) -> None:
         """A job fails by itself; after too many attempts it is given up."""
         trouble, limit = self.trouble, self.trouble.spec.max_attempts
-        self._throw_off(job, 0.0)
+        left = trouble.ending.pop(job, None)
+        if left is None:
+            self._throw_off(job, 0.0)
+        else:
+            self.partition.end_attempt(job, left)
+            self._queue_again(job)
         trouble.own_failures[job] += 1
         if limit is not None and trouble.own_failures[job] >= limit:
             del self.waiting[job], self.active[job]
@@ -392,7 +428,7 @@ class FailingController(Controller):
 
     def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
         law = self.trouble.spec.job_time_to_failure
-        if law is None:
+        if law is None and not self.trouble.fails_at:
             super()._apply(shares_of, keep_running)
             return
         running = self.running
@@ -400,7 +436,9 @@ class FailingController(Controller):
         super()._apply(shares_of, keep_running)
         for job in shares_of:  # in the order in which they were started
             if running[job] is not before[job]:
-                self._schedule_failure(job, law(self.trouble.rng))
+                if law is not None:
+                    self._schedule_failure(job, law(self.trouble.rng))
+                self._schedule_end_of_attempt(job)
 
     def _schedule_failure(self, job: int, after_s: float) -> None:
         world, begin_s = self.world, self._clock.now_s
@@ -410,6 +448,23 @@ class FailingController(Controller):
                 self._fail(job)
 
         self._clock.call_at(begin_s + after_s, Order.OUTAGE, fails)
+
+    def _schedule_end_of_attempt(self, job: int) -> None:
+        """A job that has just started fails when its attempt has run for its time."""
+        trouble, log = self.trouble, self.trouble.log
+        left = trouble.left_at_failure(job)
+        if left is None:
+            return
+        work_s = max(0.0, log.remaining[job] - left) / log.rate[job]
+        ends_s = log.since_s[job] + running_s(work_s, log.interval_s[job], log.cost_s[job])
+        began_s = log.held_since_s[job]
+
+        def fails() -> None:
+            if job in self.running and log.held_since_s[job] == began_s:
+                trouble.ending[job] = left
+                self._fail(job)
+
+        self._clock.call_at(ends_s, Order.OUTAGE, fails)
 
     def _ask(self) -> Answer:
         if self.active and not len(self.partition.nodes):  # Nothing to decide about.

@@ -35,12 +35,14 @@ class GateRecord:
     rejected, downgraded, promised : ``(J,)`` jobs that left at once, that lost their due date, and that
         were promised it.
     held_s : ``(J,)`` seconds for which a quota kept each job from the queue.
+    can_reject : whether a job can be rejected.
     """
 
     rejected: np.ndarray[tuple[int], np.dtype[np.bool_]]
     downgraded: np.ndarray[tuple[int], np.dtype[np.bool_]]
     promised: np.ndarray[tuple[int], np.dtype[np.bool_]]
     held_s: FloatArray
+    can_reject: bool = False
 
 
 class Gate:
@@ -221,7 +223,8 @@ class Gate:
         marks = [np.zeros(count, dtype=np.bool_) for _ in lists]
         for mark, jobs in zip(marks, lists, strict=True):
             mark[jobs] = True
-        return GateRecord(marks[0], marks[1], marks[2], self._held_s)
+        can_reject = self._admission is not None and self._admission.rule == "reject"
+        return GateRecord(marks[0], marks[1], marks[2], self._held_s, can_reject)
 
 
 def _forget_due_date(world: World, job: int) -> None:

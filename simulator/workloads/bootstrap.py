@@ -68,6 +68,8 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
         user=[workload.user[j] for j in jobs] if workload.user else (),
         vc=[workload.vc[j] for j in jobs] if workload.vc else (),
         patience_s=None if workload.patience_s is None else workload.patience_s[jobs],
+        fails_at=[workload.fails_at[j] for j in jobs] if workload.fails_at else (),
+        outcome=[workload.outcome[j] for j in jobs] if workload.outcome else (),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ def jobs_that_ran(
     user: list[str],
     vc: list[str],
     run: str = "a run",
+    fails_at: Sequence[Sequence[float]] = (),
+    outcome: Sequence[str] = (),
 ) -> Workload:
     """The jobs of a log with a duration and a GPU, from the first submission on; a note on the others.
 
@@ -29,6 +32,7 @@ def jobs_that_ran(
     ----------
     duration_s : not above 0 where a job did not run.
     user, vc : of each job; "" where it is not known.
+    fails_at, outcome : of each job, as in `Workload`; empty where the log does not say it.
     run : what the jobs that are left out did not have, for the note.
 
     Raises
@@ -51,4 +55,6 @@ def jobs_that_ran(
         notes=(note,) if left_out else (),
         user=[user[j] for j in jobs],
         vc=[vc[j] for j in jobs],
+        fails_at=[fails_at[j] for j in jobs.tolist()] if fails_at else (),
+        outcome=[outcome[j] for j in jobs.tolist()] if outcome else (),
     )

@@ -22,6 +22,9 @@ from simulator.workloads.logs import jobs_that_ran
 from simulator.workloads.plain_csv import OPTIONAL, REQUIRED, workload_of
 from simulator.workloads.tables import Table
 
+OUTCOMES = {"Pass": "passed", "Killed": "killed", "Failed": "failed", "Running": ""}
+"""How a job ended, by the log's ``status``."""
+
 TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
 
 
@@ -52,11 +55,12 @@ def read_philly_table(path: str | Path, virtual_cluster: str | None = None) -> W
     return workload_of(table)
 
 
-def read_philly(path: str | Path) -> Workload:
+def read_philly(path: str | Path, attempts: bool = False) -> Workload:
     """Jobs of the public job log.
 
     A job's GPUs are those of its first attempt, its duration is the time that its attempts ran
-    together. Jobs that never ran, held no GPU, or still ran when the log was taken are left out
+    together. With ``attempts`` each attempt but the last ends in a failure after its own duration
+    (`Workload.fails_at`), and the log's ``status`` is kept (`Workload.outcome`). Jobs that never ran, held no GPU, or still ran when the log was taken are left out
     and counted in `Workload.notes`. Times start with the first job that is kept.
 
     Raises
@@ -73,11 +77,11 @@ def read_philly(path: str | Path) -> Workload:
     starts: list[str | None] = []
     ends: list[str | None] = []
     for i, entry in enumerate(entries):
-        name, attempts = _check(path, i, entry)
+        name, tries = _check(path, i, entry)
         names.append(name)
         submitted.append(entry["submitted_time"])
-        gpus.append(_held(path, i, name, attempts[0]) if attempts else 0)
-        for attempt in attempts:
+        gpus.append(_held(path, i, name, tries[0]) if tries else 0)
+        for attempt in tries:
             owner.append(i)
             starts.append(attempt.get("start_time"))
             ends.append(attempt.get("end_time"))
@@ -100,7 +104,28 @@ def read_philly(path: str | Path) -> Workload:
         user=[str(entry.get("user") or "") for entry in entries],
         vc=[str(entry.get("vc") or "") for entry in entries],
         run="a whole run",
+        fails_at=_fails_at(len(names), owner, ran) if attempts else (),
+        outcome=[_outcome(path, i, entry) for i, entry in enumerate(entries)] if attempts else (),
     )
+
+
+def _fails_at(count: int, owner: list[int], ran_s: FloatArray) -> list[tuple[float, ...]]:
+    """By job, the parts of its time at which an attempt ended and another one followed."""
+    of_job: list[list[float]] = [[] for _ in range(count)]
+    for job, seconds in zip(owner, ran_s.tolist(), strict=True):
+        if seconds > 0:  # others did not run; NaN: it still ran
+            of_job[job].append(seconds)
+    ends = [np.cumsum(parts) for parts in of_job]
+    return [tuple((e[:-1] / e[-1]).tolist()) if len(e) else () for e in ends]
+
+
+def _outcome(path: Path, i: int, entry: dict[str, Any]) -> str:
+    status = entry.get("status")
+    if status not in OUTCOMES:
+        raise InputError(
+            f"{path}, entry {i + 1}: status is {_brief(status)}, expected one of {', '.join(OUTCOMES)}"
+        )
+    return OUTCOMES[status]
 
 
 def _load(path: Path) -> list[Any]:

@@ -21,7 +21,7 @@ from simulator.workloads.reshaping import curves_of_table, on_nodes
 
 STREAMS = Streams(5)
 WRAPPED = (
-    "greedy@hysteresis", "srtf+tune@hysteresis", "capacity@hysteresis", "shared@hysteresis",
+    "greedy@hysteresis", "srtf+tune@hysteresis", "capacity@hysteresis",
     "rental-equi@hysteresis", "foresight@hysteresis", "consolidating@hysteresis", "edf@self-timed",
     "greedy@tune", "edf-shared@tune", "rental-on-nodes@tune@hysteresis",
 )  # fmt: skip

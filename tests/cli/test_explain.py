@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from experiments.analysis.explain import explain
@@ -17,11 +18,14 @@ from simulator import (
     InputError,
     NodeType,
     Placement,
+    TimeTable,
     Workload,
     simulate,
 )
+from simulator.admission import Admission
 from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic
+from simulator.tenancy import tenants_of
 
 
 def test_a_job_that_is_passed_over(tmp_path):
@@ -34,6 +38,7 @@ def test_a_job_that_is_passed_over(tmp_path):
     assert explain(tmp_path, "b") == [
         "1 s: submitted.",
         "1 s: waits 99 s; 1 job starts meanwhile, of which 1 came later: c.",
+        "  Short for 99 s: GPUs (at 1 s: 1 free, it needs 2).",
         "100 s: starts on 2 GPUs of node 0, for 50 s.",
         "150 s: ends, 149 s after its submission.",
         "Alone it would have taken 50 s: it was slowed down 2.98 times.",
@@ -56,6 +61,7 @@ def test_failures_are_part_of_the_story(tmp_path):
         "0 s: submitted.",
         "0 s: starts on 2 GPUs of node 0, for 60 s.",
         "60 s: waits 10 s; 0 jobs start meanwhile.",
+        "  For 10 s nothing was short that the tables show: nodes were down, or the policy let it wait.",
         "70 s: starts on 2 GPUs of node 0, for 50 s.",
         "120 s: ends, 120 s after its submission.",
         "A failure of its node, or of its own, stopped it once; 0.01 GPU-hours of its work were lost.",
@@ -80,8 +86,8 @@ def test_what_the_policy_noted_is_part_of_the_story(tmp_path):
     write_result(result, tmp_path)
     told = explain(tmp_path, "d")
     assert told[1] == "20 s: waits 280 s; 1 job starts meanwhile."
-    assert told[2] == "  The decision (20 s, 2 jobs there) noted: who controller 1, queue 1."
-    assert told[4] == "  The decision (300 s, 1 job there) noted: who controller 1, queue 1."
+    assert told[3] == "  The decision (20 s, 2 jobs there) noted: who controller 1, queue 1."
+    assert told[5] == "  The decision (300 s, 1 job there) noted: who controller 1, queue 1."
     events = events_of([Recording.of(result)])
     assert events["runs"][0]["noted"]["who"].count("controller 1") == 3
     assert len(events["runs"][0]["noted"]["queue"]) == len(events["runs"][0]["decisions"])
@@ -114,6 +120,112 @@ def test_a_controller_that_never_decided_counts(tmp_path):
     (tmp_path / "machines.json").write_text("[]")
     with pytest.raises(InputError, match=r"machines\.json: cannot be read"):
         explain(tmp_path, "b")
+
+
+def story(folder, cluster, jobs, job, policy="fifo-backfill", **parts):
+    """The lines on one job under a policy."""
+    policy = make_policy(policy) if isinstance(policy, str) else policy
+    folder.mkdir(exist_ok=True)
+    write_result(simulate(jobs, cluster, policy, **parts), folder)
+    return explain(folder, job)
+
+
+def fixed(names, duration_s, gpus, submit_s=None, **columns):
+    submit_s = submit_s or [float(k) for k in range(len(names))]
+    gpus = np.array(gpus)
+    return Workload(names, submit_s, FixedDuration(duration_s, gpus), num_gpus=gpus, **columns)
+
+
+def on_one_node(view):
+    """First come first served, each job on the first node that has room."""
+    used = {
+        n: [
+            sum(p.gpus for p in view.shares[n].values()),
+            sum(p.cpus for p in view.shares[n].values()),
+        ]
+        for n in view.nodes.tolist()
+    }
+    placements = []
+    for job in view.waiting:
+        gpus, cpus = float(view.workload.num_gpus[job]), float(view.workload.num_cpus[job])
+        node = next((n for n, (g, c) in used.items() if g + gpus <= 4 and c + cpus <= 8), None)
+        if node is not None:
+            placements.append(Placement(job, node, gpus, cpus=cpus))
+            used[node] = [used[node][0] + gpus, used[node][1] + cpus]
+    return Decision(placements, keep_running=True)
+
+
+def test_what_was_short(tmp_path):
+    """Two nodes of 4 GPUs and 8 CPUs; c needs 2 GPUs and 7 CPUs.
+
+    At 2 s a and b leave a GPU on each node. d and e take these at 3 and 4 s. When b ends at 51 s, e still holds 2
+    CPUs beside 3 free GPUs. It ends at 100 s.
+    """
+    two = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=8, memory_gb=80), 2)
+    jobs = fixed(
+        ["a", "b", "c", "d", "e"], [100.0, 50.0, 10.0, 200.0, 96.0], [3, 3, 2, 1, 1],
+        num_cpus=[3.0, 3.0, 7.0, 5.0, 2.0],
+    )  # fmt: skip
+    assert story(tmp_path, two, jobs, "c", on_one_node)[1:6] == [
+        "2 s: waits 98 s; 2 jobs start meanwhile, of which 2 came later: e, d.",
+        "  Short for 1 s: GPUs on one node (at 2 s: 2 free, at most 1 on one node, it needs 2).",
+        "  Short for 48 s: GPUs (at 3 s: 1 free, it needs 2).",
+        "  Short for 49 s: CPUs (at 51 s: 6 free at most where the GPUs suffice, it got 7 later).",
+        "100 s: starts on 2 GPUs of node 1, for 10 s.",
+    ]
+
+
+def test_a_quota_and_a_strict_order(tmp_path):
+    """Eight GPUs, of which x may have 2. a holds them for 100 s, so b waits; y's c waits for nothing but for d."""
+    one = Cluster.of_nodes(NodeType("n", "GPU", 8), 1)
+    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 1], vc=["x", "x"])
+    told = story(tmp_path / "quota", one, jobs, "b", tenants=tenants_of(jobs, quota={"x": 2.0}))
+    assert told[2] == (
+        "  Short for 99 s: the quota of its tenant x (at 1 s: 2 of 2 GPUs in use, it needs 1)."
+    )
+    jobs = fixed(["a", "d", "c"], [100.0, 50.0, 50.0], [4, 8, 1])
+    told = story(tmp_path / "strict", one, jobs, "c", "fifo-strict")
+    assert told[2:4] == [
+        "  For 98 s nothing was short that the tables show: the policy let it wait.",
+        "  Short for 50 s: GPUs (at 100 s: 0 free, it needs 1).",
+    ]
+
+
+def test_elastic_jobs_wait_for_a_node(tmp_path):
+    """One VM of two GPUs, one job a node: the second waits until no VM runs anything."""
+    table_s = np.array([[[np.inf, 100.0, 60.0]]] * 2)
+    jobs = Workload(["a", "b"], [0.0, 1.0], TimeTable(table_s))
+    vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)
+    told = story(tmp_path, vms, jobs, "b", "fifo")
+    assert told[2].endswith("nodes (at 1 s: each of them runs something).")
+
+
+def test_how_jobs_end(tmp_path):
+    """Rejected, left, given up, failed for good: the story says which, and jobs.csv has a column of it."""
+    one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+    due = fixed(["a", "b"], [100.0, 100.0], [1, 1], [0.0, 0.0], due_s=[100.0, 100.0])
+    told = story(tmp_path / "r", one, due, "b", "deadline-first", admission=Admission("reject"))
+    assert told == [
+        "0 s: submitted.",
+        "0 s: is rejected; admission control cannot promise its due date.",
+    ]
+    jobs = fixed(["a", "b"], [100.0, 100.0], [1, 1], patience_s=[np.inf, 20.0])
+    assert story(tmp_path / "l", one, jobs, "b")[2:] == [
+        "  Short for 20 s: GPUs (at 1 s: 0 free, it needs 1).",
+        "21 s: leaves before it starts; its patience is over.",
+    ]
+    own = Failures(job_time_to_failure=Deterministic(30.0), max_attempts=2)
+    told = story(tmp_path / "g", one, fixed(["a"], [100.0], [1]), "a", failures=own)
+    assert told[3] == "60 s: is given up, since it failed too often, 60 s after its submission."
+    jobs = fixed(
+        ["a", "b"], [100.0, 10.0], [1, 1], fails_at=[(0.3,), ()], outcome=["failed", "passed"]
+    )
+    told = story(tmp_path / "f", one, jobs, "a")
+    assert "110 s: fails for the last time, as the log says, 110 s after its submission." in told
+    status = {d.name: pd.read_csv(d / "jobs.csv")["status"].tolist() for d in tmp_path.iterdir()}
+    assert status == {
+        "r": ["done", "rejected"], "l": ["done", "left"], "g": ["given up"], "f": ["failed", "done"],
+    }  # fmt: skip
 
 
 def player_events(folder):

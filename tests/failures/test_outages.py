@@ -242,6 +242,63 @@ def test_a_job_that_fails_by_itself_is_given_up_after_its_attempts():
     assert run_one(saved).completion_s[0] == pytest.approx(1000.0)
 
 
+def attempts(policy="fifo-strict", failures=None, **parts):
+    """One GPU. a works 100 s in attempts of 30, 20 and 50 s, b 50 s from 10 s on."""
+    ones = np.ones(2, dtype=int)
+    jobs = Workload(
+        ["a", "b"], [0.0, 10.0], FixedDuration([100.0, 50.0], ones), num_gpus=ones,
+        fails_at=[(0.3, 0.5), ()], outcome=["killed", "passed"],
+    )  # fmt: skip
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1, 1.0), 1)
+    return simulate(jobs, cluster, make_policy(policy), failures=failures, **parts)
+
+
+def test_attempts_of_a_log():
+    """a fails at 30 s and queues behind b, runs 20 s from 80 s on, and 50 s from 100 s on."""
+    result = attempts()
+    assert [s.job for s in result.schedule] == [0, 1, 0, 0]
+    assert [s.start_s for s in result.schedule] == pytest.approx([0.0, 30.0, 80.0, 100.0])
+    assert [s.end_s for s in result.schedule] == pytest.approx([30.0, 80.0, 100.0, 150.0])
+    assert result.damage.failures.tolist() == [2, 0]
+    assert result.damage.lost_gpu_s.tolist() == pytest.approx([50.0, 0.0])
+    assert result.summary()["goodput"] == pytest.approx(100 / 150)
+    assert result.jobs_table()["status"].tolist() == ["killed", "done"]
+
+
+def test_attempts_with_preemption_checkpoints_and_a_limit():
+    """Under SRPT b interrupts a's first attempt at 10 s. The attempt goes on at 60 s, and fails at 80 s."""
+    result = attempts("srpt")
+    ends = [s.end_s for s in result.schedule if s.job == 0]
+    assert ends == pytest.approx([10.0, 80.0, 100.0, 150.0])
+    assert result.damage.lost_gpu_s[0] == pytest.approx(50.0)
+    # A checkpoint of 1 s after each 20 s of work, and 5 s to restart: 31 s, then 5 + 20, then 5 + 52.
+    slow = attempts(failures=Failures(checkpoints=Checkpoints(20.0, 1.0, 5.0)))
+    ends = [s.end_s for s in slow.schedule if s.job == 0]
+    assert ends == pytest.approx([31.0, 31 + 52 + 25, 31 + 52 + 25 + 57])
+    given_up = attempts(failures=Failures(max_attempts=2))
+    assert given_up.jobs_table()["status"].tolist() == ["given up", "done"]
+    assert given_up.completion_s.tolist() == pytest.approx([100.0, 80.0])
+
+
+def test_no_policy_sees_attempts_to_come():
+    seen = []
+
+    class Curious:
+        def decide(self, view):
+            seen.append((view.workload.fails_at, view.workload.outcome))
+            return Decision([])
+
+    ones = np.ones(1, dtype=int)
+    jobs = Workload(["a"], [0.0], FixedDuration([10.0], ones), num_gpus=ones, fails_at=[(0.5,)],
+                    outcome=["failed"])  # fmt: skip
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+    with pytest.raises(InfeasibleDecision):
+        simulate(jobs, cluster, Curious())
+    assert set(seen) == {((), ())}
+    with pytest.raises(InputError, match=r"fails_at is .*, expected ascending parts of its work"):
+        Workload(["a"], [0.0], FixedDuration([10.0], ones), num_gpus=ones, fails_at=[(0.5, 0.5)])
+
+
 def test_costs_of_a_checkpoint_by_model():
     failures = Failures(checkpoints=Checkpoints(100.0, 1.0, cost_of_model={"vgg": 7.0}))
     assert run_one(failures).completion_s[0] == pytest.approx(1009.0)
@@ -315,6 +372,7 @@ num_nodes = 4
          "spot.nodes: got 9, expected at most 4"),
         ("[spot]\nnodes = 1", "spot.time_to_reclaim: missing"),
         ("[failure]\nrepair = 3", "failure"),
+        ("[failures]\nnodes_per_rack = 2", "failures.nodes_per_rack: given without rack_time"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_scenario_is_one_line(tmp_path, table, told):
@@ -326,6 +384,44 @@ def test_what_is_wrong_in_a_scenario_is_one_line(tmp_path, table, told):
     with pytest.raises(InputError, match=told.replace("[", r"\[")) as caught:
         ScenarioChecks()(read_scenario(path))
     assert "\n" not in str(caught.value)
+
+
+def test_keys_without_effect_are_noted(tmp_path):
+    """Each on one line: what follows no failure, what costs and never happens, models that nobody has."""
+    from experiments.scenario.build import build
+    from experiments.scenario.schema import read_scenario
+
+    tables = {
+        '[checkpoints]\ninterval_s = "daly"\ncost_s = 9': ['checkpoints.interval_s: "daly" follows'],
+        "[checkpoints]\ncost_s = 9": ["checkpoints.interval_s: not given, so no checkpoint is made"],
+        "[failures]": ["failures: no time_to_failure is given, so nothing fails"],
+        "[checkpoints]\ninterval_s = 60\n[checkpoints.cost_of_model]\nvgg61 = 9":
+            ["checkpoints.cost_of_model.vgg61: no job is of this model; no job has a model"],
+        "[network]\nof_model = { vgg61 = 1.5 }": ["network.of_model.vgg61: no job is of this model"],
+        '[failures]\njob_time_to_failure = "exponential:900"\n[checkpoints]\ninterval_s = "daly"': [],
+        "[checkpoints]\ninterval_s = 60\ncost_s = 9": [],
+    }  # fmt: skip
+    path = tmp_path / "s.toml"
+    for table, wanted in tables.items():
+        path.write_text(GOOD + table + "\n")
+        jobs, _ = build(read_scenario(path))
+        notes = [n for n in jobs.notes if n.startswith(("checkpoints", "failures", "network"))]
+        assert [n[: len(w)] for n, w in zip(notes, wanted, strict=True)] == wanted
+
+
+def test_a_mistake_that_shows_while_it_runs_names_its_table(tmp_path):
+    """Admission control needs due dates: the file and the key stand before what is wrong."""
+    from experiments.config import of_file
+    from experiments.scenario.run import run
+    from experiments.scenario.schema import read_scenario
+
+    path = tmp_path / "s.toml"
+    path.write_text(GOOD + "[admission]\n")
+    with (
+        pytest.raises(InputError, match=r"^s\.toml: admission: no job has a due date"),
+        of_file("s.toml"),
+    ):
+        run(read_scenario(path))
 
 
 def test_a_scenario_with_everything_on(tmp_path):

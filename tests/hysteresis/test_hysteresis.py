@@ -250,6 +250,11 @@ def test_options_and_mistakes():
     assert make_policy("srpt@hysteresis@self-timed").policy.hysteresis == 1.0
     with pytest.raises(InputError, match=r"hysteresis is -1\.0, expected a number >= 0"):
         make_policy("srpt@hysteresis", hysteresis=-1.0)
+    for name in ("shared", "greedy@parts"):
+        with pytest.raises(
+            InputError, match=f"{name} names the GPUs of each job.* expected '{name}'"
+        ):
+            make_policy(f"{name}@hysteresis")
     with pytest.raises(InputError, match="unknown option 'nonsense'"):
         make_policy("greedy@hysteresis", nonsense=1)
     with pytest.raises(InputError, match="@hysteresis stands there twice, expected it once"):

@@ -94,6 +94,25 @@ def test_philly_log(tmp_path: Path) -> None:
     assert w.notes == (f"{path}: 5 jobs without a whole run on a GPU, left out",)
 
 
+def test_philly_attempts(tmp_path: Path) -> None:
+    """A job that failed after 60 s and after 0 s, and ran for 40 s then; one that was killed."""
+    first, second = DAY + "01:00:30", DAY + "01:02:00"
+    twice = job("twice", DAY + "01:00:00", attempt(first, DAY + "01:01:30", 8),
+                attempt(second, second, 8), attempt(second, DAY + "01:02:40", 8))  # fmt: skip
+    once = job("once", DAY + "02:00:00", attempt(DAY + "02:00:10", DAY + "02:01:10", 1))
+    path = log(tmp_path, {**once, "status": "Killed"}, {**twice, "status": "Failed"})
+    jobs = read_philly(path, attempts=True)
+    assert jobs.job_id == ("twice", "once")
+    assert jobs.fails_at == (pytest.approx((0.6,)), ())
+    assert jobs.outcome == ("failed", "killed")
+    assert jobs.head(1).outcome == ("failed",)
+    assert durations(jobs) == [100, 60]
+    plain = read_philly(path)
+    assert (plain.fails_at, plain.outcome) == ((), ())
+    with pytest.raises(InputError, match="entry 1: status is 'Lost', expected one of Pass, Killed"):
+        read_philly(log(tmp_path, {**once, "status": "Lost"}), attempts=True)
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [

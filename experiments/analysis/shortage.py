@@ -1,0 +1,233 @@
+"""What was short while a job waited, as far as the tables of a run show it.
+
+    short = Shortages.of(folder, shares, job_gpus, own)
+    short.lines(since_s, until_s)
+
+At every instant of the wait the free GPUs, CPUs and memory of the job's nodes are compared with what
+it asks for. What the tables do not say is not guessed: nodes that were down count as free, and of GPUs
+that are shared only the sum of a node is known.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from simulator.catalog import FloatArray
+from simulator.errors import InputError
+from simulator.tolerances import SUMS
+
+RESOURCES = ("gpus", "cpus", "memory_gb")
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Quota:
+    """The limit of the job's tenant.
+
+    Attributes
+    ----------
+    tenant, gpus : who, and how many GPUs its jobs may hold together.
+    jobs : names of the tenant's jobs.
+    """
+
+    tenant: str
+    gpus: float
+    jobs: frozenset[str]
+
+
+class _Use:
+    """What is in use while changes are gone through in order.
+
+    Attributes
+    ----------
+    amounts : ``(N, 3)`` GPUs, CPUs and GB in use.
+    hosted : ``(N,)`` shares on each node.
+    of_tenant : GPUs in use by some jobs.
+    """
+
+    def __init__(self, shares: pd.DataFrame, num_nodes: int, jobs: frozenset[str]) -> None:
+        self.amounts = np.zeros((num_nodes, len(RESOURCES)))
+        self.hosted = np.zeros(num_nodes, dtype=np.int64)
+        self.of_tenant = 0.0
+        self._node = shares["node"].tolist()
+        self._held = shares[list(RESOURCES)].to_numpy(dtype=float)
+        self._is_tenants = shares["job_id"].isin(jobs).tolist()
+
+    def change(self, row: int, sign: int) -> None:
+        """A share starts (1) or ends (-1)."""
+        node, held = self._node[row], self._held[row]
+        self.amounts[node] += sign * held
+        self.hosted[node] += sign
+        if self._is_tenants[row]:
+            self.of_tenant += sign * float(held[0])
+
+
+@dataclass(frozen=True)
+class Shortages:
+    """One job, the nodes on which it may run, and what ran there.
+
+    Attributes
+    ----------
+    shares : rows of schedule.csv.
+    capacity : ``(N, 3)`` GPUs, CPUs and GB of each node of the cluster; None where policies choose the types.
+    nodes : ``(N,)`` whether the node is of the job's controller.
+    demand : GPUs, CPUs and GB of the job; NaN where the tables do not say it.
+    spreads : whether the job may lie on several nodes.
+    quota : None where no quota is a limit.
+    can_fail : whether nodes could be down.
+    """
+
+    shares: pd.DataFrame
+    capacity: FloatArray | None
+    nodes: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    demand: tuple[float, float, float]
+    spreads: bool
+    quota: Quota | None
+    can_fail: bool = False
+
+    @classmethod
+    def of(
+        cls, folder: Path, job: pd.Series[Any], own: pd.DataFrame, jobs: pd.DataFrame,
+        shares: pd.DataFrame,
+    ) -> Shortages | None:  # fmt: skip
+        """From the folder of a run; None where it does not say enough of the machines (older runs).
+
+        Parameters
+        ----------
+        job : its row of jobs.csv.
+        own : its rows of schedule.csv.
+        """
+        machines = _machines(folder / "machines.json")
+        if "limits" not in machines or not {*RESOURCES} <= {*shares}:
+            return None
+        count, controllers = int(machines["num_nodes"]), int(machines["num_controllers"])
+        if own.empty and controllers > 1:
+            return None  # which controller it belonged to is not known
+        index = 0 if own.empty else int(own["node"].iloc[0]) % controllers
+        types = machines["type_of"]
+        capacity = None
+        if types is not None:
+            kinds = zip(machines["node_types"], machines["limits"], strict=True)
+            of_type = np.array([[kind["gpus"] or np.inf, *limits] for kind, limits in kinds])
+            capacity = of_type[np.array(types, dtype=np.int64)]
+        gpus = 1.0 if machines["elastic"] else float(job.get("gpus", np.nan))
+        held = own.groupby("start_s")[["cpus", "memory_gb"]].sum()
+        unknown = held.empty or machines["elastic"]
+        beside = (np.nan, np.nan) if unknown else held.iloc[0].tolist()
+        widest = np.inf if capacity is None else float(capacity[:, 0].max())
+        over_nodes = bool(own.duplicated("start_s").any())
+        return cls(
+            shares,
+            capacity,
+            np.arange(count) % controllers == index,
+            (gpus, float(beside[0]), float(beside[1])),
+            over_nodes or gpus > widest,
+            _quota(folder, job, jobs),
+            "failures" in jobs,
+        )
+
+    def lines(self, since_s: float, until_s: float) -> list[str]:
+        """One line for each thing that was short: for how long, and how it was at first."""
+        total: dict[str, float] = {}
+        first: dict[str, str] = {}
+        for at_s, end_s, (what, text) in self._stretches(since_s, until_s):
+            total[what] = total.get(what, 0.0) + end_s - at_s
+            first.setdefault(what, f"at {at_s:,.0f} s: {text}" if text else "")
+        lines = []
+        for what, seconds in total.items():
+            span = f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds:.0f} s"
+            if what == NOTHING:
+                why = (
+                    "nodes were down, or the policy let it wait"
+                    if self.can_fail
+                    else ("the policy let it wait")
+                )
+                lines.append(f"  For {span} nothing was short that the tables show: {why}.")
+            else:
+                lines.append(f"  Short for {span}: {what} ({first[what]}).")
+        return lines
+
+    def _stretches(
+        self, since_s: float, until_s: float
+    ) -> Iterator[tuple[float, float, tuple[str, str]]]:
+        """From change to change: begin, end, and what was short."""
+        near = self.shares[(self.shares["end_s"] > since_s) & (self.shares["start_s"] < until_s)]
+        start, end = near["start_s"].to_numpy(dtype=float), near["end_s"].to_numpy(dtype=float)
+        changes = np.unique(np.concatenate([start, end]))
+        inside = changes[(changes > since_s) & (changes < until_s)]
+        times = [since_s, *inside.tolist(), until_s]
+        use = _Use(near, len(self.nodes), self.quota.jobs if self.quota else frozenset())
+        begins, ends = deque(np.argsort(start).tolist()), deque(np.argsort(end).tolist())
+        for at_s, next_s in itertools.pairwise(times):
+            while begins and start[begins[0]] <= at_s:
+                use.change(begins.popleft(), 1)
+            while ends and end[ends[0]] <= at_s:
+                use.change(ends.popleft(), -1)
+            yield at_s, next_s, self._short(use)
+
+    def _short(self, use: _Use) -> tuple[str, str]:
+        """What was short beside what is in use, and how much there was."""
+        gpus, quota = self.demand[0], self.quota
+        if quota is not None and use.of_tenant + gpus > quota.gpus + SUMS:
+            return (
+                f"the quota of its tenant {quota.tenant}",
+                f"{use.of_tenant:g} of {quota.gpus:g} GPUs in use, it needs {gpus:g}",
+            )
+        if self.capacity is None:
+            has_empty = (use.hosted[self.nodes] == 0).any()
+            return (NOTHING, "") if has_empty else ("nodes", "each of them runs something")
+        return self._lacking((self.capacity - use.amounts)[self.nodes])
+
+    def _lacking(self, left: FloatArray) -> tuple[str, str]:
+        """The first of GPUs, GPUs on one node, CPUs and memory that does not suffice."""
+        gpus, *others = self.demand
+        free, most = float(left[:, 0].sum()), float(left[:, 0].max())
+        needs = f"it needs {gpus:g}"
+        if free < gpus - SUMS:
+            return "GPUs", f"{free:g} free, {needs}"
+        if not self.spreads and most < gpus - SUMS:
+            return "GPUs on one node", f"{free:g} free, at most {most:g} on one node, {needs}"
+        fits = np.ones(len(left), dtype=np.bool_) if self.spreads else left[:, 0] >= gpus - SUMS
+        for k, (name, wanted) in enumerate(zip(("CPUs", "GB of memory"), others, strict=True), 1):
+            if not wanted > 0:  # NaN: not known
+                continue
+            there = left[fits, k]
+            enough = float(there.sum() if self.spreads else there.max())
+            if enough < wanted - SUMS * max(1.0, wanted):
+                where = "on all nodes" if self.spreads else "at most where the GPUs suffice"
+                return name, f"{enough:g} free {where}, it got {wanted:g} later"
+        return NOTHING, ""
+
+
+def _machines(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: cannot be read, expected a file that `schedlab run --out` wrote")
+    return found
+
+
+def _quota(folder: Path, job: pd.Series[Any], jobs: pd.DataFrame) -> Quota | None:
+    """That of the job's tenant, where quotas have kept jobs from the queue."""
+    path, summary = folder / "tenants.csv", _machines(folder / "summary.json")
+    if not summary.get("held_jobs") or not path.exists():
+        return None
+    tenants = pd.read_csv(path, dtype={"tenant": str})
+    for by in ("vc", "user"):
+        if by in job and str(job[by]) in set(tenants["tenant"]) and "quota" in tenants:
+            name = str(job[by])
+            limit = float(tenants.loc[tenants["tenant"] == name, "quota"].iloc[0])
+            theirs = jobs.loc[jobs[by].astype(str) == name, "job_id"].astype(str)
+            return Quota(name, limit, frozenset(theirs)) if np.isfinite(limit) else None
+    return None
