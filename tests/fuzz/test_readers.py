@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from experiments.campaign.sweepfile import read_sweep
 from experiments.papers.rental.types_file import read_types
 from experiments.pictures.gantt import read_table
+from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.options import parse_options, parse_window
 from experiments.scenario.schema import read_scenario
 from simulator.errors import InputError
@@ -83,10 +84,12 @@ b,u2,vc2,1,4,FAILED,2020-04-01 00:00:00,2020-04-01 00:00:05,2020-04-01 00:01:05,
 """
 CATALOG = "name,gpu_type,gpus,price_per_hour\nA,K80,1,0.9\nB,V100,4,12.24\n"
 SCHEDULE = "job_id,node,node_type,gpus,start_s,end_s\na,0,t,1,0.0,1.5\nb,1,t,2,1.0,2.5\n"
-SCENARIO = """policy = "fifo"
+SCENARIO = """policy = "fifo-backfill"
 seed = 3
 window = [0, 10]
 tables = ["jobs"]
+dispatcher = "least-work-left"
+reconfiguration_s = 30
 [policy_options]
 [workload]
 kind = "poisson"
@@ -94,15 +97,48 @@ num_jobs = 20
 arrival_rate_per_h = 2.5
 duration_s = "lognormal:40,cv=2"
 num_gpus = [1, 2]
+priorities = [1, 2]
+patience = "exponential:600"
 [cluster]
 kind = "nodes"
 num_nodes = 4
+num_controllers = 2
 gpus_per_node = 8
+[adapt]
+due = "factor:1.5,4"
+weights = "printed"
+prices = 2.5
+[predictions]
+noise = 0.1
 [decisions]
 round_s = 300
 finish_at_round = true
 [server]
 service = "exponential:40"
+[failures]
+time_to_failure = "weibull:18000,shape=0.8"
+repair = "deterministic:600"
+job_time_to_failure = "exponential:20000"
+max_attempts = 3
+[checkpoints]
+interval_s = "daly"
+cost_s = 60
+[maintenance]
+every_s = 40000
+duration_s = 600
+nodes_at_a_time = 2
+[spot]
+nodes = 1
+time_to_reclaim = "exponential:7200"
+away = "exponential:1800"
+[tenants]
+draw = { ann = 0.6, bob = 0.4 }
+weight = { ann = 2 }
+quota = { ann = 24 }
+[network]
+nodes_per_rack = 2
+same_rack = 1.2
+across_racks = 1.5
 """
 SWEEP = """policies = ["fifo", { name = "edf", label = "E" }]
 seeds = [1, 2]
@@ -144,6 +180,11 @@ def instance(path: Path) -> None:
     authors.read_instance(folder)
 
 
+def scenario(path: Path) -> None:
+    """Read, and all of it made that a run is made of, but for the jobs: these are few."""
+    ScenarioChecks()(read_scenario(path))
+
+
 def gavel_rates(path: Path) -> None:
     (path.parent / "trace.tsv").write_text(GAVEL)
     gavel.read_gavel(path.parent / "trace.tsv", path)
@@ -168,7 +209,7 @@ FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "Helios": ("cluster_log.csv", HELIOS, swf.read_helios),
     "catalogue": ("catalog.csv", CATALOG, catalogs.read_catalog),
     "instance": ("SelectJobs_times.csv", TIMES, instance),
-    "scenario": ("scenario.toml", SCENARIO, read_scenario),
+    "scenario": ("scenario.toml", SCENARIO, scenario),
     "sweep": ("sweep.toml", SWEEP, read_sweep),
     "rental types": ("types.toml", TYPES, read_types),
     "schedule": (
@@ -187,6 +228,59 @@ TOKENS = [
     *("0x10", "1_000", "١", " ", "\x85", "\u2028", "now", "2017-13-45 99:99:99"),
     *('"gpus": "gpu0"', "path", "kind", 'kind = "pool"', 'path = "a\\u0000b"', "a.b.c = 1"),
 ]
+
+
+VALUES = [
+    *(
+        "0",
+        "-1",
+        "1",
+        "2",
+        "7",
+        "0.5",
+        "1e308",
+        "5e-324",
+        "-0.0",
+        "99999",
+        "9999999999",
+        "inf",
+        "nan",
+    ),
+    *(
+        "true",
+        '""',
+        '"a"',
+        '"-"',
+        '"0"',
+        '"none"',
+        "[]",
+        "[0]",
+        "[1, 2]",
+        "[[]]",
+        "{}",
+        "{ a = 1 }",
+    ),
+    *('"exponential:1e308"', '"exponential:5e-324"', '"deterministic:0"', '"weibull:1,shape=1e-3"'),
+    *('"lognormal:1e300,cv=1e10"', '"factor:1e308,1e308"', '"bimodal:1"', '"law:philly"', '"daly"'),
+    *('"vms"', '"pool"', '"hierarchical"', '"openb-like"', '"milp"', '"shared"', "1979-05-27"),
+]
+
+
+def is_toml(sample: bytes) -> bool:
+    """Whether a sample has keys and values."""
+    return b" = " in sample
+
+
+def revalued(seed: int, sample: bytes) -> bytes:
+    """A TOML file with one or two other values, or without them: what is behind the syntax is met, too."""
+    rng = random.Random(seed)
+    lines = sample.decode().splitlines()
+    given = [n for n, line in enumerate(lines) if " = " in line]
+    values = [lines[n].partition(" = ")[2] for n in given]
+    for n in rng.sample(given, rng.randint(1, 2)):
+        key = lines[n].partition(" = ")[0]
+        lines[n] = f"{key} = {rng.choice([*values, *VALUES])}" if rng.random() < 0.85 else ""
+    return "\n".join(lines).encode()
 
 
 @st.composite
@@ -238,8 +332,11 @@ QUIET = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.
 def fuzzed(count: int, format: str, folder: Path) -> None:
     sample = FORMATS[format][1].encode()
 
+    others = st.integers(0, 10**6).map(partial(revalued, sample=sample))
+    most = others if is_toml(sample) else edits(sample)
+
     @settings(max_examples=count, deadline=None, suppress_health_check=QUIET, database=None)
-    @given(st.one_of(edits(sample), edits(sample), edits(sample), st.binary(max_size=200)))
+    @given(st.one_of(edits(sample), most, most, st.binary(max_size=200)))
     def check(content: bytes) -> None:
         answers_or_says_why(folder, format, content)
 
@@ -249,13 +346,16 @@ def fuzzed(count: int, format: str, folder: Path) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("format", FORMATS)
 def test_some_hundred_inputs(tmp_path: Path, format: str) -> None:
-    fuzzed(200, format, tmp_path)
+    costly = is_toml(FORMATS[format][1].encode())  # what is behind the syntax takes longer
+    fuzzed(100 if costly else 200, format, tmp_path)
 
 
 def edited(rng: random.Random, sample: bytes) -> bytes:
     """The like of `edits`, several times as fast: for many inputs, which need not be made smaller."""
     if rng.random() < 0.1:
         return rng.randbytes(rng.randrange(200))
+    if is_toml(sample) and rng.random() < 0.5:
+        return revalued(rng.randrange(10**9), sample)
     text = bytearray(sample)
     for _ in range(rng.randint(1, 4)):
         start = rng.randint(0, len(text))
