@@ -55,12 +55,14 @@ class FirstPrinciple:
     order : the waiting jobs, the first to be served first.
     rank : the same order as numbers; None: that of the queue.
     backfill : go on past a job that does not fit (jobs of fixed demand).
+    by : what the order goes by, in words (`policies.noted`).
     """
 
     name: str
     order: Callable[[View], Iterable[int]]
     rank: Rank | None = None
     backfill: bool = False
+    by: str = "submission"
     _workload: Workload | None = field(default=None, init=False, repr=False)
     _is_elastic: bool = field(default=False, init=False, repr=False)
     _nodes: NodeLevels | None = field(default=None, init=False, repr=False)
@@ -96,6 +98,10 @@ class FirstPrinciple:
             return NO_CHANGE
         starts = Starts.of(shares_of)
         return starts if self._nodes is not None else Decision(starts.placements, keep_running=True)
+
+    def ordered(self, view: View) -> Iterable[int]:
+        """The waiting jobs in the order in which they are looked at."""
+        return self.order(view)
 
     def cannot_start(
         self, workload: Workload, waiting: Mapping[int, None], free_gpus_total: float
@@ -249,14 +255,14 @@ def fifo_backfill() -> FirstPrinciple:
 
 def edf() -> FirstPrinciple:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
-    return FirstPrinciple("edf", by_due_date, due_date)
+    return FirstPrinciple("edf", by_due_date, due_date, by="due date")
 
 
 def edf_backfill() -> FirstPrinciple:
     """Earliest due date first, skipping jobs that do not fit now."""
-    return FirstPrinciple("edf-backfill", by_due_date, due_date, backfill=True)
+    return FirstPrinciple("edf-backfill", by_due_date, due_date, backfill=True, by="due date")
 
 
 def ps() -> FirstPrinciple:
     """Priority scheduling: highest tardiness weight first, no preemption (not processor-sharing)."""
-    return FirstPrinciple("ps", by_weight, weight)
+    return FirstPrinciple("ps", by_weight, weight, by="weight")

@@ -54,20 +54,24 @@ class Preemptive:
     ----------
     name : how results call it.
     rank : the order; equals by submission.
+    by : what the order goes by, in words (`policies.noted`).
     """
 
     name: str
     rank: Rank
+    by: str = ""
 
     def decide(self, view: View) -> Decision:
         """Choose in order while GPUs are left; who is chosen and runs stays where it is."""
         if not view.changed:
             return NO_CHANGE
         durations_s(view)
-        rank = self.rank(view)
+        return Decision(Room(view).choose(self.ordered(view)))
+
+    def ordered(self, view: View) -> list[int]:
+        """The active jobs, the first to be served first."""
         jobs = view.jobs.tolist()
-        order = [jobs[i] for i in np.argsort(rank, kind="stable").tolist()]
-        return Decision(Room(view).choose(order))
+        return [jobs[i] for i in np.argsort(self.rank(view), kind="stable").tolist()]
 
 
 class Room:
@@ -260,25 +264,29 @@ def las() -> Sharing:
 
 def srpt() -> Preemptive:
     """Shortest remaining processing time first, with preemption."""
-    return Preemptive("srpt", lambda view: durations_s(view) * view.remaining)
+    return Preemptive("srpt", lambda view: durations_s(view) * view.remaining, "remaining time")
 
 
 def deadline_first() -> Preemptive:
     """Earliest due date first, with preemption: keeps what admission control has promised."""
-    return Preemptive("deadline-first", lambda view: view.due_s)
+    return Preemptive("deadline-first", lambda view: view.due_s, "due date")
 
 
 def sjf(preemptive: bool = False) -> FirstPrinciple | Preemptive:
     """Shortest job first, by its whole duration; it waits for running jobs unless preemptive."""
     if preemptive:
-        return Preemptive("sjf", durations_s)
+        return Preemptive("sjf", durations_s, "duration")
 
     def by_duration(view: View) -> list[int]:
         duration_s = whole_durations_s(view.workload)
         return sorted(view.waiting, key=lambda job: (duration_s[job], job))
 
     return FirstPrinciple(
-        "sjf", by_duration, lambda workload: whole_durations_s(workload).item, backfill=True
+        "sjf",
+        by_duration,
+        lambda workload: whole_durations_s(workload).item,
+        backfill=True,
+        by="duration",
     )
 
 
@@ -311,5 +319,5 @@ def random_order() -> RandomOrder:
 def priority(preemptive: bool = False) -> FirstPrinciple | Preemptive:
     """Priority classes: the highest weight first, equals by submission; preemptive where asked."""
     if preemptive:
-        return Preemptive("priority", lambda view: -view.weight_per_s)
-    return FirstPrinciple("priority", by_weight, weight, backfill=True)
+        return Preemptive("priority", lambda view: -view.weight_per_s, "weight")
+    return FirstPrinciple("priority", by_weight, weight, backfill=True, by="weight")

@@ -78,12 +78,15 @@ TUNE = "@tune"
 """Behind a name: the same policy on elastic jobs, with Synergy's CPUs and memory (`policies.synergy.beside`)."""
 ON_PARTS = "@parts"
 """Behind a name: the same policy on parts of GPUs (`policies.sharing.on_parts`)."""
+NOTED = "@noted"
+"""Behind a name: the same policy, whose decisions say what was considered (`policies.noted`)."""
 
 WRAPPERS: dict[str, str] = {
     SELF_TIMED: "policies.foresight.self_timed:self_timed",
     HYSTERESIS: "policies.hysteresis:with_hysteresis",
     TUNE: "policies.synergy.beside:tuned",
     ON_PARTS: "policies.sharing.on_parts:on_parts",
+    NOTED: "policies.noted:noted",
 }
 """What may stand behind any policy's name, also one behind the other: ``greedy@tune@hysteresis``."""
 
@@ -92,6 +95,7 @@ NEEDED_BEHIND: dict[str, tuple[str, ...]] = {
     HYSTERESIS: ("nodes",),  # a pool has room beside jobs that stay, beyond what a policy rents
     TUNE: ("elastic-sensitivity",),
     ON_PARTS: ("servers", "fixed-demand", "one-node"),
+    NOTED: (),
 }
 """What they need beside what the policy needs."""
 

@@ -68,7 +68,8 @@ def _print_all(console: Console) -> None:
         "\nBehind the name of a policy: @hysteresis (running jobs move only where that saves more time "
         "than the reconfigurations cost; not on rental pools), @tune (Synergy's CPUs and memory for elastic "
         "jobs), @parts (parts of GPUs, for policies that plan all nodes anew), @self-timed (wake-ups as "
-        "foresight has them). For example srtf+tune@hysteresis.",
+        "foresight has them), @noted (each decision notes what was considered: who was passed over, and what was "
+        "short). For example srtf+tune@hysteresis.",
         highlight=False,
     )
     for line in _of_packages():

@@ -1,0 +1,120 @@
+"""Any policy, whose decisions say what was considered: ``edf-backfill@noted`` is EDF with backfilling.
+
+The wrapped policy decides as ever. Beside each decision stands (`Decision.info`, so in decisions.csv, in the
+replay and in ``schedlab explain``) how many jobs waited, how many were started and stopped, by what the policy
+orders them, which still wait, and what is short for the first of these. For example:
+
+    waiting 3, started 1, by due date, passed j7, j9, short GPUs on one node: 6 free, at most 3 on one; needs 4
+
+A policy without it works none of this out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from policies.registry import NOTED
+from simulator.catalog import FloatArray
+from simulator.contract import Decision, Placement, Policy, View
+from simulator.feasibility import placements_of
+from simulator.tolerances import SUMS
+from simulator.workload import ELASTIC
+
+MOST_NAMED = 5
+"""So many of the jobs that still wait are named; the others are counted."""
+
+Shares = Mapping[int, tuple[Placement, ...]]
+
+
+@dataclass
+class Noted:
+    """A policy that says what it considered.
+
+    Parameters
+    ----------
+    policy : the policy that decides. Where it has ``by`` (text) and ``ordered(view)``, these say in what order it
+        looks at the waiting jobs; else they are named as they queue.
+    """
+
+    policy: Policy
+    name: str
+
+    @property
+    def gives_parts(self) -> bool:
+        """Whether the policy gives parts of GPUs."""
+        return bool(getattr(self.policy, "gives_parts", False))
+
+    def decide(self, view: View) -> Decision:
+        """The policy's decision, and what was considered."""
+        decision = self.policy.decide(view)
+        shares = placements_of(decision, view, self.name)
+        after = {**view.running, **shares} if decision.keep_running else shares
+        facts: dict[str, float | int | str | bool] = {
+            "waiting": len(view.waiting),
+            "started": sum(job not in view.running for job in after),
+            "stopped": sum(job not in after for job in view.running),
+        }
+        by = getattr(self.policy, "by", "")
+        if by:
+            facts["by"] = by
+        passed = [job for job in self._ordered(view) if job not in after]
+        if passed:
+            names = [view.workload.job_id[job] for job in passed[:MOST_NAMED]]
+            more = len(passed) - MOST_NAMED
+            facts["passed"] = ", ".join(names) + (f" and {more} more" if more > 0 else "")
+            facts["short"] = what_is_short(passed[0], after, view)
+        return replace(decision, info={**facts, **decision.info})
+
+    def _ordered(self, view: View) -> Iterable[int]:
+        ordered = getattr(self.policy, "ordered", None)
+        return view.waiting if ordered is None else ordered(view)
+
+
+def what_is_short(job: int, after: Shares, view: View) -> str:
+    """What a job lacks beside what runs; "nothing" where it would fit, or where the policy chooses its GPUs."""
+    gpus, fixed = int(view.workload.num_gpus[job]), view.cluster.node_type_of
+    if fixed is None or view.cluster.is_pool or gpus == ELASTIC:
+        return "nothing"
+    left = _left(after, view)
+    total, most = float(left[:, 0].sum()), float(left[:, 0].max())
+    if total < gpus - SUMS:
+        return f"GPUs: {total:g} free; needs {gpus}"
+    if most < gpus - SUMS:
+        return f"GPUs on one node: {total:g} free, at most {most:g} on one; needs {gpus}"
+    fits = left[:, 0] >= gpus - SUMS
+    for k, what, wanted in (
+        (1, "CPUs", float(view.workload.num_cpus[job])),
+        (2, "GB of memory", float(view.workload.memory_gb[job])),
+    ):
+        enough = float(left[fits, k].max())
+        if enough < wanted - SUMS * max(1.0, wanted):  # never where it is not stated, NaN
+            return f"{what}: {enough:g} free at most where the GPUs suffice; needs {wanted:g}"
+    return "nothing"
+
+
+def _left(after: Shares, view: View) -> FloatArray:
+    """``(N/K, 3)`` GPUs, CPUs and GB that the controller's nodes have left."""
+    cluster, nodes = view.cluster, view.nodes.tolist()
+    assert cluster.node_type_of is not None
+    types = [cluster.node_types[cluster.node_type_of[n]] for n in nodes]
+    left = np.array([[t.gpus, t.cpus, t.memory_gb] for t in types], dtype=np.float64)
+    row = {n: i for i, n in enumerate(nodes)}
+    for shares in after.values():
+        for share in shares:
+            left[row[share.node]] -= (share.gpus, share.cpus, share.memory_gb)
+    return left
+
+
+def noted(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
+    """A factory with the same options whose policies say what they considered."""
+
+    @functools.wraps(factory)
+    def made(**options: Any) -> Noted:
+        return Noted(factory(**options), name + NOTED)
+
+    return made
