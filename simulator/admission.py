@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from simulator import tolerances
+from simulator.arguments import checked
 from simulator.catalog import FloatArray
 from simulator.errors import InputError
 
@@ -41,6 +42,7 @@ def in_units(gpus: FloatArray) -> list[int]:
     return [math.floor(g * SHARE + 1e-3) for g in gpus.tolist()]
 
 
+@checked("admission")
 @dataclass(frozen=True)
 class Admission:
     """What happens to jobs that cannot meet their due date.

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arguments import checked
 from simulator.errors import InputError
 
 SECONDS_PER_HOUR = 3600.0
@@ -24,6 +25,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 
+@checked("node type")
 @dataclass(frozen=True, slots=True)
 class NodeType:
     """One kind of machine: a VM type of a catalogue, or a server.
@@ -83,6 +85,7 @@ class Rates(NamedTuple):
     power_kw: float
 
 
+@checked("cluster")
 @dataclass(frozen=True)
 class Cluster:
     """The machines of a scenario.

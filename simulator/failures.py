@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from simulator.arguments import checked
 from simulator.catalog import IntArray
 from simulator.errors import InputError
 from simulator.laws import Law
@@ -23,6 +24,7 @@ OPTIMAL = {"young": young_interval_s, "daly": daly_interval_s, "best": best_inte
 """Intervals between checkpoints from the cost of one and the mean time between failures."""
 
 
+@checked("outages")
 @dataclass(frozen=True)
 class Outages:
     """One cause of outages: groups of nodes that go and come back together.
@@ -80,6 +82,7 @@ def racks_of(num_nodes: int, rack: int) -> list[range]:
     return [range(n, min(n + rack, num_nodes)) for n in range(0, num_nodes, rack)]
 
 
+@checked("checkpoints")
 @dataclass(frozen=True)
 class Checkpoints:
     """How jobs save their work.
@@ -139,6 +142,7 @@ class Checkpoints:
         return OPTIMAL[self.interval_s](cost_s, mean_up_s), cost_s
 
 
+@checked("failures")
 @dataclass(frozen=True)
 class Failures:
     """All that goes wrong in a simulation.

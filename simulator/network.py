@@ -13,12 +13,14 @@ from functools import cache
 
 import numpy as np
 
+from simulator.arguments import checked
 from simulator.catalog import FloatArray, IntArray
 from simulator.datafiles import read_table
 from simulator.errors import InputError
 from simulator.workload import Workload
 
 
+@checked("network")
 @dataclass(frozen=True)
 class Network:
     """Where nodes are, and what that costs each job.

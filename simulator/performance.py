@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator import tolerances
+from simulator.arguments import checked
 from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.errors import InputError
 
@@ -50,6 +51,7 @@ class Performance(Protocol):
         """``(J,)`` GPU-seconds of each whole job where it uses the fewest."""
 
 
+@checked("jobs of one duration")
 @dataclass(frozen=True)
 class FixedDuration:
     """Jobs of fixed size: ``num_gpus`` GPUs, wherever they are, for ``duration_s`` seconds.
@@ -102,6 +104,7 @@ class FixedDuration:
         return self.duration_s * self.num_gpus
 
 
+@checked("table of times")
 @dataclass(frozen=True)
 class TimeTable:
     """Execution times t[j, v, g], measured or predicted; not assumed monotone in g.
@@ -160,6 +163,7 @@ class TimeTable:
         return least
 
 
+@checked("speed-up curves")
 @dataclass(frozen=True)
 class SpeedupCurve:
     """Jobs that speed up with a real-valued share of GPUs: t(k) = duration / s(k).
@@ -215,6 +219,7 @@ class SpeedupCurve:
         return self.duration_s
 
 
+@checked("sensitivity matrix")
 @dataclass(frozen=True)
 class SensitivityMatrix:
     """Relative throughput of one model, W[c, m], over CPUs and memory *per GPU*.
@@ -300,6 +305,7 @@ class SensitivityMatrix:
         return float(low * (1 - u) + high * u)
 
 
+@checked("sensitivity")
 @dataclass(frozen=True)
 class Sensitivity:
     """Jobs of fixed GPU demand whose rate depends on the CPUs and memory beside them.

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simulator import tolerances
+from simulator.arguments import checked
 from simulator.catalog import FloatArray
 from simulator.contract import Placement, View
 from simulator.errors import InputError
@@ -38,6 +39,7 @@ OBSERVED = 0.01
 """Part of a job's work after which its speed counts as observed."""
 
 
+@checked("predictions")
 @dataclass(frozen=True)
 class Predictions:
     """How predicted execution times differ from the true ones.

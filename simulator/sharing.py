@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from simulator.arguments import checked
 from simulator.catalog import Cluster, FloatArray, IntArray, NodeType
 from simulator.errors import InputError
 from simulator.performance import FixedDuration
@@ -23,6 +24,7 @@ WHOLE_GPU = 1000
 """Thousandths of a GPU."""
 
 
+@checked("demands")
 @dataclass(frozen=True)
 class Demands:
     """What ``J`` jobs ask for.

@@ -16,6 +16,7 @@ import numpy as np
 
 from simulator.accounting import NodeMeters, Result
 from simulator.admission import Admission
+from simulator.arguments import is_number
 from simulator.catalog import Cluster
 from simulator.contract import Decision, JobLog, Placement, PolicyLike, View, column_of
 from simulator.errors import InfeasibleDecision, InputError
@@ -252,7 +253,7 @@ def _check_arguments(points: DecisionPoints, reconfiguration_s: float) -> None:
         raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
     if points.finish_at_tick and period is None:
         raise InputError("jobs that finish at the end of a round need rounds")
-    if not 0 <= reconfiguration_s < math.inf:
+    if not (is_number(reconfiguration_s) and 0 <= reconfiguration_s < math.inf):
         raise InputError(f"reconfiguration takes {reconfiguration_s} s, expected a number >= 0")
 
 
@@ -276,7 +277,7 @@ def _check_sizes(
 
 
 def _check_period(period: float | None) -> None:
-    if period is not None and not 0 < period < math.inf:
+    if period is not None and not (is_number(period) and 0 < period < math.inf):
         raise InputError(f"period is {period} s, expected a positive number of seconds")
     if period is not None and period < LEAST_PERIOD_S:
         raise InputError(f"period is {period:g} s, expected at least {LEAST_PERIOD_S:g} s")

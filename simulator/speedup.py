@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
+from simulator.arguments import checked
 from simulator.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -73,6 +74,7 @@ class Speedup(ABC):
         return np.asarray(self._slope(k, side))
 
 
+@checked("Amdahl speed-up")
 @dataclass(frozen=True)
 class Amdahl(Speedup):
     """1 / (1 - p + p / k): Amdahl's law (AFIPS 1967).
@@ -106,6 +108,7 @@ class Amdahl(Speedup):
         return max(1.0, math.sqrt(p / serial)) if serial > 0 else math.inf
 
 
+@checked("power speed-up")
 @dataclass(frozen=True)
 class Power(Speedup):
     """k to the power of ``exponent``, in [0, 1]."""

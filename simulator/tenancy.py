@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from simulator.arguments import checked
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.statistics import Streams
@@ -25,6 +26,7 @@ SMALL = 1e-9
 """Parts of a GPU below this are rounding."""
 
 
+@checked("tenants")
 @dataclass(frozen=True)
 class Tenants:
     """``T`` tenants and the jobs of each.

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arguments import checked
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.performance import Performance
@@ -20,6 +21,7 @@ LATEST_S = 1e12
 """Submissions are before this (over 30,000 years), where a clock still resolves a millisecond."""
 
 
+@checked("workload")
 @dataclass(frozen=True)
 class Workload:
     """``J`` jobs in order of submission. Job ``j`` is the index everywhere; ``job_id`` its name.

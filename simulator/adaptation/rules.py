@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from simulator.arguments import checked
 from simulator.errors import InputError
 from simulator.workload import Workload
 from simulator.workloads.synergy import models_of_split, network_name
@@ -25,6 +26,7 @@ class RuleError(InputError):
         self.text = text
 
 
+@checked("rules")
 @dataclass(frozen=True)
 class Rules:
     """What is to be added; None: nothing.

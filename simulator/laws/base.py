@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
+from simulator.arguments import is_number
 from simulator.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -101,12 +102,12 @@ def as_complex(s: npt.ArrayLike) -> ComplexArray:
 def positive(what: str, **values: float) -> None:
     """`InputError` unless all are positive and finite; ``what`` is the law."""
     for name, value in values.items():
-        if not 0 < value < math.inf:
+        if not (is_number(value) and 0 < value < math.inf):
             raise InputError(f"{what}: {name} is {value}, expected a positive number")
 
 
 def probability(what: str, **values: float) -> None:
     """`InputError` unless all lie between 0 and 1."""
     for name, value in values.items():
-        if not 0 < value < 1:
+        if not (is_number(value) and 0 < value < 1):
             raise InputError(f"{what}: {name} is {value}, expected between 0 and 1")

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from simulator.arguments import checked
 from simulator.errors import InputError
 from simulator.processes.clock import Clock, Order
 from simulator.processes.controller import Controller
@@ -19,6 +20,7 @@ ServiceLaw = Callable[[np.random.Generator], float]
 """Draws one service time, s."""
 
 
+@checked("optimization server")
 @dataclass(frozen=True)
 class ServerSpec:
     """How decisions are computed.
@@ -36,6 +38,10 @@ class ServerSpec:
     coalesce: bool = False
 
     def __post_init__(self) -> None:
+        if self.service != "measured" and not callable(self.service):
+            raise InputError(
+                f"optimization server: service is {self.service!r}, expected 'measured' or a law"
+            )
         if self.servers < 1:
             raise InputError(f"optimization server: {self.servers} servers, expected at least 1")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from simulator.arguments import is_number
 from simulator.errors import InputError
 
 
@@ -32,14 +33,14 @@ def whole_servers(servers: int, least: int = 1) -> None:
 def positive(**values: float) -> None:
     """All values are positive and finite."""
     for name, value in values.items():
-        if not 0 < value < math.inf:
+        if not (is_number(value) and 0 < value < math.inf):
             raise InputError(f"{name} is {value}, expected a positive number")
 
 
 def nonnegative(**values: float) -> None:
     """All values are finite and not negative."""
     for name, value in values.items():
-        if not 0 <= value < math.inf:
+        if not (is_number(value) and 0 <= value < math.inf):
             raise InputError(f"{name} is {value}, expected a number >= 0")
 
 

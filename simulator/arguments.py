@@ -1,0 +1,106 @@
+"""Values of a wrong kind, given to a constructor in Python: one line, as for those of files.
+
+    @checked("cluster")
+    @dataclass(frozen=True)
+    class Cluster: ...
+
+``Cluster(types, "ten")`` is then "cluster: num_nodes is 'ten', expected a whole number".
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+from simulator.errors import InputError
+
+Kind = TypeVar("Kind", bound=type)
+
+SHOWN = 60
+"""Characters of a wrong value that a message cites."""
+
+
+def is_number(value: object) -> bool:
+    """Whether it is one real number, of Python or of NumPy."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "biuf"
+    if isinstance(value, int):
+        return abs(value) < 10**300  # `float` goes no further
+    return isinstance(value, Real | np.bool_)
+
+
+def is_array(value: object) -> bool:
+    """Whether NumPy makes an array of numbers of it, of one dimension at least."""
+    try:
+        return np.asarray(value, dtype=np.float64).ndim > 0
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "float": (is_number, "a number"),
+    "int": (lambda value: isinstance(value, Integral | np.bool_), "a whole number"),
+    "bool": (lambda value: isinstance(value, bool | np.bool_), "true or false"),
+    "str": (lambda value: isinstance(value, str), "a text"),
+    "FloatArray": (is_array, "an array of numbers"),
+    "IntArray": (is_array, "an array of numbers"),
+}
+"""By the annotation of a field: what its values are like."""
+
+
+def checked(what: str) -> Callable[[Kind], Kind]:
+    """For dataclasses with a ``__post_init__``: values of a wrong kind become an `InputError`.
+
+    Fields are checked by their annotation where that is one of `EXPECTED`, or that or None. What the
+    ``__post_init__`` cannot do with the other values is one line, too.
+
+    Parameters
+    ----------
+    what : how messages call an object of the class.
+    """
+
+    def decorate(kind: Kind) -> Kind:
+        simple = [
+            (f.name, *EXPECTED[_plain(f.type)], f.default is None or "None" in str(f.type))
+            for f in fields(kind)
+            if f.init and _plain(f.type) in EXPECTED
+        ]
+        names = {name for name, *_ in simple}
+        others = [f.name for f in fields(kind) if f.init and f.name not in names]
+        own: Callable[[Any], None] = kind.__post_init__  # type: ignore[attr-defined]
+
+        @functools.wraps(own)
+        def post_init(self: Any) -> None:
+            for name, is_one, expected, or_none in simple:
+                value = getattr(self, name)
+                if not (is_one(value) or (or_none and value is None)):
+                    raise InputError(f"{what}: {name} is {_short(value)}, expected {expected}")
+            try:
+                own(self)
+            except InputError:
+                raise
+            except Exception as error:
+                wrong = ", ".join(f"{name} = {_short(getattr(self, name))}" for name in others)
+                raise InputError(
+                    f"{what}: one of {wrong} is of a wrong kind ({type(error).__name__}: {error}), "
+                    f"expected values as help({kind.__name__}) describes them"
+                ) from None
+
+        kind.__post_init__ = post_init  # type: ignore[attr-defined]
+        return kind
+
+    return decorate
+
+
+def _plain(annotation: object) -> str:
+    return str(annotation).removesuffix(" | None")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."

@@ -1,0 +1,119 @@
+"""Values of a wrong kind, given to constructors in Python, are one line each; good ones stay as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulator import (
+    Cluster,
+    DecisionPoints,
+    FixedDuration,
+    InputError,
+    NodeType,
+    ServerSpec,
+    TimeTable,
+    Workload,
+    simulate,
+)
+from simulator.adaptation import Rules
+from simulator.admission import Admission
+from simulator.failures import Checkpoints, Outages
+from simulator.laws import Bimodal, Exponential
+from simulator.network import Network
+from simulator.predictions import Predictions
+from simulator.speedup import Amdahl, Power
+from simulator.tenancy import Tenants
+
+ONES = np.ones(2)
+GIVEN: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+    (Rules, dict.fromkeys(("models", "speedup", "demand", "due", "weights", "load", "prices"))),
+    (Predictions, {"bias": 0.0, "noise": 0.0, "learned": False}),
+    (Outages, {"time_to": Exponential(1), "duration": Exponential(1), "groups": [(0,)], "notice_s": 0}),
+    (Checkpoints, {"interval_s": 1.0, "cost_s": 0.0, "cost_of_model": {}}),
+    (Admission, {"rule": "reject"}),
+    (Tenants, {"names": ("a", "b"), "of": np.zeros(2, int), "weight": ONES, "quota": ONES}),
+    (Network, {"rack_of": np.zeros(2, int), "same_rack": ONES, "across_racks": ONES}),
+    (NodeType, {"name": "a", "gpu_type": "b", "gpus": 1, "cpus": 1.0, "power_w": ()}),
+    (
+        Cluster,
+        {"node_types": (NodeType("a", "b", 1),), "num_nodes": 2, "node_type_of": (0, 0), "pue": 1.0},
+    ),
+    (ServerSpec, {"service": "measured", "servers": 1}),
+    (FixedDuration, {"duration_s": ONES, "num_gpus": ONES}),
+    (TimeTable, {"times_s": np.ones((2, 1, 2))}),
+    (
+        Workload,
+        {
+            "job_id": ["a", "b"], "submit_s": np.zeros(2), "performance": FixedDuration(ONES, ONES),
+            "num_gpus": ONES, "num_cpus": ONES, "due_s": ONES, "model": ("", ""), "patience_s": ONES,
+        },
+    ),
+    (Exponential, {"mean": 1.0}),
+    (Bimodal, {"small": 1.0, "large": 2.0, "p_large": 0.5}),
+    (Amdahl, {"parallel_fraction": 0.5}),
+    (Power, {"exponent": 0.5}),
+]  # fmt: skip
+WRONG = [
+    "x", None, [], {}, object(), -1, float("nan"), 1j, "1.5", [1, "a"], b"x", (1, 2, 3), np.array("q"),
+    10**400,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "given"), GIVEN, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_is_refused_is_refused_in_one_line(make: Callable[..., Any], given: Any) -> None:
+    make(**given)
+    messages = []
+    for name in given:
+        for value in WRONG:
+            try:
+                make(**{**given, name: value})
+            except InputError as error:
+                messages.append(str(error))
+    assert all(messages)
+    assert not any("\n" in message for message in messages)
+    assert (
+        len(messages) >= 3 * len(given) / 2
+    )  # the wrong values are wrong for most of the parameters
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Cluster((NodeType("a", "b", 1),), "ten"), "cluster: num_nodes is 'ten', expected a whole number"),  # type: ignore[arg-type]
+        (lambda: NodeType("a", "b", "4"), "node type: gpus is '4', expected a number"),  # type: ignore[arg-type]
+        (lambda: Rules(load="high"), "rules: load is 'high', expected a number"),  # type: ignore[arg-type]
+        (lambda: Rules(weights={"research": "much"}), "one of models = None, weights = {'research': 'much'}"),  # type: ignore[dict-item]
+        (lambda: Predictions(learned="yes"), "predictions: learned is 'yes', expected true or false"),  # type: ignore[arg-type]
+        (lambda: Exponential("ten"), "exponential law: mean is ten, expected a positive number"),  # type: ignore[arg-type]
+        (lambda: ServerSpec("fast"), "optimization server: service is 'fast', expected 'measured' or a law"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_the_message_names_the_parameter_its_value_and_what_was_expected(
+    call: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_periods_and_delays_that_are_no_numbers() -> None:
+    jobs = Workload(["a"], [0.0], FixedDuration(np.ones(1), np.ones(1)), num_gpus=np.ones(1))  # type: ignore[arg-type]
+    one = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
+    with pytest.raises(InputError, match="period is hour s, expected a positive number"):
+        simulate(jobs, one, lambda view: None, decision_points=DecisionPoints(period_s="hour"))  # type: ignore[arg-type, return-value]
+    with pytest.raises(InputError, match="reconfiguration takes soon s, expected a number"):
+        simulate(jobs, one, lambda view: None, reconfiguration_s="soon")  # type: ignore[arg-type, return-value]
+
+
+def test_numbers_of_numpy_and_lists_of_numbers_are_as_good_as_before() -> None:
+    kind = NodeType("a", "b", np.int64(4), price_per_hour=np.float32(1.5), cpus=np.array(8.0))  # type: ignore[arg-type]
+    assert Cluster((kind,), np.int64(2), num_controllers=np.int32(1)).num_nodes == 2  # type: ignore[arg-type]
+    jobs = Workload(
+        ["a", "b"], [0, 1], FixedDuration(ONES, ONES), num_gpus=[1, 2], num_cpus=[None, 2]
+    )  # type: ignore[arg-type, list-item]
+    assert jobs.num_gpus.tolist() == [1, 2]
+    assert np.isnan(jobs.num_cpus[0])
