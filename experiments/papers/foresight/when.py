@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from experiments.papers.foresight.families import FAMILIES
 from experiments.papers.foresight.tables import disturbed, geometric, ratios
 
 if TYPE_CHECKING:
@@ -25,13 +26,16 @@ CONDITIONS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What a user knows of a cluster, and the families that are so."""
 
-CHANGES: dict[str, str] = {
-    "times predicted 10 to 50 % wrong": "errors of",
-    "moving a job takes 5 to 30 minutes": "moving takes",
-    "due dates of the other law": "due dates",
-    "two controllers": "controllers",
+CHANGES: dict[str, tuple[str, bool]] = {
+    "VMs, times predicted 10 to 50 % wrong": ("errors of", False),
+    "VMs, moving a job takes 5 to 30 minutes": ("moving takes", False),
+    "VMs, due dates of the other law": ("due dates", False),
+    "VMs, two controllers": ("controllers", False),
+    "fixed nodes with energy, times predicted 50 % wrong": ("errors of", True),
+    "fixed nodes with energy, moving a job takes 30 minutes": ("moving takes", True),
 }
-"""Conditions of the study with three rivals, and what their changes have in their names."""
+"""Conditions of the study with three rivals: what their changes have in their names, and whether nodes
+cost energy."""
 
 ENOUGH = 5
 """Instances from which on an interval is drawn and there is a verdict; of fewer the instances say more."""
@@ -46,11 +50,16 @@ def when(results: Results) -> list[tuple[str, str, pd.Series]]:
         if len(part):
             found.append((condition, verdict(part), part))
     changed = disturbed(results)
-    for condition, text in CHANGES.items() if not changed.empty else ():
-        part = changed.loc[changed["change"].str.contains(text, regex=False), "ratio"]
+    for condition, (text, energy) in CHANGES.items() if not changed.empty else ():
+        same = changed["change"].str.contains(text, regex=False)
+        part = changed.loc[same & (changed["family"].map(_is_energy) == energy), "ratio"]
         if len(part):
             found.append((condition, verdict(part), part))
     return found
+
+
+def _is_energy(name: str) -> bool:
+    return FAMILIES[name].is_energy
 
 
 def verdict(values: pd.Series) -> str:
