@@ -50,6 +50,22 @@ def test_on_a_trace_one_run_and_no_interval(tmp_path):
     assert table["mean"].notna().all()
 
 
+def test_drawn_due_dates_count_as_random_even_where_all_are_met(tmp_path):
+    """[adapt] draws due dates by the seed; two draws that change no number are no reason to stop."""
+    (tmp_path / "jobs.csv").write_text(
+        "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\n"
+    )
+    path = tmp_path / "trace.toml"
+    path.write_text(
+        'policy = "fifo-strict"\n[workload]\nkind = "csv"\npath = "jobs.csv"\n'
+        '[cluster]\nkind = "nodes"\nnum_nodes = 4\n[adapt]\ndue = "factor:2,9"\n'
+    )
+    found = compare(path, [], ["late_jobs"], replications=3)
+    assert found.notes == ()
+    assert found.table["replications"].tolist() == [3]
+    assert found.table["mean"].tolist() == [0.0]
+
+
 def scenario(tmp_path: Path, jobs: int = 60, gpus: str = "[1]") -> Path:
     path = tmp_path / "scenario.toml"
     path.write_text(SCENARIO.format(jobs=jobs, gpus=gpus), encoding="utf-8")

@@ -68,6 +68,8 @@ def _comparison(results: Results) -> list[Claim]:
          "Philly-like jobs: completion time of rental widths over FIFO with backfill"),
         ("ANDREAS 1", "MILP, central", "randomised greedy", "total_cost",
          "ANDREAS: cost of the randomised greedy over the MILP"),
+        ("Synergy, 1 GPU", "greedy", "rental widths on nodes", "mean_jct_s",
+         "users of rental widths: their completion time on full nodes over that of the greedy"),
     )  # fmt: skip
     made = []
     for workload, one, other, value, text in pairs:
