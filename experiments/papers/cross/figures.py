@@ -60,7 +60,12 @@ def _heat_map(cells: pd.DataFrame, results: Results, out_dir: Path, command: str
             table = table[~table["method"].isin(POOLS)]
         _draw_cells(ax, table, methods)
         ax.set_title(f"{name} over the best on nodes", fontsize=11)
-        parts.append(table.assign(value=value).join(_all_columns(cells), on=["workload", "method"]))
+        parts.append(_all_columns(table.assign(value=value, load=MIDDLE), cells))
+        for load in sorted(set(cells["load"]) - {MIDDLE}):  # not drawn, and in the CSV
+            other = rank_intervals(cells[cells["load"] == load], value)
+            if value == "total_cost":
+                other = other[~other["method"].isin(POOLS)]
+            parts.append(_all_columns(other.assign(value=value, load=load), cells))
     figure.suptitle(f"Offered load {MIDDLE:g}: ratio to the best, and ranks between which it lies")
     return save_figure(
         out_dir,
@@ -72,8 +77,8 @@ def _heat_map(cells: pd.DataFrame, results: Results, out_dir: Path, command: str
         "many GPUs. Methods above FIFO choose the GPUs of each job, those from FIFO on get a fixed "
         "demand. The last four share a pool of as many GPUs in fractions, which nodes cannot, so "
         "they have no rank and no cost of nodes. Empty: the pair makes no sense (the nodes of ANDREAS "
-        "are of two types). The CSV has all columns of each pair: leasing, energy, tardiness, completion "
-        "times, slowdown, fairness, utilisation, preemptions, CPU time of a decision, and of elastic jobs "
+        "are of two types). The CSV has the other loads too, and all columns of each pair: leasing, energy, "
+        "tardiness, completion times, slowdown, fairness, utilisation, preemptions, CPU time of a decision, and of elastic jobs "
         f"the cost over a lower bound: {_which_bound(results)}.",
         figure,
         pd.concat(parts),
@@ -92,10 +97,11 @@ def _which_bound(results: Results) -> str:
     return f"{told}, which is more in {more} of {len(table)} cells"
 
 
-def _all_columns(cells: pd.DataFrame) -> pd.DataFrame:
-    """Means over the seeds at the load of the heat map, by workload and method."""
-    part = cells[cells["load"] == MIDDLE].groupby(["workload", "method"])
-    return part[[*VALUES, *COLUMNS]].mean().add_prefix("mean_of_")
+def _all_columns(table: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """The table with means over the seeds of all that is compared, by workload, load and method."""
+    keys = ["workload", "load", "method"]
+    means = cells.groupby(keys)[[*VALUES, *COLUMNS]].mean().add_prefix("mean_of_")
+    return table.join(means, on=keys)
 
 
 def _draw_cells(ax: Axes, table: pd.DataFrame, methods: list[str]) -> None:
@@ -157,7 +163,9 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
         f"Geometric means of both ratios over the {len(EVERYWHERE)} workloads that all policies on "
         "nodes can run, and over all loads and seeds. Named: the policies that no other beats in "
         "both, and the best with fixed demands. The CSV has all of them, the shares of a pool too, "
-        "with slowdown, finish-time fairness (of Themis: above 1 is worse than fair) and Jain's index.",
+        "with slowdown, finish-time fairness (of Themis: above 1 is worse than fair) and Jain's index. "
+        "Who should use which, and what the users of each paper would gain from the others: "
+        "docs/workloads.md.",
         figure,
         table,
         command=command,
