@@ -5,13 +5,13 @@ from __future__ import annotations
 from experiments.report.contents import Scale
 
 CELL: dict[str, tuple[float, float]] = {
-    "hierarchical": (4.1, 22.0),
-    "2020 family": (3.4, 20.0),
-    "2021 family": (2.7, 16.0),
-    "ANDREAS 1": (0.25, 1.5),
-    "ANDREAS 2": (0.25, 1.5),
+    "hierarchical": (4.1, 12.0),
+    "2020 family": (3.4, 10.0),
+    "2021 family": (2.7, 8.0),
+    "ANDREAS 1": (0.25, 1.2),
+    "ANDREAS 2": (0.25, 1.2),
     "Synergy, 1 GPU": (2.3, 8.0),
-    "Synergy, multi-GPU": (2.5, 8.0),
+    "Synergy, multi-GPU": (2.5, 10.0),
     "Philly-like": (1.8, 7.0),
 }
 """All policies on one workload, at quick and at paper scale."""
