@@ -1,6 +1,7 @@
 """Nodes that go away: what every policy has to live with, and what the record says."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -278,6 +279,42 @@ def test_attempts_with_preemption_checkpoints_and_a_limit():
     given_up = attempts(failures=Failures(max_attempts=2))
     assert given_up.jobs_table()["status"].tolist() == ["given up", "done"]
     assert given_up.completion_s.tolist() == pytest.approx([100.0, 80.0])
+
+
+@pytest.mark.parametrize(
+    "policy", ["fifo-strict", "srpt", "las+proportional", "capacity", "fifo-backfill@noted"]
+)
+@pytest.mark.parametrize("servers", [0, 2])
+def test_attempts_beside_all_else_that_goes_wrong(policy, servers):
+    """What was held is the work of the last attempts, what was lost, and what was no work."""
+    rng = np.random.default_rng(4)
+    plain = fixed_jobs(rng, 24)
+    parts = [
+        tuple(np.sort(rng.uniform(0.05, 0.95, rng.integers(0, 4))).tolist()) for _ in range(24)
+    ]
+    jobs = replace(plain, fails_at=parts, patience_s=np.full(24, 40_000.0))
+    cluster = Cluster.of_nodes(
+        NodeType("n", "GPU", 4, cpus=12, memory_gb=250), 4, num_controllers=2
+    )
+    failures = Failures(
+        [Outages.of_each_node(4, Exponential(6000.0), Exponential(300.0))],
+        Checkpoints(300.0, cost_s=10.0, restart_s=20.0),
+        job_time_to_failure=Exponential(9000.0),
+    )
+    result = simulate(
+        jobs, cluster, make_policy(policy), failures=failures, reconfiguration_s=15.0, seed=2,
+        decision_points=DecisionPoints.rounds(200.0) if "+" in policy else None,
+        server=ServerSpec(Exponential(20.0), servers) if servers else None,
+    )  # fmt: skip
+    stayed = ~result.left
+    last = np.array([1 - each[-1] if each else 1.0 for each in parts])
+    work_gpu_s = jobs.num_gpus * jobs.performance.duration_s * last
+    damage = result.damage
+    held = work_gpu_s + damage.lost_gpu_s + damage.overhead_gpu_s
+    np.testing.assert_allclose(result.gpu_seconds[stayed], held[stayed], rtol=1e-6)
+    assert (
+        damage.failures[stayed] >= [len(p) for p, s in zip(parts, stayed, strict=True) if s]
+    ).all()
 
 
 def test_no_policy_sees_attempts_to_come():
