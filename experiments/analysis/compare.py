@@ -155,6 +155,12 @@ def _replicated(
         runs = _replicate(measure, names, runs, replications or FIRST)
     else:
         runs = _until_precise(measure, names, runs, metrics[0], precision, replications or MOST)
+    if all(len(made) > 1 for made in runs.values()) and not _seed_matters(runs):
+        warnings.warn(
+            f"all {len(runs[names[0]])} seeds gave the same numbers, although each draws jobs anew (for "
+            "example their due dates): what was drawn changed nothing here",
+            stacklevel=2,
+        )
     return tabulate(names, metrics, _of_runs(runs))
 
 
@@ -221,12 +227,12 @@ def _drawing(scenario: Scenario, block: int | None) -> Scenario:
 
 
 def _seed_matters(runs: Runs) -> bool:
-    """Whether two replications differ in anything but how long they took to compute."""
+    """Whether replications differ in anything but how long they took to compute."""
 
     def results(run: dict[str, float]) -> dict[str, float]:
         return {name: v for name, v in run.items() if not name.endswith(("cpu_s", "wall_s"))}
 
-    return any(results(one) != results(other) for one, other in runs.values())
+    return any(results(made[0]) != results(run) for made in runs.values() for run in made[1:])
 
 
 def _draws_jobs(scenario: Scenario, seed: int, source: str) -> bool:
