@@ -8,7 +8,7 @@ import numpy as np
 
 from policies.orders import whole_durations_s
 from policies.tenants.room import Using, by_tenant, tenants_of
-from simulator.catalog import FloatArray
+from simulator.catalog import FloatArray, IntArray
 from simulator.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, View
 from simulator.errors import InputError
 from simulator.tenancy import Tenants
@@ -23,8 +23,7 @@ class FinishTimeFair:
     with the largest rho, then to the others. Jobs hold their GPUs for a lease; then all is
     chosen anew.
 
-    Themis asks its tenants for bids and pays by partial allocation, so that nobody gains by lying. Here
-    the rho of all tenants is known, as in the paper's simulator, and no bids are needed.
+    Here the rho of all tenants is known, and no bids are needed. `policies.tenants.themis` asks for bids.
     """
 
     name = "finish-time-fair"
@@ -49,11 +48,19 @@ class FinishTimeFair:
         held = [j for j in view.running if self._until.get(j, now_s) > now_s]
         for job in held:
             using.keep(job)
-        rho = self._rho(view, tenants)
+        self.offer(view, using, tenants)
+        for job in using.chosen:
+            if self._until.get(job, now_s) <= now_s:
+                self._until[job] = now_s + self._lease_s
+                ends.append(now_s + self._lease_s)
+        again_s = max(LEAST_AGAIN_S, min(ends) - now_s) if ends else None
+        return Decision(using.placements(), again_s=again_s)
+
+    def offer(self, view: View, using: Using, tenants: Tenants) -> None:
+        """Start jobs on what is free: those of the worst-off tenants first, the worst-off before the others."""
+        rho = self.rho_of_jobs(view, tenants)
         worst = np.array([rho[j].max(initial=-math.inf) for j in by_tenant(view, tenants)])
-        present = np.flatnonzero(np.isfinite(worst))
-        ranked = present[np.argsort(-worst[present], kind="stable")]
-        offered = set(ranked[: max(1, math.ceil((1 - self._fairness) * len(ranked)))].tolist())
+        offered = self.worst_off(np.flatnonzero(np.isfinite(worst)), worst)
         active = [j for j in (*view.running, *view.waiting) if j not in using.chosen]
         order = sorted(
             active,
@@ -62,28 +69,34 @@ class FinishTimeFair:
         for job in order:
             if using.room.gpus < 1:
                 break
-            if using.start(job):
-                self._until[job] = now_s + self._lease_s
-                ends.append(now_s + self._lease_s)
-        again_s = max(LEAST_AGAIN_S, min(ends) - now_s) if ends else None
-        return Decision(using.placements(), again_s=again_s)
+            using.start(job)
 
-    def _rho(self, view: View, tenants: Tenants) -> FloatArray:
+    def worst_off(self, some: IntArray, rho: FloatArray) -> list[int]:
+        """The fraction ``1 - fairness`` of some tenants with the largest rho, one at least."""
+        ranked = some[np.argsort(-rho[some], kind="stable")]
+        count = max(1, math.ceil((1 - self._fairness) * len(ranked)))
+        return [int(t) for t in ranked[:count]]
+
+    def rho_of_jobs(self, view: View, tenants: Tenants) -> FloatArray:
         """``(J,)`` finish-time fairness of the active jobs; 0 for the others."""
         duration_s = whole_durations_s(view.workload)
         jobs = view.jobs
-        demand = np.zeros(len(tenants))
-        np.add.at(demand, tenants.of[jobs], view.num_gpus)
-        present = demand > 0
-        total = view.cluster.total_gpus
-        if view.cluster.num_controllers > 1:  # the jobs are those of this controller alone
-            total *= len(view.cluster.nodes_of(view.controller)) / view.cluster.num_nodes
-        part = total * tenants.weight / tenants.weight[present].sum()
+        demand, part = demand_and_part(view, tenants)
         crowding = np.maximum(1.0, demand / part)[tenants.of[jobs]]
         shared_s = view.now_s - view.submit_s + view.remaining * duration_s[jobs]
         rho = np.zeros(len(view.workload))
         rho[jobs] = shared_s / (duration_s[jobs] * crowding)
         return rho
+
+
+def demand_and_part(view: View, tenants: Tenants) -> tuple[FloatArray, FloatArray]:
+    """``(T,)`` GPUs that each tenant's jobs ask for, and those of its own part of the cluster."""
+    demand = np.zeros(len(tenants))
+    np.add.at(demand, tenants.of[view.jobs], view.num_gpus)
+    total = view.cluster.total_gpus
+    if view.cluster.num_controllers > 1:  # the jobs are those of this controller alone
+        total *= len(view.cluster.nodes_of(view.controller)) / view.cluster.num_nodes
+    return demand, total * tenants.weight / tenants.weight[demand > 0].sum()
 
 
 def finish_time_fair(fairness: float = 0.8, lease_s: float = 1200.0) -> FinishTimeFair:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,12 +15,16 @@ from policies.registry import needs_of
 from policies.synergy import names
 from simulator import Cluster, DecisionPoints, NodeType, Result, ServerSpec, Workload, simulate
 from simulator.admission import Admission
+from simulator.contract import Decision, Policy, View
 from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
-from simulator.neighbours import neighbours_of, published_rates, with_parts
+from simulator.mig import PROFILES, mask_of
+from simulator.neighbours import Neighbours, neighbours_of, published_rates
 from simulator.network import network_of
 from simulator.performance import FixedDuration, TimeTable
 from simulator.predictions import Predictions, Shown, predicted
+from simulator.processes.records import ShareRecord
+from simulator.sharing import SharedDuration
 from simulator.statistics import Streams
 from simulator.tenancy import tenants_of
 from simulator.workloads.reshaping import time_shared
@@ -51,6 +56,13 @@ def jobs_of(rng: np.random.Generator, count: int, leaving: bool) -> Workload:
     )
 
 
+def with_random_parts(rng: np.random.Generator, jobs: Workload) -> Workload:
+    """Jobs of one GPU hold a seventh, a quarter or a half of it."""
+    gpus = jobs.num_gpus
+    part = np.where(gpus == 1, rng.choice([1 / 7, 0.25, 0.5], len(jobs)), 1.0)
+    return replace(jobs, performance=SharedDuration(jobs.performance.duration_s, gpus, part=part))
+
+
 def trouble_of(rng: np.random.Generator, warns: bool) -> Failures:
     """Nodes fail, racks fail, a spot VM leaves with notice, and jobs fail by themselves."""
     causes = [
@@ -62,11 +74,110 @@ def trouble_of(rng: np.random.Generator, warns: bool) -> Failures:
     return Failures(some, Checkpoints(60.0, 2.0, 5.0), Exponential(4000.0), 5)
 
 
-def check_paid(result: Result, held: np.ndarray) -> None:
+Times = list[tuple[float, float]]
+
+
+def away_times(failures: Failures, result: Result) -> list[Times]:
+    """When each node is away until the last job ends, drawn anew from the laws and the seed, without the engine."""
+    begin_s, end_s = float(result.workload.submit_s[0]), float(result.completion_s.max())
+    found: list[Times] = [[] for _ in range(result.cluster.num_nodes)]
+    for cause in failures.outages:
+        for k, group in enumerate(cause.groups):
+            rng = Streams(result.seed).generator(cause.name, k)
+            up_s = begin_s + k * cause.stagger_s
+            while (go_s := up_s + cause.time_to(rng)) < end_s:
+                up_s = go_s + cause.duration(rng)
+                for node in group:
+                    found[node].append((go_s, min(up_s, end_s)))
+    return [united(times) for times in found]
+
+
+def united(times: Times) -> Times:
+    """Stretches of time that overlap are one."""
+    whole: Times = []
+    for begin_s, end_s in sorted(times):
+        if whole and begin_s <= whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(whole[-1][1], end_s))
+        else:
+            whole.append((begin_s, end_s))
+    return whole
+
+
+def check_nobody_on_dead_nodes(result: Result, failures: Failures) -> float:
+    """No share while its node is away; answers with the seconds away of all nodes together."""
+    away = away_times(failures, result)
+    for share in result.schedule or ():
+        for go_s, back_s in away[share.node]:
+            assert share.end_s <= go_s + 1e-6 or share.start_s >= back_s - 1e-6
+    seconds = [sum(back_s - go_s for go_s, back_s in times) for times in away]
+    assert result.damage is not None
+    np.testing.assert_allclose(result.damage.down_s, seconds, rtol=1e-9, atol=1e-6)
+    return sum(seconds)
+
+
+class Recorded:
+    """A policy that keeps which GPUs it gave to whom, and looks at the slices that are taken."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.gives_parts = bool(getattr(policy, "gives_parts", False))
+        self.kept: dict[int, list[tuple[float, tuple[int, ...]]]] = defaultdict(list)
+
+    def __deepcopy__(self, memo: object) -> Recorded:
+        return self
+
+    def decide(self, view: View) -> Decision:
+        check_slices(view)
+        decision = self.policy.decide(view)
+        for job, gpus in (decision.gpus_of or {}).items():
+            self.kept[job].append((view.now_s, gpus))
+        return decision
+
+    def gpus(self, share: ShareRecord) -> tuple[int, ...]:
+        """Those of the latest decision before the share; none: whole ones, which nobody names."""
+        named = [gpus for t, gpus in self.kept[share.job] if t <= share.start_s]
+        return named[-1] if named else ()
+
+
+def check_slices(view: View) -> None:
+    """Each job has its profile from a slice at which it may begin, and no slice is taken twice."""
+    taken: dict[tuple[int, int], int] = defaultdict(int)
+    for job, slices in view.slices_of.items():
+        assert view.neighbours is not None
+        k = int(view.neighbours.profile[job])
+        for gpu, mask in slices:
+            assert mask in [mask_of(k, start) for start in PROFILES[k].starts]
+            assert not taken[gpu] & mask
+            taken[gpu] |= mask
+
+
+def check_gpus(result: Result, recorded: Recorded, neighbours: Neighbours | None) -> None:
+    """On every single GPU that was named: parts, memory and slices within what it has."""
+    changes: dict[tuple[str, int, int], Times] = defaultdict(list)
+    limit = {"parts": 1.0, "memory": np.inf, "compute": 7.0, "slices": 8.0}
+    if neighbours is not None:
+        limit["memory"] = neighbours.gpu_memory_gb
+    for share in result.schedule or ():
+        gpus = recorded.gpus(share)
+        takes = {"parts": share.gpus / max(1, len(gpus))}
+        if neighbours is not None:
+            takes["memory"] = float(neighbours.memory_gb[share.job])
+            if neighbours.profile is not None:
+                profile = PROFILES[neighbours.profile[share.job]]
+                takes |= {"compute": profile.compute, "slices": profile.memory}
+        for g in gpus:
+            for what, amount in takes.items():
+                key = (what, share.node, g)
+                changes[key] += [(share.start_s, amount), (share.end_s, -amount)]
+    for (what, _, _), some in changes.items():
+        assert peak(some) <= limit[what] * (1 + 1e-6), what
+
+
+def check_paid(result: Result, held: np.ndarray, away_s: float) -> None:
     """GPU time held is work, lost work and overhead; nodes that are away cost nothing."""
     damage, cluster = result.damage, result.cluster
     assert damage is not None
-    up_s = result.makespan_s * cluster.num_nodes - damage.down_s.sum()
+    up_s = result.makespan_s * cluster.num_nodes - away_s
     assert result.meters.leasing_cost == pytest.approx(2.0 * up_s / 3600)
     assert (damage.lost_gpu_s >= -1e-6).all()
     assert (damage.overhead_gpu_s >= -1e-6).all()
@@ -79,7 +190,7 @@ def check_paid(result: Result, held: np.ndarray) -> None:
     assert (spent[kept] >= work[kept] * (1 - 1e-6) - 1e-3).all()
 
 
-def check(result: Result) -> None:
+def check(result: Result, failures: Failures | None) -> None:
     """No GPU over capacity, quotas kept, GPU time and money recomputed from the schedule."""
     cluster, tenants = result.cluster, result.tenants
     assert np.isfinite(result.completion_s).all()
@@ -99,7 +210,8 @@ def check(result: Result) -> None:
             assert peak(changes) <= tenants.quota[tenant] + 1e-6
     np.testing.assert_allclose(held, result.gpu_seconds, rtol=1e-6, atol=1e-3)
     if result.damage is not None:
-        check_paid(result, held)
+        assert failures is not None
+        check_paid(result, held, check_nobody_on_dead_nodes(result, failures))
     else:
         hours = result.makespan_s * cluster.num_nodes / 3600
         assert result.meters.leasing_cost == pytest.approx(2.0 * hours)
@@ -133,8 +245,9 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
     rng = np.random.default_rng(seed)
     jobs = jobs_of(rng, 15, on())
     shares_gpus = on() and "time-shared" not in needs_of(name)
+    sliced = shares_gpus and name not in ("shared", "complementary") and on()
     if shares_gpus:
-        jobs = with_parts(jobs, 0.5)
+        jobs = with_random_parts(rng, jobs)
     elif "time-shared" in needs_of(name):
         jobs = time_shared(jobs)
     server = NodeType("server", "GPU", 4, 2.0, cpus=12, memory_gb=200)
@@ -149,7 +262,8 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
     if on():
         network = network_of(jobs, 4, 2, 1.2, 1.5)
     if shares_gpus:
-        neighbours = neighbours_of(jobs, "published", gpu_memory_gb=16.0)
+        kind = "none" if sliced else "published"
+        neighbours = neighbours_of(jobs, kind, gpu_memory_gb=16.0, slices=sliced)
     if on():
         failures = trouble_of(rng, on())
     if on():
@@ -162,17 +276,20 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
         "failures": failures, "neighbours": neighbours, "shown": shown, "server": service,
         "decision_points": points,
     }  # fmt: skip
-    result = simulate(jobs, cluster, make_policy(name), **again)
-    check(result)
+    recorded = Recorded(make_policy(name))
+    result = simulate(jobs, cluster, recorded, **again)
+    check(result, failures)
+    check_gpus(result, recorded, neighbours)
     twice = simulate(jobs, cluster, make_policy(name), **again)
     assert twice.schedule_table().to_csv() == result.schedule_table().to_csv()
 
 
 ELASTIC = ("fifo", "edf", "greedy", "randomised-greedy", "local-search", "milp", "foresight")
+ON_EQUAL_NODES = ("elasticflow",)
 OPTIONS = {"randomised-greedy": {"iterations": 5}, "local-search": {"iterations": 5}}
 
 
-@pytest.mark.parametrize("name", ELASTIC)
+@pytest.mark.parametrize("name", [*ELASTIC, *ON_EQUAL_NODES])
 @settings(
     max_examples=3,
     deadline=None,
@@ -183,10 +300,13 @@ OPTIONS = {"randomised-greedy": {"iterations": 5}, "local-search": {"iterations"
 def test_elastic_jobs_with_parts_at_random(
     name: str, seed: int, failing: bool, wrong: bool
 ) -> None:
-    """Tenants whose quotas are guarantees, failures and wrong predictions, on VMs."""
+    """Tenants whose quotas are guarantees, failures and wrong predictions, on VMs or equal nodes."""
     rng = np.random.default_rng(seed)
     count = 8
-    times = rng.uniform(100, 4000, (count, 2, 3))
+    types = [NodeType("v", "A", 1, 0.5), NodeType("w", "B", 2, 1.2)]
+    if name in ON_EQUAL_NODES:
+        types = types[1:]
+    times = rng.uniform(100, 4000, (count, len(types), 3))
     submit_s = np.cumsum(rng.exponential(300, count))
     jobs = Workload(
         [f"j{k}" for k in range(count)],
@@ -196,7 +316,7 @@ def test_elastic_jobs_with_parts_at_random(
         weight_per_s=rng.uniform(0.001, 0.01, count),
         vc=rng.choice(["a", "b"], count).tolist(),
     )
-    cluster = Cluster.of_vms([NodeType("v", "A", 1, 0.5), NodeType("w", "B", 2, 1.2)], 2)
+    cluster = Cluster.of_nodes(types[0], 2) if name in ON_EQUAL_NODES else Cluster.of_vms(types, 2)
     tenants = tenants_of(jobs, quota={"a": 1.0}, borrowing=True, known=("a", "b"))
     cause = Outages.of_each_node(2, Exponential(5000.0), Exponential(300.0))
     failures = Failures([cause], Checkpoints(300.0, 5.0, 10.0)) if failing else None
@@ -206,6 +326,8 @@ def test_elastic_jobs_with_parts_at_random(
         jobs, cluster, policy, seed=seed, tenants=tenants, failures=failures, shown=shown
     )
     assert np.isfinite(run.completion_s).all()
+    if failures is not None:
+        check_nobody_on_dead_nodes(run, failures)
     held = np.zeros(count)
     used = defaultdict(list)
     for share in run.schedule or ():

@@ -37,7 +37,8 @@ FIXED_ONLY = {
         "fifo-with-notice",
     ),
 }
-BETWEEN_TENANTS = {"fair-share", "drf", "capacity", "finish-time-fair"}  # tests/tenants has them
+BETWEEN_TENANTS = {"fair-share", "drf", "capacity", "finish-time-fair", "themis"}
+"""tests/tenants has them."""
 SHARING_IN_TIME = {
     "processor-sharing",
     "las",

@@ -23,7 +23,7 @@ from simulator.tenancy import envy_rate, tenants_of, water_filling
 from tests.tenants.slow_admission import all_on_time_slowly
 
 LIST = ("fifo-strict", "fifo-backfill", "srpt", "sjf", "random-order", "priority")
-BETWEEN = ("fair-share", "drf", "capacity", "finish-time-fair")
+BETWEEN = ("fair-share", "drf", "capacity", "finish-time-fair", "themis")
 quick = settings(max_examples=12, deadline=None, derandomize=True)
 
 

@@ -1,0 +1,122 @@
+"""The auction of Themis: products against brute force, payments in closed form, no gain by a wrong bid."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies import make_policy
+from policies.tenants.auction import largest_product, parts_kept
+from simulator import simulate
+from simulator.between_tenants import shares
+from simulator.tenancy import tenants_of
+from tests.tenants.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
+
+many = settings(max_examples=120, deadline=None, derandomize=True)
+
+
+def tables(least):
+    """Up to four bidders, up to five GPUs; values that need not grow with the GPUs."""
+    return st.integers(1, 5).flatmap(
+        lambda gpus: st.lists(
+            st.lists(st.integers(least, 20), min_size=gpus + 1, max_size=gpus + 1),
+            min_size=1,
+            max_size=4,
+        )
+    )
+
+
+def all_ways(values):
+    count, width = values.shape
+    return (w for w in itertools.product(range(width), repeat=count) if sum(w) < width)
+
+
+def worth(values, won):
+    """How many get something, and the product of their values."""
+    got = values[np.arange(len(values)), list(won)]
+    return int((got > 0).sum()), float(np.prod(got[got > 0]))
+
+
+@many
+@given(tables(0))
+def test_the_product_is_the_largest(rows):
+    values = np.array(rows, dtype=float)
+    won = largest_product(values)
+    assert sum(won) < values.shape[1]
+    most = max(worth(values, w) for w in all_ways(values))
+    assert worth(values, won) == (most[0], pytest.approx(most[1]))
+
+
+@pytest.mark.parametrize(("bidders", "gpus"), [(1, 4), (2, 2), (3, 6), (4, 12)])
+def test_parts_in_closed_form(bidders, gpus):
+    """Equal bidders, values in proportion to the GPUs: each keeps (1 - 1/k)^(k - 1); 1/e where k is large."""
+    values = np.tile(np.arange(gpus + 1.0), (bidders, 1))
+    won = largest_product(values)
+    assert won == [gpus // bidders] * bidders
+    kept = (1 - 1 / bidders) ** (bidders - 1) if bidders > 1 else 1.0
+    assert parts_kept(values, won) == pytest.approx([kept] * bidders)
+
+
+@many
+@given(tables(1), st.data())
+def test_nobody_gains_by_a_wrong_bid(rows, data):
+    """What is kept of the true value is largest where the bid is true, whatever the others bid."""
+    values = np.array(rows, dtype=float)
+    wrong = values.copy()
+    wrong[0] = data.draw(
+        st.lists(st.integers(1, 20), min_size=values.shape[1], max_size=values.shape[1])
+    )
+    gains = []
+    for bids in (values, wrong):
+        won = largest_product(bids)
+        gains.append(parts_kept(bids, won)[0] * values[0, won[0]])
+    assert gains[1] <= gains[0] * (1 + 1e-9)
+
+
+def test_without_payments_a_wrong_bid_would_gain():
+    """Who bids nothing for less than three of four GPUs wins three; with the part that it keeps, less than before."""
+    values = np.array([[1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 2.0, 3.0, 4.0, 5.0]])
+    wrong = np.array([[1.0, 1.0, 1.0, 40.0, 40.0], values[1]])
+    won, lied = largest_product(values), largest_product(wrong)
+    assert (won, lied) == ([2, 2], [3, 1])
+    assert parts_kept(values, won)[0] * 3 > parts_kept(wrong, lied)[0] * 4
+
+
+def test_more_bidders_than_gpus():
+    values = np.array([[0.0, 1.0, 1.0], [0.0, 3.0, 3.0], [0.0, 2.0, 2.0]])
+    won = largest_product(values)
+    assert won == [0, 1, 1]
+    assert ((parts_kept(values, won) > 0) & (parts_kept(values, won) <= 1)).all()
+
+
+def test_the_worst_off_tenant_bids_alone():
+    """With fairness = 1 one tenant bids: it keeps all, and is b, who has waited for its first GPU."""
+    jobs = jobs_of("aab", 100.0, 4, [0.0, 0.0, 10.0])
+    policy = make_policy("themis", fairness=1.0, lease_s=50.0)
+    run = simulate(jobs, cluster_of(1), policy, tenants=tenants_of(jobs))
+    # At 50 s rho is (50 + 50) / 400 and (50 + 100) / 400 for a's jobs, which ask for twice as much, (40 + 100) / 200 for b's.
+    assert run.first_start_s[[0, 2]].tolist() == [0.0, 50.0]
+    assert run.completion_s.max() == pytest.approx(300.0)
+
+
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(st.integers(0, 1000), st.sampled_from([0.0, 0.5, 1.0]))
+def test_nothing_is_idle_while_somebody_waits(seed, fairness):
+    """Who loses in the lottery gets what is left, if nobody else wants it."""
+    jobs = jobs_of_one_gpu(seed)
+    policy = make_policy("themis", fairness=fairness, lease_s=60.0)
+    found = shares(simulate(jobs, cluster_of(2), policy, seed=seed, tenants=tenants_of(jobs)))
+    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
+
+
+def test_the_seed_draws_who_pays():
+    jobs = jobs_of("aaabbbccc", 100.0, [1, 2, 1] * 3)
+    tables = [
+        simulate(jobs, cluster_of(1), make_policy("themis", fairness=0.0, lease_s=60.0), seed=seed)
+        .schedule_table()
+        .to_csv()
+        for seed in (1, 1, 2)
+    ]
+    assert tables[0] == tables[1] != tables[2]
