@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from simulator.errors import InputError
 from simulator.laws.atoms import Bimodal, Deterministic, Empirical
@@ -47,14 +50,36 @@ def parse_law(text: str) -> Law:
         else:
             bare.append(value)
     if name == "empirical" and not named:
-        return Empirical(tuple(bare))
+        return _measurable(Empirical(tuple(bare)), text)
     if len(bare) == 1:
         if "mean" in named:
             raise InputError(f"law {text!r}: the mean is given twice, expected once")
         named["mean"] = bare.pop()
     if bare or sorted(named) != sorted(keys):
         raise InputError(f"law {text!r}: expected {name}:" + ",".join(f"{k}=.." for k in keys))
-    return build(**named)
+    try:
+        law = build(**named)
+    except (OverflowError, ZeroDivisionError):
+        raise _beyond_numbers(text) from None
+    return _measurable(law, text)
+
+
+def _measurable(law: Law, text: str) -> Law:
+    """The same law, if its mean and its variance are numbers."""
+    try:
+        with np.errstate(all="ignore"):
+            known = all(math.isfinite(law.moment(k)) for k in (1, 2))
+    except (OverflowError, ZeroDivisionError):
+        known = False
+    if not known:
+        raise _beyond_numbers(text)
+    return law
+
+
+def _beyond_numbers(text: str) -> InputError:
+    return InputError(
+        f"law {text!r}: expected a mean and a variance below 1e+308, so less extreme parameters"
+    )
 
 
 _PARSERS: dict[str, tuple[Sequence[str], Callable[..., Law]]] = {

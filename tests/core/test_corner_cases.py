@@ -202,9 +202,9 @@ def test_the_check_does_not_look_at_all_that_runs_on_a_pool(
     assert result.meters.leasing_cost == pytest.approx(500 * 1.5 * 1e6 / 1.5**0.5 / 3600)
 
 
-@pytest.mark.parametrize("answer", [None, [Placement(0, 0, 1)]])
-def test_an_answer_that_is_no_decision(answer: object) -> None:
-    with pytest.raises(InfeasibleDecision, match="expected a Decision"):
+@pytest.mark.parametrize(("answer", "kind"), [(None, "NoneType"), ([Placement(0, 0, 1)], "list")])
+def test_an_answer_that_is_no_decision(answer: object, kind: str) -> None:
+    with pytest.raises(InfeasibleDecision, match=f"answered with {kind}, expected a Decision"):
         simulate(fixed([0], [1], [1]), ONE, lambda view: answer)  # type: ignore[arg-type,return-value]
 
 

@@ -135,6 +135,13 @@ def test_laws_read_from_text(text: str, law: Law) -> None:
         "empirical:",
         "empirical:1,-2",
         "deterministic:nan",
+        "deterministic:1e300",
+        "exponential:1e308",
+        "empirical:1,1e200",
+        "lognormal:1,cv=1e300",
+        "hyperexponential:40,cv2=1e300",
+        "bounded-pareto:low=5e-324,high=1,alpha=40",
+        "weibull:1,shape=1e-3",
     ],
 )
 def test_bad_laws_are_one_clear_line(text: str) -> None:
