@@ -17,6 +17,9 @@ from simulator.performance import Performance
 ELASTIC = 0
 """`Workload.num_gpus` of a job whose number of GPUs the policy chooses."""
 
+OUTCOMES = ("", "passed", "killed", "failed")
+"""How a log ends a job; "" where it does not say."""
+
 LATEST_S = 1e12
 """Submissions are before this (over 30,000 years), where a clock still resolves a millisecond."""
 
@@ -133,6 +136,11 @@ class Workload:
             steps = [np.diff([0.0, *parts, 1.0]) for parts in self.fails_at]
             good = np.array([bool((each > 0).all()) for each in steps])
             self._require("fails_at", good, "ascending parts of its work, between 0 and 1")
+        for job, ending in zip(self.job_id, self.outcome, strict=False):
+            if ending not in OUTCOMES:
+                raise InputError(
+                    f"workload: job {job!r}: outcome is {ending!r}, expected one of {OUTCOMES}"
+                )
         for name in ("num_cpus", "memory_gb"):
             demand = getattr(self, name)
             self._require(name, np.isnan(demand) | (demand >= 0), "a number >= 0")

@@ -334,6 +334,8 @@ def test_no_policy_sees_attempts_to_come():
     assert set(seen) == {((), ())}
     with pytest.raises(InputError, match=r"fails_at is .*, expected ascending parts of its work"):
         Workload(["a"], [0.0], FixedDuration([10.0], ones), num_gpus=ones, fails_at=[(0.5, 0.5)])
+    with pytest.raises(InputError, match="job 'a': outcome is 'Lost', expected one of"):
+        Workload(["a"], [0.0], FixedDuration([10.0], ones), num_gpus=ones, outcome=["Lost"])
 
 
 def test_costs_of_a_checkpoint_by_model():
