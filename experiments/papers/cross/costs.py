@@ -16,11 +16,11 @@ CELL: dict[str, tuple[float, float]] = {
 }
 """All policies on one workload, at quick and at paper scale."""
 
-BOUND = (1.25, 5.0)
+BOUND = (1.25, 4.0)
 
 RUN: dict[tuple[str, str], tuple[float, float]] = {
     ("dispatching", "greedy"): (0.04, 0.16),
-    ("dispatching", "milp"): (0.5, 1.5),
+    ("dispatching", "milp"): (0.5, 1.0),
     ("controllers", ""): (0.04, 0.13),
     ("predictions", "SRTF"): (0.08, 0.25),
     ("predictions", "SRTF, learned"): (0.1, 0.27),
@@ -34,9 +34,9 @@ RUN: dict[tuple[str, str], tuple[float, float]] = {
     ("delays", "SRTF, hysteresis"): (0.1, 0.4),
     ("delays", "greedy, hysteresis"): (0.06, 0.57),
     ("delays", ""): (0.05, 0.2),
-    ("periods", "greedy"): (0.28, 1.5),
+    ("periods", "greedy"): (0.28, 0.7),
     ("periods", "SRTF"): (0.07, 0.25),
-    ("periods", ""): (0.04, 0.2),
+    ("periods", ""): (0.04, 0.1),
     ("elasticity", "fixed, SRTF, tune"): (0.065, 0.37),
     ("elasticity", "elastic, greedy, tune"): (0.063, 0.45),
     ("elasticity", ""): (0.03, 0.2),
