@@ -143,7 +143,10 @@ def _of_files(
 def _cost_s(columns: Labels) -> float:
     """As measured on a few runs of a family each."""
     family = FAMILIES[str(columns["family"])]
-    slow = {"edf": 0.003, "greedy": 0.006, "foresight": 0.45, "milp": 0.25}
+    larger = (
+        family.num_nodes / family.controllers / 5
+    )  # programs of more than five nodes take longer
+    slow = {"edf": 0.003, "greedy": 0.006, "foresight": 0.45 * larger, "milp": 0.2 * larger}
     if family.is_energy:
         slow |= {"foresight": 0.08, "milp": 0.05}
     method = str(columns["method"]).removesuffix(SELF_TIMED)
@@ -161,7 +164,7 @@ def _bounds(scale: Scale) -> list[Task]:
             f"{HERE}:run_bounds",
             {"scenario": scenarios()[name], "bounds": _bounds_of(name), "seed": seed},
             labels={"study": "bounds", "family": name, "seed": seed},
-            cost_s=0.4 * min(FAMILIES[name].num_nodes, BY_PROGRAM),
+            cost_s=4.0 if FAMILIES[name].load > 1.0 else 2.0,
             sources=OF_ANALYSIS,
         )
         for name in _names(scale)
