@@ -1,0 +1,61 @@
+"""Every key of the optional tables: a value that is none, and a key that there is not, are one line each."""
+
+import pytest
+
+from experiments.scenario.neighbours import SharingKeys
+from experiments.scenario.place import NetworkKeys
+from experiments.scenario.schema import OpenbJobs, read_scenario
+from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
+from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
+from simulator import InputError
+
+TABLES = {
+    "failures": FailureKeys,
+    "checkpoints": CheckpointKeys,
+    "maintenance": MaintenanceKeys,
+    "spot": SpotKeys,
+    "tenants": TenantKeys,
+    "admission": AdmissionKeys,
+    "sharing": SharingKeys,
+    "network": NetworkKeys,
+}
+NEEDED = {
+    "maintenance": {"every_s": "100", "duration_s": "10"},
+    "spot": {"nodes": "1", "time_to_reclaim": '"exponential:9"', "away": '"exponential:9"'},
+}
+"""Keys without a default; one that is missing would be named first."""
+
+KEYS = [(table, key) for table, model in TABLES.items() for key in model.model_fields]
+JOBS = '[workload]\nkind = "poisson"\narrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 1\n'
+
+
+def told(tmp_path, text):
+    path = tmp_path / "s.toml"
+    path.write_text('policy = "fifo"\n' + text)
+    with pytest.raises(InputError) as caught:
+        read_scenario(path)
+    line = str(caught.value)
+    assert "\n" not in line
+    return line.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(("table", "key"), KEYS)
+def test_a_value_that_is_none(tmp_path, table, key):
+    keys = {**NEEDED.get(table, {}), key: '[["x"]]'}
+    lines = "\n".join(f"{name} = {value}" for name, value in keys.items())
+    line = told(tmp_path, f"{JOBS}[{table}]\n{lines}\n")
+    assert line.startswith(f"{table}.{key}")
+    assert "expected" in line
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_key_that_there_is_not(tmp_path, table):
+    lines = "\n".join(f"{name} = {value}" for name, value in NEEDED.get(table, {}).items())
+    line = told(tmp_path, f"{JOBS}[{table}]\n{lines}\nsomething = 1\n")
+    assert line.startswith(f"{table}.something: ")
+
+
+@pytest.mark.parametrize("key", [k for k in OpenbJobs.model_fields if k not in ("kind", "path")])
+def test_a_value_of_openb_that_is_none(tmp_path, key):
+    line = told(tmp_path, f'[workload]\nkind = "openb"\npath = "p.csv"\n{key} = [["x"]]\n')
+    assert line.startswith(f"workload.{key}")
