@@ -135,6 +135,10 @@ def _check_due(due: str | None) -> None:
         factors(due)
 
 
+LARGEST_FACTOR = 1e12
+"""Of due dates: larger ones are beyond any clock, and overflow where they are drawn."""
+
+
 def factors(due: str) -> tuple[float, float]:
     """A and B of ``factor:A,B``."""
     name, _, rest = due.partition(":")
@@ -142,9 +146,12 @@ def factors(due: str) -> tuple[float, float]:
         low, high = (float(part) for part in rest.split(","))
     except ValueError:
         low, high = np.nan, np.nan
-    if name != "factor" or not 1 <= low <= high < np.inf:
+    if name != "factor" or not 1 <= low <= high <= LARGEST_FACTOR:
         known = ", ".join(DUE)
-        raise RuleError("due", f"got {due!r}, expected {known} or 'factor:A,B' with 1 <= A <= B")
+        raise RuleError(
+            "due",
+            f"got {due!r}, expected {known} or 'factor:A,B' with 1 <= A <= B <= {LARGEST_FACTOR:g}",
+        )
     return low, high
 
 

@@ -336,6 +336,7 @@ def test_shares_of_models_come_out():
         ({"due": "min2max"}, "due: got 'min2max'"),
         ({"due": "factor:0.5,2"}, "due: got 'factor:0.5,2'"),
         ({"due": "factor:2"}, "due: got 'factor:2'"),
+        ({"due": "factor:1,1e308"}, "due: got 'factor:1,1e308'"),
         ({"weights": "heavy"}, "weights: law 'heavy'"),
         ({"weights": {"a": -1.0}}, "weights: got -1.0 for 'a'"),
         ({"load": 0.0}, "load: got 0.0"),
