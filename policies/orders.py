@@ -19,13 +19,10 @@ from policies.packing import FreeCapacity, beside
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.catalog import FloatArray
 from simulator.contract import LEAST_AGAIN_S
-from simulator.tolerances import SUMS
+from simulator.tolerances import PART_OF_A_GPU, SUMS
 
 Rank = Callable[[View], FloatArray]
 """``(n,)`` numbers of the active jobs; the least is served first."""
-
-SAME = 1e-9
-"""Parts of GPUs below this are rounding."""
 
 ALIKE_S = 2 * LEAST_AGAIN_S
 """Attained services that differ by less are equal: nobody can be asked again any sooner."""
@@ -241,8 +238,8 @@ def _fill(view: View, gpus: FloatArray) -> list[Placement]:
     placements, at = [], 0
     for job, wanted in zip(view.jobs.tolist(), gpus.tolist(), strict=True):
         left = wanted
-        while left > SAME * max(1.0, wanted):
-            while at < len(nodes) - 1 and free[at] <= SAME:
+        while left > PART_OF_A_GPU * max(1.0, wanted):
+            while at < len(nodes) - 1 and free[at] <= PART_OF_A_GPU:
                 at += 1
             share = min(left, free[at]) if at < len(nodes) - 1 else left
             cpus, memory_gb = beside(view.cluster.node_types[fixed[nodes[at]]], share)

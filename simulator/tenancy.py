@@ -17,13 +17,11 @@ from simulator.arguments import checked
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.statistics import Streams
+from simulator.tolerances import PART_OF_A_GPU
 from simulator.workload import Workload
 
 NOBODY = "(none)"
 """The tenant of jobs that name none."""
-
-SMALL = 1e-9
-"""Parts of a GPU below this are rounding."""
 
 
 @checked("tenants")
@@ -48,7 +46,10 @@ class Tenants:
     borrowing: bool = False
 
     def __post_init__(self) -> None:
-        for name, column, least in (("weight", self.weight, SMALL), ("quota", self.quota, 1)):
+        for name, column, least in (
+            ("weight", self.weight, PART_OF_A_GPU),
+            ("quota", self.quota, 1),
+        ):
             if column.shape != (len(self.names),):
                 raise InputError(f"tenants: {name} has {len(column)} values for {len(self.names)}")
             for tenant, value in zip(self.names, column.tolist(), strict=True):
@@ -149,9 +150,9 @@ def water_filling(demand: FloatArray, weight: FloatArray, total: float) -> Float
     """
     share = np.zeros(len(demand))
     left, open_ = total, np.flatnonzero(demand > 0)
-    while len(open_) and left > SMALL:
+    while len(open_) and left > PART_OF_A_GPU:
         level = left / weight[open_].sum()
-        done = open_[demand[open_] <= level * weight[open_] + SMALL]
+        done = open_[demand[open_] <= level * weight[open_] + PART_OF_A_GPU]
         if not len(done):
             share[open_] = level * weight[open_]
             return share

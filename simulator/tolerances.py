@@ -14,6 +14,9 @@ FRACTIONS = 1e-6
 SUMS = 1e-12
 """Relative: what many additions and subtractions leave may miss its value by so little."""
 
+PART_OF_A_GPU = 1e-9
+"""In GPUs: what is less than this is no part of a GPU, but rounding."""
+
 LEAST_WORK_LEFT = 1e-12
 """A job that ends at this instant but for rounding still shows this fraction of its work."""
 

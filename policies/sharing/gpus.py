@@ -12,11 +12,10 @@ from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.errors import InputError
 from simulator.mig import PROFILES, best_start, mask_of, profile_for
 from simulator.sharing import SharedDuration
-from simulator.tolerances import SUMS
+from simulator.tolerances import PART_OF_A_GPU, RATES, SUMS
 from simulator.workload import Workload
 
 SHARE = ("always", "when-full", "never")
-HALF_FREE = 1e-9
 
 Gpu = tuple[int, int]
 
@@ -187,7 +186,7 @@ class Complementary(OnGpus):
             if len(jobs) != 1:
                 continue
             other = jobs[0]
-            if self._part[other] + self._part[job] > 1 + HALF_FREE:
+            if self._part[other] + self._part[job] > 1 + PART_OF_A_GPU:
                 continue
             together = self._together(view, job, other)
             if together > most and self._has_room(view, job, node):
@@ -203,7 +202,7 @@ class Complementary(OnGpus):
         if memory[job] + memory[other] > neighbours.gpu_memory_gb * (1 + SUMS):
             return -math.inf
         own, theirs = neighbours.speed(job, [other]), neighbours.speed(other, [job])
-        return own + theirs if min(own, theirs) >= self._least - HALF_FREE else -math.inf
+        return own + theirs if min(own, theirs) >= self._least - RATES else -math.inf
 
 
 class Slices(OnGpus):
@@ -266,7 +265,7 @@ class Slices(OnGpus):
     def _fits(self, view: View, job: int, place: Gpu, jobs: Sequence[int]) -> bool:
         """Parts, memory of the GPU, CPUs and memory of the node."""
         part = float(self._part[job]) + sum(float(self._part[j]) for j in jobs)
-        if part > 1 + HALF_FREE or not self._has_room(view, job, place[0]):
+        if part > 1 + PART_OF_A_GPU or not self._has_room(view, job, place[0]):
             return False
         if view.neighbours is None:
             return True

@@ -31,6 +31,21 @@ MOST_UNITS = 20
 """Units of a GPU; parts that are no whole number of them are rounded up."""
 
 
+class ViewInUnits(View):
+    """A view that counts GPUs in units; the service that a job has had is counted in them, too.
+
+    Attributes
+    ----------
+    units_per_gpu : by job: units that it is shown to hold, over the GPUs that it holds.
+    """
+
+    units_per_gpu: Sequence[float] = ()
+
+    def attained_gpu_s_of(self, job: int) -> float:
+        """Unit-seconds that one job has held until now."""
+        return super().attained_gpu_s_of(job) * self.units_per_gpu[job]
+
+
 class OnParts:
     """A policy that sees units of GPUs, and whose plans are carried out on single GPUs."""
 
@@ -40,6 +55,7 @@ class OnParts:
         self.name = name
         self._policy = policy
         self._workload: Workload | None = None
+        self._kind: type[View] = ViewInUnits
 
     def decide(self, view: View) -> Decision:
         """The policy's own plan, with a GPU for each job."""
@@ -72,13 +88,14 @@ class OnParts:
         if isinstance(performance, SharedDuration):
             part = performance.part[: len(workload)]
         self._part = part.tolist()
-        self._held = (part * workload.num_gpus).tolist()  # GPUs of each job while it runs
+        held = part * workload.num_gpus  # GPUs of each job while it runs
         if view.neighbours is not None and np.isfinite(view.neighbours.gpu_memory_gb):
             of_memory = view.neighbours.memory_gb[: len(part)] / view.neighbours.gpu_memory_gb
             part = np.maximum(part, of_memory)
         self._each = _units_of_a_gpu(part)
         own = np.ceil(part * self._each - 1e-6).astype(np.int64) * workload.num_gpus
         self._units: list[int] = np.maximum(own, 1).tolist()
+        self._units_per_gpu: list[float] = (np.maximum(own, 1) / held).tolist()
         self._in_units = _in_units(workload, np.array(self._units))
         types = tuple(_divided(t, self._each) for t in cluster.node_types)
         self._cluster = replace(cluster, node_types=types)
@@ -88,6 +105,13 @@ class OnParts:
     def _seen(self, view: View) -> View:
         """What the policy is shown: the same, counted in units."""
         seen, units = copy.copy(view), self._units
+        if not issubclass(
+            self._kind, type(view)
+        ):  # views of a controller have a class of their own
+            self._kind = type("ViewInUnits", (ViewInUnits, type(view)), {})
+        seen.__class__ = self._kind
+        assert isinstance(seen, ViewInUnits)
+        seen.units_per_gpu = self._units_per_gpu
         seen.workload, seen.cluster = self._in_units, self._cluster
         seen.running = {
             job: tuple(p._replace(gpus=units[job]) for p in own)
@@ -102,9 +126,6 @@ class OnParts:
         free = np.array(self._gpus, dtype=np.float64) * self._each - np.array(used)
         free.flags.writeable = False
         seen.free_gpus, seen.free_gpus_total = free, float(free[view.nodes].sum())
-        seen.__dict__["attained_gpu_s_of"] = lambda job: (
-            view.attained_gpu_s_of(job) * (units[job] / self._held[job])
-        )
         return seen
 
     def _on_gpus(

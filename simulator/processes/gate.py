@@ -21,7 +21,8 @@ from simulator.errors import InputError
 from simulator.processes.controller import Controller
 from simulator.processes.world import World
 from simulator.sharing import gpus_asked
-from simulator.tenancy import SMALL, Tenants, check_limits
+from simulator.tenancy import Tenants, check_limits
+from simulator.tolerances import PART_OF_A_GPU
 
 Submit = Callable[[int], None]
 
@@ -174,7 +175,7 @@ class Gate:
             return
         t = int(tenants.of[job])
         gpus = self._gpus[job]
-        if self._used[t] + gpus > tenants.quota[t] + SMALL:
+        if self._used[t] + gpus > tenants.quota[t] + PART_OF_A_GPU:
             self._held[t].append(job)
             return
         self._used[t] += gpus
@@ -194,7 +195,7 @@ class Gate:
             if self._used[t] >= tenants.quota[t]:
                 break
             gpus = self._gpus[other]
-            if self._used[t] + gpus <= tenants.quota[t] + SMALL:
+            if self._used[t] + gpus <= tenants.quota[t] + PART_OF_A_GPU:
                 self._held[t].remove(other)
                 self._held_s[other] = world.clock.now_s - float(world.workload.submit_s[other])
                 self._used[t] += gpus
