@@ -1,4 +1,7 @@
-"""Put the processes together and run them: workload + cluster + policy -> result."""
+"""Put the processes together and run them: workload + cluster + policy -> result.
+
+`simulate` is longer than a screen: half of it describes its parameters, and the order of the other half counts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`schedlab run`: one scenario."""
+"""`schedlab run`: one scenario.
+
+`run` is longer than a screen: Typer reads the options of a command from the parameters of its function.
+"""
 
 from __future__ import annotations
 
