@@ -94,22 +94,23 @@ def test_a_package_never_replaces_a_built_in_policy(plug_in: Path, tmp_path: Pat
     assert "a package registers a policy 'fifo'; the name is taken" in listed.stderr
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        "[schedlab.policies]\nwithout a value\n",
-        "[schedlab.policies]\nodd = !! no module !!\n",
-        "[schedlab.policies]\nodd =\n",
-        "no section at all\n",
-        "[schedlab.policies]\nodd = os:path\n[schedlab.policies\n",
-    ],
+MALFORMED = (
+    "[schedlab.policies]\nwithout a value\n",
+    "[schedlab.policies]\nodd = !! no module !!\n",
+    "[schedlab.policies]\nodd =\n",
+    "no section at all\n",
+    "[schedlab.policies]\nodd = os:path\n[schedlab.policies\n",
 )
-def test_malformed_metadata_of_a_package_stands_in_nobody_s_way(
-    plug_in: Path, tmp_path: Path, metadata: str
+
+
+def test_malformed_metadata_of_packages_stands_in_nobody_s_way(
+    plug_in: Path, tmp_path: Path
 ) -> None:
-    (plug_in / "bad-1.0.dist-info").mkdir()
-    (plug_in / "bad-1.0.dist-info" / "METADATA").write_text("Name: bad\nVersion: 1.0\n")
-    (plug_in / "bad-1.0.dist-info" / "entry_points.txt").write_text(metadata)
+    for i, metadata in enumerate(MALFORMED):
+        folder = plug_in / f"bad{i}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Name: bad{i}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(metadata)
     listed = schedlab("policies", path=plug_in)
     assert listed.returncode == 0, listed.stderr
     assert "fifo-strict" in listed.stdout

@@ -99,7 +99,9 @@ def test_a_file_gives_the_jct_of_the_runs_in_python() -> None:
 
 
 @pytest.mark.parametrize(
-    "file", sorted(set(PAPERS.rglob("*.toml")) - {SOLVER_TIMES}), ids=lambda f: f"{f.parent.name}-{f.stem}"
+    "file",
+    sorted(set(PAPERS.rglob("*.toml")) - {SOLVER_TIMES}),
+    ids=lambda f: f"{f.parent.name}-{f.stem}",
 )
 def test_every_file_is_a_sweep_by_itself(file: Path) -> None:
     _, tasks = read_sweep(file)
