@@ -106,7 +106,8 @@ def _left(after: Shares, view: View) -> FloatArray:
     row = {n: i for i, n in enumerate(nodes)}
     for shares in after.values():
         for share in shares:
-            left[row[share.node]] -= (share.gpus, share.cpus, share.memory_gb)
+            if share.node in row:  # the engine reports a wrong node
+                left[row[share.node]] -= (share.gpus, share.cpus, share.memory_gb)
     return left
 
 

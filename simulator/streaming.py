@@ -107,13 +107,14 @@ class RecordStream:
         decisions.write()
         if isinstance(schedule, StreamedSchedule):
             schedule.write()
+        columns = result.job_columns()
         for first in range(0, len(result.workload), ROWS):
             rows = slice(first, first + ROWS)
-            columns = {
+            block = {
                 "job_id": list(result.workload.job_id[rows]),
-                **{name: column[rows] for name, column in result.job_columns().items()},
+                **{name: column[rows] for name, column in columns.items()},
             }
-            self.write("jobs", pa.table(columns))
+            self.write("jobs", pa.table(block))
 
 
 class StreamedDecisions(DecisionLog):

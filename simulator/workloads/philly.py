@@ -121,7 +121,7 @@ def _fails_at(count: int, owner: list[int], ran_s: FloatArray) -> list[tuple[flo
 
 def _outcome(path: Path, i: int, entry: dict[str, Any]) -> str:
     status = entry.get("status")
-    if status not in OUTCOMES:
+    if not isinstance(status, str) or status not in OUTCOMES:
         raise InputError(
             f"{path}, entry {i + 1}: status is {_brief(status)}, expected one of {', '.join(OUTCOMES)}"
         )

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from policies import make_policy, needs_of
-from simulator import Cluster, DecisionPoints, FixedDuration, NodeType, Workload, simulate
+from policies.noted import Noted
+from simulator import (
+    Cluster,
+    Decision,
+    DecisionPoints,
+    FixedDuration,
+    InfeasibleDecision,
+    NodeType,
+    Placement,
+    Workload,
+    simulate,
+)
 
 
 def jobs_of(duration_s, gpus, **columns):
@@ -75,3 +86,17 @@ def test_the_schedule_is_the_same(name):
     assert "passed" not in plain.decisions_table()
     assert told.decisions_table()["waiting"].notna().any()
     assert needs_of(f"{name}@noted") == needs_of(name)
+
+
+def test_a_node_that_does_not_exist_is_reported_by_the_engine():
+    """In one line, as without notes."""
+
+    class Wrong:
+        name = "wrong"
+
+        def decide(self, view):
+            return Decision([Placement(next(iter(view.waiting)), 7, 1)])
+
+    one = Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
+    with pytest.raises(InfeasibleDecision, match="node 7, which does not exist"):
+        simulate(jobs_of([9.0, 9.0], [1, 1]), one, Noted(Wrong(), "wrong@noted"))

@@ -1,4 +1,4 @@
-"""The auction of Themis: products against brute force, payments in closed form, no gain by a wrong bid."""
+"""The auction of Themis: products against brute force, payments in closed form, no gain by a wrong bid where all get something."""
 
 import itertools
 
@@ -73,6 +73,30 @@ def test_nobody_gains_by_a_wrong_bid(rows, data):
         won = largest_product(bids)
         gains.append(parts_kept(bids, won)[0] * values[0, won[0]])
     assert gains[1] <= gains[0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("true", "wrong", "won", "gain"),
+    [
+        ([[0, 1, 2, 3], [0, 1, 2, 3]], [0, 0, 0, 4], ([2, 1], [3, 0]), (2 / 3, 3.0)),
+        ([[0, 1], [0, 3]], [0, 5], ([0, 1], [1, 0]), (0.0, 1.0)),
+    ],
+)
+def test_a_wrong_bid_may_gain_where_somebody_gets_nothing(true, wrong, won, gain):
+    """The limit of the theorem: with a value of 0 in one of the divisions, payments do not suffice."""
+    values = np.array(true, dtype=float)
+    for bids, expected, worth_kept in zip(
+        (values, np.array([wrong, *true[1:]], dtype=float)), won, gain, strict=True
+    ):
+        assert largest_product(bids) == expected
+        assert parts_kept(bids, expected)[0] * values[0, expected[0]] == pytest.approx(worth_kept)
+
+
+def test_equal_bidders_tie_whatever_their_value_is():
+    """The earlier ones get the GPUs; rounding of logarithms decides nothing."""
+    for x in np.random.default_rng(1).uniform(0.01, 50.0, 300):
+        assert largest_product(np.array([[0.0, x, x]] * 4)) == [1, 1, 0, 0]
+    assert largest_product(np.tile(1e-9 * np.array([0.0, np.pi, np.e]), (400, 1)))[:2] == [1, 1]
 
 
 def test_without_payments_a_wrong_bid_would_gain():

@@ -111,6 +111,9 @@ def test_philly_attempts(tmp_path: Path) -> None:
     assert (plain.fails_at, plain.outcome) == ((), ())
     with pytest.raises(InputError, match="entry 1: status is 'Lost', expected one of Pass, Killed"):
         read_philly(log(tmp_path, {**once, "status": "Lost"}), attempts=True)
+    for wrong in (["Pass"], {"is": "Pass"}):
+        with pytest.raises(InputError, match="entry 1: status is .*, expected one of Pass"):
+            read_philly(log(tmp_path, {**once, "status": wrong}), attempts=True)
 
 
 @pytest.mark.parametrize(
