@@ -112,7 +112,7 @@ def test_philly_attempts(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="entry 1: status is 'Lost', expected one of Pass, Killed"):
         read_philly(log(tmp_path, {**once, "status": "Lost"}), attempts=True)
     for wrong in (["Pass"], {"is": "Pass"}):
-        with pytest.raises(InputError, match="entry 1: status is .*, expected one of Pass"):
+        with pytest.raises(InputError, match=r"entry 1: status is .*, expected one of Pass"):
             read_philly(log(tmp_path, {**once, "status": wrong}), attempts=True)
 
 
