@@ -281,17 +281,22 @@ def instances(family: str, ratios: list[float]) -> dict[str, list[dict[str, obje
         ([0.8, 0.81, 0.8, 0.82, 0.8], "pays", 0),
         ([1.2, 1.21, 1.2, 1.22, 1.2], "does not pay", 1),
         ([0.5, 1.6, 0.9, 1.3, 0.8], "not clear", 0),
-        ([0.8, 0.81, 0.8, 0.82], "not clear", 0),
+        ([0.8, 0.81, 0.8, 0.82], "not clear", None),
+        ([1.2, 1.21, 1.2, 1.22], "not clear", None),
     ],
 )
-def test_when_it_pays(ratios: list[float], word: str, above: int) -> None:
+def test_when_it_pays(ratios: list[float], word: str, above: int | None) -> None:
     """The whole interval on one side of 1, and enough instances."""
     kept = Kept(**instances("andreas-1-10", ratios))
     ((condition, found, values),) = when(kept)  # type: ignore[arg-type]
     assert (condition, found) == ("fixed nodes with energy, mixed arrivals", word)
     assert sorted(values) == pytest.approx(sorted(ratios))
     rows = {claim.claim: claim for claim in claims(kept)}  # type: ignore[arg-type]
-    assert rows["families of 1 whose whole interval is above the best rival"].ours == above
+    families = rows[
+        f"families of {int(above is not None)} whose whole interval is above the best rival"
+    ]
+    assert families.ours == above
+    assert ("not clear" in families.why) == (above is None)
     users = [c for c in rows.values() if c.place == f"when it pays: {condition}"]
     assert [c.why for c in users] == [f"{word}; the worst instance is at {max(ratios):.2f}"]
 
@@ -326,3 +331,16 @@ def test_changes_on_energy_have_a_condition_of_their_own() -> None:
         ("VMs, times predicted 10 to 50 % wrong", "pays"),
         ("fixed nodes with energy, times predicted 50 % wrong", "does not pay"),
     ]
+
+
+def test_changes_of_one_instance_count_once() -> None:
+    """Three errors on each of four instances are four observations, not twelve: too few to tell."""
+    made: list[dict[str, object]] = [
+        {"change": f"errors of {error} %", "family": "2021-5", "seed": seed, "method": method, "total_cost": cost}
+        for error, ours in ((10, 0.5), (30, 0.25), (50, 1.0))
+        for seed in range(4)
+        for method, cost in (("foresight", ours + 0.0001 * seed), ("greedy", 1.0))
+    ]  # fmt: skip
+    ((_, word, values),) = when(Kept(disturbed=made))  # type: ignore[arg-type]
+    assert word == "not clear"
+    assert values.to_numpy() == pytest.approx([0.5] * 4, rel=0.01)

@@ -29,7 +29,8 @@ def jobs_of(duration_s, gpus, **columns):
 def noted(policy, jobs, cluster, **parts):
     table = simulate(jobs, cluster, make_policy(f"{policy}@noted"), **parts).decisions_table()
     columns = ["time_s", "waiting", "started", "by", "passed", "short"]
-    return [tuple(row) for row in table.reindex(columns=columns).fillna("").itertuples(index=False)]
+    table = table.reindex(columns=columns).astype(object).fillna("")
+    return [tuple(row) for row in table.itertuples(index=False)]
 
 
 def test_by_hand():

@@ -18,6 +18,8 @@ import pytest
 from experiments.campaign.results import Results
 from experiments.campaign.store import Store
 from experiments.papers import beyond, foresight, synergy
+from experiments.papers.beyond.claims import _guessed
+from experiments.papers.beyond.figures_guessed import guessed_figure, over_exact
 from experiments.papers.registry import PAPERS, available, load
 from experiments.report.contents import Figure
 from policies.sharing.filling import RULES
@@ -148,6 +150,26 @@ def test_beyond(tmp_path: Path) -> None:
     for _, run in runs._runs:
         run.scalars["broken_promises"] = 0
     assert verdict_of(runs, "promised due dates") == "reproduced"
+
+
+def test_failed_runs_do_not_fail_the_page_of_predictions(tmp_path: Path) -> None:
+    """Without exact SRTF of a seed that seed is left out; without SJF there is no line of SJF."""
+    runs = results(beyond, {"run_scenario": {"mean_jct_s": 1000.0}}, {})
+    columns = [(task.columns(), (task, run)) for task, run in runs._runs]
+    guessed = [(c, pair) for c, pair in columns if c.get("study") == "guessed"]
+    seed = guessed[0][0]["seed"]
+    runs._runs = [
+        pair
+        for c, pair in guessed
+        if c["policy"] != "SJF" and (c["policy"], c["error"], c["seed"]) != ("SRTF", 0.0, seed)
+    ]
+    assert seed not in set(over_exact(runs)["seed"])
+    drawn = guessed_figure(runs, tmp_path, "")
+    assert drawn is not None
+    assert "SJF" not in drawn.csv.read_text(encoding="utf-8")
+    assert any(
+        claim.claim.startswith("mean completion time of Gittins") for claim in _guessed(runs)
+    )
 
 
 def verdict_of(runs: Results, text: str) -> str:

@@ -205,11 +205,16 @@ def _guessed(results: Results) -> list[Claim]:
     worst = float(runs["error"].max())
     made = []
     for policy in (name for name in GUESSED_BY if name != BLIND):
-        change = _against(runs[runs["policy"] == policy], "mean_jct_s", worst, 0.0, "error")
+        part = runs[runs["policy"] == policy]
+        seeds = [set(part.loc[part["error"] == error, "seed"]) for error in (worst, 0.0)]
+        part = part[part["seed"].isin(seeds[0] & seeds[1])]  # a failed run leaves its seed out
+        if part.empty:
+            continue
+        change = _against(part, "mean_jct_s", worst, 0.0, "error")
         made.append(
-            Claim(PAPER, "", f"mean completion time of {policy} with errors of {worst:.0%} against exact times",
+            Claim(PAPER, "", f"mean completion time of {policy}, two error factors of {worst:.0%} each, against exact times",
                   None, change.mean, change.lower, change.upper, "%", "new",
-                  "errors by job and by configuration; all decide every 30 min")
+                  "a factor by job and one by configuration; all decide every 30 min")
         )  # fmt: skip
     return made
 

@@ -340,7 +340,11 @@ def _errors(policy: str, scale: Scale) -> tuple[float, ...]:
 
 
 def _guessed(name: str, error: float, seed: int, scale: Scale) -> Task:
-    """Jobs of 1 to 8 GPUs on 16 GPUs; while they come, they ask for 110 %. Everyone decides every half an hour."""
+    """Jobs of 1 to 8 GPUs on 16 GPUs; while they come, they ask for 110 %. Everyone decides every half an hour.
+
+    Two factors of error, one by job and one by configuration, each with the deviation ``error``. On fixed
+    demands they multiply on the same number: twice 10 % is 14 %.
+    """
     policy, options = GUESSED_BY[name]
     elastic = {"speedup": "calibrated"} if name in ELASTIC else {}
     scenario: dict[str, Any] = {

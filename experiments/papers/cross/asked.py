@@ -123,6 +123,8 @@ def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
         return None
     one = {"solver": NO_TIME, "controllers": 1}
     ratios = relative(table, "total_cost", one, ["load", "seed"])
+    if ratios.empty:
+        return None
     loads = sorted(set(ratios["load"]))
     figure, axes = canvas(2, len(loads), width=5.0, height=3.7, sharex=True)
     ratios = ratios.assign(named=[f"{c} server{'s' if c > 1 else ''}" for c in ratios["servers"]])

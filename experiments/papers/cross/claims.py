@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PAPER = "cross"
 NO_DIFFERENCE = "the interval holds 1: no difference is shown"
+LEAST_MEAN = " (the least mean; a difference to other K may be chance)"
 
 
 def claims(results: Results) -> list[Claim]:
@@ -144,7 +145,7 @@ def _controllers(results: Results) -> list[Claim]:
                 for servers, part in own.groupby("servers")
             )
             made.append(_row("controllers", f"cost of one controller whose decisions take {time} "
-                             f"over no time, load {load:g}", ratio, best))  # fmt: skip
+                             f"over no time, load {load:g}", ratio, f"{best}{LEAST_MEAN}"))  # fmt: skip
         made.append(_more_servers(table, load, most))
     return made
 

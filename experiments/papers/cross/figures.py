@@ -66,6 +66,7 @@ def _heat_map(cells: pd.DataFrame, results: Results, out_dir: Path, command: str
             if value == "total_cost":
                 other = other[~other["method"].isin(POOLS)]
             parts.append(_all_columns(other.assign(value=value, load=load), cells))
+    others = "the other loads too, and " if set(cells["load"]) - {MIDDLE} else ""
     figure.suptitle(f"Offered load {MIDDLE:g}: ratio to the best, and ranks between which it lies")
     return save_figure(
         out_dir,
@@ -77,7 +78,7 @@ def _heat_map(cells: pd.DataFrame, results: Results, out_dir: Path, command: str
         "many GPUs. Methods above FIFO choose the GPUs of each job, those from FIFO on get a fixed "
         "demand. The last four share a pool of as many GPUs in fractions, which nodes cannot, so "
         "they have no rank and no cost of nodes. Empty: the pair makes no sense (the nodes of ANDREAS "
-        "are of two types). The CSV has the other loads too, and all columns of each pair: leasing, energy, "
+        f"are of two types). The CSV has {others}all columns of each pair: leasing, energy, "
         "tardiness, completion times, slowdown, fairness, utilisation, preemptions, CPU time of a decision, and of elastic jobs "
         f"the cost over a lower bound: {_which_bound(results)}.",
         figure,

@@ -170,7 +170,7 @@ def _disturbed(results: Results, out: Path, command: str) -> Figure | None:
         out, "disturbed", "Beyond the papers: foresight with wrong predictions, costly moves, other due dates, controllers",
         "All methods see the same wrong times and pay the same delays. Loose due dates are U[min, 2 max], "
         "tight ones U[min, 3 min]; every other family keeps its own. Number of instances in "
-        "brackets; intervals from five instances on. Left of the dashed line foresight is cheaper.",
+        "brackets: each row is one change, so no instance counts twice; intervals from five instances on. Left of the dashed line foresight is cheaper.",
         *drawn, command=command, seeds=results.seeds,
     )  # fmt: skip
 
@@ -186,7 +186,8 @@ def _when(results: Results, out: Path, command: str) -> Figure | None:
         out, "when_it_pays", "Beyond the papers: when foresight pays, when not",
         "It pays where the whole 95 % interval of the geometric mean is left of the dashed line, from "
         "five instances on. Wrong predictions, moves, other due dates and two controllers have three "
-        "rivals (greedy, local search, MILP), the others six. Number of instances in brackets.",
+        "rivals (greedy, local search, MILP), the others six. Number of instances in brackets: several "
+        "errors, or several delays, of one instance count once, by their geometric mean.",
         *drawn, command=command, seeds=results.seeds,
     )  # fmt: skip
 

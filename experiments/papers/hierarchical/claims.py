@@ -105,7 +105,9 @@ def _why_savings(results: Results, method: str, study: str) -> str:
     if variants.empty:
         return reason
     part = variants[variants["method"] == method].groupby("study")["saving"].mean()
-    return reason + ". By reading: " + ", ".join(f"{n} {value:.0f} %" for n, value in part.items())
+    seeds = f"seeds {variants['seed'].min()} to {variants['seed'].max()}"
+    savings = ", ".join(f"{name} {value:.0f} %" for name, value in part.items())
+    return f"{reason}. By reading, {seeds}: {savings}"
 
 
 def _against_best(results: Results) -> list[Claim]:

@@ -21,6 +21,8 @@ from experiments.report.verdict import amount, at_least, effect, judged, measure
 from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from experiments.campaign.results import Results
 
 PAPER = "thesis"
@@ -105,7 +107,7 @@ def _at_wide_gaps(results: Results) -> list[Claim]:
                 f"gain of RG over EDF at gaps of {WIDE_GAP_S:,.0f} s / N and more, {law}",
                 student(part.groupby("trace")["gain"].mean().to_numpy()),
                 unit="%",
-                why=f"EDF has {late:.1f} jobs late there",
+                why=f"EDF has {late:.1f} jobs late there ({_traces(runs)})",
             )
         )
     return made
@@ -120,7 +122,7 @@ def _over_edf(results: Results, due: str) -> str:
         gain = table.loc[table["mean_gap_s"] == gap_s, "gain"].mean()
         late = part["late_jobs"].mean()
         parts.append(f"{gain:.0f} % at {gap_s:,.0f} s, where EDF has {late:.1f} jobs late")
-    return f"RG gains {'; '.join(parts)}. Once few are late there is little to gain; {OTHER_JOBS}"
+    return f"RG gains {'; '.join(parts)} ({_traces(runs)}). Once few are late there is little to gain; {OTHER_JOBS}"
 
 
 def _over_greedy(results: Results, study: str, due: str) -> str:
@@ -134,9 +136,14 @@ def _over_greedy(results: Results, study: str, due: str) -> str:
     late = runs["late_jobs"].mean()
     listed = f" (others: {', '.join(others)})" if others else ""
     return (
-        f"the greedy has {late:.1f} jobs late{listed}: where none is, the plan of one decision can be "
+        f"the greedy has {late:.1f} jobs late{listed}, {_traces(runs)}: where none is, the plan of one decision can be "
         f"better by its proxy and the run no cheaper; {OTHER_JOBS}"
     )
+
+
+def _traces(runs: pd.DataFrame) -> str:
+    """Which traces a reason rests on; the gain itself may have more."""
+    return f"on traces {runs['trace'].min()} to {runs['trace'].max()}"
 
 
 def _hierarchical(results: Results) -> list[Claim]:
