@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from experiments.papers.foresight.families import FAMILIES
@@ -63,8 +62,8 @@ def when(results: Results) -> list[tuple[str, str, pd.Series]]:
 def _by_instance(changed: pd.DataFrame) -> pd.Series:
     """One ratio an instance, the geometric mean over its changes: three errors on the same jobs are no
     three observations."""
-    logs = np.log(changed["ratio"].astype(float))
-    return np.exp(logs.groupby([changed["family"], changed["seed"]]).mean()).rename("ratio")
+    logs = changed["ratio"].astype(float).map(math.log)
+    return logs.groupby([changed["family"], changed["seed"]]).mean().map(math.exp)
 
 
 def _is_energy(name: str) -> bool:
