@@ -22,6 +22,7 @@ from policies.registry import NOTED
 from simulator.catalog import FloatArray
 from simulator.contract import Decision, Placement, Policy, View
 from simulator.feasibility import placements_of
+from simulator.sharing import SharedDuration, gpus_asked
 from simulator.tolerances import SUMS
 from simulator.workload import ELASTIC
 
@@ -67,7 +68,9 @@ class Noted:
             names = [view.workload.job_id[job] for job in passed[:MOST_NAMED]]
             more = len(passed) - MOST_NAMED
             facts["passed"] = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-            facts["short"] = what_is_short(passed[0], after, view)
+            short = what_is_short(passed[0], after, view, self.gives_parts)
+            if short is not None:
+                facts["short"] = short
         return replace(decision, info={**facts, **decision.info})
 
     def _ordered(self, view: View) -> Iterable[int]:
@@ -75,26 +78,41 @@ class Noted:
         return view.waiting if ordered is None else ordered(view)
 
 
-def what_is_short(job: int, after: Shares, view: View) -> str:
-    """What a job lacks beside what runs; "nothing" where it would fit, or where the policy chooses its GPUs."""
-    gpus, fixed = int(view.workload.num_gpus[job]), view.cluster.node_type_of
-    if fixed is None or view.cluster.is_pool or gpus == ELASTIC:
-        return "nothing"
+def what_is_short(job: int, after: Shares, view: View, in_parts: bool = False) -> str | None:
+    """What a job lacks beside what runs; "nothing" where it would fit.
+
+    None where it is not known: the policy chooses the job's GPUs or the nodes' types, or it gives parts of GPUs
+    (``in_parts``), and these suffice in sum.
+    """
+    fixed, performance = view.cluster.node_type_of, view.workload.performance
+    if fixed is None or view.cluster.is_pool or view.workload.num_gpus[job] == ELASTIC:
+        return None
+    if in_parts and getattr(performance, "time_shared", False):
+        return None
+    gpus = float(gpus_asked(view.workload, in_parts)[job])
     left = _left(after, view)
     total, most = float(left[:, 0].sum()), float(left[:, 0].max())
     if total < gpus - SUMS:
-        return f"GPUs: {total:g} free; needs {gpus}"
+        return f"GPUs: {total:g} free; needs {gpus:g}"
+    if in_parts and isinstance(performance, SharedDuration):
+        return None  # which parts are free on one GPU is not known here
     if most < gpus - SUMS:
-        return f"GPUs on one node: {total:g} free, at most {most:g} on one; needs {gpus}"
-    fits = left[:, 0] >= gpus - SUMS
+        return f"GPUs on one node: {total:g} free, at most {most:g} on one; needs {gpus:g}"
+    return _beside_gpus(job, left[left[:, 0] >= gpus - SUMS], view)
+
+
+def _beside_gpus(job: int, left: FloatArray, view: View) -> str:
+    """What a job lacks on the nodes whose GPUs suffice: CPUs, memory, or both on the same node."""
+    fits = np.ones(len(left), dtype=np.bool_)
     for k, what, wanted in (
         (1, "CPUs", float(view.workload.num_cpus[job])),
         (2, "GB of memory", float(view.workload.memory_gb[job])),
     ):
-        enough = float(left[fits, k].max())
-        if enough < wanted - SUMS * max(1.0, wanted):  # never where it is not stated, NaN
+        enough, least = float(left[:, k].max()), wanted - SUMS * max(1.0, wanted)
+        if enough < least:  # never where it is not stated, NaN
             return f"{what}: {enough:g} free at most where the GPUs suffice; needs {wanted:g}"
-    return "nothing"
+        fits &= ~(left[:, k] < least)
+    return "nothing" if fits.any() else "CPUs and memory on one node"
 
 
 def _left(after: Shares, view: View) -> FloatArray:

@@ -218,6 +218,8 @@ def _trouble(failures: Failures, world: World, streams: Streams, shares_gpus: bo
             "sharing: jobs that fail at parts of their work, expected jobs without attempts"
         )
     if world.cluster.is_pool:
+        if world.workload.fails_at:
+            raise InputError("workload.attempts: given with a rental pool, expected nodes or VMs")
         raise InputError("failures: a rental pool has no nodes that fail, expected nodes or VMs")
     world.log = (VaryingLog if shares_gpus else SavedLog).of_size(len(world.workload))
     return Trouble(failures, world, streams)

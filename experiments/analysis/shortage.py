@@ -1,6 +1,6 @@
 """What was short while a job waited, as far as the tables of a run show it.
 
-    short = Shortages.of(folder, shares, job_gpus, own)
+    short = Shortages.of(folder, job, own, jobs, shares)      # rows of the job, tables of the run
     short.lines(since_s, until_s)
 
 At every instant of the wait the free GPUs, CPUs and memory of the job's nodes are compared with what
@@ -84,6 +84,7 @@ class Shortages:
     spreads : whether the job may lie on several nodes.
     quota : None where no quota is a limit.
     can_fail : whether nodes could be down.
+    in_parts : whether jobs hold parts of GPUs; then nothing is known of single GPUs.
     """
 
     shares: pd.DataFrame
@@ -93,6 +94,7 @@ class Shortages:
     spreads: bool
     quota: Quota | None
     can_fail: bool = False
+    in_parts: bool = False
 
     @classmethod
     def of(
@@ -119,10 +121,15 @@ class Shortages:
             kinds = zip(machines["node_types"], machines["limits"], strict=True)
             of_type = np.array([[kind["gpus"] or np.inf, *limits] for kind, limits in kinds])
             capacity = of_type[np.array(types, dtype=np.int64)]
-        gpus = 1.0 if machines["elastic"] else float(job.get("gpus", np.nan))
-        held = own.groupby("start_s")[["cpus", "memory_gb"]].sum()
-        unknown = held.empty or machines["elastic"]
-        beside = (np.nan, np.nan) if unknown else held.iloc[0].tolist()
+        in_parts = bool((shares["gpus"] % 1 != 0).any())
+        held = own.groupby("start_s")[list(RESOURCES)].sum()
+        if machines["elastic"]:
+            gpus, *beside = 1.0, np.nan, np.nan
+        elif held.empty:
+            asked = np.nan if in_parts else float(job.get("gpus", np.nan))
+            gpus, *beside = asked, np.nan, np.nan
+        else:
+            gpus, *beside = held.iloc[0].tolist()
         widest = np.inf if capacity is None else float(capacity[:, 0].max())
         over_nodes = bool(own.duplicated("start_s").any())
         return cls(
@@ -133,6 +140,7 @@ class Shortages:
             over_nodes or gpus > widest,
             _quota(folder, job, jobs),
             "failures" in jobs,
+            in_parts,
         )
 
     def lines(self, since_s: float, until_s: float) -> list[str]:
@@ -146,11 +154,11 @@ class Shortages:
         for what, seconds in total.items():
             span = f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds:.0f} s"
             if what == NOTHING:
-                why = (
-                    "nodes were down, or the policy let it wait"
-                    if self.can_fail
-                    else ("the policy let it wait")
-                )
+                why = "no decision started it (rounds, the optimization server, or the policy)"
+                if self.in_parts:
+                    why = f"jobs hold parts of GPUs, and none may have had room, or {why}"
+                if self.can_fail:
+                    why = f"nodes were down, or {why}"
                 lines.append(f"  For {span} nothing was short that the tables show: {why}.")
             else:
                 lines.append(f"  Short for {span}: {what} ({first[what]}).")
@@ -196,15 +204,20 @@ class Shortages:
             return "GPUs", f"{free:g} free, {needs}"
         if not self.spreads and most < gpus - SUMS:
             return "GPUs on one node", f"{free:g} free, at most {most:g} on one node, {needs}"
-        fits = np.ones(len(left), dtype=np.bool_) if self.spreads else left[:, 0] >= gpus - SUMS
+        has_gpus = np.ones(len(left), dtype=np.bool_) if self.spreads else left[:, 0] >= gpus - SUMS
+        fits = has_gpus | np.isnan(gpus)
         for k, (name, wanted) in enumerate(zip(("CPUs", "GB of memory"), others, strict=True), 1):
             if not wanted > 0:  # NaN: not known
                 continue
-            there = left[fits, k]
+            there, least = left[has_gpus, k], wanted - SUMS * max(1.0, wanted)
             enough = float(there.sum() if self.spreads else there.max())
-            if enough < wanted - SUMS * max(1.0, wanted):
+            if enough < least:
                 where = "on all nodes" if self.spreads else "at most where the GPUs suffice"
                 return name, f"{enough:g} free {where}, it got {wanted:g} later"
+            fits &= left[:, k] >= least
+        if not (self.spreads or fits.any()):
+            cpus, memory_gb = others
+            return "CPUs and memory on one node", f"it got {cpus:g} CPUs and {memory_gb:g} GB later"
         return NOTHING, ""
 
 

@@ -61,7 +61,7 @@ def test_failures_are_part_of_the_story(tmp_path):
         "0 s: submitted.",
         "0 s: starts on 2 GPUs of node 0, for 60 s.",
         "60 s: waits 10 s; 0 jobs start meanwhile.",
-        "  For 10 s nothing was short that the tables show: nodes were down, or the policy let it wait.",
+        "  For 10 s nothing was short that the tables show: nodes were down, or no decision started it (rounds, the optimization server, or the policy).",
         "70 s: starts on 2 GPUs of node 0, for 50 s.",
         "120 s: ends, 120 s after its submission.",
         "A failure of its node, or of its own, stopped it once; 0.01 GPU-hours of its work were lost.",
@@ -186,7 +186,7 @@ def test_a_quota_and_a_strict_order(tmp_path):
     jobs = fixed(["a", "d", "c"], [100.0, 50.0, 50.0], [4, 8, 1])
     told = story(tmp_path / "strict", one, jobs, "c", "fifo-strict")
     assert told[2:4] == [
-        "  For 98 s nothing was short that the tables show: the policy let it wait.",
+        "  For 98 s nothing was short that the tables show: no decision started it (rounds, the optimization server, or the policy).",
         "  Short for 50 s: GPUs (at 100 s: 0 free, it needs 1).",
     ]
 

@@ -13,6 +13,7 @@ from simulator import (
     InfeasibleDecision,
     NodeType,
     Placement,
+    TimeTable,
     Workload,
     simulate,
 )
@@ -101,3 +102,12 @@ def test_a_node_that_does_not_exist_is_reported_by_the_engine():
     one = Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
     with pytest.raises(InfeasibleDecision, match="node 7, which does not exist"):
         simulate(jobs_of([9.0, 9.0], [1, 1]), one, Noted(Wrong(), "wrong@noted"))
+
+
+def test_what_is_not_known_is_not_noted():
+    """Elastic jobs, and parts of GPUs that suffice in sum: no word on what is short."""
+    vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)
+    jobs = Workload(["a", "b"], [0.0, 1.0], TimeTable(np.array([[[np.inf, 100.0, 60.0]]] * 2)))
+    table = simulate(jobs, vms, make_policy("fifo@noted")).decisions_table()
+    assert "b" in set(table["passed"])
+    assert "short" not in table
