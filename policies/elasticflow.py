@@ -1,7 +1,8 @@
 """ElasticFlow: each job its least share of GPUs, so that it is on time, then GPUs where they speed up most.
 
 Gu et al., ElasticFlow, ASPLOS 2023, Section 4, here in continuous time. It follows the plan that admission control
-has found (`simulator.elastic_admission`), so that every promised due date is met.
+has found (`simulator.elastic_admission`). Every promised due date is met where there is one controller, nothing
+fails, times are known exactly, and moving a job takes no time.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class ElasticFlow:
     def __init__(self) -> None:
         self._plan: dict[int, list[Piece]] = {}
         """Of each job that is on time, in seconds on the clock."""
-        self._total = 0
+        self._num_nodes = 0
 
     def decide(self, view: View) -> Decision:
         """Who has how many GPUs from now on, and when the plan changes next."""
@@ -57,8 +58,9 @@ class ElasticFlow:
             for job, due_s in zip(jobs, view.due_s.tolist(), strict=True)
             if now_s <= due_s < math.inf
         ]
-        total = gpus * len(view.nodes)
-        self._plan = self._planned(asks, total, now_s)
+        num_nodes = len(view.nodes)
+        total = gpus * num_nodes
+        self._plan = self._planned(asks, total, num_nodes, now_s)
         has = dict.fromkeys(jobs, 0)
         for job, pieces in self._plan.items():
             has[job] = _gpus_at(pieces, now_s)
@@ -71,11 +73,15 @@ class ElasticFlow:
         again_s = None if next_s is None else max(LEAST_AGAIN_S, next_s - now_s)
         return Decision(placed(view, has, used), again_s=again_s)
 
-    def _planned(self, asks: Sequence[Ask], total: int, now_s: float) -> dict[int, list[Piece]]:
+    def _planned(
+        self, asks: Sequence[Ask], total: int, num_nodes: int, now_s: float
+    ) -> dict[int, list[Piece]]:
         """The plan of those that can be on time: a new one, or the one before where it does for more."""
-        before, self._total = self._total, total
+        before, self._num_nodes = self._num_nodes, num_nodes
         new = shares_in_turn(asks, total)
-        old = self._plan if before <= total else {}  # fewer nodes are up: it cannot go on
+        # With fewer nodes it cannot go on, and one for a single node holds numbers that need not fit on more.
+        goes_on = before == num_nodes or 1 < before < num_nodes
+        old = self._plan if goes_on else {}
         if len(new) < len(asks) and all(_on_time(old.get(a.job), a, now_s) for a in asks):
             return {ask.job: old[ask.job] for ask in asks}
         return {

@@ -35,12 +35,16 @@ def is_number(value: object) -> bool:
 
 
 def is_array(value: object) -> bool:
-    """Whether NumPy makes an array of numbers of it, of one dimension at least."""
+    """Whether NumPy makes an array of numbers of it, of one dimension at least; texts are none."""
     try:
-        return np.asarray(value, dtype=np.float64).ndim > 0
+        is_text = np.asarray(value).dtype.kind in "SU"
+        return not is_text and np.asarray(value, dtype=np.float64).ndim > 0
     except (TypeError, ValueError, OverflowError):
         return False
 
+
+WRONG_KIND = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
+"""What Python raises where a value cannot do what is asked of it."""
 
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "float": (is_number, "a number"),
@@ -71,7 +75,8 @@ def checked(what: str) -> Callable[[Kind], Kind]:
             if f.init and _plain(f.type) in EXPECTED
         ]
         names = {name for name, *_ in simple}
-        others = [f.name for f in fields(kind) if f.init and f.name not in names]
+        given = [f.name for f in fields(kind) if f.init]
+        others = [name for name in given if name not in names] or given
         own: Callable[[Any], None] = kind.__post_init__  # type: ignore[attr-defined]
 
         @functools.wraps(own)
@@ -84,12 +89,12 @@ def checked(what: str) -> Callable[[Kind], Kind]:
                 own(self)
             except InputError:
                 raise
-            except Exception as error:
+            except WRONG_KIND as error:
                 wrong = ", ".join(f"{name} = {_short(getattr(self, name))}" for name in others)
                 raise InputError(
                     f"{what}: one of {wrong} is of a wrong kind ({type(error).__name__}: {error}), "
                     f"expected values as help({kind.__name__}) describes them"
-                ) from None
+                ) from error
 
         kind.__post_init__ = post_init  # type: ignore[attr-defined]
         return kind

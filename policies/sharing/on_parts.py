@@ -105,9 +105,8 @@ class OnParts:
     def _seen(self, view: View) -> View:
         """What the policy is shown: the same, counted in units."""
         seen, units = copy.copy(view), self._units
-        if not issubclass(
-            self._kind, type(view)
-        ):  # views of a controller have a class of their own
+        # Views of a controller have a class of their own.
+        if not issubclass(self._kind, type(view)):
             self._kind = type("ViewInUnits", (ViewInUnits, type(view)), {})
         seen.__class__ = self._kind
         assert isinstance(seen, ViewInUnits)

@@ -1,4 +1,4 @@
-"""Who gets how many GPUs by an auction whose payments make a wrong bid useless (partial allocation).
+"""Who gets how many GPUs by an auction in which a bidder pays for what the others lose (partial allocation).
 
 Cole, Gkatzelis and Goel, Mechanism design for fair division, EC 2013; used by Themis (NSDI 2020). Each
 bidder says what so many GPUs are worth to it. The GPUs are divided so that the product of the values is
@@ -22,7 +22,10 @@ import numpy as np
 from simulator.catalog import FloatArray
 
 EQUAL = 1e-12
-"""Logarithms of products that differ by less, relative to their size, are equal; then the earlier bidder has more, the last one fewest."""
+"""Logarithms of products that differ by less, relative to their size, are equal.
+
+Then the earlier bidder has more, the last one fewest.
+"""
 
 
 def largest_product(values: FloatArray) -> list[int]:

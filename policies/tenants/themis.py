@@ -20,10 +20,11 @@ class Themis(FinishTimeFair):
 
     A tenant bids one over the rho that it would have with so many GPUs more. Its rho is the time from the
     submission of the oldest of its jobs to the end of all of them, if it kept those GPUs, over the time
-    that they would take on its own part of the cluster: with work W (GPU-s) left on G GPUs, now - oldest + W / G. GPUs that
-    none of its jobs can use are worth nothing. `policies.tenants.auction` divides them. Of the jobs for which a
-    tenant won GPUs, each starts with the chance that is the part of its GPUs that the tenant keeps: jobs need
-    all of their GPUs, so a part of these would be lost. What is left goes to tenants who did not bid, drawn at random
+    that they would take on its own part of the cluster. With work W (GPU-s) left on G GPUs, the first is
+    now - oldest + W / G. GPUs that none of its jobs can use are worth nothing. `policies.tenants.auction`
+    divides them. Of the jobs for which a tenant won GPUs, each starts with the chance that is the part of its
+    GPUs that the tenant keeps: jobs need all of their GPUs, so a part of these would be lost. What is left goes
+    to tenants who did not bid, drawn at random
     job by job; then, so that nothing is idle, to the bidders.
 
     Bids count GPUs, wherever they are, and not which of them are near each other.

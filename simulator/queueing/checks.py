@@ -16,6 +16,8 @@ def load_of(arrival_rate_per_s: float, mean_service_s: float) -> float:
 
 def require_stable(load: float, servers: int = 1) -> float:
     """The load, if the servers can carry it."""
+    if not is_number(load):
+        raise InputError(f"load is {load!r}, expected a number")
     if not 0 <= load < servers:
         raise InputError(
             f"the queue is not stable: {load:g} erlang on {servers} server(s), expected less load "
@@ -26,7 +28,8 @@ def require_stable(load: float, servers: int = 1) -> float:
 
 def whole_servers(servers: int, least: int = 1) -> None:
     """A whole number of servers, at least ``least``."""
-    if isinstance(servers, bool) or servers != int(servers) or servers < least:
+    is_whole = is_number(servers) and not isinstance(servers, bool) and servers % 1 == 0
+    if not is_whole or servers < least:
         raise InputError(f"servers is {servers}, expected a whole number >= {least}")
 
 
@@ -46,5 +49,5 @@ def nonnegative(**values: float) -> None:
 
 def fraction(q: float) -> None:
     """A quantile lies between 0 and 1, both excluded."""
-    if not 0 < q < 1:
+    if not (is_number(q) and 0 < q < 1):
         raise InputError(f"quantile is {q}, expected between 0 and 1")

@@ -58,8 +58,14 @@ def openb_trace(
     Raises
     ------
     InputError
-        The first thing wrong with a file, one without times where none are to be drawn, or no pod is left.
+        The first thing wrong with a file, one without times where none are to be drawn, no pod is left, or
+        parameters that do not fit together.
     """
+    if (load is None) != (duration_s is None):
+        raise InputError("load and duration_s: got one of them, expected both or neither")
+    for name, count in (("num_nodes", num_nodes), ("max_jobs", max_jobs)):
+        if count is not None and count < 1:
+            raise InputError(f"{name} is {count}, expected a whole number >= 1")
     demands = read_pods(pods)
     machines = openb_machines() if nodes is None else read_nodes(nodes)
     machines = machines.take(np.flatnonzero(machines.num_gpus > 0))

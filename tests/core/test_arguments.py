@@ -87,6 +87,7 @@ def test_what_is_refused_is_refused_in_one_line(make: Callable[..., Any], given:
         (lambda: NodeType("a", "b", "4"), "node type: gpus is '4', expected a number"),  # type: ignore[arg-type]
         (lambda: Rules(load="high"), "rules: load is 'high', expected a number"),  # type: ignore[arg-type]
         (lambda: Rules(weights={"research": "much"}), "one of models = None, weights = {'research': 'much'}"),  # type: ignore[dict-item]
+        (lambda: FixedDuration(np.array(["1", "2"]), ONES), "jobs of one duration: duration_s is array(['1', '2']"),
         (lambda: Predictions(learned="yes"), "predictions: learned is 'yes', expected true or false"),  # type: ignore[arg-type]
         (lambda: Exponential("ten"), "exponential law: mean is ten, expected a positive number"),  # type: ignore[arg-type]
         (lambda: ServerSpec("fast"), "optimization server: service is 'fast', expected 'measured' or a law"),  # type: ignore[arg-type]

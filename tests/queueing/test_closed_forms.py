@@ -19,6 +19,7 @@ from simulator.laws import (
     Law,
     LogNormal,
 )
+from simulator.queueing import checks
 from simulator.statistics import Streams, student
 
 
@@ -352,6 +353,11 @@ LAW = Exponential(1)
         lambda: q.size_servers(0, 1.0, LAW, 2.0),
         lambda: q.size_servers(1, 1.0, LAW, 1.0),
         lambda: q.size_servers(1, math.nan, LAW, 2.0),
+        lambda: checks.require_stable("high"),
+        lambda: checks.whole_servers("two"),
+        lambda: checks.whole_servers([2]),
+        lambda: checks.whole_servers(math.nan),
+        lambda: checks.fraction("half"),
     ],
 )
 def test_bad_input_is_one_clear_line(call) -> None:  # type: ignore[no-untyped-def]

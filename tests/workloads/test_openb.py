@@ -83,6 +83,23 @@ def test_times_are_drawn_where_there_are_none(files):
     assert (other.submit_s != jobs.submit_s).all()
 
 
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"load": 0.5}, "load and duration_s: got one of them, expected both or neither"),
+        (
+            {"duration_s": Deterministic(100.0)},
+            "load and duration_s: got one of them, expected both or neither",
+        ),
+        ({"num_nodes": 0}, "num_nodes is 0, expected a whole number >= 1"),
+        ({"max_jobs": -1}, "max_jobs is -1, expected a whole number >= 1"),
+    ],
+)
+def test_options_that_do_not_fit_together(files, options, line):
+    with pytest.raises(InputError, match=f"^{line}$"):
+        openb_trace(files[0], Streams(1), nodes=files[1], **options)
+
+
 SCENARIO = """\
 policy = "slices"
 [workload]
