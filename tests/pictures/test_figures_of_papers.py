@@ -131,6 +131,7 @@ def test_beyond(tmp_path: Path) -> None:
         "total_tardiness_s",
         "promised_jobs",
         "broken_promises",
+        "max_finish_time_fairness",
     )
     scalars = {"run_scenario": dict.fromkeys(names, 1000.0) | {"goodput": 0.5}}
     tables = {"run_scenario": {"jobs": tenants}, "run_filling": {"allocated": allocated}}

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.papers.beyond.figures import RELEASED_AT_100, goodput
+from experiments.papers.beyond.figures_admission import on_time
 from experiments.papers.beyond.figures_guessed import over_exact
 from experiments.papers.beyond.runs import (
+    AUCTION,
     BLIND,
     COST_S,
     FACTORS,
@@ -17,6 +19,7 @@ from experiments.papers.beyond.runs import (
     PAIR_LOADS,
     TENANT_POLICIES,
     UP_S,
+    WIDTH_LOADS,
 )
 from experiments.report.contents import Claim
 from experiments.report.verdict import amount, at_most, judged
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 
 PAPER = "beyond"
 PATIENT_S = 3600.0
+FREE_OF_BIDS = "finish-time-fair"
+"""Themis's rule without its auction."""
+
 POINTS = 1.0
 """Percentage points within which the pods of the marginals must meet the trace's own figure."""
 MARGINALS = (
@@ -48,6 +54,7 @@ def claims(results: Results) -> list[Claim]:
         *_tenants(results),
         *_waiting(results),
         *_promises(results),
+        *_widths(results),
         *_pairs(results),
         *_guessed(results),
     ]
@@ -106,10 +113,13 @@ def _spot(results: Results) -> list[Claim]:
     return made
 
 
-def _against(runs: pd.DataFrame, column: str, one: float, other: float, by: str) -> Estimate:
+def _against(
+    runs: pd.DataFrame, column: str, one: float | str, other: float | str, by: str
+) -> Estimate:
     """Change of a mean in percent, of ``one`` against ``other``, each seed with itself."""
     values = [runs[runs[by] == name].set_index("seed")[column] for name in (one, other)]
-    return student((100 * (values[0] / values[1] - 1)).to_numpy(dtype=float))
+    both = 100 * (values[0] / values[1] - 1)
+    return student(both.dropna().to_numpy(dtype=float))  # seeds that both have
 
 
 def _tenants(results: Results) -> list[Claim]:
@@ -121,11 +131,18 @@ def _tenants(results: Results) -> list[Claim]:
     for policy in TENANT_POLICIES[1:]:
         both = [runs[runs["policy"] == name].set_index("seed")["envy_gpu_h"]
                 for name in (TENANT_POLICIES[0], policy)]  # fmt: skip
-        less = student((both[0] - both[1]).to_numpy(dtype=float))
+        less = student((both[0] - both[1]).dropna().to_numpy(dtype=float))
         made.append(
             Claim(PAPER, "", f"GPU-hours of envy less than first come first served, {policy}", None,
                   less.mean, less.lower, less.upper, "GPU h", "new",
                   "three tenants of equal weight that submit 60, 30 and 10 % of the jobs")
+        )  # fmt: skip
+    for policy in (FREE_OF_BIDS, TENANT_POLICIES[1]):
+        worse = _against(runs, "max_finish_time_fairness", AUCTION, policy, "policy")
+        made.append(
+            Claim(PAPER, "Themis, NSDI 2020", f"largest finish-time fairness of a job, {AUCTION} against {policy}",
+                  None, worse.mean, worse.lower, worse.upper, "%", "new",
+                  "less is fairer; three tenants, as above; the seeds of the auction")
         )  # fmt: skip
     return made
 
@@ -166,6 +183,35 @@ def _promises(results: Results) -> list[Claim]:
             why="the test of admission for jobs of a fixed number of GPUs, and the policy that follows it",
         )
     ]
+
+
+def _widths(results: Results) -> list[Claim]:
+    """Promises of ElasticFlow that were missed, and jobs on time against those of a rival without its plan."""
+    runs = results.where("run_scenario", study="widths").scalars()
+    own = runs[runs["policy"] == "elasticflow"] if len(runs) else runs
+    if own.empty or not own["promised_jobs"].sum():
+        return []
+    made = [
+        judged(
+            PAPER,
+            "ElasticFlow, ASPLOS 2023, Section 4.1",
+            f"jobs of any number of GPUs: due dates that elasticflow missed, of {int(own['promised_jobs'].sum()):,} promised",
+            at_most(0.0, text="0"),
+            float(own["broken_promises"].sum()),
+            why="progressive filling, and the policy that follows its plan",
+        )
+    ]
+    runs = on_time(runs)
+    for rival in ("edf-shared", "greedy"):
+        for load in (WIDTH_LOADS[0], WIDTH_LOADS[-1]):
+            more = _against(runs[runs["load"] == load], "on_time", "elasticflow", rival, "policy")
+            made.append(
+                Claim(PAPER, "ElasticFlow, ASPLOS 2023: 46 to 665 %",
+                      f"more jobs on time with elasticflow than with {rival}, load {load:g}",
+                      None, more.mean, more.lower, more.upper, "%", "new",
+                      "its jobs and rivals differ: there 128 GPUs, here 16 and calibrated speed-ups")
+            )  # fmt: skip
+    return made
 
 
 def _pairs(results: Results) -> list[Claim]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from experiments.papers.beyond.figures_admission import admission_figure
+from experiments.papers.beyond.figures_admission import admission_figure, widths_figure
 from experiments.papers.beyond.figures_guessed import guessed_figure
 from experiments.papers.beyond.figures_pairs import pairs_figure
 from experiments.papers.beyond.figures_place import place_figure
@@ -67,6 +67,7 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
             place_figure,
             pairs_figure,
             admission_figure,
+            widths_figure,
             guessed_figure,
         )
     )

@@ -37,11 +37,15 @@ ORDERS: dict[Scale, int] = {"quick": 20, "paper": 100}
 QUEUE_LOADS = (0.85, 1.0)
 QUEUE_JOBS: dict[Scale, int] = {"quick": 1500, "paper": 5000}
 QUEUE_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 10}
-TENANT_POLICIES = ("fifo-backfill", "fair-share", "capacity", "finish-time-fair")
+AUCTION = "themis"
+TENANT_POLICIES = ("fifo-backfill", "fair-share", "capacity", "finish-time-fair", AUCTION)
 TENANTS = {"research": 0.6, "product": 0.3, "students": 0.1}
 """Three tenants of equal weight and quota, and how often each submits a job."""
 
 TENANT_SEEDS: dict[Scale, int] = {"quick": 8, "paper": 40}
+AUCTION_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 12}
+"""Fewer than of the others: auctions take their time."""
+
 TENANT_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
 FACTORS = {"ResNet-101": 1.11, "VGG-16": 1.47, "BERT": 2.21}
 """Published times over nodes, one node: 1 (data/network_factors.csv); racks are 1.2 times as bad."""
@@ -59,6 +63,17 @@ ADMISSION = ("none", "downgrade", "reject")
 ADMISSION_LOADS = (0.8, 1.0, 1.2, 1.4)
 ADMISSION_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 40}
 ADMISSION_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
+WIDTHS: dict[str, tuple[str, str | None]] = {
+    "edf-shared": ("edf-shared", None),
+    "edf-shared, rejecting": ("edf-shared", "reject"),
+    "greedy": ("greedy", None),
+    "elasticflow": ("elasticflow", "reject"),
+}
+"""Policies of jobs that may have any number of GPUs, and what admission control does, by label."""
+
+WIDTH_LOADS = (0.8, 1.2, 1.6, 2.0)
+WIDTH_SEEDS: dict[Scale, int] = {"quick": 4, "paper": 10}
+WIDTH_JOBS: dict[Scale, int] = {"quick": 150, "paper": 500}
 GUESSED_BY: dict[str, tuple[str, dict[str, Any]]] = {
     "SJF": ("sjf", {}),
     "SRTF": ("srtf+proportional", {}),
@@ -102,7 +117,7 @@ def tasks(scale: Scale) -> list[Task]:
         *(
             _between_tenants(policy, seed, scale)
             for policy in TENANT_POLICIES
-            for seed in range(1, TENANT_SEEDS[scale] + 1)
+            for seed in range(1, (AUCTION_SEEDS if policy == AUCTION else TENANT_SEEDS)[scale] + 1)
         ),
         *(
             _waiting(model, wait_s, seed, scale)
@@ -121,6 +136,12 @@ def tasks(scale: Scale) -> list[Task]:
             for rule in ADMISSION
             for load in ADMISSION_LOADS
             for seed in range(1, ADMISSION_SEEDS[scale] + 1)
+        ),
+        *(
+            _widths(name, load, seed, scale)
+            for name in WIDTHS
+            for load in WIDTH_LOADS
+            for seed in range(1, WIDTH_SEEDS[scale] + 1)
         ),
         *(
             _guessed(policy, error, seed, scale)
@@ -329,6 +350,30 @@ def _admission(rule: str, load: float, seed: int, scale: Scale) -> Task:
     if rule != "none":
         scenario["admission"] = {"rule": rule}
     labels: dict[str, Scalar] = {"study": "admission", "rule": rule, "load": load, "seed": seed}
+    return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
+
+
+def _widths(name: str, load: float, seed: int, scale: Scale) -> Task:
+    """Jobs that may have any number of GPUs, due once to three times their least time after they come, on 16 GPUs.
+
+    The load is that of the numbers of GPUs that the jobs come with, before they may choose.
+    """
+    policy, rule = WIDTHS[name]
+    scenario: dict[str, Any] = {
+        "workload": {
+            "kind": "poisson", "num_jobs": WIDTH_JOBS[scale], "arrival_rate_per_h": 8 * load,
+            "duration_s": "lognormal:3600,cv=1.5", "num_gpus": [1, 1, 2, 4],
+        },
+        "cluster": {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4},
+        "adapt": {
+            "models": "uniform", "speedup": "calibrated", "due": "min-3min", "weights": "printed",
+        },
+        "policy": policy,
+        "seed": seed,
+    }  # fmt: skip
+    if rule is not None:
+        scenario["admission"] = {"rule": rule}
+    labels: dict[str, Scalar] = {"study": "widths", "policy": name, "load": load, "seed": seed}
     return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
 
 
