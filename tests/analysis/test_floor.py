@@ -18,6 +18,7 @@ from experiments.commands.bound import bound
 from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload
 from simulator.errors import InputError
 from tests.analysis.test_bounds import one_type
+from tests.workloads.test_authors import vm_folder
 
 SCENARIO = """
 policy = "edf"
@@ -120,6 +121,18 @@ def test_the_command_prints_the_best_of_three(
     assert answer["jobs"] == 10
     workload, cluster = read(path, None)
     assert answer["bounds"]["alone"]["value"] == pytest.approx(alone(workload, cluster).sum())
+
+
+def test_the_command_reads_the_authors_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two jobs on four nodes, with due dates far away: each takes what is cheapest."""
+    bound(None, vm_folder(tmp_path), 20)
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["jobs"], answer["nodes"]) == (2, 4)
+    cheapest = 0.56 * 400 + min(0.56 * 900, 1.13 * 500)  # one of two GPUs pays half: 0.565 x 400
+    assert answer["best"] == pytest.approx(cheapest / 3600)
+    assert all(found["cpu_s"] >= 0.0 for found in answer["bounds"].values())
 
 
 def test_one_of_the_two_is_wanted(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -64,6 +67,34 @@ def test_the_simulations_are_those_of_the_files() -> None:
     assert sorted(ours["paper"]) == sorted(in_files)
     assert len(set(in_files)) == len(in_files) > 3000
     assert set(ours["quick"]) < set(in_files)
+
+
+def test_the_commands_of_the_page_make_the_files_that_it_names(tmp_path: Path) -> None:
+    """docs/foresight.md: the rows of its table of remedies, and the instance beside it."""
+    root = FOLDER.parents[2]
+    (tmp_path / "experiments").symlink_to(root / "experiments")
+    page = (root / "docs" / "foresight.md").read_text("utf-8")
+    for block in re.findall(r"^```bash\n(.*?)^```", page, re.S | re.M):
+        subprocess.run(["sh", "-ec", block], cwd=tmp_path, check=True)
+    runs = {
+        name: [task.columns() for task in read_sweep(tmp_path / f"{name}.toml")[1]]
+        for name in ("remedies", "seed_903")
+    }
+    rows = (
+        "errors of 50 %",
+        "errors of 50 %, learned",
+        "moving takes 300 s",
+        "moving takes 1800 s",
+    )
+    assert {c["label"] for c in runs["remedies"]} == set(rows)
+    assert {c["seed"] for c in runs["remedies"]} == {2001, 2002, 2003, 2004, 2005}
+    asked = {c["policy"] for c in runs["remedies"]}
+    assert asked == {"greedy", "local-search", "milp", "foresight"} | {
+        f"{name}@hysteresis" for name in ("greedy", "foresight")
+    }
+    assert {c["seed"] for c in runs["seed_903"]} == {903}
+    configs = [task.config for task in read_sweep(tmp_path / "seed_903.toml")[1]]
+    assert {c["workload"]["arrivals"] for c in configs} == {"high"}
 
 
 def test_the_example_is_a_run_of_the_proof() -> None:
