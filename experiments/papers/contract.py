@@ -3,6 +3,7 @@
     def tasks(scale: Scale) -> list[Task]            every run that its figures and claims need
     def figures(results: Results, out_dir: Path) -> list[Figure]   draws; see ``save_figure``
     def claims(results: Results) -> list[Claim]      the paper's numbers beside ours
+    def passages(results: Results) -> list[Passage]  texts of its page; may be left out
 
 Its task functions (``run_cell(config) -> Outcome``) and what they call decide the key of a result,
 the rest of the package does not: drawing anew costs no run.

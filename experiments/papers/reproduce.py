@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
 from experiments.papers.registry import PAPERS, available, load
-from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Scale
+from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Passage, Scale
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
     folder.mkdir(parents=True, exist_ok=True)
     figures: list[Figure] = []
     claims: list[Claim] = []
+    passages: list[Passage] = []
     problems: list[str] = []
     with Store(Path(out) / "store") as store:
         results = Results(store, tasks, scale)
@@ -129,11 +130,13 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
         try:
             figures = _figures(experiment, results, folder)
             claims = experiment.claims(results)
+            passages = getattr(experiment, "passages", lambda _: [])(results)
         except Exception as error:
             print(traceback.format_exc(), file=sys.stderr)
             problems.append(f"{name}: cannot be drawn: {type(error).__name__}: {error}")
         code = _write_runs(results, folder / RUNS)
-        write_page(Path(out), Page(paper, figures, claims, problems, len(results.tasks), code))
+        runs = len(results.tasks)
+        write_page(Path(out), Page(paper, figures, claims, problems, runs, code, passages))
     return problems
 
 

@@ -77,6 +77,24 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Passage:
+    """A short text of a page; its numbers are taken from the results.
+
+    Attributes
+    ----------
+    title : its heading.
+    lead : how to read it.
+    lines : one thought each.
+    figure : name of the figure that it stands below; empty: above all figures.
+    """
+
+    title: str
+    lead: str
+    lines: tuple[str, ...]
+    figure: str = ""
+
+
+@dataclass(frozen=True)
 class Paper:
     """What the report says of a paper, and the module that reproduces it.
 

@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.report.contents import VERDICTS, Claim, Figure, Paper
+from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Passage
 from experiments.report.thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Page:
     runs : finished runs behind it.
     code : version of the code that made these runs; where there is one, the paper's folder holds
         the runs themselves (`RUNS`), one a row.
+    passages : texts above the figures, or below one of them.
     """
 
     paper: Paper
@@ -55,6 +56,7 @@ class Page:
     problems: Sequence[str] = ()
     runs: int = 0
     code: str = ""
+    passages: Sequence[Passage] = ()
 
     def figure_of(self, claim: Claim) -> Figure | None:
         """The figure that shows a claim, by the number in its place ("Section V, Figure 3")."""
@@ -70,7 +72,7 @@ class Page:
 def write_page(out: Path, page: Page) -> None:
     """Keep a paper's page in its folder, so that the site can be written without drawing anew."""
     folder = out / page.paper.name
-    content = {
+    content: dict[str, Any] = {
         "figures": [
             {
                 name: value.name if isinstance(value, Path) else value
@@ -84,6 +86,8 @@ def write_page(out: Path, page: Page) -> None:
         "runs": page.runs,
         "code": page.code,
     }
+    if page.passages:
+        content["passages"] = [asdict(passage) for passage in page.passages]
     _write(folder / PAGE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -96,8 +100,12 @@ def read_pages(out: Path, papers: Iterable[Paper]) -> list[Page]:
             content = json.loads(path.read_text(encoding="utf-8"))
             figures = [_figure(entry, path.parent) for entry in content["figures"]]
             claims = [Claim(**entry) for entry in content["claims"]]
-            code = content.get("code", "")
-            pages.append(Page(paper, figures, claims, content["problems"], content["runs"], code))
+            made_of = content["problems"], content["runs"], content.get("code", "")
+            passages = [
+                Passage(**(entry | {"lines": tuple(entry["lines"])}))
+                for entry in content.get("passages", [])
+            ]
+            pages.append(Page(paper, figures, claims, *made_of, passages))
     return pages
 
 

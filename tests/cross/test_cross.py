@@ -18,10 +18,19 @@ from experiments.papers.cross import (
 from experiments.papers.cross.claims import claims as all_claims
 from experiments.papers.cross.figures import COLUMNS
 from experiments.papers.cross.figures import figures as all_figures
-from experiments.papers.cross.ratios import mean_ranks, paired, rank_intervals, to_the_best
+from experiments.papers.cross.passages import passages as all_passages
+from experiments.papers.cross.ratios import (
+    differs,
+    in_words,
+    mean_ranks,
+    paired,
+    rank_intervals,
+    to_the_best,
+)
 from experiments.scenario.build import build
 from experiments.scenario.schema import Scenario
 from simulator.laws import parse_law
+from simulator.statistics import Estimate
 
 assert asked
 assert claims
@@ -110,6 +119,29 @@ def test_paired_ratio_by_hand():
     assert ratio.lower < 4 < ratio.upper
 
 
+def test_a_seed_counts_once_however_many_settings_it_has():
+    table = pd.DataFrame(
+        [
+            {"seed": seed, "load": load, "m": m, "x": seed * load if m == "a" else 1.0}
+            for seed in (1, 4) for load in (0.5, 2.0) for m in "ab"
+        ]
+    )  # fmt: skip
+    one = paired(table, "x", {"m": "a"}, {"m": "b"}, ("load", "seed"))
+    assert one.n == 2
+    assert one.mean == pytest.approx(2.0)  # of 1 and 4: the loads cancel
+
+
+def test_ratios_in_words():
+    assert in_words(Estimate(1.2233, 1.141, 1.304, 5)) == "1.22 (1.14 to 1.30)"
+    assert in_words(Estimate(1.0, 0.9991, 1.001, 5)) == "1.000 (0.999 to 1.001)"
+    assert in_words(Estimate(140.4, 6.31, 3118.0, 3)) == "140 (6.31 to 3,118)"
+    alone = Estimate(1.5, 0.0, np.inf, 1)
+    assert in_words(alone) == "1.5 (no interval)"
+    assert not differs(alone)
+    assert not differs(Estimate(1.2, 0.9, 1.6, 5))
+    assert differs(Estimate(1.2, 1.1, 1.3, 5))
+
+
 def toy_cells() -> pd.DataFrame:
     """Costs that grow with a method's place in the list, noise by seed."""
     rng = np.random.default_rng(1)
@@ -189,7 +221,7 @@ class Toy:
 
 def test_all_figures_are_drawn_from_toy_results(tmp_path: Path):
     drawn = all_figures(Toy(), tmp_path)
-    assert len(drawn) == 10
+    assert len(drawn) == 11
     for figure in drawn:
         assert figure.png.stat().st_size > 10_000
         assert len(pd.read_csv(figure.csv)) > 0
@@ -204,3 +236,32 @@ def test_every_question_has_a_claim():
         "elasticity",
     }  # fmt: skip
     assert all(np.isfinite(row.ours) for row in rows)
+
+
+def test_every_question_is_answered_below_its_figure(tmp_path: Path):
+    texts = all_passages(Toy())
+    assert [text.figure for text in texts[:2]] == ["", ""]
+    below = {text.figure for text in texts[2:]}
+    assert below == {
+        "dispatching", "controllers", "predictions", "delays", "periods", "bounds", "elasticity",
+    }  # fmt: skip
+    assert below <= {figure.name for figure in all_figures(Toy(), tmp_path)}
+    assert all(text.lines for text in texts)
+
+
+def test_advice_on_toy_cells():
+    """Costs are 10, 11, .. in the order of the methods, completion times the other way round."""
+    who, gain = all_passages(Toy())[:2]
+    by_workload = {line.partition(": ")[0]: line for line in who.lines}
+    assert set(by_workload) == set(comparison.WORKLOADS)
+    first = by_workload["hierarchical"]
+    assert "Least total cost: “FIFO, a job a node”. Not shown to be worse: none (of 23" in first
+    assert "Least mean completion time: “Tetris, tune”." in first
+    assert "“FIFO, a job a node” takes 3.3" in first  # (10 + 23) / 10
+    hierarchical, andreas, synergy, rental, fractions = gain.lines
+    assert "their own “MILP, central” costs 1.3" in hierarchical  # (10 + 7) / (10 + 3)
+    assert "times as much as “greedy”." in hierarchical
+    assert "as “MILP, central”; there is nothing to gain. By mean" in andreas
+    assert "their own “Tetris, tune” takes 0." in synergy
+    assert "“rental widths on nodes” costs 1.4" in rental  # (10 + 9) / (10 + 3)
+    assert "“Tetris, tune” takes 1.1" in fractions  # (10 + 27) / (10 + 23)

@@ -11,7 +11,7 @@ import numpy as np
 from experiments.campaign.results import Results
 from experiments.campaign.task import Outcome, Task
 from experiments.replay import replay
-from experiments.report.contents import Claim, Figure, Scale, save_figure
+from experiments.report.contents import Claim, Figure, Passage, Scale, save_figure
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
 
@@ -52,6 +52,15 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
 def _one_run() -> Result:
     jobs = Workload(["a"], submit_s=np.zeros(1), performance=FixedDuration([60.0], [1]))
     return simulate(jobs, Cluster.of_nodes(NodeType("n", "GPU", 1), 1), make_policy("fifo"))
+
+
+def passages(results: Results) -> list[Passage]:
+    """One above the figures, one below the figure."""
+    mean = float(results.scalars()["value"].mean())
+    return [
+        Passage("Who & what", "The <lead>.", (f"It is {mean:.3f}.", "Another <line>.")),
+        Passage("Why?", "Below the figure.", ("Because.",), "figure_1"),
+    ]
 
 
 def claims(results: Results) -> list[Claim]:

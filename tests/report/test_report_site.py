@@ -15,7 +15,7 @@ from browser import CHROMIUM, Browser
 from experiments.campaign.store import Store
 from experiments.papers.registry import PAPERS, available
 from experiments.papers.reproduce import reproduce
-from experiments.report.contents import Claim, Paper
+from experiments.report.contents import Claim, Paper, Passage
 from experiments.report.site import number, read_pages, seeds_listed, write_site
 from simulator.errors import InputError
 
@@ -59,6 +59,19 @@ def test_what_is_left_behind(site):
     link = '<a href="fake/watch%20it.html">Watch this run</a>'
     assert link in (site / "fake.html").read_text()
     assert link not in (site / "report.html").read_text()
+
+
+def test_passages_stand_above_the_figures_or_below_theirs(site):
+    text = (site / "fake.html").read_text()
+    places = [
+        text.index(p) for p in ("Who &amp; what", 'id="fake-figure_1"', "Why?", "<dt>Command")
+    ]
+    assert places == sorted(places)
+    assert "The &lt;lead&gt;." in text
+    assert "<li>Another &lt;line&gt;.</li>" in text
+    (page,) = read_pages(site, PAPERS.values())
+    assert page.passages[1] == Passage("Why?", "Below the figure.", ("Because.",), "figure_1")
+    assert "Another &lt;line&gt;." in (site / "report.html").read_text()
 
 
 def test_the_first_page_shows_each_figure_small(site):

@@ -17,7 +17,7 @@ from experiments.papers.cross.questions import (
     EVENTS,
     WITH_HYSTERESIS,
 )
-from experiments.papers.cross.ratios import EVERYWHERE, paired
+from experiments.papers.cross.ratios import COMMON, EVERYWHERE, back, paired, to_the_best
 from experiments.report.verdict import measured
 from simulator.statistics import Estimate, student
 
@@ -83,11 +83,12 @@ def _comparison(results: Results) -> list[Claim]:
 
 def _least(cells: pd.DataFrame) -> list[Claim]:
     """How many policies come first somewhere: none is best everywhere."""
-    on_nodes = cells[cells["method"].isin([m.label for m in METHODS if m.view != "pool"])]
+    on_nodes = cells[cells["method"].isin(COMMON)]
     made = []
     for value, name in (("total_cost", "total cost"), ("mean_jct_s", "mean completion time")):
-        means = on_nodes.groupby(["workload", "method"])[value].mean().unstack()
-        winners = means.idxmin(axis=1)
+        ratios = to_the_best(on_nodes, value)
+        logs = np.log(ratios["ratio"]).groupby([ratios["workload"], ratios["method"]]).mean()
+        winners = logs.unstack().idxmin(axis=1)
         best = "; ".join(f"{w}: {m}" for w, m in winners.items())
         made.append(
             measured(
@@ -255,8 +256,7 @@ def _bounds(results: Results) -> list[Claim]:
     for load in sorted(set(table["load"])):
         for method in BOUNDED:
             part = table[(table["load"] == load) & (table["method"] == method)]
-            e = student(np.log(part["ratio"].to_numpy(dtype=float)))
-            ours = Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+            ours = back(student(np.log(part["ratio"].to_numpy(dtype=float))))
             text = f"cost of {method} over the lower bound, load {load:g}"
             made.append(measured(PAPER, "bounds", text, ours))
     return made
@@ -306,7 +306,6 @@ def _what_remains(table: pd.DataFrame, load: float) -> Claim:
     logs = np.log(part.pivot_table(index="seed", columns="method", values="mean_jct_s"))
     fixed = logs["fixed, SRTF"] - logs["fixed, SRTF, tune"]
     elastic = logs["elastic, greedy"] - logs["elastic, greedy, tune"]
-    e = student((fixed - elastic).dropna().to_numpy(dtype=float))
-    ours = Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+    ours = back(student((fixed - elastic).dropna().to_numpy(dtype=float)))
     text = f"gain of tune on fixed demands over its gain on elastic jobs (greedy), load {load:g}"
     return _row("elasticity", text, ours, "above 1: elastic jobs leave less to gain")

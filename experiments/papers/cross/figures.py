@@ -10,6 +10,7 @@ import pandas as pd
 
 from experiments.papers.cross import asked
 from experiments.papers.cross.comparison import LOADS, METHODS, WORKLOADS
+from experiments.papers.cross.floors import floors
 from experiments.papers.cross.ratios import (
     COMMON,
     EVERYWHERE,
@@ -46,6 +47,8 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
     if not cells.empty:
         drawn += [draw(cells, results, out_dir, command) for draw in (_heat_map, _pareto, _ranks)]
     drawn += [draw(results, out_dir, command) for draw in asked.FIGURES]
+    if not cells.empty:
+        drawn.append(floors(cells, results, out_dir, command))
     return [figure for figure in drawn if figure is not None]
 
 
@@ -164,9 +167,7 @@ def _pareto(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) 
         f"Geometric means of both ratios over the {len(EVERYWHERE)} workloads that all policies on "
         "nodes can run, and over all loads and seeds. Named: the policies that no other beats in "
         "both, and the best with fixed demands. The CSV has all of them, the shares of a pool too, "
-        "with slowdown, finish-time fairness (of Themis: above 1 is worse than fair) and Jain's index. "
-        "Who should use which, and what the users of each paper would gain from the others: "
-        "docs/workloads.md.",
+        "with slowdown, finish-time fairness (of Themis: above 1 is worse than fair) and Jain's index.",
         figure,
         table,
         command=command,
@@ -213,11 +214,11 @@ def _ranks(cells: pd.DataFrame, results: Results, out_dir: Path, command: str) -
         out_dir,
         "ranks",
         "Which policies differ: mean ranks",
-        f"Mean rank of {len(COMMON)} policies over the cells (workload, load and seed) of "
-        f"{len(EVERYWHERE)} workloads. Two policies whose bars do not overlap differ at 5 % by "
-        "Nemenyi's test (bars are half the critical difference to each side). "
+        f"Mean rank of {len(COMMON)} policies over settings (workload and load) of "
+        f"{len(EVERYWHERE)} workloads, by geometric means over seeds. Two policies whose bars do not overlap differ "
+        "at 5 % by Nemenyi's test (bars are half the critical difference to each side). "
         + "; ".join(tests)
-        + ". Seeds of one workload are alike, so the cells are fewer than they seem.",
+        + ". A setting counts once, however many seeds it has: seeds of one setting are alike.",
         figure,
         pd.concat(parts),
         command=command,

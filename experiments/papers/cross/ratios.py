@@ -28,12 +28,37 @@ def paired(
     other: Mapping[str, Any],
     by: Sequence[str] = ("seed",),
 ) -> Estimate:
-    """Geometric mean of one / other over replications that have the same jobs."""
+    """Geometric mean of one / other over replications that have the same jobs.
+
+    Of several settings (loads, controllers) the mean is taken within each seed first: the settings of a seed
+    have the same jobs, so a seed is one observation, however many settings it has.
+    """
     top = _rows(table, one).groupby(list(by))[value].mean()
     bottom = _rows(table, other).groupby(list(by))[value].mean()
-    logs = np.log((top / bottom).dropna().to_numpy(dtype=float))
-    e = student(logs)
+    logs = np.log((top / bottom).dropna())
+    if "seed" in by and len(by) > 1:
+        logs = logs.groupby("seed").mean()
+    return back(student(logs.to_numpy(dtype=float)))
+
+
+def back(e: Estimate) -> Estimate:
+    """An estimate of a logarithm as one of the value."""
     return Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+
+
+def differs(ratio: Estimate) -> bool:
+    """Whether the interval leaves 1 out; no interval shows nothing."""
+    return math.isfinite(ratio.half_width) and not ratio.lower <= 1 <= ratio.upper
+
+
+def in_words(ratio: Estimate) -> str:
+    """``1.22 (1.14 to 1.30)``; with three decimals where one of them is near 1."""
+    if not math.isfinite(ratio.half_width):
+        return f"{ratio.mean:.3g} (no interval)"
+    ends = (ratio.mean, ratio.lower, ratio.upper)
+    digits = 3 if any(abs(end - 1) < 0.015 for end in ends) else 2
+    told = [f"{end:.{digits}f}" if end < 9.995 else f"{end:,.0f}" for end in ends]
+    return f"{told[0]} ({told[1]} to {told[2]})"
 
 
 def _rows(table: pd.DataFrame, labels: Mapping[str, Any]) -> pd.DataFrame:
@@ -84,7 +109,10 @@ def rank_intervals(cells: pd.DataFrame, value: str, draws: int = 1000) -> pd.Dat
 
 
 def mean_ranks(cells: pd.DataFrame, value: str) -> tuple[pd.DataFrame, float, float]:
-    """Friedman's test with Nemenyi's critical difference over cells.
+    """Friedman's test with Nemenyi's critical difference over settings: workload and load.
+
+    A setting is one block, with geometric means over its seeds: the test wants blocks that are independent,
+    and seeds of one setting are alike.
 
     Returns
     -------
@@ -93,8 +121,8 @@ def mean_ranks(cells: pd.DataFrame, value: str) -> tuple[pd.DataFrame, float, fl
     from scipy import stats
 
     part = cells[cells["workload"].isin(EVERYWHERE) & cells["method"].isin(COMMON)]
-    wide = part.pivot_table(index=["workload", "load", "seed"], columns="method", values=value)
-    wide = wide.dropna()
+    part = part.assign(log=np.log(part[value]))
+    wide = part.pivot_table(index=["workload", "load"], columns="method", values="log").dropna()
     # Costs that differ by rounding are equal.
     ranks = wide.round(9).rank(axis=1)
     count, methods = ranks.shape
