@@ -35,7 +35,7 @@ def paired(
     """
     top = _rows(table, one).groupby(list(by))[value].mean()
     bottom = _rows(table, other).groupby(list(by))[value].mean()
-    logs = np.log((top / bottom).dropna())
+    logs: pd.Series = (top / bottom).dropna().map(math.log)
     if "seed" in by and len(by) > 1:
         logs = logs.groupby("seed").mean()
     return back(student(logs.to_numpy(dtype=float)))
