@@ -32,6 +32,8 @@ from experiments.commands import (
 )
 from simulator.errors import InfeasibleDecision, InputError
 
+NO_KERNELS = "no locator available for file"
+"""What numba says where it finds no place for compiled code."""
 COMPLETION = (["--install-completion"], ["--show-completion"])
 
 app = typer.Typer(
@@ -138,7 +140,8 @@ def _run(words: list[str], debug: bool) -> int:
         return 1
     except Exception as error:
         _complain(f"schedlab: {_described(error)}; --debug shows where", error if debug else None)
-        return 2 if isinstance(error, OSError | MemoryError) else 1
+        theirs = isinstance(error, OSError | MemoryError) or NO_KERNELS in str(error)
+        return 2 if theirs else 1
 
 
 def _described(error: Exception) -> str:
@@ -148,6 +151,11 @@ def _described(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
+    if NO_KERNELS in str(error):
+        return (
+            "the compiled kernels cannot be kept: neither the folder of the package nor the user's "
+            "cache folder can be written; set NUMBA_CACHE_DIR to a folder that can be"
+        )
     if isinstance(error, MemoryError):
         return f"not enough memory ({one_line(error) or 'the input is too large'})"
     return f"unexpected {type(error).__name__}: {one_line(error)}"

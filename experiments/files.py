@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
+
+from simulator.errors import InputError
 
 
 @contextlib.contextmanager
@@ -37,6 +40,35 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all; text as UTF-8."""
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def expect_writable(path: Path, inputs: Iterable[Path | None] = (), what: str = "--out") -> None:
+    """Check before any work that a file can be written, and make its folder where there is none.
+
+    Parameters
+    ----------
+    inputs : files that the work reads; none of them is written over.
+
+    Raises
+    ------
+    InputError
+        It cannot be written, or is one of the inputs; one line.
+    """
+    expect_no_input(path, inputs, what)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"{what} {path}: cannot be written ({error.strerror})") from None
+    if path.is_dir():
+        raise InputError(f"{what} {path}: is a folder, expected a file")
+
+
+def expect_no_input(path: Path, inputs: Iterable[Path | None], what: str = "--out") -> None:
+    """Raise InputError where ``path`` is one of the inputs, under any name."""
+    if any(given is not None and is_same(path, given) for given in inputs):
+        raise InputError(f"{what} {path}: is an input, expected another file")
 
 
 def is_same(one: Path, other: Path) -> bool:

@@ -19,6 +19,7 @@ READABLE_VERSIONS = (1, 2)
 """Version 1 keeps no hash of a table."""
 
 READ_ONLY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+NO_RIGHTS = (errno.EROFS, errno.EACCES, errno.EPERM)
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 SCHEMA = """
@@ -83,6 +84,13 @@ def is_full(error: sqlite3.Error) -> bool:
     return bool(code == sqlite3.SQLITE_FULL or code & 0xFF == sqlite3.SQLITE_IOERR)
 
 
+def is_read_only(error: BaseException) -> bool:
+    """Whether an error means that files there cannot be written."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in READ_ONLY
+    return isinstance(error, OSError) and error.errno in NO_RIGHTS
+
+
 def disk_problem(error: sqlite3.OperationalError | None) -> str:
     """In words, what is wrong with the disk."""
     if error is None or error.sqlite_errorcode == sqlite3.SQLITE_FULL:
@@ -110,13 +118,19 @@ def open_ledger(folder: Path, *, create: bool) -> sqlite3.Connection:
             folder.mkdir(parents=True, exist_ok=True)
             _expect_empty(folder)
         db = _connect(path, "mode=rwc" if create else "mode=ro")
-        _check(db, folder, create=create)
+        try:
+            _check(db, folder, create=create)
+        except BaseException:
+            db.close()
+            raise
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
     except sqlite3.Error as error:
         if isinstance(error, sqlite3.OperationalError) and is_full(error):
             problem = f"{disk_problem(error)}; make room and start again"
             raise StoreFull(errno.ENOSPC, problem, str(folder)) from None
+        if create and is_read_only(error):
+            raise InputError(f"{folder}: cannot be written ({error})") from None
         raise InputError(f"{path}: not a ledger of schedlab ({error})") from None
     return db
 
@@ -141,11 +155,22 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         db.execute("PRAGMA user_version")
     except sqlite3.OperationalError as error:
         # A folder that cannot be written holds no place for SQLite's shared memory.
-        if mode != "mode=ro" or error.sqlite_errorcode & 0xFF not in READ_ONLY:
-            raise
         db.close()
+        if mode != "mode=ro" or not is_read_only(error):
+            raise
+        _expect_all_in_ledger(path)
         db = sqlite3.connect(f"{url}?immutable=1", uri=True, isolation_level=None)
     return db
+
+
+def _expect_all_in_ledger(path: Path) -> None:
+    """A sweep that was killed leaves its last runs in a file beside the ledger."""
+    beside = path.with_name(f"{path.name}-wal")
+    if beside.exists() and beside.stat().st_size:
+        raise InputError(
+            f"{beside}: holds runs that cannot be read where the folder cannot be written, "
+            "expected a copy of the whole folder at a place that can be written"
+        )
 
 
 def _check(db: sqlite3.Connection, folder: Path, *, create: bool) -> None:
@@ -163,7 +188,6 @@ def _check(db: sqlite3.Connection, folder: Path, *, create: bool) -> None:
             f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
         )
     elif application != APPLICATION_ID or version not in READABLE_VERSIONS:
-        db.close()
         raise InputError(
             f"{folder / LEDGER}: not a ledger that this version of schedlab reads "
             f"(version {version}, expected {SCHEMA_VERSION})"

@@ -31,6 +31,7 @@ from experiments.campaign.ledger import (
     StoreLost,
     disk_problem,
     is_full,
+    is_read_only,
     open_ledger,
     reading,
 )
@@ -273,6 +274,11 @@ class Store:
                 self._db.execute("ROLLBACK")
             if isinstance(error, sqlite3.OperationalError) and is_full(error):
                 raise self.full(error) from None
+            if isinstance(error, sqlite3.OperationalError) and is_read_only(error):
+                self.expect_there()  # SQLite says so of a ledger that was taken away, too.
+                raise InputError(
+                    f"{self.folder}: cannot be written ({error}); what is in it is kept"
+                ) from None
             raise
 
     # -- reading ------------------------------------------------------------------------------

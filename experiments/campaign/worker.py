@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from experiments.campaign.ledger import NO_SPACE, StoreFull
+from experiments.campaign.ledger import NO_SPACE, StoreFull, is_read_only
 from experiments.campaign.records import Report
 from experiments.campaign.tables import Mark, write_table
 from experiments.campaign.task import Outcome, Scalar, plain_scalar, resolve
@@ -166,6 +166,11 @@ def _write(folder: Path, key: str, name: str, content: bytes) -> Mark:
     try:
         return write_table(folder, key, name, content)
     except OSError as error:
+        if is_read_only(error):
+            raise InputError(
+                f"{error.filename or folder}: cannot be written ({error.strerror}); finished runs "
+                "are kept"
+            ) from None
         if error.errno not in NO_SPACE:
             raise
         raise StoreFull(error.errno, "the disk is full", str(folder)) from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from experiments import webpage
 from experiments.classroom import runs
 from experiments.classroom.runs import tasks
+from experiments.files import write_whole
 from experiments.replay.page import MODULES as PLAYER
 from experiments.replay.page import WEB as PLAYER_WEB
 from simulator.errors import InputError
@@ -59,7 +60,7 @@ def classroom(
 
     def work() -> int:
         with Store(path.parent / "classroom_store", create=True) as store:
-            (store.folder / ".gitignore").write_text("*\n")
+            write_whole(store.folder / ".gitignore", "*\n")
             summary = run_tasks(
                 wanted, store, workers=workers, progress=progress, retry_failed=True
             )

@@ -115,6 +115,7 @@ def run(
         raise InputError("--stream: was given with [tenants], whose shares need the whole schedule")
     output.expect_no_records(out, stream)
     with output.new_folder(out, input_files(checked, scenario)):
+        output.clear_unfinished(out)
         with of_file(source):
             result = simulate_scenario(checked, stream_to=out if stream else None)
         notes = output.write_result(result, out, checked.window, raw=raw)

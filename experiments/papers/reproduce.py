@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
+from experiments.files import write_whole
 from experiments.papers.registry import PAPERS, available, load
 from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Passage, Scale
 from simulator.errors import InputError
@@ -66,7 +67,7 @@ def reproduce(
     def work() -> int:
         with Store(folder / "store", create=True) as store:
             # Figures and claims may be committed, the runs behind them need not be.
-            (store.folder / ".gitignore").write_text("*\n")
+            write_whole(store.folder / ".gitignore", "*\n")
             summary = run_tasks(
                 [task for of_paper in [*tasks.values(), lesson] for task in of_paper],
                 store,
@@ -168,7 +169,6 @@ def _write_runs(results: Results, path: Path) -> str:
     import hashlib
 
     from experiments.campaign.export import MEASURED
-    from experiments.files import write_whole
     from experiments.text import with_safe_cells
 
     table = results.scalars()

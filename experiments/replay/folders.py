@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from experiments import webpage
 from experiments.campaign.ledger import LEDGER
 from experiments.campaign.store import Store
+from experiments.files import expect_no_input
 from experiments.pictures.gantt import COLUMNS, read_table
 from experiments.replay.page import player_html
 from experiments.replay.recording import HOW_TO_KEEP, Recording, facts_of
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 6
 """More runs than this side by side cannot be told apart."""
+
+OWN = (
+    "summary.json", "machines.json", "jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv",
+    LEDGER, "lock", "id",
+)  # fmt: skip
+"""Files of a run or a sweep; a page never takes the place of one."""
 
 
 def replay_folders(
@@ -38,6 +45,8 @@ def replay_folders(
     InputError
         No run there, no schedule, too many runs, or runs with other jobs; one line.
     """
+    for folder in folders:
+        expect_no_input(out, (folder / name for name in OWN))
     recordings = [r for folder in folders for r in _recordings(folder, dict(where or {}))]
     if len(recordings) > MOST_RUNS:
         raise InputError(

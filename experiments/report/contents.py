@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from experiments.files import replacing, write_whole
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame
@@ -140,8 +142,11 @@ def save_figure(
     if mark_edges(drawing):
         caption = f"{caption} {NOTE}"
     csv, png = out_dir / f"{name}.csv", out_dir / f"{name}.png"
-    data.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
-    drawing.savefig(png, dpi=130, bbox_inches="tight", metadata={"Software": None})
+    write_whole(csv, data.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
+    with replacing(png) as file:
+        drawing.savefig(
+            file, format="png", dpi=130, bbox_inches="tight", metadata={"Software": None}
+        )
     for fault in faults(drawing):
         warnings.warn(f"{name}: {fault}", HardToRead, stacklevel=2)
     plt.close(drawing)

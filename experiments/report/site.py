@@ -15,9 +15,9 @@ from __future__ import annotations
 import base64
 import csv
 import importlib.metadata
+import io
 import json
 import math
-import os
 import re
 import struct
 from collections import Counter
@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.files import write_whole
 from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Passage
 from experiments.report.thumbnails import thumbnail
 
@@ -88,7 +89,7 @@ def write_page(out: Path, page: Page) -> None:
     }
     if page.passages:
         content["passages"] = [asdict(passage) for passage in page.passages]
-    _write(folder / PAGE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    write_whole(folder / PAGE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_pages(out: Path, papers: Iterable[Paper]) -> list[Page]:
@@ -116,14 +117,12 @@ def _figure(entry: dict[str, Any], folder: Path) -> Figure:
 
 def write_claims(out: Path, claims: Iterable[Claim]) -> None:
     """Write claims.csv: the fields of ``Claim``, one row each."""
-    path = out / "claims.csv"
-    temporary = path.with_suffix(".csv.tmp")
-    with temporary.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Claim))
-        for claim in claims:
-            writer.writerow(_plain(value) for value in asdict(claim).values())
-    temporary.replace(path)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(field.name for field in fields(Claim))
+    for claim in claims:
+        writer.writerow(_plain(value) for value in asdict(claim).values())
+    write_whole(out / "claims.csv", text.getvalue())
 
 
 def _plain(value: object) -> object:
@@ -147,19 +146,19 @@ def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
     }
     write_claims(out, claims)
     for name in ("style.css", "site.js"):
-        _write(out / name, _source(environment, name))
+        write_whole(out / name, _source(environment, name))
     for name in ("index", "claims"):
-        _write(out / f"{name}.html", environment.get_template(f"{name}.html").render(shared))
+        write_whole(out / f"{name}.html", environment.get_template(f"{name}.html").render(shared))
     for page in pages:
         html = environment.get_template("paper.html").render(shared, page=page)
-        _write(out / f"{page.paper.name}.html", html)
+        write_whole(out / f"{page.paper.name}.html", html)
     single = environment.get_template("report.html").render(
         shared,
         single=True,
         style=_source(environment, "style.css"),
         script=_source(environment, "site.js"),
     )
-    _write(out / "report.html", single)
+    write_whole(out / "report.html", single)
     return pages
 
 
@@ -244,9 +243,3 @@ def _shortened(cell: str) -> str:
         return number(float(cell)) if cell else "–"
     except ValueError:
         return cell
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from experiments.files import replacing
 
 FOLDER = "thumbnails"
 WIDTH_PX, HEIGHT_PX = 280, 150
@@ -22,9 +23,7 @@ def thumbnail(png: Path) -> Path:
     with Image.open(png) as image:
         picture = image.convert("RGB")
     picture.thumbnail((WIDTH_PX, HEIGHT_PX), Image.Resampling.LANCZOS)
-    temporary = small.with_name(f"{small.name}.{os.getpid()}.tmp")
-    picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(
-        temporary, format="PNG", optimize=True
-    )
-    temporary.replace(small)
+    few = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+    with replacing(small) as file:
+        few.save(file, format="PNG", optimize=True)
     return small

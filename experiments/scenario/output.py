@@ -115,6 +115,15 @@ def expect_no_records(folder: Path, streams: bool) -> None:
             )
 
 
+def clear_unfinished(folder: Path) -> None:
+    """Take away what a run that was killed left of its streamed tables, or somebody planted there.
+
+    A link goes, and what it leads to stays.
+    """
+    for name in STREAMED:
+        (folder / f".{name}.unfinished").unlink(missing_ok=True)
+
+
 def write_result(
     result: Result, folder: Path, window: Sequence[int] | None = None, *, raw: bool = False
 ) -> list[str]:

@@ -8,12 +8,12 @@ exports, and an ``import`` becomes a look into what an earlier one returned.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.files import write_whole
 from simulator.errors import InputError
 
 HERE = Path(__file__).parent / "web"
@@ -81,11 +81,8 @@ def write(path: Path, text: str, what: str = "--out") -> Path:
     InputError
         The folder is not there, or cannot be written.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        write_whole(path, text)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InputError(f"{what} {path}: cannot be written ({error.strerror})") from None
     return path

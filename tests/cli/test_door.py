@@ -214,6 +214,21 @@ def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path: Path
     assert not (out / "summary.json").is_symlink()
 
 
+def test_planted_links_under_names_of_streamed_tables_are_not_followed(tmp_path: Path) -> None:
+    """What a killed run left under such a name does not stand in the way either."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / ".jobs.parquet.unfinished").symlink_to(victim)
+    (out / ".schedule.parquet.unfinished").write_text("of a run that was killed")
+    words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo", "--stream"]
+    ran = schedlab(*words, "--out", out)
+    assert ran.returncode == 0, ran.stderr
+    assert victim.read_text() == "mine"
+    assert not [path for path in out.iterdir() if path.is_symlink() or path.name[0] == "."]
+
+
 def test_infinite_numbers_are_null_with_a_note() -> None:
     values, notes = output.finite({"a": 1.5, "b": float("inf"), "c": float("nan"), "d": "inf"})
     assert values == {"a": 1.5, "b": None, "c": None, "d": "inf"}

@@ -109,11 +109,20 @@ def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
     assert 'href="fake/runs.csv"' in html
 
 
-def test_a_second_call_computes_nothing_and_writes_the_same_bytes(site, capsys):
+def test_a_second_call_computes_nothing_and_writes_the_same_bytes(site, tmp_path, capsys):
+    """Also where somebody has planted links in the place of all that it writes."""
     before = {p: p.read_bytes() for p in site.rglob("*") if p.is_file() and "store" not in p.parts}
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    planted = [site / "store" / ".gitignore", *before]
+    for path in planted:
+        path.unlink()
+        path.symlink_to(victim)
     assert reproduce(["fake"], out=site, workers=1, progress=False) == 0
     assert "1 figures, 4 claims (2 reproduced, 1 partly, 1 new)" in capsys.readouterr().out
     assert {p: p.read_bytes() for p in before} == before
+    assert victim.read_text() == "mine"
+    assert not any(path.is_symlink() for path in planted)
     with Store(site / "store") as store:
         assert store.counts().done == 6
 

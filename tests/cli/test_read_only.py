@@ -1,0 +1,168 @@
+"""Folders that cannot be written: one line, exit code 2, and what can be read is read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from experiments.campaign.ledger import LEDGER
+from experiments.campaign.records import Report
+from experiments.campaign.store import Store
+from experiments.campaign.task import Task
+from experiments.campaign.worker import Order, Site, execute
+from simulator.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+JOBS = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\n"
+SWEEP = """
+policies = ["fifo"]
+scenario.workload = { kind = "hierarchical", num_nodes = 2 }
+"""
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
+    """A file system of its own, and a function after which nothing can be written there."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount") or "mount"
+    made = [mount, "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
+    if subprocess.run(made, capture_output=True, check=False).returncode:
+        pytest.skip("a small file system cannot be mounted here (needs Linux and root)")
+    frozen = [mount, "-o", "remount,ro", str(folder)]
+    try:
+        yield folder, lambda: subprocess.run(frozen, check=True)
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture
+def schedlab(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """A command in this process: its exit code, and what it prints."""
+
+    def run(*words: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = cli._run([str(word) for word in words], debug=False)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def finished_sweep(folder: Path) -> Task:
+    """A folder with one run that is done."""
+    task = Task("sweep_functions:draw", {"seed": 1}, {"seed": 1})
+    with Store(folder, create=True) as store:
+        store.plan([task])
+        store.record([Report(task.key, "done", {"x": 1.5})])
+    return task
+
+
+def test_results_that_cannot_be_written(disk, schedlab, tmp_path: Path) -> None:
+    """Each command that writes, into a folder that is there and into one that is not."""
+    folder, freeze = disk
+    (tmp_path / "jobs.csv").write_text(JOBS)
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    run = ("run", "--jobs", tmp_path / "jobs.csv", "--nodes", 2, "--policy", "fifo")
+    assert schedlab(*run, "--out", tmp_path / "out")[0] == 0
+    finished_sweep(tmp_path / "swept")
+    (folder / "there").mkdir()
+    freeze()
+    for out in (folder / "there", folder / "new"):
+        for words in (
+            (*run, "--out", out),
+            (*run, "--stream", "--out", out),
+            ("sweep", tmp_path / "sweep.toml", "--workers", 1, "--out", out),
+            ("export", tmp_path / "swept", "--out", out / "runs.csv"),
+            ("gantt", tmp_path / "out", "--out", out / "chart.svg"),
+            ("replay", tmp_path / "out", "--out", out / "page.html"),
+            ("trace", tmp_path / "jobs.csv", "--out", out / "trace.svg"),
+            ("fill", "--out", out / "table.csv"),
+            ("classroom", "--out", out / "page.html"),
+            ("reproduce", "rental", "--out", out),
+        ):
+            code, _, err = schedlab(*words)
+            told = [line for line in err.splitlines() if not line.startswith("schedlab: note:")]
+            assert (words[0], code, len(told)) == (words[0], 2, 1), err
+            assert "cannot be written" in told[0], words
+    assert contents(folder) == {}
+
+
+def test_a_sweep_that_cannot_be_written_can_be_read(disk, schedlab, tmp_path: Path) -> None:
+    folder, freeze = disk
+    finished_sweep(folder / "swept")
+    freeze()
+    before = contents(folder)
+    code, out, _ = schedlab("status", folder / "swept")
+    assert (code, "1 runs, 1 done" in out) == (0, True)
+    code, out, _ = schedlab("export", folder / "swept", "--out", tmp_path / "runs.csv")
+    assert (code, (tmp_path / "runs.csv").read_text()) == (0, "seed,status,error,x\n1,done,,1.5\n")
+    for words in (("export", folder / "swept"), ("retry", folder / "swept", "--allow-code")):
+        code, _, err = schedlab(*words)
+        assert (code, err.count("\n")) == (2, 1), err
+        assert "cannot be written" in err
+    assert contents(folder) == before
+
+
+def test_runs_beside_the_ledger_are_not_lost_in_silence(disk, tmp_path: Path) -> None:
+    """What a killed sweep did last lies in a second file, which SQLite cannot read there."""
+    folder, freeze = disk
+    task = finished_sweep(tmp_path / "swept")
+    with Store(tmp_path / "swept", create=True) as store:
+        store.record([Report("0" * 64, "done")])
+        for name in (LEDGER, f"{LEDGER}-wal"):
+            shutil.copy(tmp_path / "swept" / name, folder)
+    freeze()
+    with pytest.raises(InputError, match=f"{LEDGER}-wal: holds runs that cannot be read"):
+        Store(folder)
+    shutil.copytree(folder, tmp_path / "copy")
+    with Store(tmp_path / "copy") as store:
+        assert set(store.states()) == {task.key, "0" * 64}
+
+
+def test_a_disk_that_cannot_be_written_any_more_stops_a_sweep(disk, tmp_path: Path) -> None:
+    """A disk with faults is made read-only by the system, while runs are under way."""
+    folder, freeze = disk
+    task = finished_sweep(tmp_path / "swept")
+    with Store(tmp_path / "swept", create=True) as store:
+        store._db.execute("PRAGMA query_only = ON")
+        with pytest.raises(InputError, match=r"swept: cannot be written .*what is in it is kept"):
+            store.record([Report("0" * 64, "done")])
+        assert store.states() == {task.key: "done"}
+    freeze()
+    order = Order(task.key, task.function, task.config_json)
+    with pytest.raises(InputError, match=r"cannot be written \(Read-only file system\); finished"):
+        execute([order], Site(str(folder)))
+
+
+def test_compiled_kernels_that_cannot_be_kept(disk, tmp_path: Path) -> None:
+    """A package in a folder of somebody else, and a home that cannot be written."""
+    folder, freeze = disk
+    freeze()
+    jobs = 'policy = "greedy"\n[workload]\nkind = "hierarchical"\nnum_nodes = 2\n'
+    (tmp_path / "some.toml").write_text(jobs)
+    words = ["run", "some.toml", "--out", "out"]
+    places = {
+        "NUMBA_CACHE_DIR": str(folder / "kernels"),
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+        "PYTHONPATH": str(ROOT),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-m", "experiments.cli", *words], cwd=tmp_path, env=os.environ | places,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr
+    assert "the compiled kernels cannot be kept" in ran.stderr
+    assert "set NUMBA_CACHE_DIR" in ran.stderr
+    assert not (tmp_path / "out").exists()
