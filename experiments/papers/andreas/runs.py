@@ -50,14 +50,18 @@ PERIOD_S = 300.0
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper."""
-    seeds = SEEDS[scale]
     runs = [
         *_scenario_tasks(scale, "scenarios", arrivals="mixed"),
         *_scenario_tasks(scale, "main_branch", arrivals="mixed", scenario=2, rates="node"),
         *_scenario_tasks(scale, "other_methods"),
         *_scenario_tasks(scale, "exact"),
     ]
-    floors = [
+    return [*runs, *_floor_tasks(scale), *_replay_tasks(scale), *_gap_tasks(scale)]
+
+
+def _floor_tasks(scale: Scale) -> list[Task]:
+    """Lower bounds at the smallest size."""
+    return [
         Task(
             f"{HERE}:run_floor",
             {"num_nodes": min(SIZES[scale]), "scenario": s, "arrivals": arrivals, "seed": seed},
@@ -67,6 +71,10 @@ def tasks(scale: Scale) -> list[Task]:
         for arrivals in ARRIVALS
         for seed in _seeds_of(scale, arrivals, min(SIZES[scale]), "fifo-shared")
     ]
+
+
+def _replay_tasks(scale: Scale) -> list[Task]:
+    """ARMIDA's eight jobs: every method, many seeds of the random ones, wrong predictions."""
     replay = [
         Task(
             f"{HERE}:run_armida",
@@ -97,7 +105,12 @@ def tasks(scale: Scale) -> list[Task]:
         for error in ERRORS_PERCENT
         for seed in range(1, 21)
     ]
-    gaps = [
+    return replay
+
+
+def _gap_tasks(scale: Scale) -> list[Task]:
+    """Decisions of the method held against exact ones."""
+    return [
         Task(
             f"{HERE}:run_gaps",
             {"num_nodes": n, "scenario": s, "arrivals": arrivals, "seed": seed, "samples": 12},
@@ -108,9 +121,8 @@ def tasks(scale: Scale) -> list[Task]:
         for n in EXACT_SIZES[scale]
         for s in (1, 2)
         for arrivals in ("mixed", "high")
-        for seed in seeds
+        for seed in SEEDS[scale]
     ]
-    return [*runs, *floors, *replay, *gaps]
 
 
 def _seeds_of(scale: Scale, arrivals: str, num_nodes: int, method: str) -> tuple[int, ...]:

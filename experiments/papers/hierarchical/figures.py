@@ -35,6 +35,8 @@ from simulator.laws import Deterministic, Exponential, LogNormal
 from simulator.queueing import mg1_mean_response_s, size_servers
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
     from experiments.campaign.results import Results
 
 LABELS = {
@@ -266,6 +268,26 @@ def _server(results: Results, out_dir: Path, command: str) -> Figure | None:
     system = results.where("run_server").scalars()
     if alone.empty or system.empty:
         return None
+    table = _response_times(alone, system)
+    figure = _draw_response_times(table)
+    return save_figure(
+        out_dir,
+        "server",
+        "One optimization server",
+        "Mean time from a controller's request to its decision: the formula, the queue simulated by "
+        "itself at two requests every 450 s, and the server inside the whole system while jobs both "
+        "come and finish. Where H ends at each full hour all controllers ask at once, so requests come in "
+        "batches and wait longer than Poisson requests of the same rate; where it counts from a "
+        "controller's last decision, as in the authors' program, they spread.",
+        figure,
+        table,
+        command=command,
+        seeds=results.seeds,
+    )
+
+
+def _response_times(alone: pd.DataFrame, system: pd.DataFrame) -> pd.DataFrame:
+    """One row a law of service and source: the formula, the queue alone, the whole system."""
     rows: list[dict[str, object]] = []
     for service, law in (
         ("exponential:40", Exponential(40.0)),
@@ -282,7 +304,10 @@ def _server(results: Results, out_dir: Path, command: str) -> Figure | None:
             if not part.empty:
                 name = service.partition(":")[0]
                 rows.append(_estimate_row(name, source, part, "middle_mean_response_s"))
-    table = pd.DataFrame(rows)
+    return pd.DataFrame(rows)
+
+
+def _draw_response_times(table: pd.DataFrame) -> Drawing:
     figure, (ax,) = canvas(width=7.2, height=3.8)
     services = ["exponential", "deterministic", "measured"]
     for index, source in enumerate(table["source"].unique()):
@@ -305,20 +330,7 @@ def _server(results: Results, out_dir: Path, command: str) -> Figure | None:
     top = float(np.nanmax(table[["mean", "high"]].to_numpy(dtype=float)))
     ax.set(xlim=(-0.5, 2.6), ylim=(float(table["mean"].min()) / 5, 3 * max(48.65, top)))
     legend_below(figure, ax, 2)
-    return save_figure(
-        out_dir,
-        "server",
-        "One optimization server",
-        "Mean time from a controller's request to its decision: the formula, the queue simulated by "
-        "itself at two requests every 450 s, and the server inside the whole system while jobs both "
-        "come and finish. Where H ends at each full hour all controllers ask at once, so requests come in "
-        "batches and wait longer than Poisson requests of the same rate; where it counts from a "
-        "controller's last decision, as in the authors' program, they spread.",
-        figure,
-        table,
-        command=command,
-        seeds=results.seeds,
-    )
+    return figure
 
 
 def _estimate_row(service: str, source: str, runs: pd.DataFrame, value: str) -> dict[str, object]:

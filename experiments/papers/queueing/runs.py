@@ -104,32 +104,7 @@ FILLING_RUNS: dict[Scale, int] = {"quick": 40, "paper": 400}
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of the laboratory."""
-    loads = LOADS[scale]
-    exponential = {"gaps": "exponential", "service": "exponential"}
-    queues: list[dict[str, Any]] = [
-        *(
-            {"study": "M/M/c", "servers": c, "load": u, **exponential}
-            for c in SERVERS
-            for u in loads
-        ),
-        *(
-            {"study": "M/G/1", "servers": 1, "load": u, "gaps": "exponential", "service": law}
-            for law in LAWS
-            for u in loads
-        ),
-        *(
-            {"study": "G/G/c", "servers": c, "load": u, "gaps": gaps, "service": law}
-            for c in (1, 4)
-            for u in GENERAL_LOADS[scale]
-            for gaps in GAPS
-            for law in ("deterministic", "exponential", "hyperexponential")
-        ),
-        *(
-            {"study": "G/G/1", "servers": 1, "load": u, "gaps": gaps, "service": law}
-            for gaps, law in HEAVY
-            for u in loads
-        ),
-    ]
+    loads, queues = LOADS[scale], _queues(scale)
     return (
         [
             task
@@ -169,6 +144,36 @@ def tasks(scale: Scale) -> list[Task]:
             for u in FILLING_LOADS
         ]
     )
+
+
+def _queues(scale: Scale) -> list[dict[str, Any]]:
+    """The queues that one law of gaps and one of service times describe."""
+    loads = LOADS[scale]
+    exponential = {"gaps": "exponential", "service": "exponential"}
+    return [
+        *(
+            {"study": "M/M/c", "servers": c, "load": u, **exponential}
+            for c in SERVERS
+            for u in loads
+        ),
+        *(
+            {"study": "M/G/1", "servers": 1, "load": u, "gaps": "exponential", "service": law}
+            for law in LAWS
+            for u in loads
+        ),
+        *(
+            {"study": "G/G/c", "servers": c, "load": u, "gaps": gaps, "service": law}
+            for c in (1, 4)
+            for u in GENERAL_LOADS[scale]
+            for gaps in GAPS
+            for law in ("deterministic", "exponential", "hyperexponential")
+        ),
+        *(
+            {"study": "G/G/1", "servers": 1, "load": u, "gaps": gaps, "service": law}
+            for gaps, law in HEAVY
+            for u in loads
+        ),
+    ]
 
 
 def _task(function: str, scale: Scale, seed: int, config: dict[str, Any]) -> Task:

@@ -14,6 +14,8 @@ from experiments.campaign.results import Results
 from experiments.campaign.task import Outcome, Task
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from experiments.report.contents import Claim, Figure, Scale
 
 SOURCES = ("simulator", "policies.synergy", "policies.milp")
@@ -90,42 +92,14 @@ def draws(results: Results, nodes: int) -> Any:
 
 def figure_draws(results: Results, out_dir: Path) -> Figure:
     """Hours and their ratio over the load that each draw turned out to be."""
-    from experiments.papers.synergy.panels import COLOURS, NAMES
-    from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas
+    from experiments.pictures.plots import canvas
     from experiments.report.contents import save_figure
 
     jobs, nodes = LENGTH[results.scale or "quick"]
     table = draws(results, nodes)
-    first = table["seed"] == PAPER_SEED
     drawing, axes = canvas(1, 2)
-    for mechanism in PAIR:
-        at = PALETTE[COLOURS[mechanism]]
-        rest = table[~first]
-        axes[0].plot(
-            rest["load_percent"], rest[mechanism], MARKERS[COLOURS[mechanism]], color=at,
-            label=NAMES[mechanism],
-        )  # fmt: skip
-        axes[0].plot(
-            table.loc[first, "load_percent"], table.loc[first, mechanism], "*", color=at,
-            markersize=15, markeredgecolor="black",
-        )  # fmt: skip
-        axes[0].axhline(
-            PRINTED_H[mechanism], color=at, linestyle="--", linewidth=1.2,
-            label=f"paper: {PRINTED_H[mechanism]:g} h",
-        )  # fmt: skip
-    axes[1].plot(
-        table.loc[~first, "load_percent"], table.loc[~first, "ratio"], "o", color=PALETTE[2],
-        label=f"{int((~first).sum())} other draws",
-    )  # fmt: skip
-    axes[1].plot(
-        table.loc[first, "load_percent"], table.loc[first, "ratio"], "*", color=PALETTE[2],
-        markersize=15, markeredgecolor="black", label="seed 42, the released draw",
-    )  # fmt: skip
-    axes[1].axhline(3.4, color=PAPER, linestyle="--", linewidth=1.2, label="paper: up to 3.4")
-    axes[0].set(title="average JCT (star: seed 42)", ylabel="average JCT, h")
-    axes[0].set_ylim(0, 1.6 * max(81.0, float(table["proportional"].max())))
-    axes[1].set(title="ratio of the two", ylabel="average JCT, proportional / tune")
-    axes[1].set_ylim(0, 1.35 * max(3.4, float(table["ratio"].max())))
+    _draw_hours(axes[0], table)
+    _draw_ratios(axes[1], table)
     for ax in axes:
         ax.set_xlabel("load of the draw, % of the GPUs at proportional shares")
         ax.legend(loc="upper right", ncols=2, fontsize=8)
@@ -145,6 +119,49 @@ def figure_draws(results: Results, out_dir: Path) -> Figure:
         command=f"schedlab reproduce synergy --scale {results.scale or 'quick'}",
         seeds=results.where("run_draw", nodes=nodes).seeds,
     )
+
+
+def _draw_hours(ax: Axes, table: Any) -> None:
+    """The average of each mechanism, with the paper's."""
+    from experiments.papers.synergy.panels import COLOURS, NAMES
+    from experiments.pictures.plots import MARKERS, PALETTE
+
+    first = table["seed"] == PAPER_SEED
+    for mechanism in PAIR:
+        at = PALETTE[COLOURS[mechanism]]
+        rest = table[~first]
+        ax.plot(
+            rest["load_percent"], rest[mechanism], MARKERS[COLOURS[mechanism]], color=at,
+            label=NAMES[mechanism],
+        )  # fmt: skip
+        ax.plot(
+            table.loc[first, "load_percent"], table.loc[first, mechanism], "*", color=at,
+            markersize=15, markeredgecolor="black",
+        )  # fmt: skip
+        ax.axhline(
+            PRINTED_H[mechanism], color=at, linestyle="--", linewidth=1.2,
+            label=f"paper: {PRINTED_H[mechanism]:g} h",
+        )  # fmt: skip
+    ax.set(title="average JCT (star: seed 42)", ylabel="average JCT, h")
+    ax.set_ylim(0, 1.6 * max(81.0, float(table["proportional"].max())))
+
+
+def _draw_ratios(ax: Axes, table: Any) -> None:
+    """How many times longer jobs take with proportional shares."""
+    from experiments.pictures.plots import PALETTE, PAPER
+
+    first = table["seed"] == PAPER_SEED
+    ax.plot(
+        table.loc[~first, "load_percent"], table.loc[~first, "ratio"], "o", color=PALETTE[2],
+        label=f"{int((~first).sum())} other draws",
+    )  # fmt: skip
+    ax.plot(
+        table.loc[first, "load_percent"], table.loc[first, "ratio"], "*", color=PALETTE[2],
+        markersize=15, markeredgecolor="black", label="seed 42, the released draw",
+    )  # fmt: skip
+    ax.axhline(3.4, color=PAPER, linestyle="--", linewidth=1.2, label="paper: up to 3.4")
+    ax.set(title="ratio of the two", ylabel="average JCT, proportional / tune")
+    ax.set_ylim(0, 1.35 * max(3.4, float(table["ratio"].max())))
 
 
 def draw_claims(results: Results) -> list[Claim]:

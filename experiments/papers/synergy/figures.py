@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.results import Results
 from experiments.papers.synergy.details import (
@@ -43,6 +43,9 @@ from experiments.papers.synergy.panels import (
 )
 from experiments.papers.synergy.runs import SHORT_H, W1, W2
 from experiments.report.contents import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 W1_NAME = "-".join(map(str, W1))
 FIFO_SINGLE: dict[str, Any] = {"ordering": "fifo", "multi_gpu": False, "split": W1_NAME}
@@ -102,56 +105,28 @@ def _pair(table: Table) -> Table:
     return table[table["load"].isin(both.index[both])]
 
 
+PHILLY_COLUMNS = ["short_mean_h", "short_p99_h", "long_mean_h", "long_p99_h"]
+PHILLY_ORDERS = ["srtf", "las", "fifo"]
+PHILLY_PAPER = {
+    "proportional": ((30, 32, 71), (2, 9, 80, 660)),
+    "tune": ((26, 28, 62), (1.7, 4, 68, 641)),
+}
+"""The paper's hours, by mechanism: of `PHILLY_ORDERS`, of `PHILLY_COLUMNS`."""
+
+
 def _figure_6(results: Results, out_dir: Path) -> Figure:
-    import numpy as np
     import pandas as pd
 
-    from experiments.pictures.plots import PALETTE, canvas
+    from experiments.pictures.plots import canvas
 
     part = results.where("run_philly")
     table: Table = part.scalars()
     drawing, axes = canvas(1, 3, width=5.2)
-    order = ["srtf", "las", "fifo"]
-    columns = ["short_mean_h", "short_p99_h", "long_mean_h", "long_p99_h"]
-    long = table[table["ordering"] == "srtf"].melt(["mechanism", "seed"], columns)
-    paper = {
-        "proportional": ((30, 32, 71), (2, 9, 80, 660)),
-        "tune": ((26, 28, 62), (1.7, 4, 68, 641)),
-    }
-    for i, mechanism in enumerate(PAIR):
-        colour = PALETTE[COLOURS[mechanism]]
-        rows = table[table["mechanism"] == mechanism]
-        at = np.arange(3) + 0.38 * i - 0.19
-        bars(axes[0], at, grouped(rows, "ordering", order, "mean_jct_h"), NAMES[mechanism], colour)
-        paper_marks(axes[0], at, paper[mechanism][0], "" if i else "paper (Philly's arrivals)")
-        rows = long[long["mechanism"] == mechanism]
-        at = np.arange(4) + 0.38 * i - 0.19
-        bars(axes[1], at, grouped(rows, "variable", columns, "value"), NAMES[mechanism], colour)
-        paper_marks(axes[1], at, paper[mechanism][1], "" if i else "paper")
-    axes[0].set_xticks(range(3), [o.upper() for o in order])
-    axes[0].set(title="average JCT", xlabel="ordering", ylabel="average JCT, h", ylim=(0, 105))
-    axes[1].set_xticks(
-        range(4), ["short, mean", "short, p99", "long, mean", "long, p99"], fontsize=9
-    )
-    axes[1].set(
-        title=f"SRTF: jobs below and above {SHORT_H:g} h", xlabel="jobs and value", ylabel="JCT, h"
-    )
-    axes[1].set_yscale("log")
-    axes[1].set_ylim(0.5, 20_000)
-    plain_ticks(axes[1].yaxis)
-    for ax in axes[:2]:
-        legend_under(ax, columns=3)
+    _philly_orders(axes[0], table)
+    _philly_lengths(axes[1], table)
     speedup = _speedups(part)
-    for i, (seed, values) in enumerate(speedup.groupby("seed")["speedup"]):
-        ordered = np.sort(values)
-        parts = np.arange(1, len(ordered) + 1) / len(ordered)
-        axes[2].plot(ordered, parts, color=PALETTE[SEED_COLOURS[i]], label=f"seed {seed}")
-    axes[2].axvline(9, color="#404040", linestyle="--", linewidth=1.2, label="paper: up to 9")
-    axes[2].set(xscale="log", xlabel="speed-up (JCT proportional / tune)", title="SRTF: each job")
-    axes[2].set(ylabel="part of the jobs")
-    plain_ticks(axes[2].xaxis)
-    legend_under(axes[2], columns=2)
-    kept = ["ordering", "mechanism", "seed", "mean_jct_h", *columns]
+    _philly_speedups(axes[2], speedup)
+    kept = ["ordering", "mechanism", "seed", "mean_jct_h", *PHILLY_COLUMNS]
     return save(
         results,
         out_dir,
@@ -165,6 +140,62 @@ def _figure_6(results: Results, out_dir: Path) -> Figure:
         pd.concat([table[kept], speedup]),
         part=part,
     )
+
+
+def _philly_orders(ax: Axes, table: Table) -> None:
+    """Panel a: the average under each ordering."""
+    import numpy as np
+
+    from experiments.pictures.plots import PALETTE
+
+    for i, mechanism in enumerate(PAIR):
+        rows = grouped(
+            table[table["mechanism"] == mechanism], "ordering", PHILLY_ORDERS, "mean_jct_h"
+        )
+        at = np.arange(3) + 0.38 * i - 0.19
+        bars(ax, at, rows, NAMES[mechanism], PALETTE[COLOURS[mechanism]])
+        paper_marks(ax, at, PHILLY_PAPER[mechanism][0], "" if i else "paper (Philly's arrivals)")
+    ax.set_xticks(range(3), [o.upper() for o in PHILLY_ORDERS])
+    ax.set(title="average JCT", xlabel="ordering", ylabel="average JCT, h", ylim=(0, 105))
+    legend_under(ax, columns=3)
+
+
+def _philly_lengths(ax: Axes, table: Table) -> None:
+    """Panel b: short and long jobs under SRTF."""
+    import numpy as np
+
+    from experiments.pictures.plots import PALETTE
+
+    long = table[table["ordering"] == "srtf"].melt(["mechanism", "seed"], PHILLY_COLUMNS)
+    for i, mechanism in enumerate(PAIR):
+        rows = grouped(long[long["mechanism"] == mechanism], "variable", PHILLY_COLUMNS, "value")
+        at = np.arange(4) + 0.38 * i - 0.19
+        bars(ax, at, rows, NAMES[mechanism], PALETTE[COLOURS[mechanism]])
+        paper_marks(ax, at, PHILLY_PAPER[mechanism][1], "" if i else "paper")
+    ax.set_xticks(range(4), ["short, mean", "short, p99", "long, mean", "long, p99"], fontsize=9)
+    title = f"SRTF: jobs below and above {SHORT_H:g} h"
+    ax.set(title=title, xlabel="jobs and value", ylabel="JCT, h")
+    ax.set_yscale("log")
+    ax.set_ylim(0.5, 20_000)
+    plain_ticks(ax.yaxis)
+    legend_under(ax, columns=3)
+
+
+def _philly_speedups(ax: Axes, speedup: Table) -> None:
+    """Panel c: the speed-up of each job under SRTF, one curve a seed."""
+    import numpy as np
+
+    from experiments.pictures.plots import PALETTE
+
+    for i, (seed, values) in enumerate(speedup.groupby("seed")["speedup"]):
+        ordered = np.sort(values)
+        parts = np.arange(1, len(ordered) + 1) / len(ordered)
+        ax.plot(ordered, parts, color=PALETTE[SEED_COLOURS[i]], label=f"seed {seed}")
+    ax.axvline(9, color="#404040", linestyle="--", linewidth=1.2, label="paper: up to 9")
+    ax.set(xscale="log", xlabel="speed-up (JCT proportional / tune)", title="SRTF: each job")
+    ax.set(ylabel="part of the jobs")
+    plain_ticks(ax.xaxis)
+    legend_under(ax, columns=2)
 
 
 def _speedups(part: Results) -> Table:
