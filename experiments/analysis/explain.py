@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from experiments.analysis.shortage import Shortages
+from experiments.pictures.gantt import read_table
 from experiments.scenario.facts import ENGINE_COLUMNS
 from simulator.errors import InputError
 
@@ -34,9 +35,12 @@ def explain(folder: Path, job_id: str) -> list[str]:
     InputError
         No such folder, table, column or job.
     """
-    jobs = _table(folder / "jobs.csv", ("job_id", "arrival_s", "completion_s"))
-    shares = _table(folder / "schedule.csv", ("job_id", "node", "gpus", "start_s", "end_s"))
-    names = jobs["job_id"].astype(str)
+    times, spans = ("arrival_s", "completion_s"), ("gpus", "start_s", "end_s")
+    jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
+    shares = read_table(
+        folder / "schedule.csv", ("job_id", "node", *spans), spans, may_be_empty=True
+    )
+    names = jobs["job_id"]
     found = jobs[names == job_id]
     if found.empty:
         raise InputError(
@@ -44,10 +48,9 @@ def explain(folder: Path, job_id: str) -> list[str]:
         )
     job = found.iloc[0]
     arrival = float(job["arrival_s"])
-    shares["job_id"] = shares["job_id"].astype(str)
-    arrived = jobs.assign(job_id=names).set_index("job_id")["arrival_s"]
+    arrived = jobs.set_index("job_id")["arrival_s"]
     own = shares[shares["job_id"] == job_id].sort_values(["start_s", "node"])
-    short = Shortages.of(folder, job, own, jobs.assign(job_id=names), shares)
+    short = Shortages.of(folder, job, own, jobs, shares)
     noted = _Noted.of(folder, int(own["node"].iloc[0]) if len(own) else None)
     lines = [f"{_time(arrival)}: submitted."]
     since = arrival
@@ -111,7 +114,8 @@ class _Noted:
         path = folder / "decisions.csv"
         if node is None or not path.exists():
             return cls(pd.DataFrame(), ())
-        table = _table(path, ("time_s", "controller", "active"))
+        columns = ("time_s", "controller", "active")
+        table = read_table(path, columns, columns, may_be_empty=True)
         count = _num_controllers(folder, table)  # they own every K-th node
         own = table[table["controller"] == node % count].sort_values("time_s", kind="stable")
         return cls(own, [str(name) for name in own if name not in ENGINE_COLUMNS])
@@ -180,19 +184,6 @@ def _wait(
         more = f" and {len(passed) - MOST_NAMED} more" if len(passed) > MOST_NAMED else ""
         text += f", of which {len(passed)} came later: {', '.join(passed[:MOST_NAMED])}{more}"
     return text + "."
-
-
-def _table(path: Path, needed: tuple[str, ...]) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, dtype={"job_id": str})
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file, expected the folder of a run") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({str(error).partition(chr(10))[0]})") from None
-    for name in needed:
-        if name not in table:
-            raise InputError(f"{path}: column {name!r} is missing, expected a table of a run")
-    return table
 
 
 def _time(seconds: float) -> str:

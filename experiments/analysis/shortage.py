@@ -236,7 +236,9 @@ def _quota(folder: Path, job: pd.Series[Any], jobs: pd.DataFrame) -> Quota | Non
     path, summary = folder / "tenants.csv", _machines(folder / "summary.json")
     if not summary.get("held_jobs") or not path.exists():
         return None
-    tenants = pd.read_csv(path, dtype={"tenant": str})
+    tenants = pd.read_csv(
+        path, dtype={"tenant": str}, keep_default_na=False, na_values={"quota": [""]}
+    )
     for by in ("vc", "user"):
         if by in job and str(job[by]) in set(tenants["tenant"]) and "quota" in tenants:
             name = str(job[by])

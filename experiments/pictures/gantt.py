@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simulator.catalog import FloatArray
 
 COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
-NAMES = ("job_id", "node_type")
+NAMES = ("job_id", "node_type", "vc", "user")
 LATE = "#C00000"
 MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
 """Beside the palette of all figures, light enough for names on them."""
@@ -63,7 +63,9 @@ def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None
     return path
 
 
-def read_table(path: Path, columns: tuple[str, ...], numbers: tuple[str, ...]) -> DataFrame:
+def read_table(
+    path: Path, columns: tuple[str, ...], numbers: tuple[str, ...], *, may_be_empty: bool = False
+) -> DataFrame:
     """A table of a run's folder with these columns, some of them finite numbers.
 
     Raises
@@ -91,7 +93,7 @@ def read_table(path: Path, columns: tuple[str, ...], numbers: tuple[str, ...]) -
     missing = [c for c in columns if c not in table.columns]
     if missing:
         raise InputError(f"{path}: no column {missing[0]!r}, expected {', '.join(columns)}")
-    if table.empty:
+    if table.empty and not may_be_empty:
         raise InputError(f"{path}: no rows, expected at least one")
     for name in numbers:
         values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)

@@ -50,6 +50,23 @@ def test_a_job_that_is_passed_over(tmp_path):
         explain(tmp_path / "nowhere", "a")
 
 
+def test_names_are_names_and_damaged_tables_are_one_line(tmp_path):
+    """A job called "NA" is no missing value."""
+    gpus = np.array([1, 2, 1])
+    jobs = Workload(["NA", "null", "007"], [0.0, 1.0, 2.0], FixedDuration([100.0, 50.0, 60.0], gpus),
+                    num_gpus=gpus, vc=["NA", "", "NA"])  # fmt: skip
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+    write_result(simulate(jobs, cluster, make_policy("fifo-backfill")), tmp_path)
+    assert explain(tmp_path, "null")[1].endswith("of which 1 came later: 007.")
+    assert explain(tmp_path, "NA")[1] == "0 s: starts on 1 GPU of node 0, for 100 s."
+    whole = (tmp_path / "jobs.csv").read_text()
+    for damaged in ("", "\x00", whole.replace("1.0", "one"), whole.replace("arrival_s", "arrived")):
+        (tmp_path / "jobs.csv").write_text(damaged)
+        with pytest.raises(InputError, match=r"jobs\.csv") as error:
+            explain(tmp_path, "NA")
+        assert "\n" not in str(error.value)
+
+
 def test_failures_are_part_of_the_story(tmp_path):
     """One job of 100 s on two GPUs; its node fails after 60 s, and is back at once."""
     jobs = Workload(["a"], [0.0], FixedDuration([100.0], [2]), num_gpus=[2])
