@@ -12,7 +12,7 @@ the whole confidence interval of ours, never at its middle alone:
 - **not reproduced**: all of it lies outside of that.
 - **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
   because one observation says nothing of its error. More seeds would tell.
-- **not comparable**: a time that another machine or language took.
+- **not comparable**: a time that another machine or language took, or a ratio of such times.
 - **new**: the paper has no such number.
 """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from experiments.papers.hierarchical.figures import (
@@ -171,45 +170,48 @@ def _over(ratio: pd.Series) -> Estimate:
 
 
 def _sizes(results: Results) -> list[Claim]:
+    """Variables of the literal models, mean over all decisions of whole runs.
+
+    A literal model has about as many variables for each job, whatever the decision. How many that
+    are is counted on the decisions that were built; how many jobs there are is known of all.
+    """
     literal = results.where("run_literal").scalars()
-    if literal.empty:
+    runs = results.where("run_scenario", study="size").scalars()
+    if literal.empty or runs.empty:
         return []
-    local = literal[literal["model"] == "hierarchical"]
-    central = literal[literal["model"] == "central-2019"]
-    largest = central[central["num_nodes"] == central["num_nodes"].max()]
-    num_nodes = int(largest["num_nodes"].iloc[0])
-    # Nodes, and the jobs of all of them: the number of variables grows with N squared.
-    grows = (40 / num_nodes) ** 2
-    why_jobs = (
-        "the number follows the jobs that wait, 5 x 32 variables for each: the paper's 5,000 are about "
-        f"30 jobs a controller, here {local['jobs'].mean():.0f}"
-    )
-    scaled = "" if num_nodes == 40 else f", from {num_nodes} nodes by the square of the nodes"
-    return [
-        judged(
-            PAPER,
-            "Section V-B, Figure 2",
-            "variables of a controller's model, geometric mean",
-            amount(5000),
-            _geometric(local.groupby("seed")["mean_columns"].mean().to_numpy()),
-            why=why_jobs,
-        ),
-        judged(
-            PAPER,
-            "Section V-B",
-            f"variables of the central model at 40 nodes{scaled}, geometric mean",
-            at_least(300_000, text="> 300,000"),
-            _geometric(grows * largest.groupby("seed")["mean_columns"].mean().to_numpy()),
-            why=f"fewer jobs wait at a time here ({largest['jobs'].mean():.0f} at {num_nodes} nodes)",
-        ),
-    ]
-
-
-def _geometric(values: np.ndarray) -> Estimate:
-    """Of the logarithm: few seeds leave an interval of a count that else goes below zero."""
-    logs = student(np.log(values))
-    mean, low, high = np.exp([logs.mean, logs.lower, logs.upper]).tolist()
-    return Estimate(mean, low, high, logs.n)
+    made = []
+    for model, place, text, published in (
+        ("hierarchical", "Section V-B, Figure 2", "a controller's model", amount(5000)),
+        ("central-2019", "Section V-B", "the central model", at_least(300_000, text="> 300,000")),
+    ):
+        built, of_model = literal[literal["model"] == model], runs[runs["method"] == model]
+        if built.empty or of_model.empty:
+            continue
+        scaled, grows = "", 1.0
+        if model == "central-2019":
+            num_nodes = int(min(built["num_nodes"].max(), of_model["num_nodes"].max()))
+            built = built[built["num_nodes"] == num_nodes]
+            of_model = of_model[of_model["num_nodes"] == num_nodes]
+            # Nodes, and the jobs of all of them: the number of variables grows with N squared.
+            grows = (40 / num_nodes) ** 2
+            scaled = " at 40 nodes"
+            if num_nodes != 40:
+                scaled += f", from {num_nodes} nodes by the square of the nodes"
+        each = float(built["mean_columns"].sum() / built["jobs"].sum())
+        jobs = of_model.groupby("seed")["mean_active"].mean()
+        made.append(
+            judged(
+                PAPER,
+                place,
+                f"variables of {text}{scaled}, mean over decisions",
+                published,
+                student(grows * each * jobs.to_numpy()),
+                why=f"the number follows the jobs, {each:.0f} variables for each: {jobs.mean():.0f} jobs "
+                "at a decision here. Decisions with more jobs than nodes have "
+                f"{grows * built['mean_columns'].mean():,.0f} on average ({len(built)} runs)",
+            )
+        )
+    return made
 
 
 def _times(results: Results) -> list[Claim]:

@@ -23,7 +23,6 @@ from experiments.papers.synergy.panels import (
     COLOURS,
     NAMES,
     PAIR,
-    SEED_COLOURS,
     Table,
     bars,
     cdf_panel,
@@ -39,6 +38,7 @@ from experiments.papers.synergy.panels import (
     plain_ticks,
     runs_of,
     save,
+    seed_line,
     window_of,
 )
 from experiments.papers.synergy.runs import SHORT_H, W1, W2
@@ -185,12 +185,10 @@ def _philly_speedups(ax: Axes, speedup: Table) -> None:
     """Panel c: the speed-up of each job under SRTF, one curve a seed."""
     import numpy as np
 
-    from experiments.pictures.plots import PALETTE
-
     for i, (seed, values) in enumerate(speedup.groupby("seed")["speedup"]):
         ordered = np.sort(values)
         parts = np.arange(1, len(ordered) + 1) / len(ordered)
-        ax.plot(ordered, parts, color=PALETTE[SEED_COLOURS[i]], label=f"seed {seed}")
+        ax.plot(ordered, parts, label=f"seed {seed}", **seed_line(i))
     ax.axvline(9, color="#404040", linestyle="--", linewidth=1.2, label="paper: up to 9")
     ax.set(xscale="log", xlabel="speed-up (JCT proportional / tune)", title="SRTF: each job")
     ax.set(ylabel="part of the jobs")
@@ -280,7 +278,6 @@ def _windows(results: Results, out_dir: Path) -> Figure:
     """What the window makes of the ratio of the averages."""
     from experiments.pictures.plots import (
         MARKERS,
-        PALETTE,
         canvas,
         draw_line,
         intervals,
@@ -300,13 +297,13 @@ def _windows(results: Results, out_dir: Path) -> Figure:
     ratio = gains(rows, ["first_job"])
     for i, (seed, part) in enumerate(ratio.groupby("seed")):
         axes[1].plot(
-            part["first_job"], part["gain"], marker=MARKERS[SEED_COLOURS[i % 5]],
-            color=PALETTE[SEED_COLOURS[i % 5]], label=f"seed {seed}",
+            part["first_job"], part["gain"], marker=MARKERS[i % len(MARKERS)], label=f"seed {seed}",
+            **seed_line(i),
         )  # fmt: skip
     paper_line(axes[1], 3.4, "paper: up to 3.4")
     axes[1].set(ylabel="average JCT, proportional / tune", title="ratio by window and seed")
-    axes[1].set_ylim(0.8 * float(ratio["gain"].min()), 1.6 * max(3.4, float(ratio["gain"].max())))
-    axes[1].legend(loc="upper left", ncols=2)
+    axes[1].set_ylim(0.8 * float(ratio["gain"].min()), 1.1 * max(3.4, float(ratio["gain"].max())))
+    legend_under(axes[1], columns=4)
     for ax in axes:
         ax.set_xlabel(f"first job of the window of {length} jobs")
     drawing.suptitle(f"9 jobs/h, FIFO, {gpus} GPUs, split 20-70-10", fontsize=9, color="#404040")

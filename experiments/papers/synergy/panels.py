@@ -26,6 +26,7 @@ LIGHT = ("#CC79A7", "#E69F00", "#56B4E9")
 
 SEED_COLOURS = (1, 3, 4, 5, 6)
 """Colours of lines of single seeds: those of no mechanism in the same figure."""
+SEED_DASHES = ("-", "--", ":")
 COLOURS = {name: i for i, name in enumerate(NAMES)}
 PAIR = ("proportional", "tune")
 
@@ -121,6 +122,15 @@ def save(
         command=f"schedlab reproduce synergy --scale {results.scale or 'quick'}",
         seeds=(part or results).seeds if seeds is None else seeds,
     )
+
+
+def seed_line(i: int) -> dict[str, Any]:
+    """Colour and dashes of the line of the i-th seed; each colour comes again with other dashes."""
+    from experiments.pictures.plots import PALETTE
+
+    again, which = divmod(i, len(SEED_COLOURS))
+    dashes = SEED_DASHES[again % len(SEED_DASHES)]
+    return {"color": PALETTE[SEED_COLOURS[which]], "linestyle": dashes}
 
 
 def load_panel(ax: Any, table: Table, title: str, paper: Mapping[str, str] | None = None) -> None:
