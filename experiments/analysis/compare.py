@@ -33,6 +33,9 @@ FIRST = 10
 MOST = 1000
 """Where a comparison stops, precise or not, unless given."""
 
+MOST_EVER = 10_000
+"""So many runs of a policy can be asked for."""
+
 FEWEST_TRACES = 39
 """With fewer there is no percentile of 2.5 %."""
 
@@ -112,8 +115,10 @@ def _check(
         raise InputError(f"--metric: got {','.join(metrics)}, expected different ones")
     if precision is not None and not precision > 0:
         raise InputError(f"--precision: got {precision}, expected a number > 0")
-    if replications is not None and replications < 2:
-        raise InputError(f"--replications: got {replications}, expected at least 2")
+    if replications is not None and not 2 <= replications <= MOST_EVER:
+        raise InputError(f"--replications: got {replications}, expected 2 to {MOST_EVER:,}")
+    if bootstrap is not None and bootstrap > MOST_EVER:
+        raise InputError(f"--bootstrap: got {bootstrap}, expected at most {MOST_EVER:,} traces")
     if bootstrap is not None and (precision is not None or replications is not None):
         raise InputError("--bootstrap: given with --precision or --replications, expected one")
     if block_jobs is not None and bootstrap is None:

@@ -19,7 +19,7 @@ def fill(
     rules: Annotated[
         str, typer.Option(help="all, or names with commas between them: best-fit,fgd.")
     ] = "all",
-    seeds: Annotated[int, typer.Option(min=1, help="How many orders of the pods.")] = 10,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many orders of the pods.")] = 10,
     ratio: Annotated[
         float, typer.Option(min=0.01, max=10.0, help="GPUs asked for in the end, over all GPUs.")
     ] = 1.3,

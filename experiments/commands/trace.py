@@ -18,9 +18,12 @@ def trace(
         typer.Option(help="Format: philly, helios, swf, csv, .. Default: the one that fits."),
     ] = None,
     nodes: Annotated[
-        int | None, typer.Option(min=1, help="Also print the load on so many nodes.")
+        int | None,
+        typer.Option(min=1, max=1_000_000, help="Also print the load on so many nodes."),
     ] = None,
-    gpus_per_node: Annotated[int, typer.Option(min=1, help="GPUs of each of these nodes.")] = 8,
+    gpus_per_node: Annotated[
+        int, typer.Option(min=1, max=10_000, help="GPUs of each of these nodes.")
+    ] = 8,
     out: Annotated[
         Path, typer.Option(help="Picture to write: PNG, SVG or PDF. Default: trace.png.")
     ] = Path("trace.png"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from experiments import cli
 from experiments.analysis import sizing
 from experiments.config import read_toml
 from experiments.pictures import gantt
@@ -113,6 +115,30 @@ def test_sizes_in_a_scenario(tmp_path: Path, text: str, told: str) -> None:
     assert told in str(error.value)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 2000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run --jobs JOBS --policy fifo --nodes 10000000",
+        "run --jobs JOBS --policy fifo --nodes 1 --gpus-per-node 1000000000",
+        "run --jobs JOBS --policy fifo --nodes 1 --controllers 1000000000",
+        "trace JOBS --nodes 1000000000",
+        "trace JOBS --nodes 1 --gpus-per-node 1000000000",
+        "fill --seeds 1000000000",
+        "bound examples/hierarchical.toml --clairvoyant 1000000000",
+        "size-server --controllers 1000000000 --arrival-rate 1 --service exponential:40 --target-delay 60",
+    ],
+)
+def test_sizes_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    (tmp_path / "jobs.csv").write_text(HEAD + "a,0,10,1\nb,1,20,2\n")
+    given = [str(tmp_path / "jobs.csv") if word == "JOBS" else word for word in words.split()]
+    assert cli._run(given, debug=False) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert re.search(r"less than or equal to|expected an integer .*<=|need more than", told)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "1" * 5000, "[1,", "\ud800"])

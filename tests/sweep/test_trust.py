@@ -75,7 +75,9 @@ def test_a_ledger_is_no_way_around(tmp_path: Path) -> None:
 
 def test_schedlab_s_own_task_functions_are_trusted_and_nothing_else_of_it() -> None:
     expect_trusted(["experiments.scenario.run:run_scenario"], "x", allow_code=False)
-    for function in ("experiments.config:read_toml", "experiments.campaign.worker:prepare"):
+    for function in (
+        "experiments.config:read_toml", "experiments.campaign.worker:prepare", "subprocess:run",
+    ):  # fmt: skip
         with pytest.raises(InputError, match="which would run code"):
             expect_trusted([function], "x", allow_code=False)
 
