@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_b
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
     from experiments.campaign.results import Results
@@ -52,7 +53,9 @@ def _methods(results: Results, out: Path, command: str) -> Figure | None:
     if wide.empty:
         return None
     names = [name for name in FAMILIES if name in wide.index.get_level_values("family")]
-    drawing, (ax,) = canvas(width=8.5, height=1.4 + 0.42 * len(names))
+    drawing, (ax,) = canvas(width=8.5, height=1.4 + 0.62 * len(names))
+    ax.grid(visible=False, axis="y")
+    _stripes(ax, len(names))
     rows = []
     for i, method in enumerate(METHODS):
         for y, name in enumerate(names):
@@ -60,14 +63,14 @@ def _methods(results: Results, out: Path, command: str) -> Figure | None:
             mean, low, high = geometric(part[method] / part["bound"])
             rows.append((name, method, mean, low, high, len(part)))
             ax.plot(
-                mean, y + 0.09 * (i - 3), MARKERS[i], color=PALETTE[i],
+                mean, y + 0.12 * (i - 3), MARKERS[i], color=PALETTE[i],
                 markersize=8 if i == 0 else 5.5, label=method if not y else None,
             )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2, label="lower bound")
     log_ticks(ax, "x")
     ax.set_ylabel("family of instances")
     ax.set_yticks(range(len(names)), [FAMILIES[name].label for name in names])
-    ax.invert_yaxis()
+    ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel("total cost over the best lower bound, geometric mean")
     legend_below(drawing, ax, 4)
     table = pd.DataFrame(rows, columns=["family", "method", "mean", "low", "high", "instances"])
@@ -79,6 +82,20 @@ def _methods(results: Results, out: Path, command: str) -> Figure | None:
     )  # fmt: skip
 
 
+def _stripes(ax: Axes, rows: int) -> None:
+    """Every other row on a ground of its own, so that marks above each other are told apart by row."""
+    for y in range(0, rows, 2):
+        ax.axhspan(y - 0.5, y + 0.5, color="#F3F3F3", linewidth=0, zorder=0)
+
+
+def _written(mean: float, low: float, high: float, instances: int) -> str:
+    """A mean as text, with its interval where there are enough instances."""
+    digits = 2 if mean < 100.0 else 0
+    if instances < ENOUGH or np.isnan(low):
+        return f"{mean:.{digits}f}"
+    return f"{mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
 def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.DataFrame]:
     """Every instance, geometric means, and intervals where there are enough instances, one a row;
     a line at 1."""
@@ -86,7 +103,9 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
         [(name, *geometric(values), len(values)) for name, values in rows],
         columns=["row", "mean", "low", "high", "instances"],
     )
-    drawing, (ax,) = canvas(width=8.0, height=1.3 + 0.38 * len(rows))
+    drawing, (ax,) = canvas(width=9.5, height=1.3 + 0.38 * len(rows))
+    ax.grid(visible=False, axis="y")
+    _stripes(ax, len(rows))
     y = np.arange(len(rows))
     for i, (_, values) in enumerate(rows):
         ax.plot(
@@ -105,7 +124,15 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
         log_ticks(ax, "x")
     ax.set_ylabel("(number of instances)")
     ax.set_yticks(y, [f"{r[0]} ({len(r[1])})" for r in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    beside: dict[str, Any] = {
+        "fontsize": 8.5,
+        "transform": ax.get_yaxis_transform(),
+        "va": "center",
+    }
+    for i, row in enumerate(table.itertuples(index=False)):
+        ax.text(1.015, i, _written(row.mean, row.low, row.high, row.instances), **beside)
+    ax.text(1.015, -0.75, "mean (95 % interval)", **{**beside, "va": "bottom"})
     ax.set_xlabel(label)
     legend_below(drawing, ax, 2)
     return drawing, table
