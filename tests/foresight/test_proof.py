@@ -95,6 +95,11 @@ def test_the_commands_of_the_page_make_the_files_that_it_names(tmp_path: Path) -
     assert {c["seed"] for c in runs["seed_903"]} == {903}
     configs = [task.config for task in read_sweep(tmp_path / "seed_903.toml")[1]]
     assert {c["workload"]["arrivals"] for c in configs} == {"high"}
+    for family in ("hierarchical", "2021"):
+        found = read_sweep(tmp_path / f"late_{family}.toml")[1]
+        late = next(t for t in found if t.columns()["label"] == "late")
+        as_in_the_proof = scenarios()[f"{family}-5"] | {"seed": 2001, "policy": "greedy"}
+        assert late.config == as_in_the_proof | {"server": late.config["server"]}
 
 
 def test_the_example_is_a_run_of_the_proof() -> None:
