@@ -130,8 +130,8 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
         "transform": ax.get_yaxis_transform(),
         "va": "center",
     }
-    for i, row in enumerate(table.itertuples(index=False)):
-        ax.text(1.015, i, _written(row.mean, row.low, row.high, row.instances), **beside)
+    for i, (_, values) in enumerate(rows):
+        ax.text(1.015, i, _written(*geometric(values), len(values)), **beside)
     ax.text(1.015, -0.75, "mean (95 % interval)", **{**beside, "va": "bottom"})
     ax.set_xlabel(label)
     legend_below(drawing, ax, 2)
