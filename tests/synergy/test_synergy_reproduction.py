@@ -15,7 +15,10 @@ from experiments.papers.synergy import claims, draw, figures, runs, tasks
 from experiments.papers.synergy.claims_mechanisms import _settled
 from experiments.papers.synergy.draw import draw_claims, draws, run_draw
 from experiments.papers.synergy.estimates import gain, geometric
+from experiments.papers.synergy.figures import _philly_speedups
+from experiments.papers.synergy.lengths import MORE_SEEDS
 from experiments.papers.synergy.profiles import predicted
+from experiments.pictures.plots import canvas
 from simulator.workloads.synergy import sensitivity_matrices
 from tests.papers.published import missing
 
@@ -53,6 +56,16 @@ def test_a_draw_is_the_same_under_both_mechanisms(monkeypatch, tmp_path):
     found = {m: run_draw(config | {"mechanism": m}).scalars for m in draw.PAIR}
     assert found["tune"]["load_percent"] == found["proportional"]["load_percent"]
     assert found["tune"]["mean_jct_h"] <= found["proportional"]["mean_jct_h"]
+
+
+def test_each_seed_of_the_paper_scale_has_a_line_of_its_own():
+    seeds = MORE_SEEDS["paper"]
+    rows = [(seed, speedup) for seed in seeds for speedup in (1.0, 2.0, 3.0)]
+    _, (ax,) = canvas()
+    _philly_speedups(ax, pd.DataFrame(rows, columns=["seed", "speedup"]))
+    *curves, _ = ax.lines
+    assert len(curves) == len(seeds)
+    assert len({(line.get_color(), line.get_linestyle()) for line in curves}) == len(seeds)
 
 
 @pytest.mark.slow
