@@ -213,10 +213,6 @@ def _gate(
 
 def _trouble(failures: Failures, world: World, streams: Streams, shares_gpus: bool) -> Trouble:
     """What goes wrong, with the job state that it needs."""
-    if shares_gpus and world.workload.fails_at:
-        raise InputError(
-            "sharing: jobs that fail at parts of their work, expected jobs without attempts"
-        )
     if world.cluster.is_pool:
         if world.workload.fails_at:
             raise InputError("workload.attempts: given with a rental pool, expected nodes or VMs")

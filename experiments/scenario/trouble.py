@@ -87,8 +87,6 @@ def make_failures(scenario: Any, cluster: Cluster) -> Failures | None:
     given: HasTrouble = scenario
     num_nodes = cluster.num_nodes
     attempts = getattr(scenario.workload, "attempts", False)
-    if attempts and scenario.sharing is not None:
-        raise KeyedError("workload.attempts", "given with [sharing], expected one of them")
     tables = (given.failures, given.checkpoints, given.maintenance, given.spot)
     if all(table is None for table in tables):
         return None

@@ -7,11 +7,18 @@ how fast, back to its last checkpoint.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from simulator.failures import running_s, saved_s, worked_s
+from simulator.processes.clock import Order
 from simulator.processes.controller import Controller
-from simulator.processes.failures import FailingController, FailingPartition, SavedLog
+from simulator.processes.failures import (
+    FailingController,
+    FailingPartition,
+    SavedLog,
+    Trouble,
+)
 from simulator.processes.neighbours import SharedPartition, SharingController
 from simulator.processes.patience import ImpatientController
 
@@ -75,9 +82,18 @@ class VaryingLog(SavedLog):
             del past[0]
         return began_s + running_s(worked + left / rate, interval_s, cost_s)
 
+    def ends_s(self, job: int, left: float) -> float:
+        """When a running job has so much of its work left, if its rate stays."""
+        began_s, since_s = self.began_s[job], self.since_s[job]
+        work_s = max(0.0, self.remaining[job] - left) / self.rate[job]
+        worked = self.worked_at(job, since_s) + work_s
+        return max(since_s, began_s + running_s(worked, self.interval_s[job], self.cost_s[job]))
+
 
 class FailingSharedPartition(SharedPartition, FailingPartition):
     """Nodes that go away, and jobs that work and save in turn beside their neighbours."""
+
+    rate_changed: Callable[[int], None]
 
     @property
     def _log(self) -> VaryingLog:
@@ -89,7 +105,10 @@ class FailingSharedPartition(SharedPartition, FailingPartition):
         self._log.begin(job)
 
     def _run_at(self, job: int, rate: float, now_s: float) -> float:
-        return self._log.change_rate(job, rate, now_s)
+        end_s = self._log.change_rate(job, rate, now_s)
+        if self.trouble.fails_at:
+            self.rate_changed(job)
+        return end_s
 
     def release(self, job: int, is_done: bool = False) -> None:
         """Take a job off its GPUs, its progress kept."""
@@ -117,6 +136,34 @@ class FailingSharingController(SharingController, FailingController):
 
     def _make_partition(self) -> FailingSharedPartition:
         return FailingSharedPartition(self.world, self.index, self.finish)
+
+    def attach(self, trouble: Trouble) -> None:
+        """Share what all controllers have in common; before the simulation starts."""
+        super().attach(trouble)
+        self._attempt_ends_s: dict[int, float] = {}
+        self.partition.rate_changed = self._schedule_end_of_attempt
+
+    def _schedule_end_of_attempt(self, job: int) -> None:
+        """A job that has started, or has another rate from now on: its attempt fails at another time."""
+        trouble, log, ends = self.trouble, self.trouble.log, self._attempt_ends_s
+        left = trouble.left_at_failure(job)
+        if left is None:
+            return
+        assert isinstance(log, VaryingLog)
+        ends_s = max(self._clock.now_s, log.ends_s(job, left))
+        if ends.get(job) == ends_s:
+            return
+        ends[job] = ends_s
+
+        def fails() -> None:
+            if ends.get(job) != ends_s:
+                return
+            del ends[job]
+            if job in self.running:
+                trouble.ending[job] = left
+                self._fail(job)
+
+        self._clock.call_at(ends_s, Order.OUTAGE, fails)
 
 
 class ImpatientFailingController(ImpatientController, FailingController):

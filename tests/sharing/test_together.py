@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,6 +73,97 @@ def test_each_outage_costs_what_was_not_saved():
     assert result.damage.failures.tolist() == [4, 4]
     assert result.damage.lost_gpu_s.tolist() == [20.0, 20.0]  # half a GPU each
     assert result.gpu_seconds.tolist() == [220.0, 220.0]
+
+
+def with_attempts(jobs, *fails_at):
+    return replace(jobs, fails_at=fails_at)
+
+
+def test_an_attempt_lasts_longer_beside_a_neighbour():
+    """Job 0 fails when half of its 100 s is done: 20 s alone, then 60 s at half speed. It queues again at once.
+
+    Then both are at half speed: job 0 ends 100 s later, and job 1 has 20 s left, alone.
+    """
+    jobs = with_attempts(jobs_of([100.0, 100.0], [0.0, 20.0]), (0.5,), ())
+    result = simulate(jobs, ONE, together, neighbours=busy(jobs))
+    own = [(s.start_s, s.end_s) for s in result.schedule if s.job == 0]
+    assert own == [(0.0, 80.0), (80.0, 180.0)]
+    assert result.completion_s.tolist() == [180.0, 200.0]
+    assert result.damage.failures.tolist() == [1, 0]
+    assert result.damage.lost_gpu_s.tolist() == [0.5 * 80, 0.0]
+
+
+def test_a_neighbour_that_goes_ends_an_attempt_earlier():
+    """Both at half speed; job 1 ends at 40 s. Job 0 has done 20 of 60 s by then: its attempt fails at 80 s."""
+    jobs = with_attempts(jobs_of([100.0, 20.0]), (0.6,), ())
+    result = simulate(jobs, ONE, together, neighbours=busy(jobs))
+    assert [s.end_s for s in result.schedule if s.job == 0] == [80.0, 120.0]
+
+
+def test_an_outage_never_takes_a_job_into_an_earlier_attempt():
+    """As in the first case; the node goes at 100 s for 10 s, and nothing is saved: job 0 has half of its work left.
+
+    From 110 s on both are at half speed: job 0 ends at 210 s, and job 1, which began anew, 50 s later.
+    """
+    jobs = with_attempts(jobs_of([100.0, 100.0], [0.0, 20.0]), (0.5,), ())
+    failures = Failures([Outages(Deterministic(100.0), Deterministic(10.0), [(0,)])])
+    first = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=failures)
+    # The next outage comes at 210 s, when job 0 has just ended; job 1 loses what it did since 110 s.
+    assert first.completion_s[0] == 210.0
+    assert first.damage.failures.tolist() == [2, 2]
+    saved = replace(failures, checkpoints=Checkpoints(0))
+    result = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=saved)
+    # Job 0 has 40 s of its work left at 100 s, job 1 60 s: 80 s at half speed, then 20 s alone.
+    assert result.completion_s.tolist() == [190.0, 210.0]
+
+
+def test_attempts_with_checkpoints_beside_a_neighbour():
+    """Works 20 s, saves 10 s. At half speed the attempt of 30 s of its time takes 60 s of work and two saves."""
+    jobs = with_attempts(jobs_of([100.0, 1000.0]), (0.3,), ())
+    saving = Failures([], Checkpoints(20.0, 10.0))
+    result = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=saving)
+    assert next(s.end_s for s in result.schedule if s.job == 0) == pytest.approx(80.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "interference"),
+    [
+        *itertools.product(
+            ("shared", "complementary", "srtf+proportional@parts"), ("none", "linear")
+        ),
+        ("slices", "none"),
+    ],
+)
+def test_attempts_at_random_on_parts(name, interference):
+    """GPU time held is the work of the last attempts, what was lost, and what was no work; slower beside neighbours."""
+    rng = np.random.default_rng(7)
+    count = 40
+    ends = [
+        tuple(np.sort(rng.uniform(0.05, 0.95, rng.integers(0, 4))).tolist()) for _ in range(count)
+    ]
+    jobs = with_attempts(
+        jobs_of(rng.uniform(50, 500, count), np.cumsum(rng.exponential(20, count))), *ends
+    )
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2, cpus=8, memory_gb=100), 2)
+    failures = Failures(
+        [Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))],
+        Checkpoints(60.0, 2.0, 5.0), job_time_to_failure=Exponential(1500.0),
+    )  # fmt: skip
+    neighbours = neighbours_of(jobs, interference, utilisation={"a": 0.8}, slices=name == "slices")
+    result = simulate(
+        jobs, cluster, make_policy(name), neighbours=neighbours, failures=failures, seed=3,
+        decision_points=DecisionPoints.rounds(100.0) if "+" in name else None,
+    )  # fmt: skip
+    last = np.array([1 - each[-1] if each else 1.0 for each in ends])
+    work = 0.5 * jobs.performance.duration_s * last
+    damage = result.damage
+    spent = result.gpu_seconds - damage.lost_gpu_s - damage.overhead_gpu_s
+    if interference == "none":
+        np.testing.assert_allclose(spent, work, rtol=1e-6)
+    else:
+        assert (spent >= work * (1 - 1e-6)).all()
+        assert spent.sum() > 1.05 * work.sum()
+    assert (damage.failures >= [len(each) for each in ends]).all()
 
 
 def test_checkpoints_go_on_when_a_neighbour_comes():
