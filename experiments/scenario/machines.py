@@ -21,6 +21,7 @@ from simulator.errors import InputError
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
     from simulator.adaptation import Rules
+    from simulator.performance import Performance
 
 SHARING_IN_TIME = ("processor-sharing", "las")
 """Policies under which the jobs of a scenario may share GPUs in time."""
@@ -36,7 +37,7 @@ def fitted(
     with at_key("cluster"):
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
         cluster = with_spot(cluster, scenario.spot)
-    rules = adaptation_rules(scenario.adapt)
+    rules, asked = adaptation_rules(scenario.adapt), workload.performance
     if rules is not None:
         workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)
         cluster = with_spot_price(cluster, scenario.spot)
@@ -45,6 +46,7 @@ def fitted(
             pass  # done, or not wanted
         elif any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
             workload = _with_sensitivity(workload, cluster, scenario)
+        workload = _noted_without_parts(workload, asked)
         if scenario.policy in SHARING_IN_TIME and _is_fixed_demand(workload):
             workload = time_shared(workload)
         check_fits(workload, cluster)
@@ -82,6 +84,25 @@ def _adapted(
         return adapt(workload, cluster, rules, Streams(seed), times_of)
     except RuleError as error:
         raise KeyedError(f"adapt.{error.key}", error.text) from None
+
+
+def _noted_without_parts(workload: Workload, asked: Performance) -> Workload:
+    """With a note where jobs asked for parts of GPUs, and what was added lets them hold whole ones."""
+    from dataclasses import replace
+
+    from simulator.performance import FixedDuration
+    from simulator.sharing import SharedDuration
+
+    if not isinstance(asked, SharedDuration) or isinstance(workload.performance, FixedDuration):
+        return workload
+    count = int((asked.part[: len(workload)] < 1).sum())
+    if not count:
+        return workload
+    why = "they choose their GPUs"
+    if workload.num_gpus.any():
+        why = 'their rates depend on CPUs and memory ([adapt] sensitivity = "none" keeps the parts)'
+    note = f"workload: {count} jobs asked for a part of a GPU, and hold whole ones: {why}"
+    return replace(workload, notes=(*workload.notes, note))
 
 
 def _with_sensitivity(workload: Workload, cluster: Cluster, scenario: Scenario) -> Workload:

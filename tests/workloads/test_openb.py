@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.scenario.schema import file_keys, read_scenario
+from experiments.scenario.run import run as run_of
+from experiments.scenario.schema import Scenario, file_keys, read_scenario
 from policies import make_policy
 from simulator import InputError, simulate
 from simulator.laws import Deterministic
@@ -153,3 +154,39 @@ def test_mistakes_are_one_line(files, tmp_path, monkeypatch, capsys, old, new, l
     told = capsys.readouterr().err.strip()
     assert line in told
     assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("adapt", "parts", "noted"),
+    [
+        ({"due": "factor:1.5,4", "weights": "printed", "load": 1.2, "prices": 2.0}, True, ()),
+        ({"models": "uniform", "sensitivity": "none"}, True, ()),
+        ({"models": "uniform"}, False, ("hold whole ones: their rates depend on CPUs and memory",)),
+        (
+            {"speedup": "calibrated", "models": "uniform"},
+            None,
+            ("adapt.speedup: ", "GPU type 'G2'"),
+        ),
+        ({"power": "andreas"}, None, ("adapt.power: GPU type 'G2' has no power figures",)),
+        ({"demand": "cheapest"}, None, ("adapt.demand: the jobs have fixed demands",)),
+    ],
+)
+def test_with_adapt_and_tenants(adapt, parts, noted):
+    """Parts are kept, or a note says that they are not, or one line says why it cannot be (docs/clusters.md)."""
+    config = {
+        "policy": "shared",
+        "workload": {"kind": "openb-like", "num_jobs": 40, "num_nodes": 5, "load": 0.9, "duration_s": "exponential:3600"},
+        "adapt": adapt,
+        "tenants": {"draw": {"a": 1.0, "b": 1.0}, "quota": {"a": 6.0, "b": 6.0}},
+    }  # fmt: skip
+    if parts is None:
+        with pytest.raises(InputError) as caught:
+            run_of(Scenario.model_validate(config))
+        assert all(text in str(caught.value) for text in noted)
+        assert "\n" not in str(caught.value)
+        return
+    result = run_of(Scenario.model_validate(config))
+    assert any(share.gpus % 1 for share in result.schedule) == parts
+    notes = [note for note in result.workload.notes if note.startswith("workload: ")]
+    assert [text in note for text, note in zip(noted, notes, strict=True)] == [True] * len(noted)
+    assert result.summary()["tenants"] == 2
