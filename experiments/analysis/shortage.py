@@ -4,7 +4,8 @@
     short.lines(since_s, until_s)
 
 At every instant of the wait the free GPUs, CPUs and memory of the job's nodes are compared with what
-it asks for. What the tables do not say is not guessed: nodes that were down count as free, and of GPUs
+it asks for. A change looks at its own node only: how many nodes have room is counted (`_Room`). All nodes are looked
+at for the text of a line. What the tables do not say is not guessed: nodes that were down count as free, and of GPUs
 that are shared only the sum of a node is known.
 """
 
@@ -12,8 +13,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,12 @@ from simulator.errors import InputError
 from simulator.tolerances import SUMS
 
 RESOURCES = ("gpus", "cpus", "memory_gb")
+BESIDE_GPUS = ("CPUs", "GB of memory")
 NOTHING = "nothing"
+TOGETHER = "CPUs and memory on one node"
+
+IsOwn = np.ndarray[tuple[int], np.dtype[np.bool_]]
+"""``(N,)`` whether each node is of the job's controller."""
 
 
 @dataclass(frozen=True)
@@ -44,31 +51,94 @@ class Quota:
     jobs: frozenset[str]
 
 
+class _Room:
+    """How many of the job's nodes have room for it, counted anew for one node at a time.
+
+    Attributes
+    ----------
+    free : GPUs, CPUs and GB that are free on all of the job's nodes together.
+    least : what has to be free of each, the tolerance taken off; NaN: not known, or nothing is asked for.
+    enough : nodes with enough GPUs; of these, those with enough CPUs, with enough memory, and with both.
+    """
+
+    def __init__(
+        self, capacity: FloatArray, nodes: IsOwn, demand: tuple[float, float, float]
+    ) -> None:
+        gpus, *others = demand
+        self.least = (
+            gpus - SUMS,
+            *(want - SUMS * max(1.0, want) if want > 0 else math.nan for want in others),
+        )
+        self.enough = [0, 0, 0, 0]
+        self._capacity, self._is_own = capacity.tolist(), nodes.tolist()
+        self._all = capacity[nodes].sum(axis=0).tolist()
+        self._used = [0.0, 0.0, 0.0]
+        self._flags: list[tuple[bool, ...]] = [()] * len(capacity)
+        for node in np.flatnonzero(nodes).tolist():
+            self._count(node, self._capacity[node])
+
+    @property
+    def free(self) -> list[float]:
+        """On the job's nodes together."""
+        return [whole - used for whole, used in zip(self._all, self._used, strict=True)]
+
+    def change(self, node: int, change: Sequence[float], used: Sequence[float]) -> None:
+        """So much more is in use of a node, and so much in all."""
+        if not self._is_own[node]:
+            return
+        for k, more in enumerate(change):
+            self._used[k] += more
+        self._count(node, [c - u for c, u in zip(self._capacity[node], used, strict=True)])
+
+    def _count(self, node: int, left: Sequence[float]) -> None:
+        gpus, cpus, memory = (
+            not free < least for free, least in zip(left, self.least, strict=True)
+        )
+        flags = (gpus, gpus and cpus, gpus and memory, gpus and cpus and memory)
+        before = self._flags[node]
+        if flags != before:
+            for k, flag in enumerate(flags):
+                self.enough[k] += flag - (before[k] if before else False)
+            self._flags[node] = flags
+
+
 class _Use:
     """What is in use while changes are gone through in order.
 
     Attributes
     ----------
-    amounts : ``(N, 3)`` GPUs, CPUs and GB in use.
-    hosted : ``(N,)`` shares on each node.
+    amounts : of each node, GPUs, CPUs and GB in use.
+    hosted : shares on each node.
+    empty : nodes of the job's controller without any.
     of_tenant : GPUs in use by some jobs.
+    room : None where policies choose the types of nodes.
     """
 
-    def __init__(self, shares: pd.DataFrame, num_nodes: int, jobs: frozenset[str]) -> None:
-        self.amounts = np.zeros((num_nodes, len(RESOURCES)))
-        self.hosted = np.zeros(num_nodes, dtype=np.int64)
-        self.of_tenant = 0.0
+    def __init__(
+        self, shares: pd.DataFrame, nodes: IsOwn, jobs: frozenset[str], room: _Room | None
+    ) -> None:
+        self.amounts = [[0.0] * len(RESOURCES) for _ in range(len(nodes))]
+        self.hosted = [0] * len(nodes)
+        self.empty, self.of_tenant, self.room = int(nodes.sum()), 0.0, room
+        self._is_own = nodes.tolist()
         self._node = shares["node"].tolist()
-        self._held = shares[list(RESOURCES)].to_numpy(dtype=float)
+        self._held = shares[list(RESOURCES)].to_numpy(dtype=float).tolist()
         self._is_tenants = shares["job_id"].isin(jobs).tolist()
 
     def change(self, row: int, sign: int) -> None:
         """A share starts (1) or ends (-1)."""
-        node, held = self._node[row], self._held[row]
-        self.amounts[node] += sign * held
+        node, change = self._node[row], [sign * held for held in self._held[row]]
+        amounts = self.amounts[node]
+        for k, more in enumerate(change):
+            amounts[k] += more
+        was_empty = not self.hosted[node]
         self.hosted[node] += sign
+        if self._is_own[node]:
+            self.empty += (not self.hosted[node]) - was_empty
         if self._is_tenants[row]:
-            self.of_tenant += sign * float(held[0])
+            self.of_tenant += change[0]
+        if self.room is not None:
+            self.room.change(node, change, amounts)
 
 
 @dataclass(frozen=True)
@@ -89,7 +159,7 @@ class Shortages:
 
     shares: pd.DataFrame
     capacity: FloatArray | None
-    nodes: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    nodes: IsOwn
     demand: tuple[float, float, float]
     spreads: bool
     quota: Quota | None
@@ -147,9 +217,12 @@ class Shortages:
         """One line for each thing that was short: for how long, and how it was at first."""
         total: dict[str, float] = {}
         first: dict[str, str] = {}
-        for at_s, end_s, (what, text) in self._stretches(since_s, until_s):
+        for at_s, end_s, use in self._stretches(since_s, until_s):
+            what = self._what(use)
             total[what] = total.get(what, 0.0) + end_s - at_s
-            first.setdefault(what, f"at {at_s:,.0f} s: {text}" if text else "")
+            if what not in first:
+                _, text = self._in_full(use)
+                first[what] = f"at {at_s:,.0f} s: {text}" if text else ""
         lines = []
         for what, seconds in total.items():
             span = f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds:.0f} s"
@@ -164,26 +237,42 @@ class Shortages:
                 lines.append(f"  Short for {span}: {what} ({first[what]}).")
         return lines
 
-    def _stretches(
-        self, since_s: float, until_s: float
-    ) -> Iterator[tuple[float, float, tuple[str, str]]]:
-        """From change to change: begin, end, and what was short."""
+    def _stretches(self, since_s: float, until_s: float) -> Iterator[tuple[float, float, _Use]]:
+        """From change to change: begin, end, and what is in use, which the next step changes."""
         near = self.shares[(self.shares["end_s"] > since_s) & (self.shares["start_s"] < until_s)]
         start, end = near["start_s"].to_numpy(dtype=float), near["end_s"].to_numpy(dtype=float)
         changes = np.unique(np.concatenate([start, end]))
         inside = changes[(changes > since_s) & (changes < until_s)]
         times = [since_s, *inside.tolist(), until_s]
-        use = _Use(near, len(self.nodes), self.quota.jobs if self.quota else frozenset())
+        room = None if self.capacity is None else _Room(self.capacity, self.nodes, self.demand)
+        use = _Use(near, self.nodes, self.quota.jobs if self.quota else frozenset(), room)
         begins, ends = deque(np.argsort(start).tolist()), deque(np.argsort(end).tolist())
         for at_s, next_s in itertools.pairwise(times):
             while begins and start[begins[0]] <= at_s:
                 use.change(begins.popleft(), 1)
             while ends and end[ends[0]] <= at_s:
                 use.change(ends.popleft(), -1)
-            yield at_s, next_s, self._short(use)
+            yield at_s, next_s, use
 
-    def _short(self, use: _Use) -> tuple[str, str]:
-        """What was short beside what is in use, and how much there was."""
+    def _what(self, use: _Use) -> str:
+        """What was short beside what is in use, from counts; the same as `_in_full`."""
+        gpus, quota, room = self.demand[0], self.quota, use.room
+        if quota is not None and use.of_tenant + gpus > quota.gpus + SUMS:
+            return f"the quota of its tenant {quota.tenant}"
+        if room is None:
+            return NOTHING if use.empty else "nodes"
+        free, least = room.free, room.least
+        if free[0] < least[0]:
+            return "GPUs"
+        if not self.spreads and not room.enough[0]:
+            return "GPUs on one node"
+        for k, name in enumerate(BESIDE_GPUS, 1):
+            if free[k] < least[k] if self.spreads else not room.enough[k]:
+                return name
+        return NOTHING if self.spreads or room.enough[3] else TOGETHER
+
+    def _in_full(self, use: _Use) -> tuple[str, str]:
+        """What was short beside what is in use, and how much there was; it looks at all nodes."""
         gpus, quota = self.demand[0], self.quota
         if quota is not None and use.of_tenant + gpus > quota.gpus + SUMS:
             return (
@@ -191,9 +280,9 @@ class Shortages:
                 f"{use.of_tenant:g} of {quota.gpus:g} GPUs in use, it needs {gpus:g}",
             )
         if self.capacity is None:
-            has_empty = (use.hosted[self.nodes] == 0).any()
+            has_empty = (np.array(use.hosted)[self.nodes] == 0).any()
             return (NOTHING, "") if has_empty else ("nodes", "each of them runs something")
-        return self._lacking((self.capacity - use.amounts)[self.nodes])
+        return self._lacking((self.capacity - np.array(use.amounts))[self.nodes])
 
     def _lacking(self, left: FloatArray) -> tuple[str, str]:
         """The first of GPUs, GPUs on one node, CPUs and memory that does not suffice."""
@@ -206,7 +295,7 @@ class Shortages:
             return "GPUs on one node", f"{free:g} free, at most {most:g} on one node, {needs}"
         has_gpus = np.ones(len(left), dtype=np.bool_) if self.spreads else left[:, 0] >= gpus - SUMS
         fits = has_gpus | np.isnan(gpus)
-        for k, (name, wanted) in enumerate(zip(("CPUs", "GB of memory"), others, strict=True), 1):
+        for k, (name, wanted) in enumerate(zip(BESIDE_GPUS, others, strict=True), 1):
             if not wanted > 0:  # NaN: not known
                 continue
             there, least = left[has_gpus, k], wanted - SUMS * max(1.0, wanted)
@@ -217,7 +306,7 @@ class Shortages:
             fits &= left[:, k] >= least
         if not (self.spreads or fits.any()):
             cpus, memory_gb = others
-            return "CPUs and memory on one node", f"it got {cpus:g} CPUs and {memory_gb:g} GB later"
+            return TOGETHER, f"it got {cpus:g} CPUs and {memory_gb:g} GB later"
         return NOTHING, ""
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from experiments.analysis.explain import explain
+from experiments.analysis.shortage import Shortages
 from experiments.replay import Recording, events_of, replay_folders
 from experiments.scenario.output import write_result
 from policies import make_policy
@@ -25,6 +26,7 @@ from simulator import (
 from simulator.admission import Admission
 from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic
+from simulator.sharing import SharedDuration
 from simulator.tenancy import tenants_of
 
 
@@ -192,6 +194,31 @@ def test_what_was_short(tmp_path):
     ]
 
 
+def test_cpus_and_memory_on_one_node(tmp_path):
+    """Two nodes of 4 GPUs, 8 CPUs and 80 GB. a leaves 7 CPUs and 20 GB on one, b 2 CPUs and 70 GB on the other.
+
+    c needs 4 CPUs and 40 GB. Each of them is free on a node, and not together, until b ends at 51 s.
+    """
+    two = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=8, memory_gb=80), 2)
+    jobs = fixed(["a", "b", "c"], [100.0, 50.0, 10.0], [1, 1, 1], num_cpus=[1.0, 6.0, 4.0],
+                 memory_gb=[60.0, 10.0, 40.0])  # fmt: skip
+
+    def a_node_each(view):
+        """a and b on a node of their own, c after b."""
+        placements = [
+            Placement(job, min(job, 1), 1, cpus=jobs.num_cpus[job], memory_gb=jobs.memory_gb[job])
+            for job in view.waiting
+            if job < 2 or 1 not in view.running
+        ]
+        return Decision(placements, keep_running=True)
+
+    assert story(tmp_path, two, jobs, "c", a_node_each)[1:4] == [
+        "2 s: waits 49 s; 0 jobs start meanwhile.",
+        "  Short for 49 s: CPUs and memory on one node (at 2 s: it got 4 CPUs and 40 GB later).",
+        "51 s: starts on 1 GPU of node 1, for 10 s.",
+    ]
+
+
 def test_a_quota_and_a_strict_order(tmp_path):
     """Eight GPUs, of which x may have 2. a holds them for 100 s, so b waits; y's c waits for nothing but for d."""
     one = Cluster.of_nodes(NodeType("n", "GPU", 8), 1)
@@ -248,3 +275,65 @@ def test_how_jobs_end(tmp_path):
 def player_events(folder):
     page = replay_folders([folder], folder / "replay.html").read_text("utf-8")
     return json.loads(page.split('id="replay-data">')[1].split("</script>")[0])
+
+
+def on_two_nodes(view):
+    """First come first served; jobs lie over several nodes where one has no room."""
+    capacity = FreeCapacity(view)
+    placements = [p for job in view.waiting for p in capacity.take(job)]
+    return Decision(placements, keep_running=True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "parts"),
+    [
+        ("fifo-backfill", {}),
+        ("fifo-backfill", {"vc": True}),
+        ("srpt", {}),
+        ("shared", {"in_parts": True}),
+        (on_one_node, {}),
+        (on_two_nodes, {"most": 6}),
+        ("edf", {"elastic": True}),
+    ],
+)
+def test_counts_say_the_same_as_all_nodes_together(tmp_path, policy, parts):
+    """At every change of every wait: a change looks at its own node, and the slow way at all of them."""
+    rng = np.random.default_rng(5)
+    count, most = 60, parts.get("most", 4)
+    gpus = rng.integers(1, most + 1, count)
+    submit_s = np.cumsum(rng.exponential(15, count))
+    duration_s = rng.uniform(20, 400, count)
+    times = FixedDuration(duration_s, gpus)
+    columns = {"num_gpus": gpus, "num_cpus": rng.choice([1.0, 2.0, 5.0, 7.0], count),
+               "memory_gb": rng.choice([10.0, 40.0, 75.0], count)}  # fmt: skip
+    if parts.get("in_parts"):
+        part = np.where(gpus == 1, rng.choice([0.1, 0.3, 0.5], count), 1.0)
+        times = SharedDuration(duration_s, gpus, part=part)
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=8, memory_gb=80), 4, num_controllers=2)
+    if parts.get("elastic"):
+        cluster = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 2)
+        times = TimeTable(np.tile([np.inf, 100.0, 60.0], (count, 1, 1)))
+        columns = {"due_s": submit_s + 500}
+    jobs = Workload([f"j{k}" for k in range(count)], submit_s, times, **columns,
+                    vc=rng.choice(["x", "y"], count).tolist())  # fmt: skip
+    tenants = tenants_of(jobs, quota={"x": 5.0, "y": 6.0}) if parts.get("vc") else None
+    policy = make_policy(policy) if isinstance(policy, str) else policy
+    write_result(simulate(jobs, cluster, policy, tenants=tenants), tmp_path)
+    found = set(what_is_short(tmp_path))
+    assert found >= ({"nodes"} if parts.get("elastic") else {"GPUs", "CPUs"}), found
+
+
+def what_is_short(folder):
+    """What was short at each change of each wait, by counts; the same in full, or it fails."""
+    table = pd.read_csv(folder / "jobs.csv", dtype={"job_id": str})
+    shares = pd.read_csv(folder / "schedule.csv", dtype={"job_id": str})
+    for _, job in table.iterrows():
+        own = shares[shares["job_id"] == job["job_id"]].sort_values(["start_s", "node"])
+        short = Shortages.of(folder, job, own, table, shares)
+        since = job["arrival_s"]
+        for begin, end in zip(own["start_s"], own["end_s"], strict=True):
+            for _, _, use in short._stretches(since, begin) if begin > since else ():
+                what = short._what(use)
+                assert what == short._in_full(use)[0], (job["job_id"], since)
+                yield what
+            since = end
