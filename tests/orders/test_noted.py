@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy, needs_of
+from policies.greedy import placing
 from policies.noted import Noted
 from simulator import (
     Cluster,
@@ -17,6 +18,7 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.sharing import SharedDuration
 
 
 def jobs_of(duration_s, gpus, **columns):
@@ -65,29 +67,89 @@ def test_what_is_short():
     assert noted("fifo-strict", strict, four)[2][4:] == ("b, c", "GPUs: 2 free; needs 4")
 
 
+SERVERS = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=12, memory_gb=100), 3)
+
+
+def random_jobs(in_parts=False, seed=3):
+    """Forty jobs of 1 to 4 GPUs with due dates and weights, of two tenants; with ``in_parts``, parts of one GPU."""
+    rng = np.random.default_rng(seed)
+    gpus = rng.integers(1, 5, 40)
+    submit_s = np.cumsum(rng.exponential(100.0, 40))
+    times = FixedDuration(rng.uniform(50, 900, 40), gpus)
+    if in_parts:
+        gpus = rng.choice([1, 1, 1, 2], 40)
+        part = np.where(gpus == 1, rng.choice([0.25, 0.5, 0.7], 40), 1.0)
+        times = SharedDuration(rng.uniform(500, 9000, 40), gpus, part=part)
+    return Workload(
+        [f"j{k}" for k in range(40)], submit_s, times,
+        num_gpus=gpus, due_s=submit_s + 2000, weight_per_s=rng.uniform(0, 1, 40),
+        vc=rng.choice(["x", "y"], 40).tolist(),
+    )  # fmt: skip
+
+
+def run_both(name, jobs, cluster=SERVERS, options=None, **parts):
+    """A run without notes, and one with them: the same decisions at the same times."""
+    points = DecisionPoints.rounds(60.0) if "+" in name else None
+    plain, noted_run = (
+        simulate(jobs, cluster, make_policy(n, **(options or {})), decision_points=points, seed=5, **parts)
+        for n in (name, f"{name}@noted")
+    )  # fmt: skip
+    assert list(plain.schedule) == list(noted_run.schedule)
+    tables = [run.decisions_table() for run in (plain, noted_run)]
+    assert tables[0]["time_s"].tolist() == tables[1]["time_s"].tolist()
+    assert "passed" not in tables[0]
+    assert tables[1]["waiting"].notna().any()
+    assert needs_of(f"{name}@noted") == needs_of(name)
+    return noted_run
+
+
 @pytest.mark.parametrize(
     "name", ["fifo-strict", "edf", "sjf", "srpt", "priority", "capacity", "srtf+tune", "shared"]
 )
 def test_the_schedule_is_the_same(name):
-    rng = np.random.default_rng(3)
-    gpus = rng.integers(1, 5, 40)
-    submit_s = np.cumsum(rng.exponential(100.0, 40))
-    jobs = Workload(
-        [f"j{k}" for k in range(40)], submit_s, FixedDuration(rng.uniform(50, 900, 40), gpus),
-        num_gpus=gpus, due_s=submit_s + 2000, weight_per_s=rng.uniform(0, 1, 40),
-        vc=rng.choice(["x", "y"], 40).tolist(),
-    )  # fmt: skip
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=12, memory_gb=100), 3)
-    points = DecisionPoints.rounds(60.0) if "+" in name else None
-    plain, told = (
-        simulate(jobs, cluster, make_policy(n), decision_points=points)
-        for n in (name, f"{name}@noted")
-    )
-    assert list(plain.schedule) == list(told.schedule)
-    assert plain.decisions_table()["time_s"].tolist() == told.decisions_table()["time_s"].tolist()
-    assert "passed" not in plain.decisions_table()
-    assert told.decisions_table()["waiting"].notna().any()
-    assert needs_of(f"{name}@noted") == needs_of(name)
+    run_both(name, random_jobs())
+
+
+@pytest.mark.parametrize("name", ["finish-time-fair", "themis", "random-order"])
+def test_the_schedule_is_the_same_with_wake_ups_and_chance(name):
+    """The first two ask for wake-ups where a lease ends; the last two draw random numbers."""
+    jobs = random_jobs()
+    result = run_both(name, jobs, options={} if name == "random-order" else {"lease_s": 170.0})
+    times = set(result.decisions_table()["time_s"])
+    woken = times - set(jobs.submit_s.tolist()) - set(result.completion_s.tolist())
+    assert bool(woken) == (name != "random-order")
+
+
+@pytest.mark.parametrize("name", ["greedy", "randomised-greedy"])
+def test_the_schedule_is_the_same_where_a_decision_says_its_changes_alone(name, monkeypatch):
+    """The greedy's large decisions (`Moves`): here each of them counts as large."""
+    monkeypatch.setattr(placing, "MANY", 0)
+    plain = random_jobs()
+    wide = np.arange(5.0).clip(1) ** 0.8
+    times_s = plain.performance.duration_s[:, None, None] / wide
+    jobs = Workload(plain.job_id, plain.submit_s / 3, TimeTable(times_s), due_s=plain.due_s,
+                    weight_per_s=plain.weight_per_s)  # fmt: skip
+    options = {} if name == "greedy" else {"iterations": 5}
+    run_both(name, jobs, Cluster.of_nodes(NodeType("n", "GPU", 4, 2.0), 3), options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("shared", {"rule": "fgd"}),
+        ("shared", {"rule": "random"}),
+        ("complementary", {"share": "always", "least_speed": 0.1}),
+        ("srtf+proportional@parts", {}),
+    ],
+)
+def test_the_schedule_is_the_same_on_parts_of_gpus(name, options):
+    """Jobs of 0.25 to 0.7 of a GPU, beside neighbours or none: where parts suffice in sum, nothing is said."""
+    jobs = random_jobs(in_parts=True)
+    result = run_both(name, jobs, options=options)
+    assert any(share.gpus % 1 for share in result.schedule)
+    short = result.decisions_table().get("short")
+    for text in () if short is None else short.dropna():
+        assert text.startswith("GPUs: ")
 
 
 def test_a_node_that_does_not_exist_is_reported_by_the_engine():
