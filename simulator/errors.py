@@ -1,4 +1,4 @@
-"""The errors that a user can cause, each told in one line."""
+"""The errors that a user can cause, each reported in one line."""
 
 
 class InputError(ValueError):

@@ -82,7 +82,7 @@ def simulate(
         deep copy of its own, so the object given is not changed. A plain function is not copied: an
         object outside it is shared by all controllers.
     seed : of all random streams (policy, dispatcher, service times).
-    decision_points : when controllers decide; every arrival and completion unless told otherwise.
+    decision_points : when controllers decide; every arrival and completion where None.
     dispatcher : which queue an arriving job joins, a name of
         `simulator.processes.dispatcher.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.

@@ -9,6 +9,7 @@ one row a job.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -251,11 +252,7 @@ def _draw_bars(ax: Axes, bars: list[_Bar], scale: float, late: set[str], figure:
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
-    from experiments.pictures.plots import PALETTE
-
-    jobs = dict.fromkeys(bar.job for bar in bars)
-    colours = (*PALETTE[:-1], *MORE_COLOURS)
-    color = {job: colours[k % len(colours)] for k, job in enumerate(jobs)}
+    color = _colours(bars)
     last = {bar.job: bar.end_s for bar in sorted(bars, key=lambda b: b.end_s)}
     boxes = [
         Rectangle((b.start_s / scale, b.row), (b.end_s - b.start_s) / scale, b.height) for b in bars
@@ -278,6 +275,31 @@ def _draw_bars(ax: Axes, bars: list[_Bar], scale: float, late: set[str], figure:
     ax.set_xlim(0, end)
     ax.set_ylim(max(b.row + b.height for b in bars), 0)
     _label_bars(ax, bars, scale, end, figure)
+
+
+def _colours(bars: list[_Bar]) -> dict[str, tuple[float, ...]]:
+    """A colour for each job: of the 24, the one whose last job ended the longest ago.
+
+    So two jobs share one only where more than 24 have come, and never while both run, unless more
+    than 24 do.
+    """
+    from matplotlib.colors import to_rgb
+
+    from experiments.pictures.plots import PALETTE
+
+    full = [to_rgb(colour) for colour in (*PALETTE[:-1], *MORE_COLOURS)]
+    light = [tuple(0.5 + 0.5 * part for part in colour) for colour in full]
+    colours = [*full, *light]
+    last: dict[str, float] = {}
+    for bar in bars:
+        last[bar.job] = max(bar.end_s, last.get(bar.job, bar.end_s))
+    busy_until = [-math.inf] * len(colours)
+    found: dict[str, tuple[float, ...]] = {}
+    for bar in sorted(bars, key=lambda b: b.start_s):
+        if bar.job not in found:
+            k = busy_until.index(min(busy_until))
+            found[bar.job], busy_until[k] = colours[k], last[bar.job]
+    return found
 
 
 def _label_bars(ax: Axes, bars: list[_Bar], scale: float, end: float, figure: Drawing) -> None:

@@ -79,7 +79,7 @@ def solve(model: Model, options: SolverOptions, start: FloatArray | None = None)
             "gurobi",
             _status(gp.GRB, gurobi.Status, found),
             np.array(x.X) if found else None,
-            # An unknown bound is told as -1e100.
+            # An unknown bound is reported as -1e100.
             bound + shift if bound > -1e99 else -math.inf,
             solve_cpu_s=time.process_time() - begin,
             nodes=int(gurobi.NodeCount),

@@ -127,8 +127,8 @@ class SolverOptions:
     Attributes
     ----------
     mip_gap : relative gap at which to stop, of the objective without its constant part.
-    gap_of_total : stop at that gap of the whole objective instead, as solvers do when they are not
-        told of the constant part (the papers' 5 %); gaps are quoted without it all the same.
+    gap_of_total : stop at that gap of the whole objective instead, as solvers do that do not know
+        of the constant part (the papers' 5 %); gaps are quoted without it all the same.
     gap_of_parts : where the objective is a small difference of large sums, stop at that gap of half the
         sum of the parts' sizes in the relaxation as well (HiGHS on `tight` models).
     time_limit_s : seconds of wall time, None for none. Where it is reached, the answer depends on

@@ -1,4 +1,4 @@
-"""Whether a cluster can run a workload at all: told before the simulation, not after it."""
+"""Whether a cluster can run a workload at all: reported before the simulation, not after it."""
 
 from __future__ import annotations
 

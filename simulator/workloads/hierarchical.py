@@ -91,7 +91,7 @@ class HierarchicalScenario:
         return self.num_nodes * self.jobs_per_node
 
     def cluster(self, num_controllers: int | None = None) -> Cluster:
-        """``N`` VMs of the catalogue under ``K`` controllers, ``K = N/5`` where not said.
+        """``N`` VMs of the catalogue under ``K`` controllers, ``K = N/5`` where not given.
 
         Raises
         ------

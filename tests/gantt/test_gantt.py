@@ -43,6 +43,17 @@ def test_stretches_that_change_nothing_are_one_bar():
     assert g._merged(table)["end_s"].tolist() == [3.0, 4.0]
 
 
+def test_no_two_jobs_that_run_at_once_share_a_colour():
+    """24 jobs have 24 colours. The 25th takes that of the job that ended first, not of one that runs."""
+    bars = [g._Bar(f"j{k}", k, 1.0, k, 100.0 - k, "n") for k in range(24)]
+    colours = g._colours(bars)
+    assert len(set(colours.values())) == 24
+    bars += [g._Bar("late", 0, 1.0, 90.0, 95.0, "n"), g._Bar("j3", 3, 1.0, 98.0, 99.0, "n")]
+    again = g._colours(bars)
+    assert again["late"] == colours["j23"]
+    assert {job: again[job] for job in colours} == colours
+
+
 def test_a_run_folder_with_a_thousand_jobs(tmp_path):
     workload, cluster = generate(AndreasScenario(100, 1, "high", seed=1))
     result = simulate(workload, cluster, make_policy("edf-shared"))
