@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments import cli
 from experiments.scenario import output
 from policies.registry import WRAPPERS
 from simulator.errors import InputError
@@ -184,6 +185,24 @@ def test_a_run_never_writes_over_its_input(tmp_path: Path) -> None:
         output.new_folder(tmp_path, [tmp_path / "other" / ".."]),
     ):
         pass
+
+
+def test_pages_and_tables_never_take_the_place_of_what_they_are_made_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A page over a table of its run, under another name of it; a table over its list of pods."""
+    (tmp_path / "jobs.csv").write_text(GOOD)
+    (tmp_path / "page.html").symlink_to(tmp_path / "jobs.csv")
+    for words in (
+        ["replay", tmp_path, "--out", tmp_path / "jobs.csv"],
+        ["replay", tmp_path, "--out", tmp_path / "page.html"],
+        ["fill", "--pods", tmp_path / "jobs.csv", "--out", tmp_path / "jobs.csv"],
+    ):
+        assert cli._run([str(word) for word in words], debug=False) == 2
+        told = capsys.readouterr().err
+        assert "is an input, expected another file" in told
+        assert told.count("\n") == 1
+    assert (tmp_path / "jobs.csv").read_text() == GOOD
 
 
 def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
