@@ -8,8 +8,10 @@ in the place itself is replaced.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,7 +25,15 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write; it becomes ``path`` when the block ends, and goes away where it fails.
 
     Example: ``with replacing(Path("runs.csv")) as file: file.write(b"seed")``.
+
+    Raises
+    ------
+    OSError
+        It cannot be written, or there is something that is no file: ``/dev/stdout`` must not become one.
     """
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, "is no regular file", str(path))
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
@@ -61,8 +71,8 @@ def expect_writable(path: Path, inputs: Iterable[Path | None] = (), what: str = 
             pass
     except OSError as error:
         raise InputError(f"{what} {path}: cannot be written ({error.strerror})") from None
-    if path.is_dir():
-        raise InputError(f"{what} {path}: is a folder, expected a file")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{what} {path}: is no regular file, expected one or a new name")
 
 
 def expect_no_input(path: Path, inputs: Iterable[Path | None], what: str = "--out") -> None:

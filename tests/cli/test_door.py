@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
+from experiments import cli, webpage
+from experiments.files import write_whole
 from experiments.scenario import output
 from policies.registry import WRAPPERS
 from simulator.errors import InputError
@@ -203,6 +204,20 @@ def test_pages_and_tables_never_take_the_place_of_what_they_are_made_from(
         assert "is an input, expected another file" in told
         assert told.count("\n") == 1
     assert (tmp_path / "jobs.csv").read_text() == GOOD
+
+
+def test_devices_and_pipes_never_become_files(tmp_path: Path) -> None:
+    """`--out /dev/stdout` by root would have put a file in its place, for everybody."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "stdout").symlink_to("/dev/null")
+    (tmp_path / "folder").mkdir()
+    before = {path: path.lstat().st_ino for path in tmp_path.iterdir()}
+    for name in ("pipe", "stdout", "folder"):
+        with pytest.raises(OSError, match="is no regular file"):
+            write_whole(tmp_path / name, "x")
+        with pytest.raises(InputError, match=r"cannot be written .is no regular file"):
+            webpage.write(tmp_path / name, "x")
+    assert {path: path.lstat().st_ino for path in tmp_path.iterdir()} == before
 
 
 def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
