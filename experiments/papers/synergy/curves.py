@@ -17,6 +17,9 @@ SOURCES = ("simulator", "policies.synergy", "policies.milp", "experiments.scenar
 FILES = ("single_gpu", "single_gpu_mechanisms", "cpu_ratios", "splits")
 MORE_AT_9 = ("single_gpu", "cpu_ratios")
 """A printed number rests on their runs at 9 jobs an hour: more seeds there."""
+COMPARED = ("single_gpu", "single_gpu_mechanisms")
+COMPARED_AT = (8, 9)
+"""Where tune is compared with opt. With five seeds of the paper's scale the interval was 50 points wide."""
 SERVERS = 16
 """Of the files, and of the paper."""
 
@@ -27,7 +30,8 @@ def curves(scale: Scale) -> Iterator[Task]:
 
         def keep(columns: Labels, file: str = file) -> bool:
             more = file in MORE_AT_9 and columns["load"] == 9
-            seeds = (MORE_SEEDS if more else SEEDS)[scale]
+            compared = file in COMPARED and columns["load"] in COMPARED_AT and scale == "paper"
+            seeds = (MORE_SEEDS if more or compared else SEEDS)[scale]
             loads = LOADS["split"][scale] if file == "splits" else LOADS["fifo"][scale]
             return columns["seed"] in seeds and columns["load"] in loads
 
