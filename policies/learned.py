@@ -17,7 +17,7 @@ from simulator.catalog import FloatArray
 
 FEATURES = ("gpus", "duration", "work", "wait", "slack", "weight", "one")
 """GPUs over those of a node; logarithms of duration, GPU-seconds, wait; time until the job is late
-over its duration; tardiness weight over the largest; 1."""
+over its duration; tardiness weight over the largest of the jobs in the system; 1."""
 
 DAY_S = 86_400.0
 
@@ -31,7 +31,8 @@ def features(view: View, jobs: list[int]) -> FloatArray:
     duration = work / gpus
     wait = view.now_s - workload.submit_s[index]
     slack = np.clip((workload.due_s[index] - view.now_s - duration) / duration, -1.0, 10.0) / 10
-    weight = workload.weight_per_s[index] / max(float(workload.weight_per_s.max()), 1e-300)
+    largest = float(view.weight_per_s.max())  # of jobs that have come: nobody knows those to come
+    weight = workload.weight_per_s[index] / max(largest, 1e-300)
     scale = math.log1p(DAY_S)
     columns = [
         gpus / cluster.max_gpus_per_node,

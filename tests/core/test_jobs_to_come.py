@@ -45,13 +45,8 @@ KNOWS_RATES = [name for name in NAMES if "arrivals" in needs_of(name)]
 """Policies of the rental model are given the rate of arrivals, by definition: that of the whole list."""
 ON_BOTH = ("fifo", "edf", "ps", "edf@self-timed")
 """They order jobs of fixed demand, and place elastic ones."""
-READS_AHEAD = pytest.mark.xfail(
-    strict=True, reason="its feature 'weight' is over the largest weight of all jobs of the list"
-)
 CASES = [
-    pytest.param(name, False, marks=READS_AHEAD if name == "linear-score" else ())
-    for name in NAMES
-    if name not in KNOWS_RATES and not is_planner(name)
+    pytest.param(name, False) for name in NAMES if name not in KNOWS_RATES and not is_planner(name)
 ]
 CASES += [pytest.param(name, True) for name in NAMES if name in ON_BOTH or is_planner(name)]
 OPTIONS = {
