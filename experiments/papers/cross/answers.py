@@ -12,13 +12,12 @@ from experiments.papers.cross.asked import study
 from experiments.papers.cross.controllers import HOUR, NO_TIME, TIMES
 from experiments.papers.cross.questions import (
     BOUNDED,
-    DISPATCHERS,
     EVENTS,
     MOVED,
     MOVED_ELASTIC,
     WITH_HYSTERESIS,
 )
-from experiments.papers.cross.ratios import back, differs, in_words, paired
+from experiments.papers.cross.ratios import back, differs, in_words, over_round_robin, paired
 from experiments.report.contents import Passage
 from simulator.statistics import Estimate, student
 
@@ -55,15 +54,15 @@ def _dispatching(results: Results) -> Passage | None:
     table = study(results, "dispatching")
     if table.empty:
         return None
-    keys = ("load", "controllers", "policy", "seed")
-    base = {"rule": "round-robin"}
-    ratios = {
-        rule: paired(table, "total_cost", {"rule": rule}, base, keys) for rule in DISPATCHERS[1:]
-    }
+    lines = [
+        f"Under {policy}. {line}"
+        for policy in sorted(set(table["policy"]))
+        for line in _told(over_round_robin(table, policy))
+    ]
     return Passage(
         "Which rule sends jobs to controllers?",
-        f"Total cost over that of round robin, over all settings above. {INTERVALS}",
-        _told(ratios),
+        f"Total cost over that of round robin, over all loads and numbers of controllers. {INTERVALS}",
+        tuple(lines),
         "dispatching",
     )
 
@@ -276,6 +275,7 @@ def _elasticity(results: Results) -> Passage | None:
 
 GAINS = {
     "SRTF on fixed demands over the greedy on elastic jobs": ("fixed, SRTF", "elastic, greedy"),
+    "SRTF on fixed demands over EDF on elastic jobs, a job a node": ("fixed, SRTF", "elastic, EDF"),
     "FIFO on fixed demands over elastic widths in FIFO": ("fixed, FIFO", "elastic, FIFO widths"),
     "proportional over tune on fixed demands": ("fixed, SRTF", "fixed, SRTF, tune"),
     "proportional over tune on elastic jobs": ("elastic, greedy", "elastic, greedy, tune"),

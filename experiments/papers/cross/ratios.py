@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.papers.cross.comparison import ANDREAS, METHODS, WORKLOADS
+from experiments.papers.cross.questions import DISPATCHERS
 from simulator.catalog import FloatArray
 from simulator.statistics import Estimate, student
 
@@ -59,6 +60,15 @@ def in_words(ratio: Estimate) -> str:
     digits = 3 if any(abs(end - 1) < 0.015 for end in ends) else 2
     told = [f"{end:.{digits}f}" if end < 9.995 else f"{end:,.0f}" for end in ends]
     return f"{told[0]} ({told[1]} to {told[2]})"
+
+
+def over_round_robin(table: pd.DataFrame, policy: str) -> dict[str, Estimate]:
+    """Cost of each other dispatching rule over round robin under one policy, over loads and controllers."""
+    own, keys = table[table["policy"] == policy], ("load", "controllers", "seed")
+    return {
+        rule: paired(own, "total_cost", {"rule": rule}, {"rule": "round-robin"}, keys)
+        for rule in DISPATCHERS[1:]
+    }
 
 
 def _rows(table: pd.DataFrame, labels: Mapping[str, Any]) -> pd.DataFrame:
