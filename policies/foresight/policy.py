@@ -14,7 +14,15 @@ from policies.foresight.machines import Machines
 from policies.foresight.packing import Packed, Packing, pose
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.price import PriceGrid
-from policies.foresight.value import ONE_STEP, STEPS, Value, slopes_of, step_gain, support
+from policies.foresight.value import (
+    ONE_STEP,
+    STEPS,
+    SingleValue,
+    Value,
+    slopes_of,
+    step_gain,
+    support,
+)
 from policies.milp.policy import placements_of
 from policies.milp.tree import Learned
 from simulator.catalog import FloatArray, IntArray
@@ -53,6 +61,8 @@ class Foresight:
     caution : whether jobs whose lateness is worth far more than their lease are kept running.
     two_steps : whether the step to the next decision is random (two lengths), or the mean gap.
     wake_up : whether to ask for the next decision after one mean gap between arrivals.
+    hull : whether the value of a job lets it change its configuration on the way.
+    moves : whether the gains count the time that it takes to move a job (reconfiguration).
     exact_up_to : pairs of a job and a kind of slot up to which the packing is exact. Beyond, prices of
         slots find it (`policies.foresight.ascent`), and the decision records the gap to the bound.
     """
@@ -69,6 +79,8 @@ class Foresight:
     caution: bool = True
     two_steps: bool = True
     wake_up: bool = True
+    hull: bool = True
+    moves: bool = True
     exact_up_to: int = 40_000
     _machines: Machines | None = field(default=None, init=False, repr=False)
 
@@ -92,7 +104,7 @@ class Foresight:
             all_nodes = view.cluster.nodes_of(view.controller)
             self._machines = Machines.of(view.cluster, all_nodes)
             self._ledger = Ledger(self._machines)
-            self._grid = PriceGrid(self._machines)
+            self._grid = PriceGrid(self._machines, self.hull)
             self._learned = Learned()
         machines = self._machines.up(view.cluster, view.nodes)
         rows = self._ledger.update(view)
@@ -151,9 +163,8 @@ class Foresight:
         """``(n, C)`` what each job gains on each configuration, and the mean step."""
         times, weight = self._ledger.times_s[rows], self._ledger.weight_per_s[rows]
         rate = machines.config_price_per_s + node_price * machines.config_share * self._grid.speed
-        slopes = slopes_of(weight)
-        value = Value(slopes, support(times, rate, slopes))
-        speed = _speed(view, machines, times, tau)
+        value = _value(times, rate, weight) if self.hull else SingleValue(times, rate, weight)
+        speed = _speed(view, machines, times, tau) if self.moves else None
         gain, mean = np.zeros(times.shape), 0.0
         for length, part in STEPS if self.two_steps else ONE_STEP:
             step_s = length * tau
@@ -200,6 +211,11 @@ class Foresight:
         if self._is_small(packing):
             return solve_exactly(packing, self.mip_gap, at_least_one, self._learned)
         return ascent.solve(packing, self.mip_gap, at_least_one)
+
+
+def _value(times_s: FloatArray, rate_per_s: FloatArray, weight_per_s: FloatArray) -> Value:
+    slopes = slopes_of(weight_per_s)
+    return Value(slopes, support(times_s, rate_per_s, slopes))
 
 
 def _speed(view: View, machines: Machines, times_s: FloatArray, tau: float) -> FloatArray | None:

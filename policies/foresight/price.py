@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from policies.foresight.machines import Machines
-from policies.foresight.value import SLOPES, slopes_of
+from policies.foresight.value import SLOPES, SingleValue, slopes_of
 from simulator.catalog import FloatArray, IntArray
 
 PRICES = 24
@@ -64,14 +64,19 @@ class PriceGrid:
     The grid depends on the weights of the jobs seen only. It is laid anew when their median has
     left it by a factor of two, or their number has doubled.
 
+    Parameters
+    ----------
+    machines : the nodes of the controller.
+    hull : whether a job may change its configuration on the way (`Value`), or not (`SingleValue`).
+
     Attributes
     ----------
     prices : ``(L,)`` the grid of lambda.
     speed : ``(C,)`` omega of each configuration's node type.
     """
 
-    def __init__(self, machines: Machines) -> None:
-        self._machines = machines
+    def __init__(self, machines: Machines, hull: bool = True) -> None:
+        self._machines, self._hull = machines, hull
         self._median, self._laid_for = -1.0, 0
         self._table = np.empty((0, PRICES, SLOPES))
         self._filled = 0
@@ -83,6 +88,7 @@ class PriceGrid:
         count = len(weight_per_s)
         if count == self._filled:
             return
+        self._times_s, self._weight_per_s = times_s, weight_per_s
         median = float(np.median(weight_per_s))
         fits = 0.5 * self._median <= median <= 2.0 * self._median
         if not fits or count >= 2 * self._laid_for:
@@ -127,14 +133,29 @@ class PriceGrid:
         spare : eta.
         deferral : whether a job can wait until the window has passed.
         """
-        table = self._table[demand.rows]
-        value = _values(table, slopes, demand)
-        if deferral:
-            later = replace(demand, due_in_s=demand.due_in_s - demand.window_s)
-            value = np.minimum(value, _values(table[:, :1], slopes, later))
+        later = replace(demand, due_in_s=demand.due_in_s - demand.window_s)
+        if self._hull:
+            table = self._table[demand.rows]
+            value = _values(table, slopes, demand)
+            if deferral:
+                value = np.minimum(value, _values(table[:, :1], slopes, later))
+        else:
+            value = self._single_values(demand, self.prices)
+            if deferral:
+                value = np.minimum(value, self._single_values(later, self.prices[:1]))
         supply = self._nodes() * spare * demand.window_s
         dual: FloatArray = demand.part @ value - self.prices * supply
         return dual
+
+    def _single_values(self, demand: Demand, prices: FloatArray) -> FloatArray:
+        """``(n, L)`` V_j(r, d; lambda) at ``(L,)`` prices, where a job keeps its configuration."""
+        machines = self._machines
+        share = machines.config_share * self.speed
+        rate = machines.config_price_per_s[:, None] + prices * share[:, None]
+        value = SingleValue(self._times_s[demand.rows], rate, self._weight_per_s[demand.rows])
+        shape = (len(demand.rows), len(prices))
+        work, due = (np.broadcast_to(c[:, None], shape) for c in (demand.work, demand.due_in_s))
+        return value(work, due)
 
     def _nodes(self) -> float:
         """Nodes, those of each type counted by their speed."""

@@ -76,6 +76,38 @@ class Value:
         return value
 
 
+@dataclass(frozen=True, eq=False)
+class SingleValue:
+    """V_j of n jobs that keep one configuration to the end, so without the hull:
+
+        min over k of [r t_jk (p_k + lambda s_k) + w_j (r t_jk - d)^+].
+
+    Attributes
+    ----------
+    times_s : ``(n, C)`` of the whole job, s; infinite where it cannot run.
+    rate_per_s : ``(C,)`` p_k + lambda s_k, or ``(C, L)`` where each column of r has a lambda.
+    weight_per_s : ``(n,)`` w.
+    """
+
+    times_s: FloatArray
+    rate_per_s: FloatArray
+    weight_per_s: FloatArray
+
+    def __call__(self, remaining: FloatArray, due_in_s: FloatArray) -> FloatArray:
+        """V_j(r, d), for ``(n,)``, ``(n, C)`` or ``(n, L)`` of r and of d."""
+        columns = (slice(None),) + (None,) * (remaining.ndim - 1)
+        weight = self.weight_per_s[columns]
+        value = np.full(remaining.shape, np.inf)
+        for k in range(self.times_s.shape[1]):
+            possible = np.isfinite(self.times_s[:, k])
+            whole = np.where(possible, self.times_s[:, k], 0.0)  # 0 times infinite has no value
+            time = remaining * whole[columns]
+            cost = time * self.rate_per_s[k] + weight * np.maximum(time - due_in_s, 0.0)
+            cost[~possible] = np.inf
+            np.minimum(value, cost, out=value)
+        return value
+
+
 STEPS = ((0.42, 0.63), (1.0, 0.37))
 """Lengths of a step in units of the mean gap, and their weights: two points for the exponential
 time until the next event."""
@@ -84,7 +116,7 @@ ONE_STEP = ((1.0, 1.0),)
 
 
 def step_gain(
-    value: Value,
+    value: Value | SingleValue,
     remaining: FloatArray,
     due_in_s: FloatArray,
     weight_per_s: FloatArray,

@@ -14,7 +14,7 @@ from experiments.analysis.lagrangian import lagrangian
 from policies import make_policy
 from policies.foresight.ledger import Ledger
 from policies.foresight.machines import Machines
-from policies.foresight.price import PriceGrid, peak
+from policies.foresight.price import Demand, PriceGrid, peak
 from policies.foresight.value import slopes_of
 from simulator import (
     Cluster,
@@ -22,6 +22,7 @@ from simulator import (
     FixedDuration,
     InputError,
     NodeType,
+    Policy,
     Result,
     ServerSpec,
     TimeTable,
@@ -244,6 +245,43 @@ def test_a_delay_of_reconfiguration_is_not_paid_for_nothing() -> None:
     assert dear.total_cost < blind.total_cost
 
 
+def test_moves_may_be_left_out_of_the_objective() -> None:
+    """`moves = false` decides as if the view had no delay, and pays it; without a delay it is the same."""
+    workload, cluster = jobs(7, 12, weight=50.0), Cluster.of_vms(CATALOG, 2)
+
+    def schedule(policy: Policy, delay_s: float) -> str:
+        result = simulate(workload, cluster, policy, seed=1, reconfiguration_s=delay_s)
+        return str(result.schedule_table().to_csv())
+
+    off, default = ({"moves": False}, {})
+    plain, dear = (
+        [schedule(make_policy("foresight", **options), delay_s) for options in (off, default)]
+        for delay_s in (0.0, 600.0)
+    )
+    assert plain[0] == plain[1]
+    assert dear[0] != dear[1]
+    assert dear[0] == schedule(Blind(), 600.0)
+
+
+def test_the_hull_may_be_left_out() -> None:
+    """With one configuration a job there is nothing to mix, in the gains nor in the price of node-time."""
+    workload, cluster = jobs(3, 12, weight=50.0), Cluster.of_vms(CATALOG, 2)
+    only = Cluster.of_vms(CATALOG[:1], 2)
+    one = replace(workload, performance=TimeTable(np.array(table_of(workload, cluster)[:, :1, :2])))
+
+    def schedule(jobs: Workload, nodes: Cluster, hull: bool) -> str:
+        result = simulate(jobs, nodes, make_policy("foresight", hull=hull), seed=1)
+        check(result)
+        return str(result.schedule_table().to_csv())
+
+    assert schedule(one, only, True) == schedule(one, only, False)
+    assert schedule(workload, cluster, True) != schedule(workload, cluster, False)
+
+
+def table_of(workload: Workload, cluster: Cluster) -> np.ndarray:
+    return workload.performance.table_s(np.arange(len(workload)), cluster)
+
+
 class Blind:
     """foresight that is not shown the delay."""
 
@@ -282,6 +320,23 @@ def test_the_dual_is_concave_and_its_peak_is_found() -> None:
     for dual in seen:
         slope = np.diff(dual) / np.diff(grid.prices)
         assert (np.diff(slope) <= 1e-6 * np.abs(slope).max()).all()
+
+
+def test_the_dual_without_the_hull() -> None:
+    """By hand, on each price of the grid: one job of 100 s on one GPU of three, in a window of 200 s."""
+    cluster = Cluster.of_vms(CATALOG[1:], 1)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    times, weight = np.array([[100.0, np.inf, 40.0]]), np.array([0.01])
+    grid = PriceGrid(machines, hull=False)
+    grid.update(times, weight)
+    demand = Demand(np.array([0]), np.ones(1), np.array([70.0]), np.ones(1), 200.0)
+    p, mu = 2.5 / 3600, grid.prices
+    slow, fast = 100 * (p + mu) / 3 + 0.01 * 30, 40 * (p + mu)
+    later = min(100 * p / 3 + 0.01 * 230, 40 * p + 0.01 * 170)
+    now, supply = np.minimum(slow, fast), mu * 0.9 * 200
+    slopes = slopes_of(weight)
+    assert grid.dual(demand, slopes, 0.9, False) == pytest.approx(now - supply)
+    assert grid.dual(demand, slopes, 0.9, True) == pytest.approx(np.minimum(now, later) - supply)
 
 
 def test_peak_of_a_parabola() -> None:

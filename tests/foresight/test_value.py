@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from experiments.analysis.bounds import alone
 from policies.foresight.machines import Machines, share_price_per_s
-from policies.foresight.value import NEVER_S, Value, slopes_of, step_gain, support
+from policies.foresight.value import NEVER_S, SingleValue, Value, slopes_of, step_gain, support
 from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
@@ -23,7 +23,7 @@ def value_of(times_s, price_per_s, weight, slopes=24):  # type: ignore[no-untype
     return Value(m, support(np.array([times_s]), np.array(price_per_s), m))
 
 
-def at(value: Value, r: float, d: float) -> float:
+def at(value: Value | SingleValue, r: float, d: float) -> float:
     return float(value(np.array([r]), np.array([d]))[0])
 
 
@@ -89,6 +89,39 @@ def test_no_single_configuration_beats_it(
     value = value_of([t for t, _ in configs], [p for _, p in configs], weight)
     best = min(p * t + weight * max(0.0, t - d) for t, p in configs)
     assert at(value, 1.0, d) <= best + 1e-9 * max(1.0, best)
+
+
+def single_of(times_s, price_per_s, weight):  # type: ignore[no-untyped-def]
+    """V of one job that keeps its configuration."""
+    return SingleValue(np.array([times_s]), np.array(price_per_s), np.array([weight]))
+
+
+def test_without_the_hull_one_configuration_does_all_the_work() -> None:
+    """Slow 100 s for 10, fast 50 s for 30. Due after 75 s: 30 in time, where the hull has 20. Due after
+    99 s the slow one is 1 s late and costs 20. Of half the work, each costs half. What cannot run
+    counts for nothing."""
+    value = single_of([100.0, np.inf, 50.0], [0.1, 0.0, 0.6], 10.0)
+    assert at(value, 1.0, 75.0) == pytest.approx(30.0)
+    assert at(value, 1.0, 99.0) == pytest.approx(20.0)
+    assert at(value, 0.5, 75.0) == pytest.approx(5.0)
+    assert at(value, 1.0, -10.0) == pytest.approx(30.0 + 600.0)
+
+
+@quick
+@given(configurations, st.floats(0.0, 5.0), st.floats(0.01, 1.0), st.floats(-1e4, 1e4))
+def test_the_hull_lies_below_single_configurations_and_touches_them(
+    configs: list[tuple[float, float]], weight: float, r: float, d: float
+) -> None:
+    """With one configuration both values are the same."""
+    times, prices = [t for t, _ in configs], [p for _, p in configs]
+    hull, single = (
+        at(of(times, prices, weight), r, d)  # type: ignore[no-untyped-call]
+        for of in (value_of, single_of)
+    )
+    near = 1e-9 * max(1.0, abs(single))
+    assert hull <= single + near
+    one = [at(of(times[:1], prices[:1], weight), r, d) for of in (value_of, single_of)]  # type: ignore[no-untyped-call]
+    assert one[0] == pytest.approx(one[1], rel=1e-9, abs=1e-9)
 
 
 def test_gain_of_a_step() -> None:
