@@ -92,8 +92,12 @@ def tasks(scale: Scale) -> list[Task]:
     ]
     more = [
         task
-        for name, of_more in MORE_TRACES.items()
-        for task in _costs(of_more, f"more_traces_by_{name}", scale, {})
+        for study_name, file in (
+            ("gap", "more_traces_by_gap"),
+            ("size", "more_traces_by_size"),
+            ("size", "more_traces_by_size_hierarchical"),
+        )
+        for task in _costs(MORE_TRACES[study_name], file, scale, {})
         if scale == "paper"
     ]
     errors = _costs("error", "error", scale, {"workload.num_nodes": NODES_FOR_GAPS[scale]})
