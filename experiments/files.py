@@ -1,8 +1,7 @@
 """Files that are written whole or not at all.
 
-A file is written under a random name beside its place and renamed. The random name is created
-anew and never followed, so a link that somebody planted under it does no harm; a link that stands
-in the place itself is replaced.
+A file is written under a random name beside its place and renamed (`simulator.outputs`); a link that
+stands in the place itself is replaced.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from simulator.errors import InputError
+from simulator.outputs import created_beside
 
 
 @contextlib.contextmanager
@@ -34,10 +33,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(errno.EINVAL, "is no regular file", str(path))
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    temporary, file = created_beside(path)
     try:
-        with open(descriptor, "w+b") as file:
+        with file:
             yield file
         os.replace(temporary, path)
     except BaseException:

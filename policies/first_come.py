@@ -15,10 +15,11 @@ import numpy as np
 
 from policies.first_principles import by_due_date, by_submission, by_weight
 from policies.packing import beside
-from policies.selection import DUE_TOLERANCE_S, node_price_per_hour
+from policies.selection import node_price_per_hour
 from simulator.catalog import FloatArray
 from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.errors import InputError
+from simulator.tolerances import ON_TIME_S
 
 
 @dataclass
@@ -65,7 +66,7 @@ class SharedFirstPrinciple:
         """Those that are on time by cost, then the others by time."""
         table = view.workload.performance.table_s(np.array([job]), view.cluster)[0]
         left_s = table * view.remaining_of(job)
-        due_in_s = float(view.workload.due_s[job]) - view.now_s + DUE_TOLERANCE_S
+        due_in_s = float(view.workload.due_s[job]) - view.now_s + ON_TIME_S
         possible = [(int(v), int(g)) for v, g in np.argwhere(np.isfinite(left_s))]
         on_time = [c for c in possible if left_s[c] <= due_in_s]
         late = [c for c in possible if not left_s[c] <= due_in_s]

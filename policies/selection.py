@@ -15,13 +15,11 @@ import numpy.typing as npt
 
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
+from simulator.tolerances import ON_TIME_S
 from simulator.workload import Workload
 
 CostOf = Literal["share", "node"]
 """What a configuration costs: the job's share of the node (thesis), or the whole node."""
-
-DUE_TOLERANCE_S = 1e-6
-"""A job that finishes this late is on time: residual times carry rounding errors."""
 
 NONE = -1
 """Node type of a job that can run nowhere."""
@@ -81,7 +79,7 @@ def choose_configuration(
     cost[~np.isfinite(times)] = np.inf
     cost, time = cost.reshape(n, -1), times.reshape(n, -1)
     due = np.reshape(np.asarray(due_in_s, dtype=np.float64), (-1, 1))
-    meets: npt.NDArray[np.bool_] = np.less_equal(time, due + DUE_TOLERANCE_S) & np.isfinite(cost)
+    meets: npt.NDArray[np.bool_] = np.less_equal(time, due + ON_TIME_S) & np.isfinite(cost)
     finite = np.where(np.isfinite(cost), time, np.inf)
     some = np.logical_or.reduce(meets, axis=1)
     first = np.where(some[:, None], np.where(meets, cost, np.inf), finite)

@@ -84,13 +84,13 @@ def checked(what: str) -> Callable[[Kind], Kind]:
             for name, is_one, expected, or_none in simple:
                 value = getattr(self, name)
                 if not (is_one(value) or (or_none and value is None)):
-                    raise InputError(f"{what}: {name} is {_short(value)}, expected {expected}")
+                    raise InputError(f"{what}: {name} is {short(value)}, expected {expected}")
             try:
                 own(self)
             except InputError:
                 raise
             except WRONG_KIND as error:
-                wrong = ", ".join(f"{name} = {_short(getattr(self, name))}" for name in others)
+                wrong = ", ".join(f"{name} = {short(getattr(self, name))}" for name in others)
                 raise InputError(
                     f"{what}: one of {wrong} is of a wrong kind ({type(error).__name__}: {error}), "
                     f"expected values as help({kind.__name__}) describes them"
@@ -106,6 +106,7 @@ def _plain(annotation: object) -> str:
     return str(annotation).removesuffix(" | None")
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """A wrong value as messages cite it."""
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."

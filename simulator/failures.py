@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
 
-from simulator.arguments import checked
+from simulator.arguments import checked, short
 from simulator.catalog import IntArray
 from simulator.errors import InputError
 from simulator.laws import Law
@@ -55,8 +56,16 @@ class Outages:
             value = getattr(self, what)
             if not 0 <= value < math.inf:
                 raise InputError(f"{self.name}: {what} is {value}, expected a number >= 0")
+        for what in ("time_to", "duration"):
+            _check_law(f"{self.name}: {what}", getattr(self, what))
         if not self.groups or not all(self.groups):
             raise InputError(f"{self.name}: no nodes, expected one at least in each group")
+        nodes: list[object] = [n for group in self.groups for n in group]
+        wrong = [n for n in nodes if not isinstance(n, Integral)]
+        if wrong:
+            raise InputError(
+                f"{self.name}: groups has the node {short(wrong[0])}, expected numbers of nodes"
+            )
 
     @classmethod
     def of_each_node(cls, num_nodes: int, time_to: Law, duration: Law) -> Outages:
@@ -67,6 +76,12 @@ class Outages:
     def of_racks(cls, num_nodes: int, rack: int, time_to: Law, duration: Law) -> Outages:
         """Racks of ``rack`` nodes each (neighbours by number) fail as a whole."""
         return cls(time_to, duration, racks_of(num_nodes, rack), name="rack")
+
+
+def _check_law(what: str, law: object) -> None:
+    """A law is anything that draws: `simulator.laws`, or a function of a generator."""
+    if not callable(law):
+        raise InputError(f"{what} is {short(law)}, expected a law of seconds (simulator.laws)")
 
 
 def racks_of(num_nodes: int, rack: int) -> list[range]:
@@ -164,6 +179,8 @@ class Failures:
     def __post_init__(self) -> None:
         if self.max_attempts is not None and self.max_attempts < 1:
             raise InputError(f"max_attempts is {self.max_attempts}, expected at least 1")
+        if self.job_time_to_failure is not None:
+            _check_law("failures: job_time_to_failure", self.job_time_to_failure)
 
     def failure_rate_of(self, num_nodes: int) -> list[float]:
         """``(N,)`` failures per second that each node expects, over all causes without notice."""

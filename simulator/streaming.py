@@ -6,7 +6,8 @@ leaves ``jobs.parquet``, ``decisions.parquet`` and, where the schedule is record
 ``schedule.parquet``, with the columns of the tables of the same names. What a decision says of
 itself is one column of JSON, ``facts``. In memory there is one block of each.
 
-The files have other names until the simulation has ended: what has its name is whole.
+The files have random names until the simulation has ended (`simulator.outputs`): what has its name is
+whole.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 from array import array
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 from simulator.accounting import Result
 from simulator.catalog import Cluster
 from simulator.errors import InputError
+from simulator.outputs import created_beside
 from simulator.processes.records import DecisionLog, ScheduleLog, ShareRecord
 from simulator.workload import Workload
 
@@ -38,6 +40,14 @@ _DECISIONS = pa.schema(
         ("cpu_s", pa.float64()), ("again_s", pa.float64()), ("facts", pa.string()),
     ]
 )  # fmt: skip
+
+
+class _File(NamedTuple):
+    """A file in the making."""
+
+    temporary: Path
+    content: IO[bytes]
+    writer: pq.ParquetWriter
 
 
 class RecordStream:
@@ -66,23 +76,19 @@ class RecordStream:
                 raise InputError(
                     f"{self._path(name)}: exists already, expected a folder without it"
                 )
-        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._files: dict[str, _File] = {}
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
 
-    def _unfinished(self, name: str) -> Path:
-        return self.folder / f".{name}.parquet.unfinished"
-
     def write(self, name: str, table: pa.Table) -> None:
         """Append a block to one of the files."""
-        writer = self._writers.get(name)
-        if writer is None:
-            writer = pq.ParquetWriter(
-                self._unfinished(name), table.schema, write_page_checksum=True
-            )
-            self._writers[name] = writer
-        writer.write_table(table)
+        file = self._files.get(name)
+        if file is None:
+            temporary, content = created_beside(self._path(name))
+            writer = pq.ParquetWriter(content, table.schema, write_page_checksum=True)
+            self._files[name] = file = _File(temporary, content, writer)
+        file.writer.write_table(table)
 
     def __enter__(self) -> RecordStream:
         return self
@@ -93,12 +99,13 @@ class RecordStream:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for name, writer in self._writers.items():
-            writer.close()
+        for name, (temporary, content, writer) in self._files.items():
+            with content:
+                writer.close()
             if kind is None:
-                self._unfinished(name).rename(self._path(name))
+                temporary.rename(self._path(name))
             else:
-                self._unfinished(name).unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
 
     def finish(self, result: Result) -> None:
         """Write what is left when the simulation has ended."""

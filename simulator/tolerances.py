@@ -20,6 +20,9 @@ PART_OF_A_GPU = 1e-9
 LEAST_WORK_LEFT = 1e-12
 """A job that ends at this instant but for rounding still shows this fraction of its work."""
 
+ON_TIME_S = 1e-6
+"""In seconds: a job that ends so little late is on time, and a stretch of time so short is none."""
+
 ROUNDS = 1e-9
 """In rounds: a job that ends so little after a tick ends at it."""
 

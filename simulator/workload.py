@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import checked
+from simulator.arguments import checked, short
 from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.performance import Performance
@@ -109,6 +109,11 @@ class Workload:
             seen: set[str] = set()
             twice = next(i for i in self.job_id if i in seen or seen.add(i))  # type: ignore[func-returns-value]
             raise InputError(f"workload: job {twice!r} occurs twice, expected unique job ids")
+        if not callable(getattr(self.performance, "time_s", None)):
+            raise InputError(
+                f"workload: performance is {short(self.performance)}, expected a model of "
+                "simulator.performance, or one of your own with time_s(..)"
+            )
         if isinstance(self.performance, Sized) and len(self.performance) < count:
             raise InputError(
                 f"workload: the performance model has times of {len(self.performance)} jobs, "

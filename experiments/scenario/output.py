@@ -121,7 +121,8 @@ def clear_unfinished(folder: Path) -> None:
     A link goes, and what it leads to stays.
     """
     for name in STREAMED:
-        (folder / f".{name}.unfinished").unlink(missing_ok=True)
+        for path in folder.glob(f".{name}.*.tmp"):
+            path.unlink(missing_ok=True)
 
 
 def write_result(

@@ -21,8 +21,9 @@ from policies.greedy.problem import (
     Profile,
     Settings,
 )
-from policies.greedy.queue import DUE, FEWEST, ON_TIME_S, REMAINING, Queue
+from policies.greedy.queue import DUE, FEWEST, REMAINING, Queue
 from simulator.catalog import FloatArray, IntArray
+from simulator.tolerances import ON_TIME_S
 
 TYPE, FREE, HOSTED, POSITION = 0, 1, 2, 3
 """Columns of a node: `Plan.nodes`."""

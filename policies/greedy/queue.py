@@ -22,11 +22,8 @@ from policies.greedy.problem import (
     Profile,
     Settings,
 )
-from policies.selection import DUE_TOLERANCE_S
 from simulator.catalog import FloatArray, IntArray
-
-ON_TIME_S = float(DUE_TOLERANCE_S)
-"""A job that finishes this late is on time; the kernels want a plain number."""
+from simulator.tolerances import ON_TIME_S
 
 REMAINING, DUE, WEIGHT, POSTPONED, SWAP = 0, 1, 2, 3, 4
 """Columns of a queued job: `Queue.jobs`."""

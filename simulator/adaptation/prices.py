@@ -47,8 +47,6 @@ def _type_with_price(node_type: NodeType, prices: float | str) -> NodeType:
         by_gpu = nearest.price_per_hour / nearest.gpus
     else:
         by_gpu = float(prices)
-        if not 0 <= by_gpu < np.inf:
-            raise InputError(f"got {prices}, expected a number >= 0")
     if np.isinf(node_type.gpus):
         return replace(node_type, price_per_gpu_hour=by_gpu)
     return replace(node_type, price_per_hour=by_gpu * node_type.gpus)

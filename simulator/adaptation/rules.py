@@ -6,9 +6,10 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from simulator.arguments import checked
+from simulator.arguments import checked, is_number, short
 from simulator.errors import InputError
 from simulator.workload import Workload
+from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.synergy import models_of_split, network_name
 from simulator.workloads.weights import Weights, check_weights, in_words
 
@@ -105,6 +106,8 @@ class Rules:
             raise RuleError("weights", str(error)) from None
         if self.models is not None:
             check_models(self.models)
+        if self.prices is not None:
+            check_prices(self.prices)
 
     def __str__(self) -> str:
         """``key=value`` of each rule that is given, for records."""
@@ -128,6 +131,15 @@ def check_models(models: tuple[float, ...] | tuple[str, ...] | str) -> None:
                 network_name(str(name))
         else:
             models_of_split(0, [float(m) for m in models if not isinstance(m, str)])
+
+
+def check_prices(prices: float | str) -> None:
+    """``Rules.prices`` is a price of a GPU-hour, or a catalogue that can be read; else `RuleError`."""
+    if isinstance(prices, str):
+        with of_rule("prices"):
+            read_catalog(prices)
+    elif not (is_number(prices) and 0 <= prices < np.inf):
+        raise RuleError("prices", f"got {short(prices)}, expected a number >= 0, or a catalogue")
 
 
 def _check_due(due: str | None) -> None:

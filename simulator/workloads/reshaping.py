@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from simulator import tolerances
 from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
@@ -21,9 +22,6 @@ from simulator.workloads.synergy import gpu_demand_law, network_name
 
 WIDEST = 16
 """Largest number of GPUs of the points behind a speed-up curve."""
-
-ON_TIME_S = 1e-6
-"""A job that ends this late is on time (rounding)."""
 
 
 def time_shared(workload: Workload) -> Workload:
@@ -228,7 +226,7 @@ def _cheapest(workload: Workload, table: FloatArray, cluster: Cluster) -> IntArr
     finite = np.isfinite(table)
     times_s = np.where(finite, table, 0.0)
     cost = np.where(finite, times_s * price[None, :, None] * g, np.inf)
-    due_in_s = (workload.due_s - workload.submit_s)[:, None, None] + ON_TIME_S
+    due_in_s = (workload.due_s - workload.submit_s)[:, None, None] + tolerances.ON_TIME_S
     on_time = np.where(table <= due_in_s, cost, np.inf).reshape(len(table), -1)
     late = ~np.isfinite(on_time).any(axis=1)
     on_time[late] = table.reshape(len(table), -1)[late]

@@ -353,6 +353,7 @@ def test_shares_of_models_come_out():
         ),
         ({"prices": 1.0, "power": "andreas"}, "power: given together with prices"),
         ({"gpu_type": "K80"}, "gpu_type: given without speedup"),
+        ({"prices": -1.0}, "prices: got -1.0"),
     ],
 )
 def test_wrong_and_contradictory_rules_are_one_line(rules: dict, line: str):
@@ -372,7 +373,6 @@ def test_wrong_and_contradictory_rules_are_one_line(rules: dict, line: str):
         (Rules(demand="cheapest"), NODES, "demand: the jobs have fixed demands"),
         (Rules(load=1.0), POOL, "load: offered load: the pool has no limit"),
         (Rules(prices="hierarchical"), NODES, "prices: catalogue 'hierarchical' has no GPU type"),
-        (Rules(prices=-1.0), NODES, "prices: got -1.0"),
         (Rules(power="andreas"), NODES, "power: GPU type 'GPU' has no power figures"),
         (Rules(models="uniform", sensitivity="synergy"), NODES, "sensitivity: node type '8-GPU'"),
         (replace(ELASTIC, gpu_type="H100"), NODES, "gpu_type: model 'alexnet': no throughput on"),

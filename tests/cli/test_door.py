@@ -254,8 +254,8 @@ def test_planted_links_under_names_of_streamed_tables_are_not_followed(tmp_path:
     victim.write_text("mine")
     out = tmp_path / "out"
     out.mkdir()
-    (out / ".jobs.parquet.unfinished").symlink_to(victim)
-    (out / ".schedule.parquet.unfinished").write_text("of a run that was killed")
+    (out / ".jobs.parquet.0123456789abcdef.tmp").symlink_to(victim)
+    (out / ".schedule.parquet.fedcba9876543210.tmp").write_text("of a run that was killed")
     words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo", "--stream"]
     ran = schedlab(*words, "--out", out)
     assert ran.returncode == 0, ran.stderr

@@ -22,7 +22,7 @@ from simulator import (
 )
 from simulator.adaptation import Rules
 from simulator.admission import Admission
-from simulator.failures import Checkpoints, Outages
+from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Bimodal, Exponential
 from simulator.network import Network
 from simulator.predictions import Predictions
@@ -73,11 +73,7 @@ ACCEPTED: dict[tuple[Callable[..., Any], str], Iterable[int]] = {
     (Rules, "models"): (NONE, THREE),  # names of models are looked up where jobs are drawn
     **{(Rules, name): (NONE,) for name in ("speedup", "demand", "due", "load")},
     (Rules, "weights"): (NONE, TABLE),
-    (Rules, "prices"): ANYTHING,
-    # A law is anything that draws.
-    (Outages, "time_to"): ANYTHING,
-    (Outages, "duration"): ANYTHING,
-    (Outages, "groups"): (*TEXTS, MIXED, 10, THREE),
+    (Rules, "prices"): (NONE,),
     (Checkpoints, "interval_s"): (HUGE,),
     (Checkpoints, "cost_of_model"): (TABLE,),
     (Tenants, "names"): (MIXED,),
@@ -89,7 +85,6 @@ ACCEPTED: dict[tuple[Callable[..., Any], str], Iterable[int]] = {
     (Cluster, "node_type_of"): (NONE,),
     (ServerSpec, "servers"): (HUGE,),
     (Workload, "job_id"): (MIXED,),
-    (Workload, "performance"): ANYTHING,  # a model of one's own is any object with its methods
     (Workload, "model"): (*TEXTS, EMPTY, TABLE, MIXED, 10, THREE),
     **{(Workload, name): (NONE,) for name in ("num_gpus", "num_cpus", "due_s", "patience_s")},
 }
@@ -125,6 +120,13 @@ def test_what_is_refused_is_refused_in_one_line(make: Callable[..., Any], given:
         (lambda: FixedDuration(np.array(["1", "2"]), ONES), "jobs of one duration: duration_s is array(['1', '2']"),
         (lambda: Predictions(learned="yes"), "predictions: learned is 'yes', expected true or false"),  # type: ignore[arg-type]
         (lambda: Exponential("ten"), "exponential law: mean is ten, expected a positive number"),  # type: ignore[arg-type]
+        (lambda: Rules(prices="cheap"), "prices: catalogue 'cheap': not known, expected hierarchical, "),
+        (lambda: Rules(prices=-1.0), "prices: got -1.0, expected a number >= 0, or a catalogue"),
+        (lambda: Outages(7, Exponential(1), [(0,)]), "failure: time_to is 7, expected a law of seconds"),  # type: ignore[arg-type]
+        (lambda: Outages.of_each_node(2, Exponential(1), "1h"), "failure: duration is '1h', expected a law"),  # type: ignore[arg-type]
+        (lambda: Outages(Exponential(1), Exponential(1), "x"), "failure: groups has the node 'x', expected numbers"),  # type: ignore[arg-type]
+        (lambda: Failures(job_time_to_failure=7), "failures: job_time_to_failure is 7, expected a law"),  # type: ignore[arg-type]
+        (lambda: Workload(["a"], ONES[:1], -1), "workload: performance is -1, expected a model of"),  # type: ignore[arg-type]
         (lambda: ServerSpec("fast"), "optimization server: service is 'fast', expected 'measured' or a law"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip

@@ -74,3 +74,26 @@ def test_records_are_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match=r"file: cannot be made"):
         simulate(JOBS, CLUSTER, make_policy("fifo"), stream_to=tmp_path / "file")
+
+
+def test_a_planted_link_under_a_name_in_the_making_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / ".jobs.parquet.unfinished").symlink_to(victim)  # a name that one can foresee
+    (out / "decisions.parquet").symlink_to(tmp_path / "nowhere")
+    simulate(JOBS, CLUSTER, make_policy("fifo"), stream_to=out)
+    assert not (out / "decisions.parquet").is_symlink()
+    assert not (tmp_path / "nowhere").exists()
+    # Even where the name is known, the file is never opened through a link.
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
+    (other / ".decisions.parquet.guessed.tmp").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        simulate(JOBS, CLUSTER, make_policy("fifo"), stream_to=other)
+    assert victim.read_text() == "mine"
+    assert [p.name for p in other.iterdir()] == [".decisions.parquet.guessed.tmp"]

@@ -26,7 +26,7 @@ from policies.greedy.problem import (
     Profile,
     Settings,
 )
-from policies.selection import DUE_TOLERANCE_S
+from simulator.tolerances import ON_TIME_S
 
 SAME_TIME = 1.0 + 1e-9
 
@@ -128,7 +128,7 @@ class Instance:
 
     def meets(self, i: int, time: float) -> bool:
         """Whether a job that takes so long is on time."""
-        return time <= self.due[i] + DUE_TOLERANCE_S
+        return time <= self.due[i] + ON_TIME_S
 
     def config_time(self, i: int, config: int) -> float:
         """Residual time on a configuration, on the type as which its family opens."""
