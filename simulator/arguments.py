@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import fields
 from numbers import Integral, Real
@@ -35,10 +36,13 @@ def is_number(value: object) -> bool:
 
 
 def is_array(value: object) -> bool:
-    """Whether NumPy makes an array of numbers of it, of one dimension at least; texts are none."""
+    """Whether NumPy makes an array of numbers of it, of one dimension at least; texts and complex numbers are none."""
     try:
-        is_text = np.asarray(value).dtype.kind in "SU"
-        return not is_text and np.asarray(value, dtype=np.float64).ndim > 0
+        as_given = np.asarray(value)
+        is_other = as_given.dtype.kind in "SUc"
+        if as_given.dtype.kind == "O":  # `float` would take texts among other objects, too
+            is_other = any(isinstance(entry, str | bytes) for entry in as_given.flat)
+        return not is_other and as_given.astype(np.float64).ndim > 0
     except (TypeError, ValueError, OverflowError):
         return False
 
@@ -110,3 +114,18 @@ def short(value: object) -> str:
     """A wrong value as messages cite it."""
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."
+
+
+def whole(least: int, **values: int) -> None:
+    """Whole numbers, at least ``least``."""
+    for name, value in values.items():
+        is_whole = is_number(value) and not isinstance(value, bool) and value % 1 == 0
+        if not is_whole or value < least:
+            raise InputError(f"{name} is {short(value)}, expected a whole number >= {least}")
+
+
+def positive(**values: float) -> None:
+    """All values are positive and finite."""
+    for name, value in values.items():
+        if not (is_number(value) and 0 < value < math.inf):
+            raise InputError(f"{name} is {short(value)}, expected a positive number")

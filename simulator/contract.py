@@ -239,8 +239,8 @@ class View:
     active : the active jobs as keys, in the order in which they came here.
     running : placements of the jobs that run now, by job.
     shares : for each node of the cluster, the placements on it now, by job.
-    waiting : jobs that wait, the longest in the queue first (a preempted job queues again at its
-        end).
+    waiting : jobs that wait, as keys, the longest in the queue first (a preempted job queues again at
+        its end). The first is ``next(iter(view.waiting))``; ``view.waiting[0]`` asks for job 0.
     free_gpus : ``(N,)`` GPUs not in use, by node; true of this controller's nodes, and where node
         types are fixed.
     free_gpus_total : their sum over this controller's nodes.

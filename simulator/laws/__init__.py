@@ -9,7 +9,7 @@ of an optimization server too. Overridden methods are described once, in `Law`.
 """
 
 from simulator.laws.atoms import Bimodal, Deterministic, Empirical
-from simulator.laws.base import ComplexArray, FloatArray, Law, quantile
+from simulator.laws.base import ComplexArray, FloatArray, Law, quantile, require_law
 from simulator.laws.continuous import (
     BoundedPareto,
     Exponential,
@@ -33,4 +33,5 @@ __all__ = [
     "Weibull",
     "parse_law",
     "quantile",
+    "require_law",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
-from simulator.arguments import is_number
+from simulator.arguments import is_number, short
 from simulator.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -92,6 +92,12 @@ def quantile(law: Law, q: float) -> float:
         if law.cdf(value) >= q:
             return value
     return float(optimize.brentq(lambda x: law.cdf(x) - q, low, high, xtol=1e-14, rtol=1e-14))
+
+
+def require_law(name: str, law: Law) -> None:
+    """`InputError` unless it is a law; ``name`` is the parameter."""
+    if not isinstance(law, Law):
+        raise InputError(f"{name} is {short(law)}, expected a law of seconds (simulator.laws)")
 
 
 def as_complex(s: npt.ArrayLike) -> ComplexArray:

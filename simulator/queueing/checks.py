@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 
-from simulator.arguments import is_number
+import numpy as np
+import numpy.typing as npt
+
+from simulator.arguments import is_array, is_number, positive, short, whole
 from simulator.errors import InputError
+from simulator.laws import FloatArray, Law, require_law
 
 
 def load_of(arrival_rate_per_s: float, mean_service_s: float) -> float:
@@ -14,10 +18,15 @@ def load_of(arrival_rate_per_s: float, mean_service_s: float) -> float:
     return arrival_rate_per_s * mean_service_s
 
 
+def load_of_law(arrival_rate_per_s: float, service: Law) -> float:
+    """Erlang: `load_of` with the mean of a law of service times."""
+    require_law("service", service)
+    return load_of(arrival_rate_per_s, service.mean)
+
+
 def require_stable(load: float, servers: int = 1) -> float:
     """The load, if the servers can carry it."""
-    if not is_number(load):
-        raise InputError(f"load is {load!r}, expected a number")
+    real(load=load, servers=servers)
     if not 0 <= load < servers:
         raise InputError(
             f"the queue is not stable: {load:g} erlang on {servers} server(s), expected less load "
@@ -28,26 +37,31 @@ def require_stable(load: float, servers: int = 1) -> float:
 
 def whole_servers(servers: int, least: int = 1) -> None:
     """A whole number of servers, at least ``least``."""
-    is_whole = is_number(servers) and not isinstance(servers, bool) and servers % 1 == 0
-    if not is_whole or servers < least:
-        raise InputError(f"servers is {servers}, expected a whole number >= {least}")
+    whole(least, servers=servers)
 
 
-def positive(**values: float) -> None:
-    """All values are positive and finite."""
+def real(**values: float) -> None:
+    """Numbers, and not NaN; they may be infinite."""
     for name, value in values.items():
-        if not (is_number(value) and 0 < value < math.inf):
-            raise InputError(f"{name} is {value}, expected a positive number")
+        if not is_number(value) or math.isnan(value):
+            raise InputError(f"{name} is {short(value)}, expected a number")
+
+
+def numbers(name: str, values: npt.ArrayLike) -> FloatArray:
+    """An array of numbers."""
+    if not (is_number(values) or is_array(values)):
+        raise InputError(f"{name} is {short(values)}, expected numbers")
+    return np.asarray(values, dtype=np.float64)
 
 
 def nonnegative(**values: float) -> None:
     """All values are finite and not negative."""
     for name, value in values.items():
         if not (is_number(value) and 0 <= value < math.inf):
-            raise InputError(f"{name} is {value}, expected a number >= 0")
+            raise InputError(f"{name} is {short(value)}, expected a number >= 0")
 
 
 def fraction(q: float) -> None:
     """A quantile lies between 0 and 1, both excluded."""
     if not (is_number(q) and 0 < q < 1):
-        raise InputError(f"quantile is {q}, expected between 0 and 1")
+        raise InputError(f"quantile is {short(q)}, expected between 0 and 1")

@@ -8,14 +8,15 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize, special
 
+from simulator.arguments import positive, short
 from simulator.errors import InputError
 from simulator.laws import ComplexArray, Law
-from simulator.queueing.checks import fraction, load_of, require_stable
+from simulator.queueing.checks import fraction, load_of_law, real, require_stable
 
 
 def mg1_mean_wait_s(arrival_rate_per_s: float, service: Law) -> float:
     """Mean time in the queue, M/G/1. Source: Pollaczek 1930, Khinchine 1932 (K I, chapter 5)."""
-    load = require_stable(load_of(arrival_rate_per_s, service.mean))
+    load = require_stable(load_of_law(arrival_rate_per_s, service))
     return arrival_rate_per_s * service.second_moment / (2 * (1 - load))
 
 
@@ -31,7 +32,8 @@ def mg1_wait_exceeds(arrival_rate_per_s: float, service: Law, t_s: float) -> flo
     1e-8; up to 4e-4 next to a kink, at sums of atoms of the service law.
     """
     rate = arrival_rate_per_s
-    load = require_stable(load_of(rate, service.mean))
+    load = require_stable(load_of_law(rate, service))
+    real(t_s=t_s)
     if t_s < 0:
         return 1.0
     if t_s == 0:
@@ -49,7 +51,7 @@ def mg1_wait_quantile_s(arrival_rate_per_s: float, service: Law, q: float) -> fl
     fraction(q)
     if q > 0.9999:
         raise InputError(f"quantile is {q}, expected at most 0.9999 (accuracy of the inversion)")
-    load = require_stable(load_of(arrival_rate_per_s, service.mean))
+    load = require_stable(load_of_law(arrival_rate_per_s, service))
     if q <= 1 - load:
         return 0.0
     high = mg1_mean_wait_s(arrival_rate_per_s, service)
@@ -76,6 +78,9 @@ def invert_laplace(transform: Callable[[ComplexArray], ComplexArray], t: float) 
     ----------
     transform : vectorised over complex ``s``.
     """
+    if not callable(transform):
+        raise InputError(f"transform is {short(transform)}, expected a function of complex numbers")
+    positive(t=t)
     a, first, averaged = 18.4, 40, 16
     k = np.arange(first + averaged + 1)
     nodes = np.asarray((a + 2j * np.pi * k) / (2 * t), dtype=np.complex128)

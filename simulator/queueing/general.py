@@ -9,9 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from simulator.arguments import positive
 from simulator.errors import InputError
-from simulator.laws import FloatArray, Law
-from simulator.queueing.checks import load_of, nonnegative, positive, require_stable, whole_servers
+from simulator.laws import FloatArray, Law, require_law
+from simulator.queueing.checks import (
+    load_of,
+    nonnegative,
+    numbers,
+    real,
+    require_stable,
+    whole_servers,
+)
 from simulator.queueing.mmc import mmc_mean_wait_s
 
 
@@ -65,13 +73,15 @@ def mginf_number_pmf(
     elapsed_s : time since the system was empty; infinite: in the long run.
     """
     positive(arrival_rate_per_s=arrival_rate_per_s)
+    require_law("service", service)
+    real(elapsed_s=elapsed_s)
     if not elapsed_s > 0:
         raise InputError(f"elapsed_s is {elapsed_s}, expected a positive number")
     inside = service.partial_moment(1, elapsed_s)
     if elapsed_s < math.inf:  # the integral of P(service > u) up to now, E[min(service, elapsed)]
         inside += elapsed_s * (1 - service.cdf(elapsed_s))
     mean = arrival_rate_per_s * inside
-    n = np.asarray(number, dtype=np.float64)
+    n = numbers("number", number)
     return np.asarray(np.exp(special.xlogy(n, mean) - mean - special.gammaln(n + 1)))
 
 
@@ -86,8 +96,8 @@ def fcfs_wait_s(arrival_s: npt.ArrayLike, service_s: npt.ArrayLike, servers: int
     service_s : ``(n,)``.
     """
     whole_servers(servers)
-    arrivals = np.asarray(arrival_s, dtype=np.float64)
-    services = np.asarray(service_s, dtype=np.float64)
+    arrivals = numbers("arrival_s", arrival_s)
+    services = numbers("service_s", service_s)
     if arrivals.shape != services.shape or arrivals.ndim != 1:
         raise InputError(f"{arrivals.shape} arrivals and {services.shape} services, expected equal")
     free_s = [-math.inf] * servers

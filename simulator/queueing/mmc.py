@@ -8,9 +8,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from simulator.arguments import positive
 from simulator.errors import InputError
 from simulator.laws import FloatArray
-from simulator.queueing.checks import fraction, load_of, positive, require_stable, whole_servers
+from simulator.queueing.checks import (
+    fraction,
+    load_of,
+    nonnegative,
+    numbers,
+    real,
+    require_stable,
+    whole_servers,
+)
 
 
 def littles_law(arrival_rate_per_s: float, mean_time_s: float) -> float:
@@ -19,8 +28,7 @@ def littles_law(arrival_rate_per_s: float, mean_time_s: float) -> float:
     Source: Little, Operations Research 9, 1961 (K I, chapter 2).
     """
     positive(arrival_rate_per_s=arrival_rate_per_s)
-    if mean_time_s < 0:
-        raise InputError(f"mean_time_s is {mean_time_s}, expected a number >= 0")
+    nonnegative(mean_time_s=mean_time_s)
     return arrival_rate_per_s * mean_time_s
 
 
@@ -35,8 +43,7 @@ def erlang_b(load: float, servers: int) -> float:
     servers : whole number >= 0.
     """
     whole_servers(servers, least=0)
-    if not (load >= 0 and math.isfinite(load)):
-        raise InputError(f"load is {load} erlang, expected a number >= 0")
+    nonnegative(load=load)
     blocked = 1.0
     for c in range(1, servers + 1):
         blocked = load * blocked / (c + load * blocked)
@@ -70,6 +77,9 @@ def mmc_wait_exceeds(
 ) -> float:
     """``P(wait > t)``, M/M/c. Source: HB, chapter 14."""
     load = load_of(arrival_rate_per_s, mean_service_s)
+    whole_servers(servers)
+    require_stable(load, servers)
+    real(t_s=t_s)
     if t_s < 0:
         return 1.0
     return erlang_c(load, servers) * math.exp(-(servers - load) * t_s / mean_service_s)
@@ -104,8 +114,8 @@ def mm1_mean_number_at(
     ``(m,)``.
     """
     load_of(arrival_rate_per_s, mean_service_s)
-    times = np.asarray(times_s, dtype=np.float64)
-    if times.ndim != 1 or not ((times >= 0) & np.isfinite(times)).all():
+    times = numbers("times_s", times_s)
+    if times.ndim != 1 or not times.size or not ((times >= 0) & np.isfinite(times)).all():
         raise InputError("times_s: expected a list of times >= 0")
     pace = arrival_rate_per_s + 1 / mean_service_s
     up, down = arrival_rate_per_s / pace, 1 / mean_service_s / pace

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import integrate
 
+from simulator.arguments import positive, short
 from simulator.errors import InputError
 from simulator.laws import FloatArray, Law, quantile
-from simulator.queueing.checks import load_of, positive, require_stable
+from simulator.queueing.checks import load_of_law, require_stable
 
 
 def mg1_priority_response_s(
@@ -31,15 +32,18 @@ def mg1_priority_response_s(
     -------
     ``(n,)`` s.
     """
-    if not len(arrival_rates_per_s) == len(services) > 0:
+    for name, values in (("arrival_rates_per_s", arrival_rates_per_s), ("services", services)):
+        if np.asarray(values, dtype=object).ndim != 1 or not len(values):
+            raise InputError(f"{name} is {short(values)}, expected one of each class, in a list")
+    if len(arrival_rates_per_s) != len(services):
         raise InputError(
             f"{len(arrival_rates_per_s)} arrival rates for {len(services)} service laws, expected "
             "one of each for every class"
         )
-    mean = np.array([law.mean for law in services])
     loads = np.array(
-        [load_of(r, law.mean) for r, law in zip(arrival_rates_per_s, services, strict=True)]
+        [load_of_law(r, law) for r, law in zip(arrival_rates_per_s, services, strict=True)]
     )
+    mean = np.array([law.mean for law in services])
     require_stable(float(loads.sum()))
     residual = np.array(arrival_rates_per_s) * [law.second_moment for law in services] / 2
     upto = np.cumsum(loads)
@@ -61,8 +65,11 @@ def mg1_ps_response_s(
     ----------
     size_s : service time of the job alone; None: averaged over all.
     """
-    load = require_stable(load_of(arrival_rate_per_s, service.mean))
-    return (service.mean if size_s is None else size_s) / (1 - load)
+    load = require_stable(load_of_law(arrival_rate_per_s, service))
+    if size_s is None:
+        return service.mean / (1 - load)
+    positive(size_s=size_s)
+    return size_s / (1 - load)
 
 
 def mg1_srpt_response_s(
@@ -77,7 +84,7 @@ def mg1_srpt_response_s(
     ----------
     size_s : service time of the job alone; None: averaged over all.
     """
-    require_stable(load_of(arrival_rate_per_s, service.mean))
+    require_stable(load_of_law(arrival_rate_per_s, service))
     if size_s is not None:
         positive(size_s=size_s)
         return _srpt_wait_s(arrival_rate_per_s, service, size_s) + _srpt_residence_s(

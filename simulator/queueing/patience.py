@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.queueing.checks import load_of, positive, whole_servers
+from simulator.arguments import positive
+from simulator.queueing.checks import load_of, whole_servers
 
 
 @dataclass(frozen=True)

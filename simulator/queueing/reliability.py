@@ -6,8 +6,9 @@ import math
 
 from scipy import special
 
+from simulator.arguments import positive
 from simulator.errors import InputError
-from simulator.queueing.checks import nonnegative, positive
+from simulator.queueing.checks import nonnegative, real
 
 
 def availability(mean_up_s: float, mean_down_s: float) -> float:
@@ -82,6 +83,7 @@ def completion_s(
     """
     positive(work_s=work_s, mean_up_s=mean_up_s)
     nonnegative(cost_s=cost_s, restart_s=restart_s, mean_down_s=mean_down_s)
+    real(interval_s=interval_s)
     if not interval_s > 0:
         raise InputError(f"interval_s is {interval_s}, expected a number > 0")
     segments = max(1, math.ceil(work_s / interval_s - 1e-12))

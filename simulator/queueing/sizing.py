@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.arguments import positive, whole
 from simulator.errors import InputError
-from simulator.laws import HyperExponential, Law
-from simulator.queueing.checks import load_of, positive
+from simulator.laws import HyperExponential, Law, require_law
+from simulator.queueing.checks import load_of
 
 MOST_SERVERS = 1_000_000
 """`size_servers` gives up here."""
@@ -52,8 +53,8 @@ def size_servers(
     InputError
         The target is not above the mean service time, which no number of servers can beat.
     """
-    if isinstance(controllers, bool) or controllers != int(controllers) or controllers < 1:
-        raise InputError(f"controllers is {controllers}, expected a whole number >= 1")
+    whole(1, controllers=controllers)
+    require_law("service", service)
     positive(arrival_rate_per_s=arrival_rate_per_s, target_delay_s=target_delay_s)
     if target_delay_s <= service.mean:
         raise InputError(

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator.arguments import positive, whole
 from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.datafiles import read_table
-from simulator.laws import Law
+from simulator.laws import Law, require_law
 from simulator.sharing import WHOLE_GPU, Demands, Machines, shared_cluster, shared_workload
 from simulator.statistics import Streams
 from simulator.workload import Workload
@@ -132,7 +133,15 @@ def openb_queue(
     load : GPUs that the pods hold on average, over those of the machines, if none had to wait.
     duration_s : law of the durations, s.
     streams : of ``pods``, ``machines``, ``arrivals`` and ``durations``.
+
+    Raises
+    ------
+    InputError
+        A number, a load or a law of a wrong kind.
     """
+    whole(1, num_jobs=num_jobs, num_nodes=num_nodes)
+    positive(load=load)
+    require_law("duration_s", duration_s)
     machines = some_of(openb_machines(), num_nodes, streams)
     pods = like_openb(3 * num_jobs + 100, streams.generator("pods"))
     kept = np.flatnonzero((pods.num_gpus > 0) & fit_somewhere(pods, machines))[:num_jobs]

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from simulator.arguments import positive, whole
 from simulator.catalog import Cluster, FloatArray
 from simulator.errors import InputError
-from simulator.laws import Law
+from simulator.laws import Law, require_law
 from simulator.sharing import shared_cluster, shared_workload
 from simulator.statistics import Streams
 from simulator.workload import Workload
@@ -64,8 +65,11 @@ def openb_trace(
     if (load is None) != (duration_s is None):
         raise InputError("load and duration_s: got one of them, expected both or neither")
     for name, count in (("num_nodes", num_nodes), ("max_jobs", max_jobs)):
-        if count is not None and count < 1:
-            raise InputError(f"{name} is {count}, expected a whole number >= 1")
+        if count is not None:
+            whole(1, **{name: count})
+    if load is not None and duration_s is not None:
+        positive(load=load)
+        require_law("duration_s", duration_s)
     demands = read_pods(pods)
     machines = openb_machines() if nodes is None else read_nodes(nodes)
     machines = machines.take(np.flatnonzero(machines.num_gpus > 0))

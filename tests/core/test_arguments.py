@@ -118,6 +118,8 @@ def test_what_is_refused_is_refused_in_one_line(make: Callable[..., Any], given:
         (lambda: Rules(load="high"), "rules: load is 'high', expected a number"),  # type: ignore[arg-type]
         (lambda: Rules(weights={"research": "much"}), "one of models = None, weights = {'research': 'much'}"),  # type: ignore[dict-item]
         (lambda: FixedDuration(np.array(["1", "2"]), ONES), "jobs of one duration: duration_s is array(['1', '2']"),
+        (lambda: FixedDuration(np.array(["1", "2"], object), ONES), "expected an array of numbers"),
+        (lambda: FixedDuration(np.array([1j, 2]), ONES), "expected an array of numbers"),
         (lambda: Predictions(learned="yes"), "predictions: learned is 'yes', expected true or false"),  # type: ignore[arg-type]
         (lambda: Exponential("ten"), "exponential law: mean is ten, expected a positive number"),  # type: ignore[arg-type]
         (lambda: Rules(prices="cheap"), "prices: catalogue 'cheap': not known, expected hierarchical, "),

@@ -166,6 +166,23 @@ def test_a_node_that_does_not_exist_is_reported_by_the_engine():
         simulate(jobs_of([9.0, 9.0], [1, 1]), one, Noted(Wrong(), "wrong@noted"))
 
 
+@pytest.mark.parametrize("noted", [False, True])
+def test_waiting_has_keys_and_no_places(noted):
+    """`view.waiting[0]` is the value of job 0, None; to place that is one line, with notes and without."""
+
+    class Mistaken:
+        name = "mistaken"
+
+        def decide(self, view):
+            assert next(iter(view.waiting)) == 0
+            return Decision([Placement(view.waiting[0], 0, 1)])
+
+    policy = Noted(Mistaken(), "mistaken@noted") if noted else Mistaken()
+    one = Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
+    with pytest.raises(InfeasibleDecision, match="has a placement with job None, expected a whole"):
+        simulate(jobs_of([9.0, 9.0], [1, 1]), one, policy)
+
+
 def test_what_is_not_known_is_not_noted():
     """Elastic jobs, and parts of GPUs that suffice in sum: no word on what is short."""
     vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)

@@ -1,6 +1,7 @@
 """Closed forms against published tables, other formulas, and samples of the queue itself."""
 
 import heapq
+import inspect
 import math
 
 import numpy as np
@@ -19,7 +20,7 @@ from simulator.laws import (
     Law,
     LogNormal,
 )
-from simulator.queueing import checks
+from simulator.queueing import checks, reliability
 from simulator.statistics import Streams, student
 
 
@@ -364,3 +365,48 @@ def test_bad_input_is_one_clear_line(call) -> None:  # type: ignore[no-untyped-d
     with pytest.raises(InputError, match="expected") as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+GIVEN = {
+    "arrival_rate_per_s": 0.5, "mean_service_s": 1.0, "servers": 2, "load": 0.5, "q": 0.9, "t_s": 1.0,
+    "times_s": [1.0, 2.0], "service": LAW, "mean_time_s": 1.0, "mean_patience_s": 2.0, "number": [1, 2],
+    "arrival_cv2": 1.0, "service_cv2": 1.0, "arrival_s": [0.0, 1.0], "service_s": [1.0, 2.0],
+    "transform": lambda s: 1 / s, "t": 1.0, "arrival_rates_per_s": [0.1, 0.2], "services": [LAW, LAW],
+    "preemptive": True, "size_s": 1.0, "elapsed_s": 1.0, "controllers": 2, "target_delay_s": 5.0,
+    "cost_s": 1.0, "mean_up_s": 9.0, "mean_down_s": 1.0, "work_s": 5.0, "interval_s": 2.0, "restart_s": 1.0,
+    "down_cv2": 1.0,
+}  # fmt: skip
+"""Good values of every parameter of the closed forms."""
+WRONG = [
+    "x",
+    [],
+    {},
+    object(),
+    1j,
+    b"x",
+    np.array("q"),
+    math.nan,
+    "2",
+    ["1", "2"],
+    np.array(["1", "2"], object),
+]
+LISTS = ("times_s", "number", "arrival_s", "service_s")
+FORMULAS = [getattr(q, name) for name in q.__all__ if inspect.isfunction(getattr(q, name))] + [
+    f for _, f in inspect.getmembers(reliability, inspect.isfunction) if f.__module__ == reliability.__name__
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("formula", FORMULAS, ids=lambda f: f.__name__)
+def test_values_of_a_wrong_kind_are_one_line_that_names_them(formula) -> None:  # type: ignore[no-untyped-def]
+    given = {name: GIVEN[name] for name in inspect.signature(formula).parameters}
+    formula(**given)
+    for name in set(given) - {"preemptive"}:
+        for wrong in WRONG:
+            if name in LISTS and (wrong is WRONG[1] or wrong is WRONG[7]):
+                continue  # no numbers, or NaN among them: a matter of each formula
+            with pytest.raises(InputError) as caught:
+                formula(**{**given, name: wrong})
+            message = str(caught.value)
+            assert "\n" not in message
+            first = name.split("_")[0].removesuffix("s")
+            assert {"q": "quantile"}.get(name, first) in message, (name, message)

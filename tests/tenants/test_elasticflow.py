@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from policies import make_policy
-from policies.elasticflow import spread
+from policies import elasticflow, make_policy
+from policies.elasticflow import ElasticFlow, spread
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.admission import Admission
-from simulator.elastic_admission import packed, within
+from simulator.elastic_admission import Ask, Piece, packed, within
 from simulator.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from tests.core.test_invariants import check
@@ -147,6 +147,23 @@ def test_they_fit_the_largest_first(gpus, nodes, data):
     for size in sorted(wanted, reverse=True):
         node = next(k for k, room in enumerate(free) if room >= size)
         free[node] -= size
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "goes_on"),
+    [(2, 2, True), (2, 3, True), (3, 2, False), (1, 2, False), (2, 1, False), (1, 1, True)],
+)
+def test_whether_a_plan_goes_on_where_a_node_goes_or_comes_back(monkeypatch, before, now, goes_on):
+    """Where a new plan fails for a job. With fewer nodes its GPUs are not there; a plan for a single node holds any
+    number of GPUs, so its jobs need not fit on two. With more nodes it fits as before."""
+    ask = Ask(90.0, 0, [math.inf, 160.0, 80.0])
+    piece = Piece(0.0, 80.0, 2)
+    policy = ElasticFlow()
+    monkeypatch.setattr(elasticflow, "shares_in_turn", lambda asks, total: {0: [piece]})
+    assert policy._planned([ask], 4 * before, before, 0.0) == {0: [piece]}
+    policy._plan = {0: [piece]}
+    monkeypatch.setattr(elasticflow, "shares_in_turn", lambda asks, total: {})
+    assert policy._planned([ask], 4 * now, now, 0.0) == ({0: [piece]} if goes_on else {})
 
 
 def test_without_admission_and_with_failures_all_jobs_end():

@@ -13,6 +13,7 @@ from simulator import InputError, simulate
 from simulator.laws import Deterministic
 from simulator.neighbours import neighbours_of
 from simulator.statistics import Streams
+from simulator.workloads.openb import openb_queue
 from simulator.workloads.openb_trace import openb_trace
 
 PODS = """\
@@ -84,21 +85,39 @@ def test_times_are_drawn_where_there_are_none(files):
     assert (other.submit_s != jobs.submit_s).all()
 
 
+LAW = {"duration_s": Deterministic(100.0)}
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [
         ({"load": 0.5}, "load and duration_s: got one of them, expected both or neither"),
-        (
-            {"duration_s": Deterministic(100.0)},
-            "load and duration_s: got one of them, expected both or neither",
-        ),
+        (LAW, "load and duration_s: got one of them, expected both or neither"),
         ({"num_nodes": 0}, "num_nodes is 0, expected a whole number >= 1"),
         ({"max_jobs": -1}, "max_jobs is -1, expected a whole number >= 1"),
+        ({"max_jobs": "all"}, "max_jobs is 'all', expected a whole number >= 1"),
+        ({"num_nodes": 1.5}, "num_nodes is 1.5, expected a whole number >= 1"),
+        ({"load": -1, **LAW}, "load is -1, expected a positive number"),
+        ({"load": "high", **LAW}, "load is 'high', expected a positive number"),
+        (
+            {"load": 0.5, "duration_s": 60},
+            r"duration_s is 60, expected a law of seconds \(simulator.laws\)",
+        ),
     ],
 )
 def test_options_that_do_not_fit_together(files, options, line):
     with pytest.raises(InputError, match=f"^{line}$"):
         openb_trace(files[0], Streams(1), nodes=files[1], **options)
+
+
+@pytest.mark.parametrize("name", ["num_jobs", "num_nodes", "load", "duration_s"])
+def test_a_queue_like_openb_refuses_wrong_kinds_in_one_line(name):
+    good = {"num_jobs": 5, "num_nodes": 5, "load": 0.5, **LAW}
+    assert len(openb_queue(streams=Streams(1), **good)[0].job_id) == 5
+    for wrong in ("x", None, -1, 0, [3], 1j, float("nan")):
+        with pytest.raises(InputError, match=f"^{name} is .*, expected") as caught:
+            openb_queue(streams=Streams(1), **{**good, name: wrong})
+        assert "\n" not in str(caught.value)
 
 
 SCENARIO = """\
