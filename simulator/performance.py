@@ -173,21 +173,34 @@ class SpeedupCurve:
     duration_s : ``(J,)`` seconds on one GPU.
     curve_of : ``(J,)`` index of the job's curve.
     curves : speed-up functions, ``s(1) = 1``, concave and increasing.
+    long_run : of each curve, how many of its jobs come in an hour and their mean duration on one
+        GPU, h, where a generator knows them; None: only the jobs themselves say so.
 
     Raises
     ------
     InputError
-        A duration that is not positive.
+        A duration that is not positive; a pair that is missing in ``long_run``, or not positive.
     """
 
     duration_s: FloatArray
     curve_of: IntArray
     curves: Sequence[Callable[[float], float]]
+    long_run: tuple[tuple[float, float], ...] | None = None
 
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
         _freeze(self, duration_s=np.float64, curve_of=np.int64)
         _check_index("curve_of", self.curve_of, len(self.curves))
+        known = self.long_run
+        if known is None:
+            return
+        if len(known) != len(self.curves) or not all(
+            0 < x < math.inf for pair in known for x in pair
+        ):
+            raise InputError(
+                f"long_run is {known}, expected a positive rate and a positive size for each of "
+                f"{len(self.curves)} curves"
+            )
 
     @property
     def network_penalty(self) -> float:

@@ -20,7 +20,7 @@ def rental(
 
     Example: schedlab rental examples/rental_figure1.toml --budgets 0.8,1,2,5
     """
-    from experiments.papers.rental.types_file import rental_csv
+    from experiments.papers.rental.frontier import rental_csv
 
     text, notes = rental_csv(types, budgets, allow_code=allow_code)
     for note in notes:

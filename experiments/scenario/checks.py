@@ -32,6 +32,7 @@ from experiments.scenario.neighbours import (
 from experiments.scenario.place import make_network
 from experiments.scenario.schema import (
     AndreasJobs,
+    ElasticJobs,
     HierarchicalJobs,
     PhillyLikeJobs,
     PoissonJobs,
@@ -145,7 +146,7 @@ def _num_drawn(scenario: Scenario) -> int | None:
     jobs = scenario.workload
     if isinstance(jobs, HierarchicalJobs | AndreasJobs):
         return jobs.num_nodes * jobs.jobs_per_node
-    drawn = PoissonJobs | SynergyJobs | PhillyLikeJobs
+    drawn = PoissonJobs | ElasticJobs | SynergyJobs | PhillyLikeJobs
     return jobs.num_jobs if isinstance(jobs, drawn) else None
 
 
@@ -168,6 +169,8 @@ def _with_few_jobs(scenario: Scenario) -> Scenario:
             num_gpus=most,
             patience=jobs.patience,
         )
+    elif isinstance(jobs, ElasticJobs):
+        few = jobs.model_copy(update={"num_jobs": 1})
     elif isinstance(jobs, SynergyJobs):
         # Of jobs on several GPUs so many that the largest demands are among them.
         count = min(jobs.num_jobs, 500) if jobs.multi_gpu else 1

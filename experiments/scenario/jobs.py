@@ -10,6 +10,7 @@ from experiments.config import KeyedError, at_key
 from experiments.scenario.schema import (
     AndreasJobs,
     CsvJobs,
+    ElasticJobs,
     HierarchicalJobs,
     InstanceJobs,
     Nodes,
@@ -137,6 +138,12 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
     return workload, None
 
 
+def _elastic(jobs: ElasticJobs, scenario: Scenario) -> Built:
+    from experiments.scenario.elastic import draw_elastic
+
+    return draw_elastic(jobs, scenario.seed), None
+
+
 def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
     from simulator.statistics import Streams
     from simulator.workloads.synergy import derived_trace
@@ -235,6 +242,7 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "csv": _csv,
     "instance": _instance,
     "poisson": _poisson,
+    "elastic": _elastic,
     "synergy": _synergy,
     "philly": _trace,
     "philly-table": _trace,

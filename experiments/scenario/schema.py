@@ -126,6 +126,19 @@ class PoissonJobs(Config):
         return self
 
 
+class ElasticJobs(Config):
+    """Elastic jobs on a rental pool, of the types in a file as `schedlab rental` reads it.
+
+    ``sizes``: the law of a job's size over the mean size of its type, so its mean is 1.
+    """
+
+    kind: Literal["elastic"]
+    path: str
+    num_jobs: JobCount = 1000
+    arrivals: Literal["poisson", "deterministic", "mmpp"] = "poisson"
+    sizes: str = "exponential:1"
+
+
 class SynergyJobs(Modelled):
     """The derived trace of the Synergy paper, Section 5.1.
 
@@ -226,6 +239,7 @@ Jobs = Annotated[
     | CsvJobs
     | InstanceJobs
     | PoissonJobs
+    | ElasticJobs
     | SynergyJobs
     | AndreasJobs
     | PhillyLikeJobs

@@ -1,8 +1,8 @@
 """Rental policies by name: what they need beside their options they take from the workload.
 
 A rental policy is planned for long-run rates: how often jobs of each speed-up curve come, how much
-work they bring. Here these are the whole workload's, so the policy knows the law of the jobs, not
-one job's arrival. The budget is stated, or a multiple of the load.
+work they bring. Here these are the generator's where it states them, else those of the whole
+workload. So the policy knows the law of the jobs, not one job's arrival. The budget is stated, or a multiple of the load.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Planned:
 
 
 def job_types(workload: Workload) -> list[JobType]:
-    """The curves of a workload as types with the rates and mean sizes of its jobs.
+    """The curves of a workload as types with the rates and mean sizes of its jobs in the long run.
+
+    Where the workload does not say these (`SpeedupCurve.long_run`), they are those of all its jobs.
 
     Raises
     ------
@@ -69,8 +71,14 @@ def job_types(workload: Workload) -> list[JobType]:
     performance = workload.performance
     if not isinstance(performance, SpeedupCurve):
         raise InputError("rental policies: the jobs have no speed-up curves, expected some")
-    hours = _span_h(workload)
     types = []
+    if performance.long_run is not None:
+        for i, (curve, (rate, size_h)) in enumerate(
+            zip(performance.curves, performance.long_run, strict=True)
+        ):
+            types.append(JobType(str(i), rate, size_h, cast(Speedup, curve)))
+        return types
+    hours = _span_h(workload)
     for i, curve in enumerate(performance.curves):
         mine = performance.curve_of == i
         count = max(int(mine.sum()), 0)

@@ -18,6 +18,7 @@ from simulator.laws.continuous import (
     Weibull,
 )
 from simulator.laws.parsing import parse_law
+from simulator.laws.scaled import Scaled
 
 __all__ = [
     "Bimodal",
@@ -30,6 +31,7 @@ __all__ = [
     "HyperExponential",
     "Law",
     "LogNormal",
+    "Scaled",
     "Weibull",
     "parse_law",
     "quantile",

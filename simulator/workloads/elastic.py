@@ -113,7 +113,10 @@ def elastic_jobs(
         job_id=[str(j) for j in range(num_jobs)],
         submit_s=times_h * SECONDS_PER_HOUR,
         performance=SpeedupCurve(
-            size_h * SECONDS_PER_HOUR, kind.astype(np.int64), cast(Any, tuple(speedups))
+            size_h * SECONDS_PER_HOUR,
+            kind.astype(np.int64),
+            cast(Any, tuple(speedups)),
+            tuple((rate, law.mean) for rate, law in zip(rates.tolist(), sizes_h, strict=True)),
         ),
         model=[names[i] for i in kind.tolist()],
     )

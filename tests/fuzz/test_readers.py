@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiments.campaign.sweepfile import read_sweep
-from experiments.papers.rental.types_file import read_types
 from experiments.pictures.gantt import read_table
 from experiments.scenario.checks import ScenarioChecks
+from experiments.scenario.job_types import read_types
 from experiments.scenario.options import parse_options, parse_window
 from experiments.scenario.schema import read_scenario
 from simulator.errors import InputError
@@ -262,7 +262,16 @@ VALUES = [
     ),
     *('"exponential:1e308"', '"exponential:5e-324"', '"deterministic:0"', '"weibull:1,shape=1e-3"'),
     *('"lognormal:1e300,cv=1e10"', '"factor:1e308,1e308"', '"bimodal:1"', '"law:philly"', '"daly"'),
-    *('"vms"', '"pool"', '"hierarchical"', '"openb-like"', '"milp"', '"shared"', "1979-05-27"),
+    *(
+        '"vms"',
+        '"pool"',
+        '"hierarchical"',
+        '"elastic"',
+        '"openb-like"',
+        '"milp"',
+        '"shared"',
+        "1979-05-27",
+    ),
 ]
 
 

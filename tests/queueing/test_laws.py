@@ -17,6 +17,7 @@ from simulator.laws import (
     HyperExponential,
     Law,
     LogNormal,
+    Scaled,
     parse_law,
 )
 from simulator.statistics import Streams
@@ -28,8 +29,10 @@ CONTINUOUS: list[Law] = [
     LogNormal(40.0, 2.0),
     BoundedPareto(1.0, 100.0, 1.5),
     BoundedPareto(1.0, 100.0, 2.0),  # the second moment is a logarithm
+    Scaled(Exponential(0.5), 3.0),
 ]
 ATOMIC: list[Law] = [Deterministic(3.0), Bimodal(1.0, 10.0, 0.2), Empirical((2.0, 1.0, 2.0))]
+ATOMIC.append(Scaled(Bimodal(1.0, 10.0, 0.2), 0.3))
 
 
 def integral(law: Law, f, upper: float) -> float:  # type: ignore[no-untyped-def]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.papers.rental.types_file import read_types, rental_csv
+from experiments.papers.rental.frontier import rental_csv
+from experiments.scenario.job_types import read_types
 from simulator.errors import InputError
 from simulator.speedup import Amdahl, Power
 

@@ -1,4 +1,6 @@
-"""Job types from a TOML file, as `schedlab rental` reads them (see examples/rental_figure1.toml).
+"""Job types from a TOML file, for `schedlab rental` and for scenarios with elastic jobs.
+
+For example examples/rental_figure1.toml:
 
     [[types]]
     name = "resnet"
@@ -15,7 +17,6 @@ runs code, and needs ``allow_code`` (``--allow-code`` on the command line).
 from __future__ import annotations
 
 import importlib
-import math
 import sys
 import warnings
 from collections.abc import Iterator
@@ -111,8 +112,12 @@ class TypesConfig(Config):
     types: list[TypeConfig] = Field(min_length=1)
 
 
-def read_types(path: Path, *, allow_code: bool = False) -> list[JobType]:
+def read_types(
+    path: Path, *, allow_code: bool = False, leave: str = "expected --allow-code with it"
+) -> list[JobType]:
     """The job types of a file; with ``allow_code`` it may name functions, which are imported.
+
+    ``leave``: how the complaint about a function ends where it may not.
 
     Raises
     ------
@@ -124,7 +129,7 @@ def read_types(path: Path, *, allow_code: bool = False) -> list[JobType]:
         if isinstance(entry.speedup, FunctionConfig) and not allow_code:
             raise InputError(
                 f"{path}: types[{i}].speedup: got function {entry.speedup.function!r}, which would "
-                "run code that is not schedlab's; expected --allow-code with it"
+                f"run code that is not schedlab's; {leave}"
             )
     with _importable(path.parent):
         return [_built(entry, f"{path}: types[{i}]") for i, entry in enumerate(config.types)]
@@ -150,39 +155,3 @@ def _built(entry: TypeConfig, where: str) -> JobType:
     for warning in caught:
         warnings.warn(f"{where}.speedup: {warning.message}", stacklevel=3)
     return JobType(entry.name, entry.arrival_rate_per_h, entry.mean_size_h, speedup)
-
-
-def parse_budgets(text: str) -> list[float]:
-    """``"0.8,1,2"`` as numbers."""
-    budgets = []
-    for part in text.split(","):
-        try:
-            budget = float(part)
-        except ValueError:
-            budget = math.nan
-        if not 0 < budget < math.inf:
-            raise InputError(
-                f"--budgets {text!r}: got {part.strip()!r}, expected positive numbers of GPUs, "
-                "e.g. 0.8,1,2"
-            )
-        budgets.append(budget)
-    return budgets
-
-
-def rental_csv(path: Path, budgets: str, *, allow_code: bool = False) -> tuple[str, list[str]]:
-    """What `schedlab rental TYPES.toml --budgets ..` prints, and notes on what was read.
-
-    The columns are those of `policies.rental.rental_table`.
-    """
-    from policies.rental import rental_table
-
-    limits = parse_budgets(budgets)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        types = read_types(path, allow_code=allow_code)
-    try:
-        table = rental_table(types, limits)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    text = table.to_csv(index=False, float_format="%.12g", lineterminator="\n")
-    return str(text), [str(warning.message) for warning in caught]
