@@ -228,6 +228,35 @@ def test_all_figures_are_drawn_from_toy_results(tmp_path: Path):
         assert figure.caption
 
 
+def test_points_of_one_delay_stand_apart_from_those_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Moved(Toy):
+        def where(self, function: str, study: str = "") -> "Moved":
+            return self
+
+        def scalars(self) -> pd.DataFrame:
+            return pd.DataFrame(
+                [
+                    {"method": m, "delay_s": d, "seed": seed, "stuck": 0,
+                     "mean_jct_s": 1.0 + d, "total_cost": 1.0 + d}
+                    for m in (*questions.MOVED, *questions.MOVED_ELASTIC)
+                    for d in questions.DELAYS_S["paper"]
+                    for seed in (1, 2)
+                ]
+            )  # fmt: skip
+
+    kept = []
+    monkeypatch.setattr(asked, "save_figure", lambda *a, **_: kept.append(a[4]))
+    asked.delays(Moved(), tmp_path, "")
+    delays = len(questions.DELAYS_S["paper"]) - 1  # without one all are at 1, and nothing is drawn
+    for ax in kept[0].axes:
+        lines = [np.asarray(line.get_xdata()) for line in ax.lines]
+        places = np.array([xs for xs in lines if len(xs) == delays])
+        assert len(places) >= len(questions.MOVED_ELASTIC)
+        assert (places.max(axis=0)[:-1] < places.min(axis=0)[1:]).all()
+
+
 def test_every_question_has_a_claim():
     rows = all_claims(Toy())
     places = {row.place for row in rows}

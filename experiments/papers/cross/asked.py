@@ -77,6 +77,14 @@ def _near_the_means(ax: Axes, means: pd.Series) -> None:
     ax.set_ylim(float(means.min()) - margin, float(means.max()) + margin)
 
 
+def _at_minutes(ax: Axes, minutes: pd.Series) -> None:
+    """A logarithmic axis with a tick at each value, so that short ones are told apart."""
+    ax.set_xscale("log")
+    ticks = sorted(set(minutes))
+    ax.set_xticks(ticks, [f"{m:g}" for m in ticks])
+    ax.minorticks_off()
+
+
 def dispatching(results: Results, out_dir: Path, command: str) -> Figure | None:
     """Rules by load and controllers, over round robin."""
     table = study(results, "dispatching")
@@ -247,7 +255,9 @@ def delays(results: Results, out_dir: Path, command: str) -> Figure | None:
     for ax, (names, value, said) in zip(axes, pairs, strict=True):
         own = table[table["method"].isin(list(names))]
         ratios = relative(own, value, {"delay_s": 0.0}, ["method", "seed"])
-        drawn = _lines(ax, ratios, "minutes", list(names), "ratio")
+        ratios = ratios[ratios["delay_s"] > 0]  # without a delay all are at 1
+        drawn = _lines(ax, ratios, "minutes", list(names), "ratio", log=True)
+        _at_minutes(ax, ratios["minutes"])
         rows.append(drawn.assign(value=value))
         ax.set(xlabel="reconfiguration delay, min", ylabel=f"{said} over no delay")
         _near_the_means(ax, drawn["mean"])
@@ -291,10 +301,7 @@ def periods(results: Results, out_dir: Path, command: str) -> Figure | None:
              "EDF": "EDF, total cost"}  # fmt: skip
     ratios = ratios.assign(method=ratios["method"].map(names))
     drawn = _lines(ax, ratios, "minutes", list(names.values()), "ratio", log=True)
-    ax.set_xscale("log")
-    ticks = sorted(set(ratios["minutes"]))
-    ax.set_xticks(ticks, [f"{m:g}" for m in ticks])
-    ax.minorticks_off()
+    _at_minutes(ax, ratios["minutes"])
     _at_one(ax)
     ax.set(
         xlabel="period between decisions, min", ylabel="value over that with decisions at events"
