@@ -5,9 +5,10 @@
     observation, reward, terminated, truncated, info = env.step(action)
 
 At each decision point the agent starts waiting jobs one by one: action ``i < K`` starts the i-th of the
-first K waiting jobs, action K ends the decision. ``info["action_mask"]`` says which are possible. The
-reward of a step is minus the job-hours spent in the system since the step before, so that an
-episode's return is minus the sum of all completion times (h).
+first K waiting jobs, action K ends the decision. ``info["action_mask"]`` says which are possible. All tables
+of the scenario are in force, what fails among them. The reward of a step is minus what was spent since the step
+before: job-hours in the system, so that an episode's return is minus the sum of all completion times (h);
+or money (``reward="cost"``), so that it is minus the total cost of the run.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
+from experiments.analysis.spending import SPENT, Spent
 from experiments.scenario.build import build
+from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
 from policies.learned import FEATURES, features
 from policies.packing import FreeCapacity
-from simulator import NO_CHANGE, Decision, InputError, Placement, Result, View, simulate
+from simulator import NO_CHANGE, Decision, InputError, Placement, Result, View
 
 FloatObservation = npt.NDArray[np.float32]
 ON_JOB = len(FEATURES) + 1
@@ -64,6 +67,9 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
     ----------
     scenario : a `Scenario`, or the path of a scenario file; its policy is not used.
     window : ``K``, how many waiting jobs the agent sees and may choose from.
+    reward : minus what: "time" (job-hours in the system) or "cost" (leasing, energy and tardiness, as in
+        ``total_cost``).
+    record : keep what ran where and when, so that `result` can be drawn and replayed.
 
     Attributes
     ----------
@@ -78,7 +84,13 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
-    def __init__(self, scenario: Scenario | str | Path, window: int = 16) -> None:
+    def __init__(
+        self,
+        scenario: Scenario | str | Path,
+        window: int = 16,
+        reward: str = "time",
+        record: bool = False,
+    ) -> None:
         self.scenario = (
             scenario if isinstance(scenario, Scenario) else read_scenario(Path(scenario))
         )
@@ -88,7 +100,9 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
             )
         if window < 1:
             raise InputError(f"window is {window}, expected at least 1")
-        self.window = window
+        if reward not in SPENT:
+            raise InputError(f"reward is {reward!r}, expected one of {', '.join(SPENT)}")
+        self.window, self.reward, self.record = window, reward, record
         self.result: Result | None = None
         self._seed = self.scenario.seed
         self._thread: threading.Thread | None = None
@@ -100,7 +114,8 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
         self.action_space = gymnasium.spaces.Discrete(window + 1)
 
     def _prepare(self) -> None:
-        self._workload, self._cluster = build(self.scenario.model_copy(update={"seed": self._seed}))
+        self._seeded = self.scenario.model_copy(update={"seed": self._seed})
+        self._workload, self._cluster = build(self._seeded)
         if (
             not self._workload.num_gpus.all()
             or self._cluster.is_configurable
@@ -124,9 +139,8 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
         self._agent = _Agent()
         self._error = None
         self.result = None
-        self._cost_h = 0.0
-        self._finished_s = 0.0
-        self._present: dict[int, float] = {}
+        self._spent: Spent = SPENT[self.reward](self._workload, self._cluster)
+        self._charged = 0.0
         self._thread = threading.Thread(target=self._simulate, daemon=True)
         self._thread.start()
         self._next_view()
@@ -134,9 +148,8 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
 
     def _simulate(self) -> None:
         try:
-            self.result = simulate(
-                self._workload, self._cluster, self._agent, seed=self._seed, record_schedule=False
-            )
+            built = (self._workload, self._cluster)
+            self.result = run(self._seeded, self.record, agent=self._agent, built=built)
         except _Stopped:
             pass
         except BaseException as error:
@@ -154,22 +167,17 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
             if view is None:
                 return
             self._capacity = FreeCapacity(view)
-            self._take_stock(view)
+            self._spent.look(view)
             self._list()
             if self._mask[:-1].any():
                 return
-            self._agent.answers.put(NO_CHANGE)
+            self._answer(NO_CHANGE)
 
-    def _take_stock(self, view: View) -> None:
-        """Job-seconds spent so far; a completion is a decision point, so its time is now."""
-        submit, now = self._workload.submit_s, view.now_s
-        gone = [job for job in self._present if job not in view.active]
-        for job in gone:
-            self._finished_s += now - self._present.pop(job)
-        for job in view.active:
-            if job not in self._present:
-                self._present[job] = float(submit[job])
-        self._spent_s = self._finished_s + now * len(self._present) - sum(self._present.values())
+    def _answer(self, decision: Decision) -> None:
+        """Let the simulation go on."""
+        assert self._view is not None
+        self._spent.decided(self._view, decision.placements)
+        self._agent.answers.put(decision)
 
     def _list(self) -> None:
         """The jobs that the agent sees, and which of them fit."""
@@ -193,14 +201,14 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
         if started:
             self._list()
         if not started or not self._mask[:-1].any():
-            self._agent.answers.put(Decision(tuple(self._placements), keep_running=True))
+            self._answer(Decision(tuple(self._placements), keep_running=True))
             self._next_view()
         over = self._view is None
         if over:
             assert self.result is not None
-            self._spent_s = float(self.result.jct_s.sum())
-        cost_h, self._cost_h = self._spent_s / 3600 - self._cost_h, self._spent_s / 3600
-        return self._observe(), -cost_h, over, False, self._info()
+            self._spent.close(self.result)
+        spent, self._charged = self._spent.so_far - self._charged, self._spent.so_far
+        return self._observe(), -spent, over, False, self._info()
 
     def _observe(self) -> FloatObservation:
         seen = np.zeros(self.observation_space.shape or (0,), dtype=np.float32)

@@ -26,7 +26,7 @@ from experiments.scenario.trouble import make_failures
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from simulator import Result
+    from simulator import Cluster, Policy, Result, Workload
 
 
 ADDED = "adapt: "
@@ -36,11 +36,19 @@ OPTIONAL_TABLES = ("failures", "tenants", "admission", "sharing", "network")
 """With what the simulator's messages about them begin."""
 
 
-def run(scenario: Scenario, record_schedule: bool = True, stream_to: Path | None = None) -> Result:
+def run(
+    scenario: Scenario,
+    record_schedule: bool = True,
+    stream_to: Path | None = None,
+    agent: Policy | None = None,
+    built: tuple[Workload, Cluster] | None = None,
+) -> Result:
     """Build what the scenario describes and simulate it.
 
     Parameters
     ----------
+    agent : decides in place of the scenario's policy. Its CPU time is not measured.
+    built : the workload and the cluster, where `build` has made them already.
     record_schedule : keep what ran where and when.
     stream_to : a folder for the records of a long run (`simulator.streaming`). The CPU time of its
         decisions is not measured.
@@ -54,10 +62,10 @@ def run(scenario: Scenario, record_schedule: bool = True, stream_to: Path | None
     """
     from simulator import simulate
 
-    policy = make_policy(scenario)
+    policy = make_policy(scenario) if agent is None else agent
     points, server = decision_points(scenario.decisions), make_server(scenario.server)
     dispatcher = make_dispatcher(scenario.dispatcher)
-    workload, cluster = build(scenario)
+    workload, cluster = build(scenario) if built is None else built
     check_window(scenario.window, len(workload))
     with _at_its_table():
         return simulate(
@@ -74,9 +82,9 @@ def run(scenario: Scenario, record_schedule: bool = True, stream_to: Path | None
             admission=make_admission(scenario),
             neighbours=make_neighbours(scenario, workload),
             network=make_network(scenario, workload, cluster),
-            policy_name=scenario.policy,
+            policy_name=scenario.policy if agent is None else "agent",
             record_schedule=record_schedule,
-            measure_decisions=stream_to is None,
+            measure_decisions=stream_to is None and agent is None,
             stream_to=stream_to,
             shown=shown_to_policies(scenario, workload),
         )
