@@ -284,25 +284,33 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
     assert twice.schedule_table().to_csv() == result.schedule_table().to_csv()
 
 
-ELASTIC = ("fifo", "edf", "greedy", "randomised-greedy", "local-search", "milp", "foresight")
-ON_EQUAL_NODES = ("elasticflow",)
-OPTIONS = {"randomised-greedy": {"iterations": 5}, "local-search": {"iterations": 5}}
+ELASTIC = (
+    "fifo", "edf", "ps", "greedy", "randomised-greedy", "local-search", "path-relinking", "milp", "foresight",
+    "milp-centralised-2019", "milp-literal",
+)  # fmt: skip
+ON_EQUAL_NODES = ("elasticflow", "edf-shared", "fifo-shared", "ps-shared", "rental-on-nodes")
+FEW = {"iterations": 5}
+OPTIONS = {"randomised-greedy": FEW, "local-search": FEW, "path-relinking": FEW}
+SLOW = ("milp-centralised-2019", "milp-literal")
 
 
 @pytest.mark.parametrize("name", [*ELASTIC, *ON_EQUAL_NODES])
 @settings(
-    max_examples=3,
+    max_examples=4,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-@given(seed=st.integers(0, 1000), failing=st.booleans(), wrong=st.booleans())
-def test_elastic_jobs_with_parts_at_random(
-    name: str, seed: int, failing: bool, wrong: bool
-) -> None:
-    """Tenants whose quotas are guarantees, failures and wrong predictions, on VMs or equal nodes."""
+@given(data=st.data())
+def test_elastic_jobs_with_parts_at_random(name: str, data: st.DataObject) -> None:
+    """Tenants, admission control, failures, a server and wrong predictions, on VMs or equal nodes."""
+
+    def on() -> bool:
+        return data.draw(st.booleans())
+
+    seed = data.draw(st.integers(0, 1000))
     rng = np.random.default_rng(seed)
-    count = 8
+    count = 3 if name in SLOW else 8
     types = [NodeType("v", "A", 1, 0.5), NodeType("w", "B", 2, 1.2)]
     if name in ON_EQUAL_NODES:
         types = types[1:]
@@ -317,14 +325,19 @@ def test_elastic_jobs_with_parts_at_random(
         vc=rng.choice(["a", "b"], count).tolist(),
     )
     cluster = Cluster.of_nodes(types[0], 2) if name in ON_EQUAL_NODES else Cluster.of_vms(types, 2)
-    tenants = tenants_of(jobs, quota={"a": 1.0}, borrowing=True, known=("a", "b"))
+    quota = {"a": 2.0, "b": 3.0}
+    tenants = tenants_of(jobs, quota=quota, borrowing=True, known=("a", "b")) if on() else None
+    admits = name in ON_EQUAL_NODES and on()
     cause = Outages.of_each_node(2, Exponential(5000.0), Exponential(300.0))
-    failures = Failures([cause], Checkpoints(300.0, 5.0, 10.0)) if failing else None
-    shown = Shown(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), True) if wrong else None
-    policy = make_policy(name, **OPTIONS.get(name, {}))
-    run = simulate(
-        jobs, cluster, policy, seed=seed, tenants=tenants, failures=failures, shown=shown
-    )
+    failures = Failures([cause], Checkpoints(300.0, 5.0, 10.0)) if on() else None
+    shown = Shown(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), True) if on() else None
+    again = {
+        "seed": seed, "tenants": tenants, "failures": failures, "shown": shown,
+        "admission": Admission("reject" if on() else "downgrade") if admits else None,
+        "server": ServerSpec(Exponential(60.0)) if on() else None,
+        "reconfiguration_s": 20.0 if on() else 0.0,
+    }  # fmt: skip
+    run = simulate(jobs, cluster, make_policy(name, **OPTIONS.get(name, {})), **again)
     assert np.isfinite(run.completion_s).all()
     if failures is not None:
         check_nobody_on_dead_nodes(run, failures)
@@ -337,3 +350,5 @@ def test_elastic_jobs_with_parts_at_random(
     np.testing.assert_allclose(held, run.gpu_seconds, rtol=1e-6)
     table = run.tenants_table().set_index("tenant")
     assert table["gpu_h"].sum() * 3600 == pytest.approx(held.sum())
+    twice = simulate(jobs, cluster, make_policy(name, **OPTIONS.get(name, {})), **again)
+    assert twice.schedule_table().to_csv() == run.schedule_table().to_csv()
