@@ -16,7 +16,7 @@ from experiments.papers.foresight.tables import (
     over_released,
     ratios,
 )
-from experiments.papers.foresight.when import ENOUGH, when
+from experiments.papers.foresight.when import ENOUGH, Condition, when
 from experiments.report.contents import Claim
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def claims(results: Results) -> list[Claim]:
     made.append(_above_one(table))
     made += _released(results)
     made.append(_worst(table["over_best_rival"]))
-    made += [_paying(*row) for row in when(results)]
+    made += [_paying(condition) for condition in when(results)]
     made += [_decision_cpu_s(results, name) for name in TIMED]
     asked = over_asked(results)
     if not asked.empty:
@@ -143,15 +143,16 @@ def _above_one(table: pd.DataFrame) -> Claim:
     )  # fmt: skip
 
 
-def _paying(condition: str, word: str, values: pd.Series) -> Claim:
+def _paying(condition: Condition) -> Claim:
     """A row for users: a condition, and whether foresight pays there."""
+    name, word, values, worst = condition
     mean, low, high = geometric(values)
     known = not math.isnan(low)
     return Claim(
-        PAPER, f"when it pays: {condition}",
+        PAPER, f"when it pays: {name}",
         f"cost over the best rival of each instance, geometric mean of {len(values)}", "", mean,
         low if known else None, high if known else None, "", "new",
-        f"{word}; the worst instance is at {values.max():.2f}",
+        f"{word}; the worst run is at {worst:.2f}",
     )  # fmt: skip
 
 

@@ -207,7 +207,7 @@ def _when(results: Results, out: Path, command: str) -> Figure | None:
     found = when(results)
     if not found:
         return None
-    rows = [(f"{condition}: {word}", values) for condition, word, values in found]
+    rows = [(f"{condition}: {word}", values) for condition, word, values, _ in found]
     drawn = _bars(rows, "cost of foresight over the best rival of each instance")
     return save_figure(
         out, "when_it_pays", "Beyond the papers: when foresight pays, when not",

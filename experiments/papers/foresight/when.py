@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -42,20 +42,37 @@ ENOUGH = 5
 """Instances from which on an interval is drawn and there is a verdict; of fewer the instances say more."""
 
 
-def when(results: Results) -> list[tuple[str, str, pd.Series]]:
-    """A condition, its verdict, and the costs of foresight over the best rival, an instance each."""
+class Condition(NamedTuple):
+    """What a user knows of a cluster, and how foresight does there.
+
+    Attributes
+    ----------
+    verdict : see `verdict`.
+    ratios : costs of foresight over the best rival, one an instance: the geometric mean over its changes.
+    worst : the largest ratio of a single run; a mean over changes would hide it.
+    """
+
+    name: str
+    verdict: str
+    ratios: pd.Series
+    worst: float
+
+
+def when(results: Results) -> list[Condition]:
+    """Every condition that has runs."""
     found = []
     table = ratios(results)
     for condition, names in CONDITIONS.items() if not table.empty else ():
         part = table.loc[table["family"].isin(names), "over_best_rival"]
         if len(part):
-            found.append((condition, verdict(part), part))
+            found.append(Condition(condition, verdict(part), part, float(part.max())))
     changed = disturbed(results)
     for condition, (text, energy) in CHANGES.items() if not changed.empty else ():
         same = changed["change"].str.contains(text, regex=False)
-        part = _by_instance(changed[same & (changed["family"].map(_is_energy) == energy)])
+        runs = changed[same & (changed["family"].map(_is_energy) == energy)]
+        part = _by_instance(runs)
         if len(part):
-            found.append((condition, verdict(part), part))
+            found.append(Condition(condition, verdict(part), part, float(runs["ratio"].max())))
     return found
 
 
