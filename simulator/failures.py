@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from simulator.arguments import checked, short
+from simulator.arguments import checked, is_number, short
 from simulator.catalog import IntArray
 from simulator.errors import InputError
 from simulator.laws import Law
@@ -79,8 +79,8 @@ class Outages:
 
 
 def _check_law(what: str, law: object) -> None:
-    """A law is anything that draws: `simulator.laws`, or a function of a generator."""
-    if not callable(law):
+    """A law draws, and has a mean, which the intervals of checkpoints and `NodeHealth` are made from."""
+    if not (callable(law) and is_number(getattr(law, "mean", None))):
         raise InputError(f"{what} is {short(law)}, expected a law of seconds (simulator.laws)")
 
 

@@ -127,6 +127,8 @@ def test_what_is_refused_is_refused_in_one_line(make: Callable[..., Any], given:
         (lambda: Outages(7, Exponential(1), [(0,)]), "failure: time_to is 7, expected a law of seconds"),  # type: ignore[arg-type]
         (lambda: Outages.of_each_node(2, Exponential(1), "1h"), "failure: duration is '1h', expected a law"),  # type: ignore[arg-type]
         (lambda: Outages(Exponential(1), Exponential(1), "x"), "failure: groups has the node 'x', expected numbers"),  # type: ignore[arg-type]
+        (lambda: Outages(lambda _: 9.0, Exponential(1), [(0,)]), "failure: time_to is <function"),  # type: ignore[arg-type]
+        (lambda: Failures(job_time_to_failure=lambda _: 9.0), "failures: job_time_to_failure is <function"),  # type: ignore[arg-type]
         (lambda: Failures(job_time_to_failure=7), "failures: job_time_to_failure is 7, expected a law"),  # type: ignore[arg-type]
         (lambda: Workload(["a"], ONES[:1], -1), "workload: performance is -1, expected a model of"),  # type: ignore[arg-type]
         (lambda: ServerSpec("fast"), "optimization server: service is 'fast', expected 'measured' or a law"),  # type: ignore[arg-type]
