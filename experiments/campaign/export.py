@@ -54,7 +54,7 @@ def write_export(
     if format not in FORMATS:
         raise InputError(f"--format: got {format!r}, expected one of {', '.join(FORMATS)}")
     path = out or store.folder / f"{table or 'runs'}.{format}"
-    _expect_other(path, store)
+    expect_no_part(path, store.folder)
     whole = _runs(store, timings) if table is None else _all_of(store, table, timings)
     try:
         with replacing(path) as file:
@@ -69,10 +69,10 @@ def write_export(
     return path, int(whole.num_rows)
 
 
-def _expect_other(path: Path, store: Store) -> None:
-    """A table must not take the place of the ledger, or of a run's table."""
-    own = (store.folder / LEDGER, store.folder / "lock", store.folder / "id")
-    inside = (store.folder / TABLES).resolve() in path.resolve().parents
+def expect_no_part(path: Path, folder: Path) -> None:
+    """Raise InputError where a new file would take the place of a sweep's ledger, or of a run's table."""
+    own = (folder / LEDGER, folder / "lock", folder / "id")
+    inside = (folder / TABLES).resolve() in path.resolve().parents
     if inside or any(is_same(path, file) for file in own):
         raise InputError(f"--out {path}: is a part of the sweep, expected another file")
 

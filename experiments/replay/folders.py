@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import webpage
+from experiments.campaign.export import expect_no_part
 from experiments.campaign.ledger import LEDGER
 from experiments.campaign.store import Store
 from experiments.files import expect_no_input
 from experiments.pictures.gantt import COLUMNS, read_table
 from experiments.replay.page import player_html
 from experiments.replay.recording import HOW_TO_KEEP, Recording, facts_of
+from experiments.scenario.output import FILES
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,12 +24,6 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 6
 """More runs than this side by side cannot be told apart."""
-
-OWN = (
-    "summary.json", "machines.json", "jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv",
-    LEDGER, "lock", "id",
-)  # fmt: skip
-"""Files of a run or a sweep; a page never takes the place of one."""
 
 
 def replay_folders(
@@ -43,10 +39,13 @@ def replay_folders(
     Raises
     ------
     InputError
-        No run there, no schedule, too many runs, or runs with other jobs; one line.
+        No run there, no schedule, too many runs, runs with other jobs, or a page in the place of a file of
+        a run or a sweep; one line.
     """
     for folder in folders:
-        expect_no_input(out, (folder / name for name in OWN))
+        expect_no_input(out, (folder / name for name in FILES))
+        if (folder / LEDGER).exists():
+            expect_no_part(out, folder)
     recordings = [r for folder in folders for r in _recordings(folder, dict(where or {}))]
     if len(recordings) > MOST_RUNS:
         raise InputError(

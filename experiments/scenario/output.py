@@ -32,6 +32,8 @@ SHARES = "shares.csv"
 MACHINES = "machines.json"
 STREAMED = ("jobs.parquet", "decisions.parquet", "schedule.parquet")
 """What `simulator.streaming` writes in place of `TABLES`."""
+FILES = (SUMMARY, MACHINES, *TABLES, TENANTS, SHARES, *STREAMED)
+"""Of a run; nothing else takes the place of one."""
 
 
 @contextlib.contextmanager
@@ -75,7 +77,7 @@ def _expect_no_input(folder: Path, inputs: Sequence[Path]) -> None:
     for path in inputs:
         if path.is_dir() and is_same(path, folder):
             raise InputError(f"--out {folder}: is the folder of the instance, expected another one")
-        for name in (SUMMARY, MACHINES, *TABLES, TENANTS, SHARES):
+        for name in FILES:
             if is_same(path, folder / name):
                 raise InputError(
                     f"--out {folder}: {name} there is an input of this run, expected another folder"

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from experiments import cli, webpage
+from experiments.campaign.store import Store
 from experiments.files import write_whole
+from experiments.replay import replay_folders
 from experiments.scenario import output
 from policies.registry import WRAPPERS
 from simulator.errors import InputError
@@ -194,8 +196,11 @@ def test_pages_and_tables_never_take_the_place_of_what_they_are_made_from(
     """A page over a table of its run, under another name of it; a table over its list of pods."""
     (tmp_path / "jobs.csv").write_text(GOOD)
     (tmp_path / "page.html").symlink_to(tmp_path / "jobs.csv")
+    of_a_run = [path for path in output.FILES if path != "jobs.csv"]
+    for name in of_a_run:
+        (tmp_path / name).write_text("mine")
     for words in (
-        ["replay", tmp_path, "--out", tmp_path / "jobs.csv"],
+        *(["replay", tmp_path, "--out", tmp_path / name] for name in output.FILES),
         ["replay", tmp_path, "--out", tmp_path / "page.html"],
         ["fill", "--pods", tmp_path / "jobs.csv", "--out", tmp_path / "jobs.csv"],
     ):
@@ -204,6 +209,16 @@ def test_pages_and_tables_never_take_the_place_of_what_they_are_made_from(
         assert "is an input, expected another file" in told
         assert told.count("\n") == 1
     assert (tmp_path / "jobs.csv").read_text() == GOOD
+    assert {(tmp_path / name).read_text() for name in of_a_run} == {"mine"}
+
+
+def test_a_page_never_takes_the_place_of_a_part_of_a_sweep(tmp_path: Path) -> None:
+    with Store(tmp_path, create=True):
+        pass
+    (tmp_path / "tables").mkdir(exist_ok=True)
+    for out in (tmp_path / "ledger.sqlite", tmp_path / "tables" / "page.html"):
+        with pytest.raises(InputError, match="is a part of the sweep, expected another file"):
+            replay_folders([tmp_path], out)
 
 
 def test_devices_and_pipes_never_become_files(tmp_path: Path) -> None:
