@@ -15,6 +15,7 @@ from experiments.papers.cross import (
     questions,
     runs,
 )
+from experiments.papers.cross.answers import _with_k
 from experiments.papers.cross.claims import claims as all_claims
 from experiments.papers.cross.figures import COLUMNS
 from experiments.papers.cross.figures import figures as all_figures
@@ -276,6 +277,42 @@ def test_every_question_is_answered_below_its_figure(tmp_path: Path):
     }  # fmt: skip
     assert below <= {figure.name for figure in all_figures(Toy(), tmp_path)}
     assert all(text.lines for text in texts)
+
+
+def test_runs_that_never_end_are_named(monkeypatch):
+    """All runs of LAS with the longest delay, and one of SRTF's: no ratio shows them, so a line does."""
+    plain = Toy.scalars
+
+    def scalars(self):
+        table = plain(self)
+        if self._study == "delays":
+            longest = table["delay_s"] == table["delay_s"].max()
+            stuck = longest & (table["method"] == "LAS, rounds of 5 min")
+            stuck |= longest & (table["method"] == "SRTF, rounds of 5 min") & (table["seed"] == 2)
+            table.loc[stuck, "stuck"] = 1
+            table.loc[stuck, ["mean_jct_s", "total_cost"]] = np.nan
+        return table
+
+    monkeypatch.setattr(Toy, "scalars", scalars)
+    (text,) = (t for t in all_passages(Toy()) if t.title.startswith("Who suffers from 30 min"))
+    assert text.lines[-1] == (
+        "Never ended, and in no ratio: 3 of 3 runs of LAS, rounds of 5 min; 1 of 3 runs of SRTF, rounds of 5 min."
+    )
+    assert not any("LAS, rounds of 5 min" in line for line in text.lines[:-1])
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [((9.0, 9.5, 10.2), "), no difference is shown"), ((8.0, 8.1, 8.2), "s: K = 4, 0.81 (0.79 to 0.84)")],
+)  # fmt: skip
+def test_a_number_of_controllers_that_may_lead_by_chance(costs, said):
+    """Beside K = 1 at a cost of 10: the mean of K = 4 is less, and only sometimes by more than chance."""
+    rows = [
+        {"solver": "s", "controllers": k, "seed": seed, "total_cost": cost}
+        for k, of_k in ((1, (10.0, 10.0, 10.0)), (4, costs))
+        for seed, cost in enumerate(of_k)
+    ]
+    assert _with_k(pd.DataFrame(rows), "solver", "s").endswith(said)
 
 
 def test_advice_on_toy_cells():

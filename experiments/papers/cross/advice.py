@@ -63,7 +63,8 @@ def who_should_use_which(cells: pd.DataFrame) -> Passage:
         "Who should use which",
         "For each workload the policy on nodes with the least geometric mean over loads and seeds; in brackets "
         "the 95 % interval over the seeds. It was chosen from the same runs. So where others are not shown to be "
-        "worse, its lead may be chance, and simplicity or CPU time may decide.",
+        "worse, its lead may be chance, and simplicity or CPU time may decide. Each of the others is compared with it "
+        "alone, without a correction for so many comparisons.",
         tuple(lines),
     )
 
