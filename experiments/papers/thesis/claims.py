@@ -229,7 +229,9 @@ def _times(results: Results) -> list[Claim]:
         for method, theirs in TIMES_S.items()
     ]
     ratio = table["local-search cpu_s"] / table["randomised-greedy cpu_s"]
-    extra = float((table["local-search cpu_s"] - table["randomised-greedy cpu_s"]).mean())
+    plain_s, search_s = (
+        table[f"{method} cpu_s"].mean() for method in ("randomised-greedy", "local-search")
+    )
     made.append(
         judged(
             PAPER,
@@ -238,8 +240,7 @@ def _times(results: Results) -> list[Claim]:
             effect(3.6, none=0),
             student(100 * (ratio - 1).to_numpy()),
             unit="%",
-            why=f"RG takes {table['randomised-greedy cpu_s'].mean():.4f} s here instead of 3.04 s, so "
-            f"the search, {extra:.4f} s, weighs more",
+            why=f"RG takes {plain_s:.4f} s here, local search {search_s:.4f} s; there 3.04 and 3.15 s",
             times_of_another_machine=True,
         )
     )
