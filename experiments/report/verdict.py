@@ -11,7 +11,8 @@ the whole confidence interval of ours, never at its middle alone:
   within a factor of two, and so does what misses a bound.
 - **not reproduced**: all of it lies outside of that.
 - **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
-  because one observation says nothing of its error. More seeds would tell.
+  because one observation says nothing of its error. The row says which of two it is: an interval
+  that is wider than the margin needs more seeds, a narrower one is simply at the limit.
 - **not comparable**: a time that another machine or language took, or a ratio of such times.
 - **new**: the paper has no such number.
 """
@@ -33,6 +34,8 @@ PART_OF_EFFECT = 0.5
 FACTOR = 2.0
 """How far an amount, or what misses a bound, may be off and still count as a part."""
 WIDE = "the interval is too wide to tell"
+AT_THE_LIMIT = "the interval is narrow and holds the limit of what counts as a part"
+"""Reasons of an inconclusive row: the first wants more seeds, the second hardly would."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,24 @@ def verdict(published: Published, ours: Estimate | float) -> Verdict:
     return "inconclusive"
 
 
+def _reason(published: Published, ours: Estimate | float) -> str:
+    """Why the interval does not tell: too few seeds, or a value at the limit."""
+    if not isinstance(ours, Estimate) or not math.isfinite(ours.upper - ours.lower):
+        return WIDE
+    limits = [v for v in _part(published) if ours.lower <= v <= ours.upper]
+    if (ours.upper - ours.lower) / 2 > _margin(published) or not limits:
+        return WIDE
+    return f"{AT_THE_LIMIT}, {limits[0]:g}"
+
+
+def _margin(p: Published) -> float:
+    """How far ours may be off and still count as the published value; a tenth of a bound."""
+    ends = [v for v in (p.low, p.high) if math.isfinite(v)]
+    none = 0.0 if math.isnan(p.none) else p.none
+    share = p.margin if len(ends) == 2 else AMOUNT_MARGIN
+    return share * min(abs(v - none) for v in ends)
+
+
 def _whole(p: Published) -> tuple[float, float]:
     """What counts as the published value: within the margin."""
     slack = 1e-9 * max(abs(p.low) if math.isfinite(p.low) else 0.0, abs(p.high))
@@ -159,7 +180,7 @@ def judged(
     Parameters
     ----------
     why : the reason, wanted for everything but "reproduced"; left out of a row that is
-        reproduced. An inconclusive row says first that its interval is too wide.
+        reproduced. An inconclusive row says first that its interval is too wide, or at a limit.
     times_of_another_machine : the row is shown, and judged "not comparable" whatever it says.
     """
     found: Verdict = (
@@ -168,7 +189,8 @@ def judged(
     row = measured(paper, place, claim, ours, unit=unit, paper_value=published.printed)
     reason = "" if found == "reproduced" else why
     if found == "inconclusive":
-        reason = f"{WIDE}; {why}" if why else WIDE
+        told = _reason(published, ours)
+        reason = f"{told}; {why}" if why else told
     return replace(row, verdict=found, why=reason)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from experiments.report.contents import VERDICTS, Claim
 from experiments.report.verdict import (
+    AT_THE_LIMIT,
     WIDE,
     amount,
     at_least,
@@ -107,6 +108,29 @@ def test_rows_of_the_table():
     assert measured("p", "", "more", student([1.0, 2.0])).verdict == "new"
     with pytest.raises(ValueError, match="say why"):
         judged("p", "", "saving", effect(62, none=0), 40.0)
+
+
+@pytest.mark.parametrize(
+    ("published", "low", "high", "limit"),
+    [
+        (effect(50, high=70, none=0), 24.3, 26.7, "25"),
+        (effect(50, high=70, none=0), 14.0, 36.0, None),  # wider than the margin, 20 % of 50
+        (effect(-15, none=0), -8.7, -5.6, "-7.5"),
+        (effect(-15, none=0), -11.0, -3.0, None),
+        (effect(1.18, none=1), 1.08, 1.10, "1.09"),
+        (effect(1.18, none=1), 1.05, 1.15, None),
+        (amount(20.0), 38.5, 41.5, "40"),
+        (amount(20.0), 37.5, 42.5, None),
+        (amount(20.0), 9.5, 10.5, "10"),
+        (at_most(10.0), 19.5, 20.5, "20"),
+        (at_most(10.0), 15.0, 25.0, None),
+        (at_least(6.0), 2.9, 3.1, "3"),
+    ],
+)
+def test_an_inconclusive_row_says_whether_more_seeds_would_tell(published, low, high, limit):
+    row = judged("p", "", "x", published, interval(low, high), why="because")
+    told = WIDE if limit is None else f"{AT_THE_LIMIT}, {limit}"
+    assert (row.verdict, row.why) == ("inconclusive", f"{told}; because")
 
 
 def test_what_cannot_be_published():
