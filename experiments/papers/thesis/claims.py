@@ -183,10 +183,10 @@ def _hierarchical(results: Results) -> list[Claim]:
 
 
 def _almost_equal(results: Results, due: str, law: str) -> list[Claim]:
-    wide = costs(results, "gap", due)
+    wide = costs(results, "gap", due, more=True)
     if wide.empty or not {"hierarchical-milp", "randomised-greedy"} <= set(wide.columns):
         return []
-    ratio = (wide["randomised-greedy"] / wide["hierarchical-milp"]).map(math.log)
+    ratio = (wide["randomised-greedy"] / wide["hierarchical-milp"]).dropna().map(math.log)
     return [
         judged(
             PAPER,
