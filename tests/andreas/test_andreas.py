@@ -8,7 +8,7 @@ import pytest
 
 from experiments.campaign.task import resolve
 from experiments.papers.andreas.claims import _mean
-from experiments.papers.andreas.figures import _film, power_over_time
+from experiments.papers.andreas.figures import _at_all_sizes, _film, power_over_time
 from experiments.papers.andreas.runs import policy_of, run_armida, run_floor, run_gaps, tasks
 from policies import make_policy
 from policies.greedy import GreedyPolicy
@@ -119,3 +119,26 @@ def test_files_and_replay_have_the_same_methods():
         if task.function.endswith(":run_scenario") and task.config["policy_options"]:
             in_file = make_policy(task.config["policy"], **task.config["policy_options"])
             assert policy_of(task.columns()["method"]) == in_file
+
+
+def test_savings_leave_out_seeds_that_ran_at_some_sizes_alone():
+    table = pd.DataFrame(
+        [(1, "measured", "high", n, seed, float(n)) for n in (10, 30) for seed in (1, 2)]
+        + [(1, "measured", "high", 10, seed, 10.0) for seed in (3, 4)]
+        + [(1, "measured", "mixed", 10, seed, 10.0) for seed in (1, 2, 3)],
+        columns=["scenario", "rates", "arrivals", "num_nodes", "seed", "saving"],
+    )
+    kept = _at_all_sizes(table)
+    assert set(kept.loc[kept["arrivals"] == "high", "seed"]) == {1, 2}
+    assert set(kept.loc[kept["arrivals"] == "mixed", "seed"]) == {1, 2, 3}
+
+
+def test_at_paper_scale_every_method_with_ten_nodes_has_twenty_seeds():
+    seeds: dict[tuple[str, ...], set[int]] = {}
+    for task in tasks("paper"):
+        said = task.columns()
+        if task.function.endswith(":run_scenario") and said["num_nodes"] == 10:
+            key = (said["method"], said["arrivals"], str(said["scenario"]), said["rates"])
+            seeds.setdefault(key, set()).add(said["seed"])
+    assert len(seeds) == 13 * 2 * 3 + 4
+    assert set(map(len, seeds.values())) == {20}

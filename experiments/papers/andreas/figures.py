@@ -69,7 +69,8 @@ def figures(results: Results, out_dir: Path) -> list[Figure]:
 def savings(results: Results) -> pd.DataFrame:
     """Saving of the methods over each first-principle method on the same jobs, %.
 
-    By scenario, rates, arrivals, size, seed, method and the method that it is compared with.
+    By scenario, rates, arrivals, size, seed, method and the method that it is compared with. Seeds
+    that ran at some of the sizes alone are left out: the saving follows the size.
     """
     runs = results.where("run_scenario").scalars()
     if runs.empty:
@@ -81,9 +82,16 @@ def savings(results: Results) -> pd.DataFrame:
         for over in FIRST_PRINCIPLES:
             if method in wide and over in wide:
                 saving = 100 * (1 - wide[method] / wide[over])
-                table = saving.dropna().rename("saving").reset_index()
+                table = _at_all_sizes(saving.dropna().rename("saving").reset_index())
                 tables.append(table.assign(method=method, over=over))
     return pd.concat(tables) if tables else pd.DataFrame()
+
+
+def _at_all_sizes(table: pd.DataFrame) -> pd.DataFrame:
+    """The seeds that have every size of their scenario, rates and arrivals."""
+    which = ["scenario", "rates", "arrivals"]
+    sizes = table.groupby([*which, "seed"])["num_nodes"].transform("nunique")
+    return table[sizes == table.groupby(which)["num_nodes"].transform("nunique")]
 
 
 def _scenario(results: Results, out_dir: Path, command: str, scenario: int) -> Figure | None:

@@ -40,6 +40,8 @@ EXACT_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (10,), "paper": (10, 20)}
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
 MANY_SEEDS = tuple(range(1, 21))
 """Of what the claims on savings rest on: mixed arrivals, the paper's methods."""
+GAP_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": SEEDS["quick"], "paper": tuple(range(1, 11))}
+"""Of decisions that are held against exact ones."""
 MANY_SEEDS_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (10,), "paper": SIZES["paper"]}
 ARMIDA_SEEDS: dict[Scale, int] = {"quick": 100, "paper": 1000}
 ERRORS_PERCENT = (7.0, 11.0)
@@ -55,21 +57,25 @@ def tasks(scale: Scale) -> list[Task]:
         *_scenario_tasks(scale, "main_branch", arrivals="mixed", scenario=2, rates="node"),
         *_scenario_tasks(scale, "other_methods"),
         *_scenario_tasks(scale, "exact"),
+        *(_scenario_tasks(scale, "more_seeds") if scale == "paper" else ()),
     ]
     return [*runs, *_floor_tasks(scale), *_replay_tasks(scale), *_gap_tasks(scale)]
 
 
 def _floor_tasks(scale: Scale) -> list[Task]:
-    """Lower bounds at the smallest size."""
+    """Lower bounds at the smallest size, for every run there."""
+    smallest = min(SIZES[scale])
     return [
         Task(
             f"{HERE}:run_floor",
-            {"num_nodes": min(SIZES[scale]), "scenario": s, "arrivals": arrivals, "seed": seed},
+            {"num_nodes": smallest, "scenario": s, "arrivals": arrivals, "seed": seed},
             sources=("simulator", "experiments.analysis.bounds"),
         )
         for s in (1, 2)
         for arrivals in ARRIVALS
-        for seed in _seeds_of(scale, arrivals, min(SIZES[scale]), "fifo-shared")
+        for seed in (
+            MANY_SEEDS if scale == "paper" else _seeds_of(scale, arrivals, smallest, "fifo-shared")
+        )
     ]
 
 
@@ -121,7 +127,7 @@ def _gap_tasks(scale: Scale) -> list[Task]:
         for n in EXACT_SIZES[scale]
         for s in (1, 2)
         for arrivals in ("mixed", "high")
-        for seed in SEEDS[scale]
+        for seed in GAP_SEEDS[scale]
     ]
 
 
@@ -136,7 +142,7 @@ def _scenario_tasks(scale: Scale, file: str, **fixed: Scalar) -> list[Task]:
 
     def labels(swept: Labels) -> dict[str, Scalar]:
         return {
-            "num_nodes": swept["workload.num_nodes"],
+            "num_nodes": swept.get("workload.num_nodes", min(SIZES[scale])),
             "scenario": swept.get("workload.scenario", fixed.get("scenario")),
             "rates": fixed.get("rates", "measured"),
             "arrivals": swept.get("workload.arrivals", fixed.get("arrivals")),
@@ -148,14 +154,16 @@ def _scenario_tasks(scale: Scale, file: str, **fixed: Scalar) -> list[Task]:
         method, num_nodes = str(columns["method"]), int(columns["num_nodes"] or 0)
         arrivals = str(columns["arrivals"])
         in_scenarios = arrivals == "mixed" and method in PAPER_METHODS
-        if file == "other_methods" and in_scenarios:
+        if file in ("other_methods", "more_seeds") and in_scenarios:
             return False
+        if file == "more_seeds":
+            return True
         sizes = {"other_methods": OTHER_SIZES, "exact": EXACT_SIZES}.get(file, SIZES)[scale]
         return num_nodes in sizes and columns["seed"] in _seeds_of(
             scale, arrivals, num_nodes, method
         )
 
-    sources = EXACT if file == "exact" else SOURCES
+    sources = EXACT if file in ("exact", "more_seeds") else SOURCES
     path = FOLDER / f"{file}.toml"
     return study(path, labels, keep=keep, cost_s=_cost_s, sources=sources)
 
