@@ -1,11 +1,14 @@
 """The thesis's runs."""
 
+import sys
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from experiments.campaign.results import Results
 from experiments.campaign.task import resolve
-from experiments.papers.thesis.claims import claims
+from experiments.papers.thesis.claims import _times, claims
 from experiments.papers.thesis.figures import costs, gains
 from experiments.papers.thesis.runs import DUE_LAWS, run_decision, tasks
 from simulator.statistics import student
@@ -71,3 +74,21 @@ def test_the_ratio_to_the_hierarchical_model_counts_every_trace():
             if c.claim == f"total cost of RG over that of the hierarchical model, {law}"
         )
         assert (row.ours, row.ci_high) == pytest.approx(np.exp([by_trace.mean, by_trace.upper]))
+
+
+def test_local_search_over_rg_names_both_times(monkeypatch):
+    """One is slower at one size and faster at another: a difference of the means would be below zero."""
+    table = pd.DataFrame(
+        {
+            "num_nodes": 100,
+            "greedy cpu_s": [0.1, 0.1],
+            "randomised-greedy cpu_s": [1.0, 10.0],
+            "local-search cpu_s": [1.2, 9.0],
+        }
+    )
+    monkeypatch.setattr(sys.modules[_times.__module__], "decision_table", lambda _: table)
+    made = _times(Results(MadeUp([]), [], "paper"))
+    row = next(c for c in made if c.claim == "time of local search over RG")
+    assert row.ours == pytest.approx(5.0)  # 20 % more and 10 % less
+    assert row.why.startswith("RG takes 5.5000 s here, local search 5.1000 s")
+    assert row.verdict == "not comparable"
