@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from simulator.tolerances import PART_OF_A_GPU
+
 SLICES = 7
 """Slices of compute of a GPU."""
 
@@ -42,8 +44,8 @@ PROFILES = (
 def profile_for(part: float, memory_part: float = 0.0) -> int:
     """Index of the smallest profile with this part of the compute and of the memory of a GPU."""
     for k, profile in enumerate(PROFILES):
-        enough = profile.compute / SLICES >= part - 1e-9
-        if enough and profile.memory / 8 >= memory_part - 1e-9:
+        enough = profile.compute / SLICES >= part - PART_OF_A_GPU
+        if enough and profile.memory / 8 >= memory_part - PART_OF_A_GPU:
             return k
     return len(PROFILES) - 1
 

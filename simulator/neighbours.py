@@ -21,6 +21,7 @@ from simulator.mig import profile_for
 from simulator.performance import FixedDuration
 from simulator.sharing import SharedDuration
 from simulator.statistics import Streams
+from simulator.tolerances import CAPACITY
 from simulator.workload import Workload
 
 Interference = Literal["none", "linear", "published"]
@@ -115,7 +116,7 @@ def neighbours_of(
     needs = np.array(
         [own.get(m, p) for m, p in zip(workload.model, in_proportion.tolist(), strict=True)]
     )
-    over = needs > gpu_memory_gb * (1 + 1e-9)
+    over = needs > gpu_memory_gb * (1 + CAPACITY)
     if over.any():
         j = int(np.argmax(over))
         raise InputError(

@@ -18,6 +18,7 @@ from simulator.arguments import checked
 from simulator.catalog import Cluster, FloatArray, IntArray, NodeType
 from simulator.errors import InputError
 from simulator.performance import FixedDuration
+from simulator.tolerances import PART_OF_A_GPU
 from simulator.workload import Workload
 
 WHOLE_GPU = 1000
@@ -140,7 +141,7 @@ class SharedDuration(FixedDuration):
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds with the job's part, or its whole GPUs; infinite with any other number."""
         own = self.num_gpus.item(job)
-        fits = gpus == own or abs(gpus - own * self.part.item(job)) < 1e-9
+        fits = gpus == own or abs(gpus - own * self.part.item(job)) < PART_OF_A_GPU
         return self.duration_s.item(job) if fits else math.inf
 
     def work_gpu_s(self, cluster: Cluster) -> FloatArray:

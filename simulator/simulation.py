@@ -32,7 +32,8 @@ from simulator.processes.clock import Clock
 from simulator.processes.combined import VaryingLog, kind_of_controller
 from simulator.processes.controller import Controller
 from simulator.processes.dispatcher import Dispatch, Rule, make_dispatcher
-from simulator.processes.failures import SavedLog, Trouble
+from simulator.processes.failing import SavedLog
+from simulator.processes.failures import Trouble
 from simulator.processes.gate import Gate, gated
 from simulator.processes.neighbours import SharingController
 from simulator.processes.partition import NOTHING

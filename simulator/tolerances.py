@@ -17,6 +17,9 @@ SUMS = 1e-12
 PART_OF_A_GPU = 1e-9
 """In GPUs: what is less than this is no part of a GPU, but rounding."""
 
+UNITS = 1e-6
+"""In units of which a GPU has some: a demand that is so little above a whole number is that number."""
+
 LEAST_WORK_LEFT = 1e-12
 """A job that ends at this instant but for rounding still shows this fraction of its work."""
 

@@ -127,6 +127,13 @@ class Workload:
         self._require("due_s", self.due_s >= self.submit_s, "a due date after the submission")
         weight = self.weight_per_s
         self._require("weight_per_s", np.isfinite(weight) & (weight >= 0), "a number >= 0")
+        for name in ("num_cpus", "memory_gb"):
+            demand = getattr(self, name)
+            self._require(name, np.isnan(demand) | (demand >= 0), "a number >= 0")
+        self._check_optional(count)
+
+    def _check_optional(self, count: int) -> None:
+        """What few workloads have: patience, attempts, how jobs ended."""
         if self.patience_s is not None:
             if self.patience_s.shape != (count,):
                 raise InputError(
@@ -146,9 +153,6 @@ class Workload:
                 raise InputError(
                     f"workload: job {job!r}: outcome is {ending!r}, expected one of {OUTCOMES}"
                 )
-        for name in ("num_cpus", "memory_gb"):
-            demand = getattr(self, name)
-            self._require(name, np.isnan(demand) | (demand >= 0), "a number >= 0")
 
     def _require(self, name: str, good: npt.NDArray[np.bool_], expected: str) -> None:
         if not good.all():

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.pictures.gantt import read_table
 from simulator.catalog import FloatArray
 from simulator.errors import InputError
 from simulator.tolerances import SUMS
@@ -325,13 +326,18 @@ def _quota(folder: Path, job: pd.Series[Any], jobs: pd.DataFrame) -> Quota | Non
     path, summary = folder / "tenants.csv", _machines(folder / "summary.json")
     if not summary.get("held_jobs") or not path.exists():
         return None
-    tenants = pd.read_csv(
-        path, dtype={"tenant": str}, keep_default_na=False, na_values={"quota": [""]}
-    )
+    tenants = read_table(path, ("tenant",), ())
     for by in ("vc", "user"):
         if by in job and str(job[by]) in set(tenants["tenant"]) and "quota" in tenants:
             name = str(job[by])
-            limit = float(tenants.loc[tenants["tenant"] == name, "quota"].iloc[0])
+            limit = _number(tenants.loc[tenants["tenant"] == name, "quota"].iloc[0], path)
             theirs = jobs.loc[jobs[by].astype(str) == name, "job_id"].astype(str)
             return Quota(name, limit, frozenset(theirs)) if np.isfinite(limit) else None
     return None
+
+
+def _number(value: Any, path: Path) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"{path}: quota is {value!r}, expected a number or nothing") from None

@@ -1,4 +1,7 @@
-"""`schedlab compare`: policies on the same random numbers."""
+"""`schedlab compare`: policies on the same random numbers.
+
+`compare` is longer than a screen: Typer reads the options of a command from the parameters of its function.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simulator.catalog import FloatArray
 
 COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
-NAMES = ("job_id", "node_type", "vc", "user")
+NAMES = ("job_id", "node_type", "vc", "user", "tenant")
 LATE = "#C00000"
 MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
 """Beside the palette of all figures, light enough for names on them."""

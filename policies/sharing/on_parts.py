@@ -23,7 +23,7 @@ from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, Vi
 from simulator.errors import InputError
 from simulator.performance import FixedDuration
 from simulator.sharing import SharedDuration
-from simulator.tolerances import SUMS
+from simulator.tolerances import SUMS, UNITS
 from simulator.workload import Workload
 
 PLANS_ANEW = ("greedy", "randomised-greedy", "local-search", "path-relinking", "milp")
@@ -93,7 +93,7 @@ class OnParts:
             of_memory = view.neighbours.memory_gb[: len(part)] / view.neighbours.gpu_memory_gb
             part = np.maximum(part, of_memory)
         self._each = _units_of_a_gpu(part)
-        own = np.ceil(part * self._each - 1e-6).astype(np.int64) * workload.num_gpus
+        own = np.ceil(part * self._each - UNITS).astype(np.int64) * workload.num_gpus
         self._units: list[int] = np.maximum(own, 1).tolist()
         self._units_per_gpu: list[float] = (np.maximum(own, 1) / held).tolist()
         self._in_units = _in_units(workload, np.array(self._units))
@@ -232,7 +232,7 @@ class OnParts:
 def _units_of_a_gpu(part: np.ndarray[Any, np.dtype[np.float64]]) -> int:
     """The fewest units of which each part is a whole number; `MOST_UNITS` where there are none."""
     for units in range(1, MOST_UNITS + 1):
-        if (np.abs(part * units - np.round(part * units)) < 1e-6).all():
+        if (np.abs(part * units - np.round(part * units)) < UNITS).all():
             return units
     return MOST_UNITS
 

@@ -15,6 +15,7 @@ from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.neighbours import Neighbours
 from simulator.sharing import WHOLE_GPU, Demands, Machines, SharedDuration
+from simulator.tolerances import UNITS
 from simulator.workload import Workload
 
 BYTES = 1e9
@@ -166,11 +167,11 @@ def _demands(workload: Workload) -> Demands:
     A job that states no CPUs or memory needs none.
     """
     part = _parts(workload)
-    milli = np.maximum(1, np.ceil(part * WHOLE_GPU - 1e-6)).astype(np.int64)
+    milli = np.maximum(1, np.ceil(part * WHOLE_GPU - UNITS)).astype(np.int64)
     if len(own := np.unique(part[part < 1])) == 1:  # as many share a GPU as it holds: three thirds
         most = max(1, WHOLE_GPU // int(1 / own[0] + 1e-9))
         milli[part < 1] = np.minimum(milli[part < 1], most)
-    cpu = np.ceil(np.nan_to_num(workload.num_cpus) * 1000 - 1e-6).astype(np.int64)
+    cpu = np.ceil(np.nan_to_num(workload.num_cpus) * 1000 - UNITS).astype(np.int64)
     memory = np.ceil(np.nan_to_num(workload.memory_gb) * BYTES - 1e-3).astype(np.int64)
     nothing = [""] * len(workload)
     return Demands(workload.job_id, cpu, memory, workload.num_gpus, milli, nothing)
@@ -182,7 +183,7 @@ def _with_memory(demands: Demands, neighbours: Neighbours) -> Demands:
         raise InputError("shared: the GPUs are sliced, expected the policy 'slices'")
     if math.isinf(neighbours.gpu_memory_gb):
         return demands
-    part = np.ceil(neighbours.memory_gb / neighbours.gpu_memory_gb * WHOLE_GPU - 1e-6)
+    part = np.ceil(neighbours.memory_gb / neighbours.gpu_memory_gb * WHOLE_GPU - UNITS)
     milli = np.maximum(demands.gpu_milli, part[: len(demands)].astype(np.int64))
     return replace(demands, gpu_milli=milli)
 

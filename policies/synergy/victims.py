@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from policies.synergy.demand import Share
 from policies.synergy.packing import Packing, Slot
+from simulator.tolerances import CAPACITY
 
 
 def make_room(packing: Packing, parts: Sequence[tuple[int, float]], share: Share) -> None:
@@ -62,7 +63,9 @@ def _cheapest_victim(packing: Packing, i: int, short: tuple[float, float]) -> Sl
         cover = sum(min(r, s) / s for r, s in zip(released, short, strict=True) if s > 0 and r > 0)
         if cover <= 0:
             continue
-        covers_all = all(r >= s * (1 - 1e-9) for r, s in zip(released, short, strict=True) if s > 0)
+        covers_all = all(
+            r >= s * (1 - CAPACITY) for r, s in zip(released, short, strict=True) if s > 0
+        )
         spill = released[0] / max(fair.cpus, 1e-9) + released[1] / max(fair.memory_gb, 1e-9)
         score = (0.0, spill) if covers_all else (1.0, -cover)
         if score < best_score:

@@ -13,12 +13,8 @@ from dataclasses import dataclass, field
 from simulator.failures import running_s, saved_s, worked_s
 from simulator.processes.clock import Order
 from simulator.processes.controller import Controller
-from simulator.processes.failures import (
-    FailingController,
-    FailingPartition,
-    SavedLog,
-    Trouble,
-)
+from simulator.processes.failing import FailingPartition, SavedLog
+from simulator.processes.failures import FailingController, Trouble
 from simulator.processes.neighbours import SharedPartition, SharingController
 from simulator.processes.patience import ImpatientController
 

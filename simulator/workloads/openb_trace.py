@@ -17,7 +17,7 @@ from simulator.arguments import positive, whole
 from simulator.catalog import Cluster, FloatArray
 from simulator.errors import InputError
 from simulator.laws import Law, require_law
-from simulator.sharing import shared_cluster, shared_workload
+from simulator.sharing import Machines, shared_cluster, shared_workload
 from simulator.statistics import Streams
 from simulator.workload import Workload
 from simulator.workloads.openb import (
@@ -71,14 +71,7 @@ def openb_trace(
         positive(load=load)
         require_law("duration_s", duration_s)
     demands = read_pods(pods)
-    machines = openb_machines() if nodes is None else read_nodes(nodes)
-    machines = machines.take(np.flatnonzero(machines.num_gpus > 0))
-    if not len(machines):
-        raise InputError(f"{nodes}: no machine has a GPU, expected one at least")
-    if num_nodes is not None:
-        if num_nodes > len(machines):
-            raise InputError(f"num_nodes is {num_nodes}, the list has {len(machines)} with GPUs")
-        machines = some_of(machines, num_nodes, streams)
+    machines = _machines(nodes, num_nodes, streams)
     has_gpus, fits = demands.num_gpus > 0, fit_somewhere(demands, machines)
     if load is None or duration_s is None:
         created, times_s = _times(pods)
@@ -107,6 +100,19 @@ def openb_trace(
         notes.append(f"{pods}: {models} pods ask for a GPU model, here they take any")
     workload = shared_workload(chosen, submit_s, times_s)
     return replace(workload, notes=(*workload.notes, *notes)), shared_cluster(machines)
+
+
+def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams) -> Machines:
+    """Those of a list, or of the default one, that have GPUs: all, or so many of them, drawn."""
+    machines = openb_machines() if nodes is None else read_nodes(nodes)
+    machines = machines.take(np.flatnonzero(machines.num_gpus > 0))
+    if not len(machines):
+        raise InputError(f"{nodes}: no machine has a GPU, expected one at least")
+    if num_nodes is None:
+        return machines
+    if num_nodes > len(machines):
+        raise InputError(f"num_nodes is {num_nodes}, the list has {len(machines)} with GPUs")
+    return some_of(machines, num_nodes, streams)
 
 
 def _times(path: str | Path) -> tuple[FloatArray, FloatArray]:

@@ -235,6 +235,28 @@ def test_a_quota_and_a_strict_order(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda text: text.replace("2.0", "two"), "quota is 'two', expected a number or nothing"),
+        (lambda text: text.replace("tenant,", "who,"), "no column 'tenant', expected tenant"),
+        (
+            lambda text: text + '"',
+            "cannot be read, expected a file that `schedlab run --out` wrote",
+        ),
+    ],
+)
+def test_damaged_quotas_are_one_line(tmp_path, damage, complaint):
+    one = Cluster.of_nodes(NodeType("n", "GPU", 8), 1)
+    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 1], vc=["x", "x"])
+    story(tmp_path, one, jobs, "b", tenants=tenants_of(jobs, quota={"x": 2.0}))
+    path = tmp_path / "tenants.csv"
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(InputError) as error:
+        explain(tmp_path, "b")
+    assert str(error.value) == f"{path}: {complaint}"
+
+
 def test_elastic_jobs_wait_for_a_node(tmp_path):
     """One VM of two GPUs, one job a node: the second waits until no VM runs anything."""
     table_s = np.array([[[np.inf, 100.0, 60.0]]] * 2)

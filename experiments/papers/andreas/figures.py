@@ -25,6 +25,8 @@ from experiments.pictures.plots import (
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from experiments.campaign.results import Results
 
 LABELS = {
@@ -205,25 +207,9 @@ def _floor(results: Results, out_dir: Path, command: str) -> Figure | None:
     for ax, scenario in zip(axes, (1, 2), strict=True):
         for index, arrivals in enumerate(("low", "mixed", "high")):
             part = runs[(runs["scenario"] == scenario) & (runs["arrivals"] == arrivals)]
-            if part.empty:
-                continue
-            line = intervals(part, ["method"], "ratio", geometric=True).set_index("method")
-            line = line.reindex([m for m in methods if m in line.index]).reset_index()
-            y = np.array([methods.index(m) for m in line["method"]]) + 0.2 * (index - 1)
-            place = dict(zip(line["method"], y, strict=True))
-            each = part[part["method"].isin(list(place))]
-            ax.plot(
-                each["ratio"],
-                each["method"].map(place),
-                "|",
-                color=PALETTE[index],
-                alpha=0.45,
-                ms=6,
-            )
-            ax.plot(
-                line["mean"], y, MARKERS[index], label=f"{arrivals} arrivals", color=PALETTE[index]
-            )
-            rows.append(line.assign(scenario=scenario, arrivals=arrivals))
+            if not part.empty:
+                line = _over_floor(ax, part, methods, index, f"{arrivals} arrivals")
+                rows.append(line.assign(scenario=scenario, arrivals=arrivals))
         ax.axvline(1.0, color=PAPER, linestyle="--")
         ax.set(xlabel="total cost over the floor", ylabel="method", title=SCENARIO[scenario])
         log_ticks(ax, "x")
@@ -242,6 +228,21 @@ def _floor(results: Results, out_dir: Path, command: str) -> Figure | None:
         command=command,
         seeds=tuple(sorted(set(runs["seed"]))),
     )
+
+
+def _over_floor(
+    ax: Axes, runs: pd.DataFrame, methods: list[str], index: int, label: str
+) -> pd.DataFrame:
+    """Each run as a dash, each method's mean as a point; the means with their intervals."""
+    line = intervals(runs, ["method"], "ratio", geometric=True).set_index("method")
+    line = line.reindex([m for m in methods if m in line.index]).reset_index()
+    y = np.array([methods.index(m) for m in line["method"]]) + 0.2 * (index - 1)
+    place = dict(zip(line["method"], y, strict=True))
+    each = runs[runs["method"].isin(list(place))]
+    colour = PALETTE[index]
+    ax.plot(each["ratio"], each["method"].map(place), "|", color=colour, alpha=0.45, ms=6)
+    ax.plot(line["mean"], y, MARKERS[index], label=label, color=colour)
+    return line
 
 
 def _gaps(results: Results, out_dir: Path, command: str) -> Figure | None:

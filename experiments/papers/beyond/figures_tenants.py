@@ -13,7 +13,31 @@ from experiments.pictures.plots import canvas, draw_line, intervals, legend_belo
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from experiments.campaign.results import Results
+    from simulator.catalog import FloatArray
+
+
+def _waits(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Mean time without GPUs of each tenant's jobs, h, by policy and seed."""
+    hours = jobs.assign(wait_h=jobs["total_wait_s"] / 3600)
+    means: pd.DataFrame = hours.groupby(["policy", "seed", "vc"])["wait_h"].mean().reset_index()
+    return means
+
+
+def _envy_percent(runs: pd.DataFrame, jobs: pd.DataFrame) -> FloatArray:
+    """GPU-hours of envy in each run, in % of those that its jobs used."""
+    used = jobs.groupby(["policy", "seed"])["gpu_seconds"].sum() / 3600
+    own = pd.MultiIndex.from_frame(runs[["policy", "seed"]])
+    envy = runs["envy_gpu_h"].to_numpy(dtype=float)
+    return np.asarray(100 * envy / used.reindex(own).to_numpy())
+
+
+def _from_zero(ax: Axes, table: pd.DataFrame) -> None:
+    """Limits of the y axis with room for all intervals, and for 0."""
+    top = float(np.nanmax(table["high"]))
+    ax.set_ylim(min(-0.04 * top, 1.1 * float(np.nanmin(table["low"]))), 1.06 * top)
 
 
 def tenants_figure(results: Results, out_dir: Path, command: str) -> Figure | None:
@@ -23,11 +47,8 @@ def tenants_figure(results: Results, out_dir: Path, command: str) -> Figure | No
     if runs.empty:
         return None
     jobs = found.table("jobs")
-    jobs["wait_h"] = jobs["total_wait_s"] / 3600
-    waits = jobs.groupby(["policy", "seed", "vc"])["wait_h"].mean().reset_index()
-    used = jobs.groupby(["policy", "seed"])["gpu_seconds"].sum() / 3600
-    own = pd.MultiIndex.from_frame(runs[["policy", "seed"]])
-    runs["envy"] = 100 * runs["envy_gpu_h"].to_numpy(dtype=float) / used.reindex(own).to_numpy()
+    waits = _waits(jobs)
+    runs["envy"] = _envy_percent(runs, jobs)
     figure, axes = canvas(1, 3, width=4.4, height=4.2)
     points = intervals(waits, ["policy", "vc"], "wait_h")
     names = [name for name in TENANT_POLICIES if name in set(runs["policy"])]
@@ -50,8 +71,7 @@ def tenants_figure(results: Results, out_dir: Path, command: str) -> Figure | No
     axes[1].set(ylabel="envy, % of all GPU-hours")
     axes[2].set(ylabel="largest finish-time fairness of a job")
     for ax, table in zip(axes, (points, envy, worst), strict=True):
-        top = float(np.nanmax(table["high"]))
-        ax.set_ylim(min(-0.04 * top, 1.1 * float(np.nanmin(table["low"]))), 1.06 * top)
+        _from_zero(ax, table)
     legend_below(figure, axes[0], 3)
     both = pd.concat(
         [

@@ -127,6 +127,16 @@ def dispatching(results: Results, out_dir: Path, command: str) -> Figure | None:
     )
 
 
+def _with_names_of_servers(ratios: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """A column ``named`` beside the number of servers, and its values; the most is one server each."""
+    most = ratios["servers"].max()
+    names = {
+        c: "a server each" if c == most else f"{c} server{'s' if c > 1 else ''}"
+        for c in sorted(set(ratios["servers"]))
+    }
+    return ratios.assign(named=ratios["servers"].map(names)), list(names.values())
+
+
 def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
     """From one controller to one a node: above by times of a decision, below by servers."""
     table = study(results, "controllers")
@@ -138,10 +148,7 @@ def controllers(results: Results, out_dir: Path, command: str) -> Figure | None:
         return None
     loads = sorted(set(ratios["load"]))
     figure, axes = canvas(2, len(loads), width=5.0, height=3.7, sharex=True)
-    ratios = ratios.assign(named=[f"{c} server{'s' if c > 1 else ''}" for c in ratios["servers"]])
-    servers = list(dict.fromkeys(ratios.sort_values("servers")["named"]))
-    servers[-1] = "a server each"
-    ratios.loc[ratios["servers"] == ratios["servers"].max(), "named"] = servers[-1]
+    ratios, servers = _with_names_of_servers(ratios)
     rows = []
     for column, load in enumerate(loads):
         part = ratios[ratios["load"] == load]

@@ -98,19 +98,13 @@ def _figure_2(results: Results, out_dir: Path, command: str) -> Figure | None:
     literal = results.where("run_literal").scalars()
     if runs.empty or literal.empty or "mean_columns" not in runs:
         return None
+    solve, decide = "solve_cpu_s", "mean_decision_cpu_s"
+    of_model, of_method = literal["model"], runs["method"]
     parts = [
-        (
-            "literal model a controller (P2)",
-            literal[literal["model"] == "hierarchical"],
-            "solve_cpu_s",
-        ),
-        ("literal 2019 central model", literal[literal["model"] == "central-2019"], "solve_cpu_s"),
-        (
-            "exact patterns a controller",
-            runs[runs["method"] == "hierarchical"],
-            "mean_decision_cpu_s",
-        ),
-        ("exact patterns, central", runs[runs["method"] == "central"], "mean_decision_cpu_s"),
+        ("literal model a controller (P2)", literal[of_model == "hierarchical"], solve),
+        ("literal 2019 central model", literal[of_model == "central-2019"], solve),
+        ("exact patterns a controller", runs[of_method == "hierarchical"], decide),
+        ("exact patterns, central", runs[of_method == "central"], decide),
     ]
     figure, (left, right) = canvas(1, 2, width=5.6, height=4.2)
     rows = []

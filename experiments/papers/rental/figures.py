@@ -212,17 +212,12 @@ def _theorem_1(results: Results, out_dir: Path, command: str) -> Figure | None:
         mine = runs[runs["policy"] == rival]
         if mine.empty:
             continue
-        points = intervals(mine, ["budget_gpus"], MEAN)
-        paid = intervals(mine, ["budget_gpus"], "paid_gpus")
-        points["paid_gpus"] = paid["mean"]
-        points["paid_low"], points["paid_high"] = paid["low"], paid["high"]
-        points["frontier"] = [
-            optimal_widths(FIGURE_1, max(0.8, b)).mean_response_time_h for b in points["paid_gpus"]
-        ]
-        across = np.array([paid["mean"] - paid["low"], paid["high"] - paid["mean"]])
+        points = _paid_and_waited(mine)
+        paid = points["paid_gpus"]
+        across = np.array([paid - points["paid_low"], points["paid_high"] - paid])
         draw_line(
             ax,
-            points["paid_gpus"],
+            paid,
             points,
             RIVAL_LABELS[rival],
             i,
@@ -253,6 +248,18 @@ def _theorem_1(results: Results, out_dir: Path, command: str) -> Figure | None:
         command=command,
         seeds=results.where("run_pool", study="rivals").seeds,
     )
+
+
+def _paid_and_waited(runs: pd.DataFrame) -> pd.DataFrame:
+    """Of one rival by budget: mean response time, GPUs paid for, and the frontier's time for these."""
+    points = intervals(runs, ["budget_gpus"], MEAN)
+    paid = intervals(runs, ["budget_gpus"], "paid_gpus")
+    points["paid_gpus"] = paid["mean"]
+    points["paid_low"], points["paid_high"] = paid["low"], paid["high"]
+    points["frontier"] = [
+        optimal_widths(FIGURE_1, max(0.8, b)).mean_response_time_h for b in points["paid_gpus"]
+    ]
+    return points
 
 
 def _plain_ticks(ax: Axes, values: Sequence[float]) -> None:

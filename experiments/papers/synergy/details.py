@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.results import Results
 from experiments.papers.synergy.panels import COLOURS, NAMES, Table, legend_under, plain_ticks, save
 from experiments.report.contents import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def figure_2a(results: Results, out_dir: Path) -> Figure:
@@ -318,7 +321,7 @@ OF_OPT = {
 
 def figure_round_times(results: Results, out_dir: Path) -> Figure:
     """CPU time and throughput of one round over cluster size."""
-    from experiments.pictures.plots import PALETTE, PAPER, beside_log, canvas, draw_line
+    from experiments.pictures.plots import PALETTE, canvas
 
     table: Table = results.where("run_round_times").scalars().sort_values("nodes")
     table["gpus"] = 8 * table["nodes"]
@@ -338,16 +341,7 @@ def figure_round_times(results: Results, out_dir: Path) -> Figure:
                 color=PALETTE[COLOURS[mechanism]],
                 label=f"{NAMES[mechanism]}, {jobs}",
             )
-        ax = axes[2 if multi_gpu else 1]
-        for name, column in OF_OPT.items():
-            of_opt = part[[f"{column}_of_opt", f"{column}_of_opt_low", f"{column}_of_opt_high"]]
-            of_opt.columns = ["mean", "low", "high"]
-            index = list(OF_OPT).index(name)
-            places = beside_log(part["gpus"], index, len(OF_OPT))
-            draw_line(ax, places, 100 * of_opt, name, OF_OPT_COLOURS[index])
-        ax.axhline(90, color=PAPER, linestyle="--", linewidth=1.2, label="paper: within 10 %")
-        ax.set(ylabel="throughput, % of opt's", title=jobs, ylim=(60, 101))
-        legend_under(ax)
+        _throughputs(axes[2 if multi_gpu else 1], part, jobs)
     axes[0].set(yscale="log", ylabel="CPU time of a round, ms", title="time of a round")
     axes[0].set_ylim(top=20 * axes[0].get_ylim()[1])
     axes[0].legend(loc="upper left", fontsize=8)
@@ -370,3 +364,17 @@ def figure_round_times(results: Results, out_dir: Path) -> Figure:
         drawing,
         table[["nodes", "multi_gpu", "seed", *columns]],
     )
+
+
+def _throughputs(ax: Axes, part: Table, jobs: str) -> None:
+    """What variants of tune reach of opt's throughput, by GPUs of the cluster."""
+    from experiments.pictures.plots import PAPER, beside_log, draw_line
+
+    for index, (name, column) in enumerate(OF_OPT.items()):
+        of_opt = part[[f"{column}_of_opt", f"{column}_of_opt_low", f"{column}_of_opt_high"]]
+        of_opt.columns = ["mean", "low", "high"]
+        places = beside_log(part["gpus"], index, len(OF_OPT))
+        draw_line(ax, places, 100 * of_opt, name, OF_OPT_COLOURS[index])
+    ax.axhline(90, color=PAPER, linestyle="--", linewidth=1.2, label="paper: within 10 %")
+    ax.set(ylabel="throughput, % of opt's", title=jobs, ylim=(60, 101))
+    legend_under(ax)

@@ -7,10 +7,13 @@ the model: a simulated run of the same pipeline only tests the search.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.campaign.task import Outcome
 from simulator import SensitivityMatrix
+
+if TYPE_CHECKING:
+    from policies.synergy.profiling import Fit, Profile
 
 
 def run_profiling(config: dict[str, Any]) -> Outcome:
@@ -34,21 +37,7 @@ def run_profiling(config: dict[str, Any]) -> Outcome:
             memory_gb,
             (3, 500.0),
         )
-        fits.append(
-            {
-                "model": name,
-                "gpu_rate": pipeline.gpu_rate,
-                "core_rate": pipeline.core_rate,
-                "scaling": pipeline.scaling,
-                "storage_rate": pipeline.cache.storage_rate,
-                "data_gb": pipeline.cache.data_gb,
-                "mean_error": found.mean_error,
-                "max_error": found.max_error,
-                "profile_minutes": made.minutes,
-                "search_minutes": float(made.searched),
-                "exhaustive_minutes": made.exhaustive_minutes,
-            }
-        )
+        fits.append({"model": name, **_facts(found, made)})
         held_out += [{"model": name, **row} for row in predicted(matrix)]
         base = pipeline.rate(3, 500.0)
         for cpus in range(1, 25):
@@ -69,6 +58,23 @@ def run_profiling(config: dict[str, Any]) -> Outcome:
         {"mean_error": float(table["mean_error"].mean())},
         {"fits": table, "points": pd.DataFrame(points), "held_out": pd.DataFrame(held_out)},
     )
+
+
+def _facts(found: Fit, made: Profile) -> dict[str, float]:
+    """The parameters of a fit, its relative errors, and minutes of profiling."""
+    pipeline = found.pipeline
+    return {
+        "gpu_rate": pipeline.gpu_rate,
+        "core_rate": pipeline.core_rate,
+        "scaling": pipeline.scaling,
+        "storage_rate": pipeline.cache.storage_rate,
+        "data_gb": pipeline.cache.data_gb,
+        "mean_error": found.mean_error,
+        "max_error": found.max_error,
+        "profile_minutes": made.minutes,
+        "search_minutes": float(made.searched),
+        "exhaustive_minutes": made.exhaustive_minutes,
+    }
 
 
 def predicted(matrix: SensitivityMatrix) -> list[dict[str, Any]]:

@@ -104,8 +104,19 @@ def tasks(scale: Scale) -> list[Task]:
         if scale == "paper"
     ]
     errors = _costs("error", "error", scale, {"workload.num_nodes": NODES_FOR_GAPS[scale]})
+    largest = Task(
+        f"{HERE}:run_largest", {"num_nodes": LARGEST}, labels={"num_nodes": LARGEST},
+        sources=SOURCES,
+    )  # fmt: skip
+    return [
+        *by_gap, *by_size, *more, *_decisions(scale), largest, *_proxies(scale), *errors,
+    ]  # fmt: skip
+
+
+def _decisions(scale: Scale) -> list[Task]:
+    """One decision with all jobs waiting, timed by method."""
     first = (DECISION_SIZES[scale][0], False, TRACES[scale][0])
-    decisions = [
+    return [
         Task(
             f"{HERE}:run_decision",
             {"num_nodes": n, "homogeneous": homogeneous, "seed": seed},
@@ -117,11 +128,11 @@ def tasks(scale: Scale) -> list[Task]:
         for homogeneous in (False, True)
         for seed in TRACES[scale]
     ]
-    largest = Task(
-        f"{HERE}:run_largest", {"num_nodes": LARGEST}, labels={"num_nodes": LARGEST},
-        sources=SOURCES,
-    )  # fmt: skip
-    proxies = [
+
+
+def _proxies(scale: Scale) -> list[Task]:
+    """Decisions of the randomised greedy beside the pure greedy's."""
+    return [
         Task(
             f"{HERE}:run_proxies",
             {"num_nodes": n, "trace": trace, "due": due, "method": method},
@@ -134,7 +145,6 @@ def tasks(scale: Scale) -> list[Task]:
         for method in ("randomised-greedy", "randomised-all")
         for trace in TRACES[scale]
     ]
-    return [*by_gap, *by_size, *more, *decisions, largest, *proxies, *errors]
 
 
 def _seeds(method: str, scale: Scale, num_nodes: int) -> range:
