@@ -12,6 +12,7 @@ whole.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from array import array
 from pathlib import Path
@@ -48,6 +49,17 @@ class _File(NamedTuple):
     temporary: Path
     content: IO[bytes]
     writer: pq.ParquetWriter
+
+
+def _close(file: _File) -> Exception | None:
+    """Write the end of a file; answers what went wrong."""
+    try:
+        file.writer.close()
+        file.content.close()
+    except Exception as error:
+        file.writer.is_open = False  # else pyarrow tries again when it throws the writer away
+        return error
+    return None
 
 
 class RecordStream:
@@ -99,13 +111,17 @@ class RecordStream:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for name, (temporary, content, writer) in self._files.items():
-            with content:
-                writer.close()
-            if kind is None:
+        with contextlib.ExitStack() as left_behind:
+            for temporary, content, _ in self._files.values():
+                left_behind.callback(temporary.unlink, missing_ok=True)
+                left_behind.enter_context(content)
+            failures = [e for file in self._files.values() if (e := _close(file)) is not None]
+            if kind is not None:
+                return
+            if failures:
+                raise failures[0]
+            for name, (temporary, _, _) in self._files.items():
                 temporary.rename(self._path(name))
-            else:
-                temporary.unlink(missing_ok=True)
 
     def finish(self, result: Result) -> None:
         """Write what is left when the simulation has ended."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from pandas.testing import assert_frame_equal
 
@@ -97,3 +99,22 @@ def test_a_planted_link_under_a_name_in_the_making_is_not_followed(
         simulate(JOBS, CLUSTER, make_policy("fifo"), stream_to=other)
     assert victim.read_text() == "mine"
     assert [p.name for p in other.iterdir()] == [".decisions.parquet.guessed.tmp"]
+
+
+@pytest.mark.parametrize("fails_at", [1, 3])
+def test_a_disk_that_is_full_at_the_end_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
+) -> None:
+    """Where one file cannot be closed, none gets its name, and none stays under a random one."""
+    close, closed = pq.ParquetWriter.close, []
+
+    def full(self: pq.ParquetWriter) -> None:
+        close(self)
+        closed.append(self)
+        if len(closed) == fails_at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, "close", full)
+    with pytest.raises(OSError, match="No space left"):
+        simulate(JOBS, CLUSTER, make_policy("fifo"), stream_to=tmp_path)
+    assert list(tmp_path.iterdir()) == []
