@@ -18,6 +18,8 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
+from simulator import tolerances
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 KERNELS = (
@@ -28,9 +30,10 @@ KERNELS = (
 
 
 def _stamp() -> str:
-    """A hash of all kernels' source."""
+    """A hash of all kernels' source, and of the tolerances that are compiled into them."""
     here = Path(__file__).parent
-    text = b"".join((here / f"{name}.py").read_bytes() for name in KERNELS)
+    sources = [*(here / f"{name}.py" for name in KERNELS), Path(tolerances.__file__)]
+    text = b"".join(source.read_bytes() for source in sources)
     return hashlib.sha256(text).hexdigest()
 
 

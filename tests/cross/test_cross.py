@@ -1,5 +1,6 @@
 """The cross experiment: every pair is a valid scenario, ratios and ranks by hand, toy figures."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from experiments.papers.cross import (
     questions,
     runs,
 )
+from experiments.papers.cross.advice import _logs
 from experiments.papers.cross.answers import _with_k
 from experiments.papers.cross.claims import claims as all_claims
 from experiments.papers.cross.figures import COLUMNS
@@ -313,6 +315,21 @@ def test_a_number_of_controllers_that_may_lead_by_chance(costs, said):
         for seed, cost in enumerate(of_k)
     ]
     assert _with_k(pd.DataFrame(rows), "solver", "s").endswith(said)
+
+
+def test_a_method_that_has_not_run_everywhere_is_no_part_of_the_advice():
+    """Its mean would be over the easier half: here it looks as good as "whole" and is not."""
+    rows = [
+        {"seed": seed, "method": method, "workload": "w", "load": load, "total_cost": cost}
+        for seed in (1, 2)
+        for method, load, cost in (
+            ("whole", 0.5, 1.0), ("whole", 0.8, math.e), ("half", 0.5, 1.0), ("half", 0.8, math.nan),
+        )
+    ]  # fmt: skip
+    logs = _logs(pd.DataFrame(rows), ["w"], "total_cost")
+    assert list(logs.columns) == ["whole"]
+    assert logs["whole"].tolist() == [0.5, 0.5]
+    assert list(_logs(pd.DataFrame(rows[:3]), ["w"], "total_cost").columns) == ["whole"]
 
 
 def test_advice_on_toy_cells():
