@@ -268,6 +268,14 @@ class Result:
             return between_tenants.table(self)
         return readout.tenants_table(self)
 
+    def outages_table(self) -> pd.DataFrame:
+        """One row a stretch of time that a node was away (``outages.csv``); empty where nothing can fail."""
+        import pandas as pd
+
+        away = np.empty((0, 3)) if self.damage is None else self.damage.away
+        columns = {"node": away[:, 0].astype(np.int64), "start_s": away[:, 1], "end_s": away[:, 2]}
+        return pd.DataFrame(columns).sort_values(["start_s", "node"], ignore_index=True)
+
     def shares_table(self) -> pd.DataFrame:
         """One row an instant: the GPUs of each tenant (``shares.csv``); empty without tenants."""
         return between_tenants.shares_table(self)

@@ -236,6 +236,8 @@ class Damage:
     outages : ``(N,)`` outages of each node.
     down_s : ``(N,)`` seconds that each node was away until the last job ended.
     gives_up : whether a job can be given up.
+    away : ``(O, 3)`` node, start and end (s) of each stretch of time that it was away, in order of the ends; one
+        that goes on ends with the last job.
     """
 
     failures: IntArray
@@ -245,3 +247,6 @@ class Damage:
     outages: IntArray
     down_s: np.ndarray[tuple[int], np.dtype[np.float64]]
     gives_up: bool = False
+    away: np.ndarray[tuple[int, int], np.dtype[np.float64]] = field(
+        default_factory=lambda: np.empty((0, 3))
+    )

@@ -5,7 +5,7 @@
 
 At every instant of the wait the free GPUs, CPUs and memory of the job's nodes are compared with what
 it asks for. A change looks at its own node only: how many nodes have room is counted (`_Room`). All nodes are looked
-at for the text of a line. What the tables do not say is not guessed: nodes that were down count as free, and of GPUs
+at for the text of a line. A node that is away is as one that is full. What the tables do not say is not guessed: of GPUs
 that are shared only the sum of a node is known.
 """
 
@@ -111,6 +111,7 @@ class _Use:
     amounts : of each node, GPUs, CPUs and GB in use.
     hosted : shares on each node.
     empty : nodes of the job's controller without any.
+    down : nodes of the job's controller that are away; each of them is filled by a share of nobody.
     of_tenant : GPUs in use by some jobs.
     room : None where policies choose the types of nodes.
     """
@@ -121,6 +122,8 @@ class _Use:
         self.amounts = [[0.0] * len(RESOURCES) for _ in range(len(nodes))]
         self.hosted = [0] * len(nodes)
         self.empty, self.of_tenant, self.room = int(nodes.sum()), 0.0, room
+        self.down = 0
+        self._is_away = shares["is_away"].tolist()
         self._is_own = nodes.tolist()
         self._node = shares["node"].tolist()
         self._held = shares[list(RESOURCES)].to_numpy(dtype=float).tolist()
@@ -136,6 +139,7 @@ class _Use:
         self.hosted[node] += sign
         if self._is_own[node]:
             self.empty += (not self.hosted[node]) - was_empty
+            self.down += sign * self._is_away[row]
         if self._is_tenants[row]:
             self.of_tenant += change[0]
         if self.room is not None:
@@ -148,13 +152,13 @@ class Shortages:
 
     Attributes
     ----------
-    shares : rows of schedule.csv.
+    shares : rows of schedule.csv and, with ``is_away``, those of outages.csv.
     capacity : ``(N, 3)`` GPUs, CPUs and GB of each node of the cluster; None where policies choose the types.
     nodes : ``(N,)`` whether the node is of the job's controller.
     demand : GPUs, CPUs and GB of the job; NaN where the tables do not say it.
     spreads : whether the job may lie on several nodes.
     quota : None where no quota is a limit.
-    can_fail : whether nodes could be down.
+    can_fail : whether nodes could be down and the tables do not say when (older runs).
     in_parts : whether jobs hold parts of GPUs; then nothing is known of single GPUs.
     """
 
@@ -203,14 +207,15 @@ class Shortages:
             gpus, *beside = held.iloc[0].tolist()
         widest = np.inf if capacity is None else float(capacity[:, 0].max())
         over_nodes = bool(own.duplicated("start_s").any())
+        outages = folder / "outages.csv"
         return cls(
-            shares,
+            _with_outages(shares, outages, capacity),
             capacity,
             np.arange(count) % controllers == index,
             (gpus, float(beside[0]), float(beside[1])),
             over_nodes or gpus > widest,
             _quota(folder, job, jobs),
-            "failures" in jobs,
+            "failures" in jobs and not outages.exists(),
             in_parts,
         )
 
@@ -223,7 +228,12 @@ class Shortages:
             total[what] = total.get(what, 0.0) + end_s - at_s
             if what not in first:
                 _, text = self._in_full(use)
-                first[what] = f"at {at_s:,.0f} s: {text}" if text else ""
+                down = (
+                    f"; {use.down} node{'s were' if use.down > 1 else ' was'} down"
+                    if use.down
+                    else ""
+                )
+                first[what] = f"at {at_s:,.0f} s: {text}{down}" if text else ""
         lines = []
         for what, seconds in total.items():
             span = f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds:.0f} s"
@@ -309,6 +319,24 @@ class Shortages:
             cpus, memory_gb = others
             return TOGETHER, f"it got {cpus:g} CPUs and {memory_gb:g} GB later"
         return NOTHING, ""
+
+
+def _with_outages(shares: pd.DataFrame, path: Path, capacity: FloatArray | None) -> pd.DataFrame:
+    """The shares, and one of nobody for each time that a node was away: it takes all that the node has."""
+    shares = shares.assign(is_away=False)
+    spans = ("node", "start_s", "end_s")
+    if not path.exists():
+        return shares
+    away = read_table(path, spans, spans, may_be_empty=True)
+    if away.empty:
+        return shares
+    nodes = away["node"].astype(int)
+    whole = np.zeros((len(away), len(RESOURCES)))
+    if capacity is not None:
+        whole = np.where(np.isinf(capacity), 0.0, capacity)[nodes.to_numpy()]
+    filled = pd.DataFrame(whole, columns=list(RESOURCES))
+    filled = filled.assign(job_id="", node=nodes, start_s=away["start_s"], end_s=away["end_s"])
+    return pd.concat([shares, filled.assign(is_away=True)], ignore_index=True)
 
 
 def _machines(path: Path) -> Mapping[str, Any]:

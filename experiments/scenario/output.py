@@ -29,10 +29,11 @@ SUMMARY = "summary.json"
 TABLES = ("jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv")
 TENANTS = "tenants.csv"
 SHARES = "shares.csv"
+OUTAGES = "outages.csv"
 MACHINES = "machines.json"
 STREAMED = ("jobs.parquet", "decisions.parquet", "schedule.parquet")
 """What `simulator.streaming` writes in place of `TABLES`."""
-FILES = (SUMMARY, MACHINES, *TABLES, TENANTS, SHARES, *STREAMED)
+FILES = (SUMMARY, MACHINES, *TABLES, TENANTS, SHARES, OUTAGES, *STREAMED)
 """Of a run; nothing else takes the place of one."""
 
 
@@ -151,7 +152,7 @@ def write_result(
     names = list(TABLES)
     if result.streamed_to is not None:
         makers, names = [], []
-    for name in (TENANTS, SHARES):
+    for name in (TENANTS, SHARES, OUTAGES):
         (folder / name).unlink(missing_ok=True)
     if any(result.workload.vc) or any(result.workload.user) or result.tenants is not None:
         names.append(TENANTS)
@@ -159,6 +160,9 @@ def write_result(
     if result.tenants is not None:
         names.append(SHARES)
         makers.append(result.shares_table)
+    if result.damage is not None:
+        names.append(OUTAGES)
+        makers.append(result.outages_table)
     for name, make in zip(names, makers, strict=True):
         table = make() if raw else with_safe_cells(make())
         _write(folder / name, table.to_csv(index=False, lineterminator="\n"))

@@ -8,6 +8,7 @@ away. All of this is in classes of its own; a simulation without failures has no
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -51,6 +52,7 @@ class Trouble:
         self.outages = [0] * nodes
         self.down_s = [0.0] * nodes
         self.since_s = [0.0] * nodes
+        self.spans = array("d")
         self.leaving_s = [math.inf] * nodes
         self.noticed_s: list[list[float]] = [[] for _ in range(nodes)]
         self.failures = [0] * jobs
@@ -146,6 +148,7 @@ class Trouble:
             self.away[n] -= 1
             if self.away[n] == 0:
                 self.down_s[n] += self.world.clock.now_s - self.since_s[n]
+                self.spans.extend((n, self.since_s[n], self.world.clock.now_s))
                 back.append(n)
         self._each_controller(back, lambda c, nodes: c.regain(nodes))
 
@@ -188,6 +191,9 @@ class Trouble:
             s + (max(0.0, end_s - since) if away else 0.0)
             for s, since, away in zip(self.down_s, self.since_s, self.away, strict=True)
         ]
+        for n, (since, away) in enumerate(zip(self.since_s, self.away, strict=True)):
+            if away and since < end_s:
+                self.spans.extend((n, since, end_s))
         return Damage(
             np.array(self.failures, dtype=np.int64),
             np.array(self.lost_gpu_s),
@@ -196,6 +202,7 @@ class Trouble:
             np.array(self.outages, dtype=np.int64),
             np.array(down_s),
             self.spec.max_attempts is not None,
+            np.array(self.spans).reshape(-1, 3),
         )
 
 

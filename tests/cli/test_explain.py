@@ -25,7 +25,7 @@ from simulator import (
 )
 from simulator.admission import Admission
 from simulator.failures import Checkpoints, Failures, Outages
-from simulator.laws import Deterministic
+from simulator.laws import Deterministic, Exponential
 from simulator.sharing import SharedDuration
 from simulator.tenancy import tenants_of
 
@@ -80,12 +80,29 @@ def test_failures_are_part_of_the_story(tmp_path):
         "0 s: submitted.",
         "0 s: starts on 2 GPUs of node 0, for 60 s.",
         "60 s: waits 10 s; 0 jobs start meanwhile.",
-        "  For 10 s nothing was short that the tables show: nodes were down, or no decision started it (rounds, the optimization server, or the policy).",
+        "  Short for 10 s: GPUs (at 60 s: 0 free, it needs 2; 1 node was down).",
         "70 s: starts on 2 GPUs of node 0, for 50 s.",
         "120 s: ends, 120 s after its submission.",
         "A failure of its node, or of its own, stopped it once; 0.01 GPU-hours of its work were lost.",
         "Alone it would have taken 100 s: it was slowed down 1.2 times.",
     ]
+
+
+def test_nodes_that_were_down_count_as_full(tmp_path):
+    """Two nodes of two GPUs; node 0 is away from 60 to 90 s. Since then a, of 100 s, is on node 1; b comes at 70 s."""
+    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 2], submit_s=[0.0, 70.0])
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
+    cause = Outages(Deterministic(60.0), Deterministic(30.0), [(0,)])
+    run = simulate(jobs, cluster, make_policy("fifo-strict"), failures=Failures([cause]))
+    write_result(run, tmp_path)
+    assert run.outages_table().to_numpy().tolist() == [[0, 60, 90], [0, 150, 160]]
+    assert pd.read_csv(tmp_path / "outages.csv").equals(run.outages_table())
+    assert explain(tmp_path, "b")[2:4] == [
+        "  Short for 20 s: GPUs (at 70 s: 0 free, it needs 2; 1 node was down).",
+        "90 s: starts on 2 GPUs of node 0, for 50 s.",
+    ]
+    (tmp_path / "outages.csv").unlink()  # as runs of before left their folder
+    assert "nodes were down, or no decision started it" in explain(tmp_path, "b")[2]
 
 
 def test_what_the_policy_noted_is_part_of_the_story(tmp_path):
@@ -316,6 +333,8 @@ def on_two_nodes(view):
         (on_one_node, {}),
         (on_two_nodes, {"most": 6}),
         ("edf", {"elastic": True}),
+        ("fifo-backfill", {"fails": True}),
+        ("edf", {"elastic": True, "fails": True}),
     ],
 )
 def test_counts_say_the_same_as_all_nodes_together(tmp_path, policy, parts):
@@ -340,7 +359,9 @@ def test_counts_say_the_same_as_all_nodes_together(tmp_path, policy, parts):
                     vc=rng.choice(["x", "y"], count).tolist())  # fmt: skip
     tenants = tenants_of(jobs, quota={"x": 5.0, "y": 6.0}) if parts.get("vc") else None
     policy = make_policy(policy) if isinstance(policy, str) else policy
-    write_result(simulate(jobs, cluster, policy, tenants=tenants), tmp_path)
+    cause = Outages.of_each_node(cluster.num_nodes, Exponential(900.0), Deterministic(200.0))
+    failures = Failures([cause]) if parts.get("fails") else None
+    write_result(simulate(jobs, cluster, policy, tenants=tenants, failures=failures), tmp_path)
     found = set(what_is_short(tmp_path))
     assert found >= ({"nodes"} if parts.get("elastic") else {"GPUs", "CPUs"}), found
 
