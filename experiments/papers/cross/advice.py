@@ -99,7 +99,8 @@ def _logs(cells: pd.DataFrame, workloads: Iterable[str], value: str) -> pd.DataF
     )
     means = logs.T.groupby(level="method").mean().T
     runs = logs.notna().T.groupby(level="method").sum().T
-    return means.loc[:, (runs == runs.to_numpy().max()).all()]
+    everywhere: pd.DataFrame = means.loc[:, (runs == runs.to_numpy().max()).all()]
+    return everywhere
 
 
 def _least(logs: pd.DataFrame, among: Iterable[str]) -> str:
