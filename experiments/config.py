@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -308,3 +309,41 @@ def _described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
         return f"a list of {len(schema['prefixItems'])} entries"
     bounds = [text.format(schema[key]) for key, text in BOUNDS.items() if key in schema]
     return " ".join([name, " and ".join(bounds)]).strip()
+
+
+# -- writing ---------------------------------------------------------------------------------
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_text(config: Mapping[str, Any]) -> str:
+    """A configuration as TOML, one key a line; what is None is left out, as TOML has no such value."""
+    lines = [
+        f"{_toml_key(key)} = {_toml_value(value)}"
+        for key, value in config.items()
+        if value is not None and not isinstance(value, Mapping)
+    ]
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            lines += ["", f"[{_toml_key(key)}]"]
+            lines += [
+                f"{_toml_key(k)} = {_toml_value(v)}" for k, v in value.items() if v is not None
+            ]
+    return "\n".join([*lines, ""])
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _toml_value(key)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, str):  # TOML reads what JSON writes, but for one control character
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        pairs = (f"{_toml_key(k)} = {_toml_value(v)}" for k, v in value.items() if v is not None)
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return repr(value)

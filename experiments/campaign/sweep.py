@@ -6,6 +6,7 @@ folder was taken away; 128 + signal where they were stopped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,4 +204,19 @@ def export(
             store, format=format, out=out, table=table, timings=timings, raw=raw
         )
     print(f"{path}: {rows} rows")
+    return 0
+
+
+def export_scenario(folder: Path, out: Path, where: Mapping[str, str]) -> int:
+    """Write the run with these labels as a scenario file; returns the exit code."""
+    from experiments.campaign.chosen import scenario_text
+    from experiments.campaign.export import expect_no_part
+    from experiments.files import expect_writable, write_whole
+
+    folder = store_folder(folder)
+    text, files = scenario_text(folder, where)
+    expect_no_part(out, folder)
+    expect_writable(out, files, "--scenario")
+    write_whole(out, text)
+    print(out)
     return 0

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from experiments.commands.options import AllowCode, Dask, Workers
+from simulator.errors import InputError
 
 
 def sweep(
@@ -70,13 +71,27 @@ def export(
         bool,
         typer.Option("--raw", help="Keep texts in CSV files as they are, also texts like '=1+1'."),
     ] = False,
+    scenario: Annotated[
+        Path | None,
+        typer.Option(help="Write one run as a scenario file instead, for `schedlab run`."),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="The run with this label, e.g. seed=1. Can be given more than once."),
+    ] = None,
 ) -> None:
-    """All runs of a sweep as one tidy table.
+    """All runs of a sweep as one tidy table; or one run of it as a scenario file.
 
     Example: schedlab export sweep --format parquet --table jobs
     """
     from experiments.campaign import sweep as sweeps
+    from experiments.scenario.options import parse_options
 
+    labels = {name: str(value) for name, value in parse_options(where or [], "--where").items()}
+    if labels and scenario is None:
+        raise InputError("--where: was given without --scenario, expected both")
+    if scenario is not None:
+        raise typer.Exit(sweeps.export_scenario(folder, scenario, labels))
     code = sweeps.export(folder, format=format, out=out, table=table, timings=timings, raw=raw)
     raise typer.Exit(code)
 

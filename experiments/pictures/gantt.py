@@ -16,8 +16,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from experiments.campaign.chosen import one_run
 from experiments.campaign.ledger import LEDGER
-from experiments.pictures.chosen import one_run
 from experiments.pictures.saving import check_kind, save_picture
 from simulator.errors import InputError
 from simulator.inputs import read_input

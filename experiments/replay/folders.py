@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import webpage
+from experiments.campaign.chosen import runs_with, with_schedule
 from experiments.campaign.export import expect_no_part
 from experiments.campaign.ledger import LEDGER
 from experiments.campaign.store import Store
 from experiments.files import expect_no_input
 from experiments.pictures.gantt import COLUMNS, read_table
 from experiments.replay.page import player_html
-from experiments.replay.recording import HOW_TO_KEEP, Recording, facts_of
+from experiments.replay.recording import Recording, facts_of
 from experiments.scenario.output import FILES
 from simulator.errors import InputError
 
@@ -105,11 +106,7 @@ def _of_sweep(folder: Path, where: dict[str, str]) -> list[Recording]:
                     f"--where {name}: the sweep has no such label, expected one of "
                     f"{', '.join(sorted(known))}"
                 )
-        chosen = {
-            key: task
-            for key, task in zip(store.planned_keys(), tasks, strict=True)
-            if all(str(task.columns().get(k)) == v for k, v in where.items())
-        }
+        chosen = runs_with(store, where)
         if not chosen:
             raise InputError(f"{folder}: no run with these labels, see `schedlab export {folder}`")
         if len(chosen) > MOST_RUNS:
@@ -135,12 +132,7 @@ def _name(task: Task, chosen: Sequence[Task]) -> str:
 
 
 def _of_task(store: Store, key: str, task: Task, name: str) -> Recording:
-    run = store.run(key)
-    if run is None or run.status != "done":
-        raise InputError(f"{store.folder}: the run {name} is not finished, see `schedlab status`")
-    for table in ("schedule", "jobs"):
-        if table not in run.tables:
-            raise InputError(f"{store.folder}: the run {name} has no {table} table, {HOW_TO_KEEP}")
+    run = with_schedule(store, key, name)
     decision_s: list[float] = []
     facts: dict[str, list[Any]] = {}
     if "decisions" in run.tables:

@@ -11,6 +11,7 @@ from simulator import (
     Cluster,
     Decision,
     FixedDuration,
+    InfeasibleDecision,
     InputError,
     NodeType,
     Placement,
@@ -76,6 +77,32 @@ def test_times_of_jobs_are_looked_up_and_not_asked_for(monkeypatch: pytest.Monke
     )
     assert result.completion_s.tolist() == [5, 5, 5]
     assert asked == []
+
+
+def test_the_time_is_that_of_the_node_s_own_type() -> None:
+    """One GPU on each of two nodes: half a second on the first, a quarter on the second."""
+    kinds = (NodeType("slow", "A", 2), NodeType("fast", "B", 2))
+    times_s = np.full((2, 2, 3), np.inf)
+    times_s[:, 0, 1], times_s[:, 1, 1] = 0.5, 0.25
+    result = simulate(
+        Workload(["a", "b"], np.zeros(2), TimeTable(times_s)),
+        Cluster(kinds, 2, (0, 1)),
+        lambda view: Decision([Placement(j, j, 1) for j in view.jobs.tolist()]),
+    )
+    assert result.completion_s.tolist() == [0.5, 0.25]
+
+
+def test_a_job_never_runs_where_it_has_no_time() -> None:
+    """Also where decisions are not checked: it would run for ever."""
+    times_s = np.full((1, 1, 3), np.inf)
+    times_s[0, 0, 1] = 5.0
+    with pytest.raises(InfeasibleDecision, match="job a cannot run on 2 GPUs of n"):
+        simulate(
+            Workload(["a"], np.zeros(1), TimeTable(times_s)),
+            Cluster.of_nodes(NodeType("n", "A", 2), 1),
+            lambda view: Decision([Placement(0, 0, 2)]),
+            check=False,
+        )
 
 
 def decisions_of(coalesce: bool) -> list[tuple[float, int]]:

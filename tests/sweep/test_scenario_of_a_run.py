@@ -1,0 +1,153 @@
+"""A run of a sweep, or behind a figure, as a scenario file of its own."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.campaign.store import Store
+from experiments.campaign.sweepfile import RUN_SCENARIO, read_sweep
+from experiments.campaign.task import Task
+from experiments.cli import app
+from experiments.config import toml_text
+from experiments.papers.registry import PAPERS, available, load
+from experiments.scenario.run import run_scenario
+from experiments.scenario.schema import read_scenario
+from simulator.errors import InputError
+
+SWEEP = """
+policies = ["edf", "fifo"]
+seeds = [1, 2]
+[scenario]
+workload = { kind = "hierarchical", num_nodes = 2 }
+cluster = { kind = "vms", catalog = "some.csv" }
+[grid]
+decisions.period_s = [1800, 3600.5]
+"""
+CATALOG = "name,gpu_type,gpus,price_per_hour\nA,K80,1,0.9\nB,M60,4,4.56\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Of a sweep that has planned its runs."""
+    (tmp_path / "some.csv").write_text(CATALOG)
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    with Store(tmp_path / "out", create=True) as store, store.locked():
+        store.plan(
+            [
+                *read_sweep(tmp_path / "sweep.toml")[1],
+                Task("experiments.papers.rental.runs:run_pool", {"a": 1}),
+            ]
+        )
+    return tmp_path / "out"
+
+
+def export(*words: object) -> tuple[int, str]:
+    ran = CliRunner().invoke(app, ["export", *map(str, words)])
+    return ran.exit_code, str(ran.exception or "")
+
+
+def test_it_gives_the_same_numbers(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "elsewhere" / "one.toml"
+    chosen = ["policy=edf", "seed=2", "decisions.period_s=3600.5"]
+    words = [word for label in chosen for word in ("--where", label)]
+    assert export(folder, "--scenario", file, *words)[0] == 0
+    assert file.read_text().startswith("# decisions.period_s 3600.5, policy edf, seed 2\n")
+    (config,) = (
+        task.config
+        for task in read_sweep(tmp_path / "sweep.toml")[1]
+        if [str((task.labels or {})[name.partition("=")[0]]) for name in chosen]
+        == [name.partition("=")[2] for name in chosen]
+    )
+    again = run_scenario(read_scenario(file).model_dump(exclude_none=True))
+    one = run_scenario(dict(config))
+    assert again.scalars["mean_jct_s"] == one.scalars["mean_jct_s"]
+    assert again.scalars["total_cost"] == one.scalars["total_cost"]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--scenario", "x.toml"], "9 runs to choose from; which one?"),
+        (["--scenario", "x.toml", "--where", "policy=none"], "no run has these labels"),
+        (
+            ["--scenario", "x.toml", "--where", "a=1"],
+            "is a call of experiments.papers.rental.runs:run_pool, expected",
+        ),
+        (["--where", "seed=1"], "--where: was given without --scenario, expected both"),
+    ],
+)
+def test_mistakes(folder: Path, words: list[str], complaint: str, monkeypatch: Any) -> None:
+    monkeypatch.chdir(folder.parent)
+    code, text = export(folder, *words)
+    assert code != 0
+    assert complaint in text
+    assert not (folder.parent / "x.toml").exists()
+
+
+def test_never_over_an_input_or_a_part_of_the_sweep(folder: Path) -> None:
+    words = ["--where", "policy=edf", "--where", "seed=2", "--where", "decisions.period_s=1800"]
+    for name in (folder.parent / "some.csv", folder / "ledger.sqlite"):
+        before = name.read_bytes()
+        code, text = export(folder, "--scenario", name, *words)
+        assert code != 0
+        assert "expected another file" in text
+        assert name.read_bytes() == before
+
+
+def given(value: Any) -> Any:
+    """Without what is None."""
+    if isinstance(value, Mapping):
+        return {key: given(each) for key, each in value.items() if each is not None}
+    return [given(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("name", available())
+def test_what_a_figure_s_runs_say_can_be_written_as_a_file(name: str) -> None:
+    configs = {
+        task.config_json: task.config
+        for task in load(PAPERS[name]).tasks("quick")
+        if task.function == RUN_SCENARIO
+    }
+    for config in configs.values():
+        assert tomllib.loads(toml_text(config)) == given(config)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        'a"b\\c\n\x7f\x1b',
+        "é",
+        1e300,
+        1e-9,
+        float("inf"),
+        2**60,
+        True,
+        [],
+        [[1], ["x"]],
+        {"a b": {}},
+    ],
+)
+def test_values_of_all_kinds(value: Any) -> None:
+    assert tomllib.loads(toml_text({"a.b": value, "t": {"k": value}})) == {
+        "a.b": value,
+        "t": {"k": value},
+    }
+
+
+def test_a_label_is_a_comment_whatever_it_says(tmp_path: Path) -> None:
+    from experiments.campaign.chosen import scenario_text
+
+    config = {"policy": "edf", "workload": {"kind": "hierarchical"}}
+    with Store(tmp_path / "out", create=True) as store, store.locked():
+        store.plan([Task(RUN_SCENARIO, config, {"what": "x\nseed = 7"})])
+    text, files = scenario_text(tmp_path / "out", {})
+    assert tomllib.loads(text) == config
+    assert files == []
+    with pytest.raises(InputError, match="no run has these labels"):
+        scenario_text(tmp_path / "out", {"what": "y"})
