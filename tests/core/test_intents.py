@@ -10,6 +10,7 @@ from simulator import (
     NO_CHANGE,
     Cluster,
     Decision,
+    DecisionPoints,
     FixedDuration,
     InfeasibleDecision,
     InputError,
@@ -103,6 +104,37 @@ def test_a_job_never_runs_where_it_has_no_time() -> None:
             lambda view: Decision([Placement(0, 0, 2)]),
             check=False,
         )
+
+
+@pytest.mark.parametrize(("duration_s", "end_s"), [(60.0, 60.0), (60.5, 120.0), (100.0, 120.0)])
+def test_jobs_may_end_at_ticks_only(duration_s: float, end_s: float) -> None:
+    """Rounds of a minute: a job that fills its rounds ends with them, any other at the next tick."""
+    result = simulate(
+        fixed([0], [duration_s], [1]),
+        Cluster.of_nodes(ONE_GPU, 1),
+        make_policy("fifo"),
+        decision_points=DecisionPoints.rounds(60.0, True),
+    )
+    assert result.completion_s.tolist() == [end_s]
+
+
+class SecondsForEachGb(FixedDuration):
+    """As many seconds as a job has CPUs and GB."""
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        return cpus + memory_gb
+
+
+def test_a_job_on_two_nodes_has_what_it_gets_on_both() -> None:
+    node = NodeType("n", "GPU", 1, cpus=8, memory_gb=8)
+    gpus = np.array([2])
+    result = simulate(
+        Workload(["a"], np.zeros(1), SecondsForEachGb(np.ones(1), gpus), num_gpus=gpus),
+        Cluster.of_nodes(node, 2),
+        lambda view: Decision([Placement(0, 0, 1, -1, 1, 3), Placement(0, 1, 1, -1, 2, 4)]),
+        check=False,
+    )
+    assert result.completion_s.tolist() == [10.0]
 
 
 def decisions_of(coalesce: bool) -> list[tuple[float, int]]:
