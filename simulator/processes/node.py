@@ -49,7 +49,7 @@ class Node:
         self.cpus_used = 0.0
         # One number in a list for each (type, GPUs in use); `_by_gpus` finds those of the type now.
         self._meters: dict[tuple[int, int], list[float]] = {}
-        self._by_gpus: list[list[float] | None] = []
+        self._by_gpus: dict[float, list[float]] = {}
         self.gpu_seconds = 0.0
         self.cpu_seconds = 0.0
         self._clock = clock
@@ -76,12 +76,12 @@ class Node:
         """Start a share; a closed VM opens as the placement's type. Returns the free GPUs."""
         if now_s > self._settled_s:
             self.settle(now_s)
-        job, _, gpus, v, cpus, _ = placement
         if self._type is None:
-            self._type = v
-            self._by_gpus = []
-        self.shares[job] = placement
-        self.gpus_used = used = self.gpus_used + gpus
+            self._type = placement[3]
+            self._by_gpus = {}
+        self.shares[placement[0]] = placement  # by index, since it is slow to unpack a named tuple
+        self.gpus_used = used = self.gpus_used + placement[2]
+        cpus = placement[4]
         if cpus:
             self.cpus_used += cpus
         return self._gpus - used if self._is_fixed else 0.0
@@ -116,7 +116,7 @@ class Node:
         """The node is back; a VM opens with its next share."""
         self.settle(self._clock.now_s)
         self._type = fixed_type
-        self._by_gpus = []
+        self._by_gpus = {}
 
     def lead(self, job: int, end_s: float) -> None:
         """Report the job as finished at ``end_s``, unless it is removed before."""
@@ -128,7 +128,8 @@ class Node:
         else:
             heappush(ends, (end_s, job))
         if end_s < self._timer_s:
-            self._arm(end_s)
+            self._timer_s = end_s
+            self._clock.call_at(end_s, _COMPLETION, self._on_timer)
 
     def _arm(self, end_s: float) -> None:
         self._timer_s = end_s
@@ -170,10 +171,8 @@ class Node:
         node_type = self._type
         if node_type is None:
             return
-        used, by_gpus = self.gpus_used, self._by_gpus
-        meter = None
-        if type(used) is int and used < len(by_gpus):  # a list costs a tenth of a dictionary here
-            meter = by_gpus[used]
+        used = self.gpus_used
+        meter = self._by_gpus.get(used)
         if meter is None:
             meter = self._meter(node_type, used)
         meter[0] += elapsed
@@ -186,8 +185,6 @@ class Node:
         """The meter of a number of GPUs in use, made where there is none."""
         whole = int(used)
         meter = self._meters.setdefault((node_type, whole), [0.0])
-        if type(used) is int and used >= 0:
-            by_gpus = self._by_gpus
-            by_gpus += [None] * (used + 1 - len(by_gpus))
-            by_gpus[used] = meter
+        if whole == used:  # real-valued shares have too many numbers to remember
+            self._by_gpus[whole] = meter
         return meter

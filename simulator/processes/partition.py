@@ -47,27 +47,28 @@ class Partition:
         self.changes = Changes(max(CHANGES_KEPT, len(self.nodes)))
         self._world = world
         self._clock = world.clock
+        self._jobs = world.log
         self._finished = finished
         self._is_fixed = world.cluster.node_type_of is not None
         self.has_gpus_alone = self._is_fixed and not world.cluster.limited_resources
         self._time_s_of = world.workload.performance.time_s
-        self._nodes = world.nodes
+        self._nodes: list[Any] = world.nodes
         self._free_gpus = world.free_gpus
         self._period_s = world.points.period_s
         self._is_uniform = len(world.cluster.node_types) == 1
         self._least_free = -math.inf
         if world.check and self._is_fixed:  # as far below as `check_decision` lets pass
             self._least_free = -tolerances.FRACTIONS * max(1.0, world.cluster.max_gpus_per_node)
-        self._durations = self._table = None
+        self._demand: Any = None
+        self._duration_s: Any = None
+        self._table: tuple[Any, int, int] | None = None
         if world.network is None:
-            self._durations = _fixed_durations(world.workload.performance)
+            self._demand, self._duration_s = _fixed_durations(world.workload.performance)
             self._table = _table_of(world.workload.performance)
 
     def start(self, job: int, shares: tuple[Placement, ...]) -> None:
         """Put a job on its nodes."""
-        world = self._world
-        log = world.log
-        now = self._clock.now_s
+        log, now = self._jobs, self._clock.now_s
         nodes, free_gpus, changed = self._nodes, self._free_gpus, self.changes.items
         least = self._least_free
         gpus = 0.0
@@ -80,15 +81,16 @@ class Partition:
             changed.append(n)
         if self._is_fixed:
             self.free_gpus_total -= gpus
-        if self._durations is not None and gpus == self._durations[1][job]:
-            time_s = self._durations[0][job]
+        demand = self._demand
+        if demand is not None and gpus == demand[job]:
+            time_s = self._duration_s[job]
         else:
             time_s = self._time_s(job, shares, gpus)
         started = log.first_start_s[job]
         if started != started:  # NaN: its first start
             log.first_start_s[job] = begin = now
         else:
-            begin = now + world.reconfiguration_s
+            begin = now + self._world.reconfiguration_s
         log.rate[job] = 1.0 / time_s
         log.since_s[job] = begin
         log.gpus[job] = gpus
@@ -97,15 +99,11 @@ class Partition:
         end_s = begin + log.remaining[job] * time_s
         if self._period_s is not None:
             end_s = self._end_beside_ticks(end_s, time_s, self._period_s)
-        leader = nodes[shares[0][1]]
-        assert leader is not None
-        leader.lead(job, end_s)
+        nodes[shares[0][1]].lead(job, end_s)
 
     def release(self, job: int, is_done: bool = False) -> None:
         """Take a job off its nodes, its progress kept; ``is_done``: it has reached its end."""
-        world = self._world
-        log = world.log
-        now = self._clock.now_s
+        log, now = self._jobs, self._clock.now_s
         gpus, start_s = log.gpus[job], log.held_since_s[job]
         log.attained_gpu_s[job] += gpus * (now - start_s)
         if is_done:
@@ -118,14 +116,13 @@ class Partition:
         nodes, free_gpus, changed = self._nodes, self._free_gpus, self.changes.items
         for placement in shares:
             n = placement[1]
-            node = nodes[n]
-            assert node is not None
-            free_gpus[n] = node.remove(job, now)
+            free_gpus[n] = nodes[n].remove(job, now)
             changed.append(n)
         if self._is_fixed:
             self.free_gpus_total += gpus
-        if now > start_s and world.schedule is not None:
-            world.schedule.add(shares, start_s, now)
+        schedule = self._world.schedule
+        if now > start_s and schedule is not None:
+            schedule.add(shares, start_s, now)
 
     def tidy(self) -> None:
         """Forget timers that were overtaken, where a policy that moves many jobs has left so many."""
@@ -205,11 +202,11 @@ class Partition:
         return slowest * world.workload.performance.network_penalty
 
 
-def _fixed_durations(performance: Performance) -> tuple[Any, Any] | None:
-    """Seconds and GPUs of each job, where all have one duration wherever they run; else None."""
+def _fixed_durations(performance: Performance) -> tuple[Any, Any]:
+    """GPUs and seconds of each job, where all have one duration wherever they run; else None."""
     if type(performance) is not FixedDuration:
-        return None
-    return performance.duration_s.data, performance.num_gpus.data
+        return None, None
+    return performance.num_gpus.data, performance.duration_s.data
 
 
 def _table_of(performance: Performance) -> tuple[Any, int, int] | None:

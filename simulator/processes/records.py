@@ -108,6 +108,8 @@ class ScheduleLog(Sequence[ShareRecord]):
         count = np.fromiter(stretches[0::3], np.int64)
         parts: dict[str, Any] = {}
         for i, name in enumerate(Placement._fields):
+            if name == "node_type" and self._type_of is not None:
+                continue
             numbers = latest[i::_WIDTH]
             if name in _AMOUNTS:
                 self._real[name] = self._real[name] or _has_real(numbers)
