@@ -17,12 +17,14 @@ def schedule_arrivals(world: World, submit: Callable[[int], None]) -> None:
 
     def arrive() -> None:
         nonlocal job
-        now_s = clock.now_s
-        while job < count and submit_s[job] <= now_s:
-            world.arriving = count - job - 1
+        now_s = next_s = clock.now_s
+        while next_s <= now_s:
+            world.arriving -= 1
             submit(job)
             job += 1
-        if job < count:
-            clock.call_at(submit_s[job], order, arrive)
+            if job == count:
+                return
+            next_s = submit_s[job]
+        clock.call_at(next_s, order, arrive)
 
     clock.call_at(submit_s[0], order, arrive)

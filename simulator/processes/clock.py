@@ -81,14 +81,17 @@ class Clock(Environment):
             return super().run(until)
         queue: Any = self._queue
         last, next_last = self._last, self._last.popleft
+        now_s = self.now_s
         while queue or last:  # `step`, without a call of it for each
-            if last and not (queue and queue[0][0] <= self.now_s):
+            if last and not (queue and queue[0][0] <= now_s):
                 next_last()()
-            elif queue[0][1] >= 2:
-                self._now, _, _, call = heappop(queue)
-                self.now_s = self._now
+                continue
+            now_s, order, number, call = heappop(queue)
+            if order >= 2:
+                self.now_s = self._now = now_s
                 call()
-            else:
+            else:  # SimPy's own: `step` takes it from the queue
+                heappush(queue, (now_s, order, number, call))
                 self.step()
         return None
 

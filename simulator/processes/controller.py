@@ -131,24 +131,24 @@ class Controller(Occasions):
 
     def submit(self, job: int) -> None:
         """A job joins the queue."""
-        world = self.world
+        points = self.world.points
         self.active[job] = None
         self.waiting[job] = None
         self._joined.items.append(job)
         self._changed = True
-        if not self._asked and world.points.on_arrival:
+        if points.on_arrival:
             self.request()
-        if not self._ticking and world.points.period_s is not None:
+        if points.period_s is not None and not self._ticking:
             self._arm_tick()
 
     def finish(self, job: int) -> None:
         """A job of this controller has done its work."""
-        self.partition.release(job, is_done=True)
+        self.partition.release(job, True)
         world = self.world
         world.completion_s[job] = self._clock.now_s
         del self.active[job]
         self._changed = True
-        if not self._asked and world.points.on_completion and (self.active or world.arriving):
+        if world.points.on_completion and (self.active or world.arriving):
             self.request()
 
     # -- decisions ---------------------------------------------------------------------------
@@ -160,15 +160,20 @@ class Controller(Occasions):
         ----------
         once : a request that waits at the server already is enough.
         """
+        if self._asked:
+            return
         if self.queue_request is not None:
             self.queue_request(self, once)
-        elif not self._asked:
+        else:
             self._asked = True
             self._call_last(self._decide_now)
 
     def _decide_now(self) -> None:
         self._asked = False
-        shares_of, keep_running, again_s, _ = self._ask()
+        answer = self._ask()
+        if answer is NO_ANSWER:
+            return
+        shares_of, keep_running, again_s, _ = answer
         if shares_of or not keep_running:
             self._apply(shares_of, keep_running)
         if again_s is not None:
@@ -223,14 +228,13 @@ class Controller(Occasions):
 
     def _ask(self) -> Answer:
         """Call the policy, check its answer, record it; without jobs there is nothing to ask."""
-        world, now_s = self.world, self._clock.now_s
-        decisions = world.decisions
+        world, now_s, active = self.world, self._clock.now_s, self.active
         self._planned += 1
         self._wake_s = math.inf
-        if not self.active:
-            decisions.add(now_s, self.index, 0)
+        world.decisions.add(now_s, self.index, len(active))
+        if not active:
             if world.measure:
-                decisions.cpu_s.append(0.0)
+                world.decisions.cpu_s.append(0.0)
             return NO_ANSWER
         partition = self.partition
         if not self._planned & 1023:
@@ -241,19 +245,12 @@ class Controller(Occasions):
         self._changed = False
         hopeless = self._cannot_start
         if hopeless is not None and hopeless(world.shown, self.waiting, free_gpus_total):
-            decisions.add(now_s, self.index, len(self.active))
             return NO_ANSWER
         view = self._view.at(now_s, free_gpus_total, changed)
         if world.measure:
-            begin, making_s = time.process_time(), compiling_s()
-            decision = self._decide(view)
-            cpu_s = max(0.0, time.process_time() - begin - (compiling_s() - making_s))
-            decisions.add(now_s, self.index, len(self.active))
-            decisions.cpu_s.append(cpu_s)
+            decision, cpu_s = self._timed(view)
         else:
-            cpu_s = 0.0
-            decision = self._decide(view)
-            decisions.add(now_s, self.index, len(self.active))
+            decision, cpu_s = self._decide(view), 0.0
         if decision is NO_CHANGE:
             return {}, True, world.points.since_last_s, cpu_s
         self._stopped = None  # what an answer that changed nothing has left
@@ -264,6 +261,14 @@ class Controller(Occasions):
             if isinstance(decision, Moves):
                 return self._only_moves(decision, view, cpu_s)
         return self._examined(decision, view, cpu_s)
+
+    def _timed(self, view: View) -> tuple[Decision, float]:
+        """Call the policy, and record the CPU seconds that it takes."""
+        begin, making_s = time.process_time(), compiling_s()
+        decision = self._decide(view)
+        cpu_s = max(0.0, time.process_time() - begin - (compiling_s() - making_s))
+        self.world.decisions.cpu_s.append(cpu_s)
+        return decision, cpu_s
 
     def _only_moves(self, decision: Moves, view: View, cpu_s: float) -> Answer:
         """Check and record a decision that says what it changes."""
