@@ -9,7 +9,7 @@ scheduling: the first in the order that does not fit holds up the others, or is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heapreplace
 
@@ -67,7 +67,7 @@ class FirstPrinciple:
     _is_elastic: bool = field(default=False, init=False, repr=False)
     _nodes: NodeLevels | None = field(default=None, init=False, repr=False)
     _waiting: WaitingJobs | None = field(default=None, init=False, repr=False)
-    _gpus_of: Callable[[int], int] | None = field(default=None, init=False, repr=False)
+    _gpus_of: Sequence[int] | None = field(default=None, init=False, repr=False)
     _is_strict: bool = field(default=False, init=False, repr=False)
     _empty: EmptyNodes = field(default_factory=EmptyNodes, init=False, repr=False)
     _prices: FloatArray | None = field(default=None, init=False, repr=False)
@@ -84,7 +84,7 @@ class FirstPrinciple:
             self._nodes, self._gpus_of = None, None
             self._is_strict = self.rank is None and not self.backfill
             if not self._is_elastic:
-                self._gpus_of = view.workload.num_gpus.item
+                self._gpus_of = view.workload.num_gpus_list
                 self._nodes = NodeLevels() if NodeLevels.serve(view.cluster) else None
         if self._is_elastic:
             shares_of = self._one_job_a_node(view)
@@ -114,7 +114,7 @@ class FirstPrinciple:
             return False
         if free_gpus_total <= 0:
             return True
-        return self._is_strict and gpus_of(next(iter(waiting))) > free_gpus_total
+        return self._is_strict and gpus_of[next(iter(waiting))] > free_gpus_total
 
     def _list_scheduling(self, view: View) -> SharesOf:
         """Start jobs of fixed demand in their order; a demand that does not fit is passed over."""
@@ -124,15 +124,15 @@ class FirstPrinciple:
             waiting = self._waiting = WaitingJobs(self.rank, _demand if self.backfill else _any)
         waiting.refresh(view)
         capacity: FreeCapacity | NodeLevels | None = None
-        gpus_of = view.workload.num_gpus.item
+        gpus_of = view.workload.num_gpus_list
         shares_of: SharesOf = {}
         first = waiting.first_of_each(view, free)
         while first:
             (_, job), kind = first[0]
             shares: tuple[Placement, ...] = ()
-            if gpus_of(job) <= free:
+            if gpus_of[job] <= free:
                 capacity = capacity or self._capacity(view)
-                shares = capacity.take(job, gpus_of(job))
+                shares = capacity.take(job, gpus_of[job])
                 free = capacity.total_gpus
             if shares:
                 shares_of[job] = shares
@@ -154,7 +154,7 @@ class FirstPrinciple:
         shares_of: SharesOf = {}
         capacity: FreeCapacity | NodeLevels | None = None
         for job in view.waiting:
-            gpus = gpus_of(job)
+            gpus = gpus_of[job]
             if gpus > free:
                 break
             capacity = capacity or self._capacity(view)
@@ -215,7 +215,7 @@ class FirstPrinciple:
 def _demand(view: View, job: int) -> Hashable:
     """Jobs that fit alike: those of one demand of GPUs, CPUs and memory."""
     workload = view.workload
-    gpus = workload.num_gpus.item(job)
+    gpus = workload.num_gpus_list[job]
     if not view.cluster.limited_resources:
         return gpus
     # As text, since a demand that is not stated (NaN) is equal to itself there.

@@ -61,8 +61,9 @@ class NodeLevels:
                 now = free_gpus[node]
                 if free[node // step] != now:
                     free[node // step] = count = int(now)
-                    heappush(levels[count], node)
-                    if len(levels[count]) > most:
+                    level = levels[count]
+                    heappush(level, node)
+                    if len(level) > most:
                         self._tidy(count)
         self._changes, self._mark = changes, mark
         self._taken.clear()
@@ -91,7 +92,7 @@ class NodeLevels:
         if not 1 <= gpus <= self.total_gpus:
             return ()
         self.total_gpus -= gpus
-        levels, free, step = self._levels, self._free, self._step
+        levels, free, step, taken = self._levels, self._free, self._step, self._taken
         level, left = self._fullest_with(gpus) if gpus < len(levels) else len(levels) - 1, gpus
         shares = []
         while left:
@@ -107,7 +108,7 @@ class NodeLevels:
             free[node // step] = rest = level - share
             if rest:
                 heappush(levels[rest], node)
-            self._taken.append(node)
+            taken.append(node)
             shares.append(_NEW(Placement, (job, node, share, FIXED, 0.0, 0.0)))
         return tuple(shares)
 

@@ -73,7 +73,9 @@ class WaitingJobs:
         most : demands that are numbers of GPUs, and more than this, are left out.
         """
         tops = []
-        for kind in [k for k in self._heaps if not isinstance(k, int) or k <= most]:
+        for kind in list(self._heaps):
+            if isinstance(kind, int) and kind > most:
+                continue
             entry = self.first(view, kind)
             if entry is None:
                 del self._heaps[kind]

@@ -167,6 +167,12 @@ class Workload:
         """Whether the policy chooses every job's number of GPUs."""
         return not self.num_gpus.any()
 
+    @cached_property
+    def num_gpus_list(self) -> Sequence[int]:
+        """`num_gpus` as a list, of which one number takes a tenth of the time to read."""
+        numbers: list[int] = self.num_gpus.tolist()
+        return numbers
+
     def head(self, count: int) -> Workload:
         """The first ``count`` jobs; the performance model keeps its rows, indices are the same."""
         return Workload(
