@@ -81,15 +81,23 @@ def jobs_of(results: Results, **labels: Any) -> Table:
 def windows_of(part: Results) -> str:
     """Which jobs these runs average over, on how many GPUs, and how often: in words."""
     loads: dict[tuple[int, int], set[float]] = {}
+    seeds: dict[float, set[Any]] = {}
     for task in part.tasks:
         begin, end, nodes = window_of(task)
-        loads.setdefault((begin, end), set()).add(float(task.columns().get("load") or 0.0))
+        load = float(task.columns().get("load") or 0.0)
+        loads.setdefault((begin, end), set()).add(load)
+        seeds.setdefault(load, set()).add(task.columns().get("seed"))
     texts = [
         f"jobs {begin} to {end - 1}"
         + (f" at {', '.join(f'{x:g}' for x in sorted(at))} jobs/h" if len(loads) > 1 else "")
         for (begin, end), at in sorted(loads.items())
     ]
-    return f"{'; '.join(texts)}; {8 * nodes} GPUs; {len(part.seeds)} seeds, 95 % intervals"
+    counts = sorted({len(of_load) for of_load in seeds.values()})
+    runs = f"{counts[-1]} seeds"
+    if len(counts) > 1:
+        most = [load for load, of_load in seeds.items() if len(of_load) == counts[-1]]
+        runs += f" ({counts[0]} at loads other than {', '.join(f'{x:g}' for x in sorted(most))})"
+    return f"{'; '.join(texts)}; {8 * nodes} GPUs; {runs}, 95 % intervals"
 
 
 def save(
