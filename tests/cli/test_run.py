@@ -324,6 +324,15 @@ def test_bad_scenarios_are_one_line(tmp_path: Path, text: str, complaint: str) -
     assert not (tmp_path / "out").exists()
 
 
+FURTHER_TABLES = {
+    "failures": ["outages.csv"],
+    "philly": ["tenants.csv"],
+    "spot": ["outages.csv"],
+    "tenants": ["shares.csv", "tenants.csv"],
+}
+"""Of examples whose scenario has failures or tenants."""
+
+
 @pytest.mark.parametrize(
     "example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda p: p.stem
 )
@@ -332,10 +341,9 @@ def test_examples_run(tmp_path: Path, example: Path) -> None:
         pytest.skip("not a scenario; its own command has its test")
     ran = schedlab("run", example, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr
-    of_tenants = {"tenants.csv"} if example.stem in ("tenants", "philly") else set()
-    of_tenants |= {"shares.csv"} if example.stem == "tenants" else set()
-    assert {path.name for path in (tmp_path / "out").iterdir()} - of_tenants == {
-        "summary.json", "jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv", "machines.json"
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "summary.json", "jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv", "machines.json",
+        *FURTHER_TABLES.get(example.stem, []),
     }  # fmt: skip
 
 
