@@ -28,6 +28,7 @@ from scipy import optimize
 
 from simulator.arguments import checked
 from simulator.errors import InputError
+from simulator.tolerances import CURVES
 
 FloatArray = npt.NDArray[np.float64]
 Side = Literal["left", "right"]
@@ -153,7 +154,7 @@ class Tabulated(Speedup):
         object.__setattr__(self, "throughput", tuple(float(s) for s in self.throughput))
         self._check()
         hull = np.interp(self.gpus, *self._hull) * self.throughput[0]
-        lifted = np.flatnonzero(hull > np.array(self.throughput) * (1 + 1e-9))
+        lifted = np.flatnonzero(hull > np.array(self.throughput) * (1 + CURVES))
         if len(lifted):
             worst = lifted[np.argmax(hull[lifted] / np.array(self.throughput)[lifted])]
             warnings.warn(
@@ -174,7 +175,7 @@ class Tabulated(Speedup):
             raise InputError(f"{what}: gpus are {list(self.gpus)}, expected ascending from 1")
         if not (np.isfinite(s).all() and (s > 0).all()):
             raise InputError(f"{what}: values are {list(self.throughput)}, expected all positive")
-        over = np.flatnonzero(s / s[0] > k * (1 + 1e-9))
+        over = np.flatnonzero(s / s[0] > k * (1 + CURVES))
         if len(over):
             i = int(over[0])
             raise InputError(
@@ -182,7 +183,7 @@ class Tabulated(Speedup):
                 "function"
             )
         chord = s[0] + (s[-1] - s[0]) * (k - 1) / (k[-1] - 1) if len(k) > 1 else s
-        if len(k) > 2 and (s[1:-1] < chord[1:-1] * (1 - 1e-9)).all() and s[-1] > s[0]:
+        if len(k) > 2 and (s[1:-1] < chord[1:-1] * (1 - CURVES)).all() and s[-1] > s[0]:
             raise InputError(
                 f"{what}: convex, every point lies under the line from {k[0]:g} to {k[-1]:g} GPUs, "
                 "expected a concave function"
@@ -246,9 +247,9 @@ class UserDefined(Speedup):
         if not np.isfinite(s).all():
             i = int(np.argmin(np.isfinite(s)))
             raise InputError(f"{what}: s({k[i]:.4g}) is {s[i]}, expected a finite number")
-        if abs(s[0] - 1) > 1e-9:
+        if abs(s[0] - 1) > CURVES:
             raise InputError(f"{what}: s(1) is {s[0]:g}, expected 1")
-        falls = np.flatnonzero(np.diff(s) < -1e-9 * s[:-1])
+        falls = np.flatnonzero(np.diff(s) < -CURVES * s[:-1])
         if len(falls):
             i = int(falls[0])
             raise InputError(
@@ -257,7 +258,7 @@ class UserDefined(Speedup):
             )
         slopes = np.diff(s) / np.diff(k)
         bends = np.flatnonzero(np.diff(slopes) > 1e-6 * slopes[:-1] + 1e-12)
-        if len(bends) or s[1] > k[1] * (1 + 1e-9):
+        if len(bends) or s[1] > k[1] * (1 + CURVES):
             i = int(bends[0]) if len(bends) else 0
             raise InputError(
                 f"{what}: convex around {k[i + 1]:.4g} GPUs, or more than linear, expected a "

@@ -35,5 +35,8 @@ CLOCK = 1e-15
 RATES = 1e-9
 """Relative: rates of progress that are so close are equal."""
 
+CURVES = 1e-9
+"""Relative: a curve of speed-ups may miss its bounds by so little; published points are rounded."""
+
 PIECES = 1e-7
 """In jobs: a piece of a job that is smaller is none (answers of a linear program)."""
