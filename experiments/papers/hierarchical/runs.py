@@ -31,6 +31,11 @@ SIZES: dict[Scale, tuple[int, ...]] = {
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
 MORE_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": SEEDS["quick"], "paper": tuple(range(1, 11))}
 """Of the paper's method and the rules, whose ratio is what the paper prints, under each reading."""
+FIGURE_3_SEEDS: dict[Scale, tuple[int, ...]] = {
+    "quick": SEEDS["quick"],
+    "paper": tuple(range(1, 21)),
+}
+"""The same under the printed reading: its saving over EDF lies where a claim comes out in part."""
 CENTRAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
     "central": {"quick": (10,), "paper": (5, 10, 20, 40)},
     "central-2019": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
@@ -93,7 +98,7 @@ def _cost_tasks(scale: Scale) -> list[Task]:
 
     def keep(columns: Labels) -> bool:
         central = CENTRAL_SIZES.get(str(columns["method"]))
-        sizes, seeds = (SIZES, MORE_SEEDS) if central is None else (central, SEEDS)
+        sizes, seeds = (SIZES, FIGURE_3_SEEDS) if central is None else (central, SEEDS)
         return columns["num_nodes"] in sizes[scale] and columns["seed"] in seeds[scale]
 
     return study(
