@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,6 +98,7 @@ def _which(tasks: list[Task], count: int) -> str:
     """The question, with the labels and an answer to it."""
     if not tasks:
         return "a sweep without runs, expected a finished run"
-    example = " ".join(f"--where {name}={value}" for name, value in tasks[0].columns().items())
+    labels = tasks[0].columns().items()
+    example = " ".join(f"--where {shlex.quote(f'{name}={value}')}" for name, value in labels)
     chosen = "no run has these labels" if count == 0 else f"a sweep, {count} runs to choose from"
     return f"{chosen}; which one? For example {example}"

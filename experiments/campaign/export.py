@@ -69,12 +69,15 @@ def write_export(
     return path, int(whole.num_rows)
 
 
-def expect_no_part(path: Path, folder: Path) -> None:
-    """Raise InputError where a new file would take the place of a sweep's ledger, or of a run's table."""
+def expect_no_part(path: Path, folder: Path, what: str = "--out") -> None:
+    """Raise InputError where a new file would take the place of a sweep's ledger, or of a run's table.
+
+    ``what``: the option that names the file.
+    """
     own = (folder / LEDGER, folder / "lock", folder / "id")
     inside = (folder / TABLES).resolve() in path.resolve().parents
     if inside or any(is_same(path, file) for file in own):
-        raise InputError(f"--out {path}: is a part of the sweep, expected another file")
+        raise InputError(f"{what} {path}: is a part of the sweep, expected another file")
 
 
 def run_columns(store: Store, *, timings: bool = False) -> Columns:

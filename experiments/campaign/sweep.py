@@ -215,7 +215,7 @@ def export_scenario(folder: Path, out: Path, where: Mapping[str, str]) -> int:
 
     folder = store_folder(folder)
     text, files = scenario_text(folder, where)
-    expect_no_part(out, folder)
+    expect_no_part(out, folder, "--scenario")
     expect_writable(out, files, "--scenario")
     write_whole(out, text)
     print(out)

@@ -56,7 +56,7 @@ def status(
 
 def export(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
-    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    format: Annotated[str | None, typer.Option(help="csv or parquet.", show_default="csv")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
     table: Annotated[
         str | None, typer.Option(help="Export this table of all runs instead, e.g. jobs.")
@@ -91,8 +91,14 @@ def export(
     if labels and scenario is None:
         raise InputError("--where: was given without --scenario, expected both")
     if scenario is not None:
+        of_tables = {"format": format, "out": out, "table": table, "timings": timings, "raw": raw}
+        for name, value in of_tables.items():
+            if value:
+                raise InputError(f"--{name}: was given with --scenario, expected one of them")
         raise typer.Exit(sweeps.export_scenario(folder, scenario, labels))
-    code = sweeps.export(folder, format=format, out=out, table=table, timings=timings, raw=raw)
+    code = sweeps.export(
+        folder, format=format or "csv", out=out, table=table, timings=timings, raw=raw
+    )
     raise typer.Exit(code)
 
 

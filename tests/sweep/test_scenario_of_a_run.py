@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,6 +81,14 @@ def test_it_gives_the_same_numbers(folder: Path, tmp_path: Path) -> None:
             "is a call of experiments.papers.rental.runs:run_pool, expected",
         ),
         (["--where", "seed=1"], "--where: was given without --scenario, expected both"),
+        (
+            ["--scenario", "x.toml", "--out", "y.csv"],
+            "--out: was given with --scenario, expected one",
+        ),
+        (["--scenario", "x.toml", "--format", "csv"], "--format: was given with --scenario"),
+        (["--scenario", "x.toml", "--table", "jobs"], "--table: was given with --scenario"),
+        (["--scenario", "x.toml", "--timings"], "--timings: was given with --scenario"),
+        (["--scenario", "x.toml", "--raw"], "--raw: was given with --scenario"),
     ],
 )
 def test_mistakes(folder: Path, words: list[str], complaint: str, monkeypatch: Any) -> None:
@@ -96,6 +105,7 @@ def test_never_over_an_input_or_a_part_of_the_sweep(folder: Path) -> None:
         before = name.read_bytes()
         code, text = export(folder, "--scenario", name, *words)
         assert code != 0
+        assert text.startswith(f"--scenario {name}: is ")
         assert "expected another file" in text
         assert name.read_bytes() == before
 
@@ -138,6 +148,19 @@ def test_values_of_all_kinds(value: Any) -> None:
         "a.b": value,
         "t": {"k": value},
     }
+
+
+def test_labels_that_are_proposed_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    from experiments.campaign.chosen import scenario_text
+
+    config = {"policy": "edf", "workload": {"kind": "hierarchical"}}
+    with Store(tmp_path / "out", create=True) as store, store.locked():
+        store.plan([Task(RUN_SCENARIO, config, {"label": "b = 1"})])
+    with pytest.raises(InputError) as error:
+        scenario_text(tmp_path / "out", {"label": "b"})
+    proposed = shlex.split(str(error.value).partition("For example ")[2])
+    assert proposed == ["--where", "label=b = 1"]
+    assert scenario_text(tmp_path / "out", {"label": "b = 1"})[0].startswith("# label b = 1\n")
 
 
 def test_a_label_is_a_comment_whatever_it_says(tmp_path: Path) -> None:
