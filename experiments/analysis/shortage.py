@@ -189,6 +189,7 @@ class Shortages:
         count, controllers = int(machines["num_nodes"]), int(machines["num_controllers"])
         if own.empty and controllers > 1:
             return None  # which controller it belonged to is not known
+        _expect_nodes(shares, count, folder / "schedule.csv")
         index = 0 if own.empty else int(own["node"].iloc[0]) % controllers
         types = machines["type_of"]
         capacity = None
@@ -209,7 +210,7 @@ class Shortages:
         over_nodes = bool(own.duplicated("start_s").any())
         outages = folder / "outages.csv"
         return cls(
-            _with_outages(shares, outages, capacity),
+            _with_outages(shares, outages, capacity, count),
             capacity,
             np.arange(count) % controllers == index,
             (gpus, float(beside[0]), float(beside[1])),
@@ -321,7 +322,19 @@ class Shortages:
         return NOTHING, ""
 
 
-def _with_outages(shares: pd.DataFrame, path: Path, capacity: FloatArray | None) -> pd.DataFrame:
+def _expect_nodes(table: pd.DataFrame, count: int, path: Path) -> None:
+    """Raise InputError where a node is none of the ``count`` nodes of the run."""
+    nodes = pd.to_numeric(table["node"], errors="coerce")
+    wrong = table["node"][~((nodes >= 0) & (nodes < count) & (nodes % 1 == 0))]
+    if len(wrong):
+        raise InputError(
+            f"{path}: node is {wrong.iloc[0]}, expected a whole number from 0 to {count - 1}"
+        )
+
+
+def _with_outages(
+    shares: pd.DataFrame, path: Path, capacity: FloatArray | None, count: int
+) -> pd.DataFrame:
     """The shares, and one of nobody for each time that a node was away: it takes all that the node has."""
     shares = shares.assign(is_away=False)
     spans = ("node", "start_s", "end_s")
@@ -330,6 +343,7 @@ def _with_outages(shares: pd.DataFrame, path: Path, capacity: FloatArray | None)
     away = read_table(path, spans, spans, may_be_empty=True)
     if away.empty:
         return shares
+    _expect_nodes(away, count, path)
     nodes = away["node"].astype(int)
     whole = np.zeros((len(away), len(RESOURCES)))
     if capacity is not None:

@@ -105,6 +105,24 @@ def test_nodes_that_were_down_count_as_full(tmp_path):
     assert "nodes were down, or no decision started it" in explain(tmp_path, "b")[2]
 
 
+@pytest.mark.parametrize("name", ["outages.csv", "schedule.csv"])
+@pytest.mark.parametrize("node", ["2", "-1", "0.5", "1e30"])
+def test_a_node_that_the_run_does_not_have_is_one_line(tmp_path, name, node):
+    """Two nodes; a table that somebody changed names another."""
+    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 2], submit_s=[0.0, 70.0])
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
+    cause = Outages(Deterministic(60.0), Deterministic(30.0), [(0,)])
+    run = simulate(jobs, cluster, make_policy("fifo-strict"), failures=Failures([cause]))
+    write_result(run, tmp_path)
+    table = pd.read_csv(tmp_path / name, dtype=str)
+    table.loc[table.index[-1], "node"] = node
+    table.to_csv(tmp_path / name, index=False)
+    with pytest.raises(InputError) as error:
+        explain(tmp_path, "b")
+    assert str(error.value).startswith(f"{tmp_path / name}: node is {node[0]}")
+    assert str(error.value).endswith("expected a whole number from 0 to 1")
+
+
 def test_what_the_policy_noted_is_part_of_the_story(tmp_path):
     """Of the job's own controller: two of them, each notes its number and how many jobs wait."""
 
