@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,13 @@ class Scaled(Law):
         return self.factor**k * self.law.moment(k)
 
     def partial_moment(self, k: int, x: float) -> float:
-        return self.factor**k * self.law.partial_moment(k, x / self.factor)
+        own = x / self.factor
+        for value, _ in self.law.atoms:  # the division may end on the other side of an atom at x
+            if self.factor * value > x:
+                own = min(own, math.nextafter(value, 0.0))
+                break
+            own = max(own, value)
+        return self.factor**k * self.law.partial_moment(k, own)
 
     def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
         return self.factor * self.law.sample(rng, n)

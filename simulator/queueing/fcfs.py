@@ -38,6 +38,8 @@ def mg1_wait_exceeds(arrival_rate_per_s: float, service: Law, t_s: float) -> flo
         return 1.0
     if t_s == 0:
         return load
+    if t_s == math.inf:
+        return 0.0
 
     def transform(s: ComplexArray) -> ComplexArray:
         wait = (1 - load) * s / (s - rate * (1 - service.laplace(s)))

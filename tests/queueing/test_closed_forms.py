@@ -107,6 +107,7 @@ def test_inversion_against_known_waiting_times() -> None:
         expected = md1_wait_exceeds(0.8, t)
         assert q.mg1_wait_exceeds(0.8, Deterministic(1), t) == pytest.approx(expected, abs=4e-4)
     assert q.mg1_wait_exceeds(0.8, Exponential(1), 0) == pytest.approx(0.8)
+    assert q.mg1_wait_exceeds(0.8, Exponential(1), math.inf) == 0.0
 
 
 def test_inversion_of_other_transforms() -> None:

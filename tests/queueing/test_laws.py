@@ -19,6 +19,7 @@ from simulator.laws import (
     LogNormal,
     Scaled,
     parse_law,
+    quantile,
 )
 from simulator.statistics import Streams
 
@@ -78,6 +79,15 @@ def test_atoms_add_up(law: Law) -> None:
         sum(p * np.exp(-(0.3 + 1j) * x) for x, p in law.atoms)
     )
     assert law.cdf(law.support[1]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("value", "factor"), [(7.99, 4.2), (4.44, 5.01), (0.1, 3.0)])
+def test_a_scaled_atom_is_where_it_says(value: float, factor: float) -> None:
+    """Below it there is nothing, at it all: also where the division ends a rounding beside it."""
+    law = Scaled(Deterministic(value), factor)
+    ((at, _),) = law.atoms
+    assert [law.cdf(math.nextafter(at, 0.0)), law.cdf(at), law.cdf(2 * at)] == [0.0, 1.0, 1.0]
+    assert quantile(law, 0.5) == at
 
 
 @pytest.mark.parametrize("law", CONTINUOUS + ATOMIC, ids=str)
