@@ -6,7 +6,7 @@
 
 At each decision point the agent starts waiting jobs one by one: action ``i < K`` starts the i-th of the
 first K waiting jobs, action K ends the decision. ``info["action_mask"]`` says which are possible. All tables
-of the scenario are in force, what fails among them. The reward of a step is minus what was spent since the step
+of the scenario are in force, failures among them. The reward of a step is minus what was spent since the step
 before: job-hours in the system, so that an episode's return is minus the sum of all completion times (h);
 or money (``reward="cost"``), so that it is minus the total cost of the run.
 """

@@ -2,7 +2,8 @@
 
 A rental policy is planned for long-run rates: how often jobs of each speed-up curve come, how much
 work they bring. Here these are the generator's where it states them, else those of the whole
-workload. So the policy knows the law of the jobs, not one job's arrival. The budget is stated, or a multiple of the load.
+workload. So the policy knows the law of the jobs, not one job's arrival. The budget is stated, or a
+multiple of the load.
 """
 
 from __future__ import annotations
