@@ -152,10 +152,11 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
     if own is None and isinstance(machines, Vms) and scenario.adapt and scenario.adapt.speedup:
         return _vms(machines)
     if own is None:
+        others = "" if kind == "elastic" else " (with [adapt] speedup it runs on 'vms' too)"
         raise KeyedError(
             "cluster.kind" if machines else "cluster",
             f"{f'got {machines.kind!r}' if machines else 'missing'}, expected 'nodes' or 'pool': "
-            f"workload {kind!r} brings no machines (with [adapt] speedup it runs on 'vms' too)",
+            f"workload {kind!r} brings no machines{others}",
         )
     if machines is None:
         return own

@@ -169,6 +169,16 @@ def test_mistakes_are_one_line(tmp_path: Path, keys: dict, types: str, complaint
     assert "\n" not in str(error.value)
 
 
+def test_no_rule_is_proposed_that_these_jobs_refuse(tmp_path: Path) -> None:
+    """Jobs of fixed demand get times on VMs by [adapt] speedup; these have curves already."""
+    (tmp_path / "types.toml").write_text(TYPES)
+    jobs = {"kind": "elastic", "path": str(tmp_path / "types.toml")}
+    vms = {"kind": "vms", "num_nodes": 2}
+    scenario = Scenario.model_validate({"workload": jobs, "cluster": vms, "policy": "greedy"})
+    with pytest.raises(InputError, match=r"workload 'elastic' brings no machines$"):
+        build(scenario)
+
+
 @pytest.mark.parametrize("long_run", [((1.0, 1.0),), ((1.0, 1.0), (0.0, 1.0))])
 def test_what_is_known_is_known_of_each_curve(long_run: tuple) -> None:
     curves = [float, float]
