@@ -117,9 +117,9 @@ def short(value: object) -> str:
 
 
 def whole(least: int, **values: int) -> None:
-    """Whole numbers, at least ``least``."""
+    """Whole numbers, at least ``least``; 2.0 is none, since nothing can be counted with it."""
     for name, value in values.items():
-        is_whole = is_number(value) and not isinstance(value, bool) and value % 1 == 0
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not is_whole or value < least:
             raise InputError(f"{name} is {short(value)}, expected a whole number >= {least}")
 

@@ -401,6 +401,9 @@ FORMULAS = [getattr(q, name) for name in q.__all__ if inspect.isfunction(getattr
 def test_values_of_a_wrong_kind_are_one_line_that_names_them(formula) -> None:  # type: ignore[no-untyped-def]
     given = {name: GIVEN[name] for name in inspect.signature(formula).parameters}
     formula(**given)
+    for name in {"servers", "controllers"} & set(given):
+        with pytest.raises(InputError, match=f"{name} is 2.0, expected a whole number"):
+            formula(**{**given, name: 2.0})
     for name in set(given) - {"preemptive"}:
         for wrong in WRONG:
             if name in LISTS and (wrong is WRONG[1] or wrong is WRONG[7]):

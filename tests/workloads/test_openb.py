@@ -97,6 +97,7 @@ LAW = {"duration_s": Deterministic(100.0)}
         ({"max_jobs": -1}, "max_jobs is -1, expected a whole number >= 1"),
         ({"max_jobs": "all"}, "max_jobs is 'all', expected a whole number >= 1"),
         ({"num_nodes": 1.5}, "num_nodes is 1.5, expected a whole number >= 1"),
+        ({"num_nodes": 1.0}, "num_nodes is 1.0, expected a whole number >= 1"),
         ({"load": -1, **LAW}, "load is -1, expected a positive number"),
         ({"load": "high", **LAW}, "load is 'high', expected a positive number"),
         (
