@@ -293,7 +293,8 @@ class Shortages:
             )
         if self.capacity is None:
             has_empty = (np.array(use.hosted)[self.nodes] == 0).any()
-            return (NOTHING, "") if has_empty else ("nodes", "each of them runs something")
+            none = "none is empty" if use.down else "each of them runs something"
+            return (NOTHING, "") if has_empty else ("nodes", none)
         return self._lacking((self.capacity - np.array(use.amounts))[self.nodes])
 
     def _lacking(self, left: FloatArray) -> tuple[str, str]:

@@ -301,6 +301,16 @@ def test_elastic_jobs_wait_for_a_node(tmp_path):
     assert told[2].endswith("nodes (at 1 s: each of them runs something).")
 
 
+def test_elastic_jobs_wait_for_a_node_that_is_down(tmp_path):
+    """The only VM is away from 70 to 100 s; b comes at 75 s. A node that is down runs nothing."""
+    table_s = np.array([[[np.inf, 100.0, 60.0]]] * 2)
+    jobs = Workload(["a", "b"], [0.0, 75.0], TimeTable(table_s))
+    vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)
+    cause = Outages(Deterministic(70.0), Deterministic(30.0), [(0,)])
+    told = story(tmp_path, vms, jobs, "b", "fifo", failures=Failures([cause]))
+    assert told[2] == "  Short for 25 s: nodes (at 75 s: none is empty; 1 node was down)."
+
+
 def test_how_jobs_end(tmp_path):
     """Rejected, left, given up, failed for good: the story says which, and jobs.csv has a column of it."""
     one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
