@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -116,11 +116,11 @@ def short(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."
 
 
-def whole(least: int, **values: int) -> None:
+def whole(least: int, **values: object) -> None:
     """Whole numbers, at least ``least``; 2.0 is none, since nothing can be counted with it."""
     for name, value in values.items():
-        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not is_whole or value < least:
+        is_whole = not isinstance(value, bool) and isinstance(value, Integral)
+        if not (is_whole and cast(int, value) >= least):
             raise InputError(f"{name} is {short(value)}, expected a whole number >= {least}")
 
 
