@@ -95,7 +95,10 @@ def read_sweep(
     InputError
         "FILE: path.to.key: got X, expected Y", for whatever can be known without a run.
     """
-    spec = checked(SweepFile, read_toml(file), str(file))
+    raw = read_toml(file)
+    if not {"scenario", "function"} & set(raw) and {"workload", "cluster"} & set(raw):
+        raise InputError(f"{file}: holds a scenario, expected a sweep; try: schedlab run {file}")
+    spec = checked(SweepFile, raw, str(file))
     expect_trusted([spec.function], str(file), allow_code=allow_code)
     function = _Function(spec.function)
     base = _with(_base(spec, file, function), dict(changes or {}), None, str(file))

@@ -19,6 +19,7 @@ Every table and key is checked before anything runs; docs/scenarios.md lists the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -30,6 +31,7 @@ from experiments.scenario.neighbours import SharingKeys
 from experiments.scenario.place import NetworkKeys
 from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
 from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
+from simulator.errors import InputError
 
 MOST_NODES = 1_000_000
 MOST_JOBS = 10_000_000
@@ -429,6 +431,18 @@ def read_scenario(path: Path) -> Scenario:
         One line: file, key, value, what was expected.
     """
     raw = read_toml(path)
+    _expect_no_other_kind(raw, path)
     for table, key in file_keys(raw):
         table[key] = str(path.parent / table[key])
     return checked(Scenario, raw, str(path))
+
+
+def _expect_no_other_kind(raw: Mapping[str, Any], path: Path) -> None:
+    """A sweep and types of jobs are TOML files, too; each has a command of its own."""
+    if {"scenario", "grid", "points"} & set(raw):
+        kind, command = "a sweep", "sweep"
+    elif isinstance(raw.get("types"), list):
+        kind, command = "types of jobs for a rental", "rental"
+    else:
+        return
+    raise InputError(f"{path}: holds {kind}, expected a scenario; try: schedlab {command} {path}")

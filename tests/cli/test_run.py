@@ -324,6 +324,24 @@ def test_bad_scenarios_are_one_line(tmp_path: Path, text: str, complaint: str) -
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "example", "said"),
+    [
+        ("run", "sweep_small", "holds a sweep, expected a scenario; try: schedlab sweep "),
+        ("run", "rental_figure1", "holds types of jobs for a rental, expected a scenario; try: schedlab rental "),
+        ("sweep", "hierarchical", "holds a scenario, expected a sweep; try: schedlab run "),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_kind_is_answered_with_its_command(
+    tmp_path: Path, command: str, example: str, said: str
+) -> None:
+    file = f"examples/{example}.toml"
+    ran = schedlab(command, file, "--out", tmp_path / "out")
+    assert ran.returncode == 2
+    assert ran.stderr == f"schedlab: {file}: {said}{file}\n"
+    assert not (tmp_path / "out").exists()
+
+
 FURTHER_TABLES = {
     "failures": ["outages.csv"],
     "philly": ["tenants.csv"],

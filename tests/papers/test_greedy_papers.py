@@ -8,11 +8,14 @@ import csv
 import os
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from experiments.papers import andreas, hierarchical, thesis
 from experiments.papers.andreas import runs as andreas_runs
+from experiments.papers.andreas.figures import _seeds_by_method
 from experiments.papers.hierarchical import runs as hierarchical_runs
+from experiments.papers.thesis.figures import _over_traces
 from tests.papers.published import ROWS, SETTING_PLACES, SETTINGS, missing
 from tests.papers.toy import reproduce
 
@@ -76,3 +79,17 @@ def test_every_published_result_has_a_row(paper):
     }
     assert listed - settings == set(ROWS[paper])
     assert SETTINGS[paper] <= {quantity for _, quantity in settings}
+
+
+def test_captions_say_what_an_interval_rests_on():
+    """Ten seeds of one method and two of another at 20 nodes; three traces of a table."""
+    runs = pd.DataFrame(
+        [
+            {"method": method, "num_nodes": nodes, "seed": seed}
+            for method, nodes, seeds in (("fifo", 10, 10), ("fifo", 20, 10), ("greedy", 10, 10), ("greedy", 20, 2))
+            for seed in range(seeds)
+        ]
+    )  # fmt: skip
+    assert _seeds_by_method(runs) == "10 seeds (at some sizes greedy: 2)"
+    assert _seeds_by_method(runs[runs["method"] == "fifo"]) == "10 seeds"
+    assert "over 3 traces" in _over_traces(pd.DataFrame({"n": [3, 2]}))

@@ -127,6 +127,14 @@ def _by_law(
     return figure, list(axes), pd.concat(rows)
 
 
+def _over_traces(table: pd.DataFrame) -> str:
+    """What the intervals of a figure rest on, in words."""
+    return (
+        f" Intervals are 95 %, over {table['n'].max()} traces; the seeds are those of the random methods on each "
+        "trace."
+    )
+
+
 def _trace_means(results: Results, study: str, value: str) -> dict[str, pd.DataFrame]:
     """For each law one row a trace, setting and method: ``value``, the mean over random seeds.
 
@@ -159,7 +167,7 @@ def _figure_4_2(results: Results, out_dir: Path, command: str) -> Figure | None:
         "Figure 4.2: hierarchical model and randomised greedy",
         "Total cost against the mean time between submissions. The hierarchical method solves its "
         "MILP exactly here, which the thesis could not; geometric means over traces, of each the mean "
-        "over random seeds.",
+        "over random seeds." + _over_traces(table),
         figure,
         table,
         command=command,
@@ -181,7 +189,7 @@ def _figure_4_3(results: Results, out_dir: Path, command: str) -> Figure | None:
         "figure_4_3",
         "Figure 4.3: gain over EDF",
         "Share of EDF's total cost that each method saves on the same jobs, mean over traces. The "
-        "variants of ours run under the first law alone.",
+        "variants of ours run under the first law alone." + _over_traces(table),
         figure,
         table,
         command=command,
@@ -203,7 +211,8 @@ def _figure_4_4(results: Results, out_dir: Path, command: str) -> Figure | None:
         out_dir,
         "figure_4_4",
         "Figure 4.4: central greedy and its improvements",
-        "Share of the greedy's total cost that each method saves; 30,000 s / N between submissions.",
+        "Share of the greedy's total cost that each method saves; 30,000 s / N between submissions."
+        + _over_traces(table),
         figure,
         table,
         command=command,
@@ -226,7 +235,8 @@ def _figure_4_5(results: Results, out_dir: Path, command: str) -> Figure | None:
         out_dir,
         "figure_4_5",
         "Figure 4.5: time of a decision, central and hierarchical",
-        "Mean CPU time of the decisions of whole runs, from the view to the placements.",
+        "Mean CPU time of the decisions of whole runs, from the view to the placements."
+        + _over_traces(table),
         figure,
         table,
         command=command,
@@ -254,7 +264,7 @@ def _figure_4_6(results: Results, out_dir: Path, command: str) -> Figure | None:
         "Gain over the central randomised greedy (negative: dearer) of methods that split the nodes "
         f"among controllers of five. Two regimes, up to {SMALL_UP_TO} nodes and beyond (shaded), have rows "
         "of their own in the table of claims; the figure proxies shows at how many decisions the "
-        "randomised greedy improves on the greedy's plan.",
+        "randomised greedy improves on the greedy's plan." + _over_traces(table),
         figure,
         table,
         command=command,
