@@ -9,7 +9,15 @@ from typing import Any
 
 from experiments.campaign.task import Scalar, Task
 from experiments.papers.studies import Labels, study
-from experiments.papers.synergy.lengths import LENGTH, LOADS, MORE_SEEDS, NODES, SEEDS, SETTLED
+from experiments.papers.synergy.lengths import (
+    FIGURE_9_SEEDS,
+    LENGTH,
+    LOADS,
+    MORE_SEEDS,
+    NODES,
+    SEEDS,
+    SETTLED,
+)
 from experiments.report.contents import Scale
 
 FOLDER = Path(__file__).parent
@@ -32,6 +40,8 @@ def curves(scale: Scale) -> Iterator[Task]:
             more = file in MORE_AT_9 and columns["load"] == 9
             compared = file in COMPARED and columns["load"] in COMPARED_AT and scale == "paper"
             seeds = (MORE_SEEDS if more or compared else SEEDS)[scale]
+            if file == "single_gpu" and columns["load"] == 9:
+                seeds = FIGURE_9_SEEDS[scale]
             loads = LOADS["split"][scale] if file == "splits" else LOADS["fifo"][scale]
             return columns["seed"] in seeds and columns["load"] in loads
 

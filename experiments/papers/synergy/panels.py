@@ -81,23 +81,21 @@ def jobs_of(results: Results, **labels: Any) -> Table:
 def windows_of(part: Results) -> str:
     """Which jobs these runs average over, on how many GPUs, and how often: in words."""
     loads: dict[tuple[int, int], set[float]] = {}
-    seeds: dict[float, set[Any]] = {}
+    seeds: dict[tuple[float, Any], set[Any]] = {}
     for task in part.tasks:
         begin, end, nodes = window_of(task)
         load = float(task.columns().get("load") or 0.0)
         loads.setdefault((begin, end), set()).add(load)
-        seeds.setdefault(load, set()).add(task.columns().get("seed"))
+        labels = task.columns()
+        seeds.setdefault((load, labels.get("mechanism")), set()).add(labels.get("seed"))
     texts = [
         f"jobs {begin} to {end - 1}"
         + (f" at {', '.join(f'{x:g}' for x in sorted(at))} jobs/h" if len(loads) > 1 else "")
         for (begin, end), at in sorted(loads.items())
     ]
-    counts = sorted({len(of_load) for of_load in seeds.values()})
-    runs = f"{counts[-1]} seeds"
-    if len(counts) > 1:
-        most = [load for load, of_load in seeds.items() if len(of_load) == counts[-1]]
-        runs += f" ({counts[0]} at loads other than {', '.join(f'{x:g}' for x in sorted(most))})"
-    return f"{'; '.join(texts)}; {8 * nodes} GPUs; {runs}, 95 % intervals"
+    counts = sorted({len(found) for found in seeds.values()})
+    runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    return f"{'; '.join(texts)}; {8 * nodes} GPUs; {runs} seeds, 95 % intervals"
 
 
 def save(
