@@ -29,10 +29,9 @@ MANY_NODES_TO_FEW = 3.0
 MILP_TO_LP = 6.0
 """A decision of 50 jobs solved to 1e-6 over the LP of the same model; measured 2 to 3."""
 
-STEP_TO_SIMPY = 100.0
-"""A step of the learning environment over a job of bare SimPy. Most of a step is the way from one thread to another
-and back, which takes no less time where Python is faster. Measured 18 to 39 on one machine, and 51 to 69 on another where
-a job of SimPy takes 4 us instead of 6 to 10. There 2,000 steps a CPU second would be 125."""
+STEP_TO_SIMPY = 50.0
+"""A step of the learning environment over a job of bare SimPy; measured 18 to 31, at 4,400 to 5,900 steps a CPU
+second. 2,000 steps a second would have been 52 to 78."""
 
 
 def engine_to_simpy() -> float:
