@@ -42,8 +42,8 @@ class _Stopped(Exception):
 class _Agent:
     """The policy inside the simulation: it hands views out and waits for decisions.
 
-    The simulation is a greenlet. To go from it to the caller and back takes less than a microsecond; with two
-    threads that wait for each other it took more than all else in a step.
+    The simulation is a greenlet: to go from it to the caller and back takes about a microsecond. Two threads that
+    wait for each other would take half of each step.
     """
 
     name = "agent"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from experiments.analysis.shortage import Shortages
-from experiments.pictures.gantt import read_table
 from experiments.scenario.facts import ENGINE_COLUMNS
+from experiments.scenario.reading import read_table
 from simulator.errors import InputError
 
 ENDINGS = {

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.pictures.gantt import read_table
+from experiments.scenario.reading import read_table
 from simulator.catalog import FloatArray
 from simulator.errors import InputError
 from simulator.tolerances import SUMS

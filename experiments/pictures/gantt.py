@@ -12,15 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.campaign.chosen import one_run
 from experiments.campaign.ledger import LEDGER
 from experiments.pictures.saving import check_kind, save_picture
-from simulator.errors import InputError
-from simulator.inputs import read_input
+from experiments.scenario.reading import SHARE_COLUMNS, read_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
     from simulator.catalog import FloatArray
 
-COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
-NAMES = ("job_id", "node_type", "vc", "user", "tenant")
 LATE = "#C00000"
 MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
 """Beside the palette of all figures, light enough for names on them."""
@@ -56,56 +52,12 @@ def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None
         title, schedule, jobs = one_run(folder, where or {})
     else:
         title = str(folder.name)
-        schedule = read_table(folder / "schedule.csv", COLUMNS, ("gpus", "start_s", "end_s"))
+        schedule = read_table(folder / "schedule.csv", SHARE_COLUMNS, ("gpus", "start_s", "end_s"))
         times = ("arrival_s", "completion_s", "tardiness_s")
         jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
     drawing = draw(schedule, jobs, title=title)
     save_picture(drawing, path)
     return path
-
-
-def read_table(
-    path: Path, columns: tuple[str, ...], numbers: tuple[str, ...], *, may_be_empty: bool = False
-) -> DataFrame:
-    """A table of a run's folder with these columns, some of them finite numbers.
-
-    Raises
-    ------
-    InputError
-        No such file, columns or rows, or values that are no numbers; one line.
-    """
-    import numpy as np
-    import pandas as pd
-
-    expected = "a file that `schedlab run --out` wrote"
-    content = read_input(path, expected)
-    try:
-        # A job may be called "NA"; in a column of numbers it is none.
-        names = content.partition(b"\n")[0].decode().split(",")
-        blanks = {n: ["", "nan", "NaN", "NA"] for n in names if n not in NAMES}
-        table = pd.read_csv(
-            BytesIO(content),
-            dtype=dict.fromkeys(NAMES, str),
-            keep_default_na=False,
-            na_values=blanks,
-        )
-    except ValueError:  # also what pandas calls a parser's error
-        raise InputError(f"{path}: cannot be read, expected {expected}") from None
-    missing = [c for c in columns if c not in table.columns]
-    if missing:
-        raise InputError(f"{path}: no column {missing[0]!r}, expected {', '.join(columns)}")
-    if table.empty and not may_be_empty:
-        raise InputError(f"{path}: no rows, expected at least one")
-    for name in numbers:
-        values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
-        good = np.isfinite(values)
-        if not good.all():
-            row = int(np.argmin(good))
-            raise InputError(
-                f"{path}, line {row + 2}: {name} is {table[name].iloc[row]}, expected a number"
-            )
-        table[name] = values
-    return table
 
 
 def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") -> Drawing:
@@ -185,7 +137,7 @@ def _merged(schedule: DataFrame) -> DataFrame:
     )
     return (
         table.groupby((~same).cumsum(), sort=False)
-        .agg({**dict.fromkeys(COLUMNS[:5], "first"), "end_s": "last"})
+        .agg({**dict.fromkeys(SHARE_COLUMNS[:5], "first"), "end_s": "last"})
         .sort_values(["start_s", "node"], kind="stable")
         .reset_index(drop=True)
     )

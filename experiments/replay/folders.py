@@ -14,10 +14,10 @@ from experiments.campaign.export import expect_no_part
 from experiments.campaign.ledger import LEDGER
 from experiments.campaign.store import Store
 from experiments.files import expect_no_input
-from experiments.pictures.gantt import COLUMNS, read_table
 from experiments.replay.page import player_html
 from experiments.replay.recording import Recording, facts_of
 from experiments.scenario.output import FILES
+from experiments.scenario.reading import SHARE_COLUMNS, read_table
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _of_run(folder: Path) -> Recording:
     if not (folder / "schedule.csv").exists():
         raise InputError(f"{folder}: no schedule.csv, expected a folder that `schedlab run` wrote")
     numbers = ("gpus", "start_s", "end_s")
-    schedule = read_table(folder / "schedule.csv", (*COLUMNS, "cpus"), numbers)
+    schedule = read_table(folder / "schedule.csv", (*SHARE_COLUMNS, "cpus"), numbers)
     jobs = read_table(
         folder / "jobs.csv", ("job_id", "arrival_s", "completion_s", "tardiness_s"), ("arrival_s",)
     )
