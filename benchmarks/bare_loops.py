@@ -11,7 +11,7 @@ from collections import deque
 import numpy as np
 import simpy
 
-from simulator.catalog import FloatArray
+from simulator.model.cluster import FloatArray
 
 
 def heapq_fifo(submit_s: FloatArray, duration_s: FloatArray, gpus: FloatArray, total: int) -> list:

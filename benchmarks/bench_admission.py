@@ -9,11 +9,11 @@ import time
 
 import numpy as np
 
-import simulator.processes.gate as gate
+import simulator.core.gate as gate
 from policies import make_policy
 from simulator import Cluster, NodeType, Workload, simulate
-from simulator.admission import Admission, all_on_time
-from simulator.performance import FixedDuration
+from simulator.features.admission import Admission, all_on_time
+from simulator.model.performance import FixedDuration
 
 GPUS, LOAD, SLACK_S = 32, 1.2, 1e6
 

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.bare_loops import heapq_fifo, simpy_fifo
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 
 LOAD = 0.9

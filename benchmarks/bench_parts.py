@@ -13,10 +13,10 @@ import numpy as np
 from benchmarks.bench_engine import cpu_s, workload
 from policies import make_policy
 from simulator import Cluster, NodeType, Workload, simulate
-from simulator.failures import Checkpoints, Failures
-from simulator.neighbours import neighbours_of
-from simulator.network import network_of
-from simulator.tenancy import tenants_of
+from simulator.features.colocation import neighbours_of
+from simulator.features.faults import Checkpoints, Failures
+from simulator.features.network import network_of
+from simulator.features.tenants import tenants_of
 
 JOBS, GPUS = 20_000, 128
 REPETITIONS = 3

@@ -9,9 +9,9 @@ from experiments.papers.rental.runs import FIGURE_1, SIZES, figure_1_jobs, make_
 from policies.rental import JobType, optimal_widths, whole_gpu_widths
 from simulator import Cluster, DecisionPoints, simulate
 from simulator.laws import LogNormal
-from simulator.queueing import mg1_srpt_response_s, mg1_wait_quantile_s, size_servers
-from simulator.speedup import Amdahl, Power
+from simulator.model.speedup import Amdahl, Power
 from simulator.statistics import Streams, pooled_quantile, student
+from simulator.theory import mg1_srpt_response_s, mg1_wait_quantile_s, size_servers
 
 JOBS = 10_000
 

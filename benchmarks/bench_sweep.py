@@ -13,12 +13,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.codeversion import code_version
-from experiments.campaign.records import Report
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
-from experiments.campaign.task import DEFAULT_SOURCES, Task
-from experiments.campaign.worker import Order, Site, execute
+from experiments.sweep.codeversion import code_version
+from experiments.sweep.records import Report
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
+from experiments.sweep.task import DEFAULT_SOURCES, Task
+from experiments.sweep.worker import Order, Site, execute
 
 RUNS = "benchmarks.sweep_runs"
 
@@ -95,7 +95,7 @@ def ledger(runs: int = 100_000) -> None:
                 for i, t in enumerate(todo)
             )
         for command in ("status", "export"):
-            code = f"from pathlib import Path; from experiments.campaign.sweep import {command} as command;"
+            code = f"from pathlib import Path; from experiments.sweep.sweep import {command} as command;"
             seconds = cpu_s_of(code + f"command(Path({folder!r}))")
             print(f"{command} of {runs:,} runs: {seconds:.2f} CPU s, Python's start included")
         print(f"runs.csv: {(Path(folder) / 'runs.csv').stat().st_size / 1e6:.0f} MB")

@@ -22,7 +22,7 @@ from benchmarks.bench_engine import memory_mb
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, TimeTable, Workload, simulate
 from simulator.adaptation import Rules, adapt
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from simulator.statistics import Streams
 from simulator.workloads.synergy import philly_like_trace

@@ -40,20 +40,20 @@ STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
 
 ROOMS: dict[str, tuple[list[str], list[str]]] = {
     # Modules that get mistakes, and the files of tests (fast ones) that should see them.
-    "contract": (["simulator/contract.py", "simulator/feasibility.py"], ["tests/core"]),
+    "contract": (["simulator/model/contract.py", "simulator/model/feasibility.py"], ["tests/core"]),
     "controller": (
         [
-            "simulator/processes/controller.py",
-            "simulator/processes/occasions.py",
-            "simulator/processes/plans.py",
-            "simulator/processes/partition.py",
+            "simulator/core/controller.py",
+            "simulator/core/occasions.py",
+            "simulator/core/plans.py",
+            "simulator/core/partition.py",
         ],
         ["tests/core", "tests/failures"],
     ),
-    "node": (["simulator/processes/node.py"], ["tests/core", "tests/failures"]),
-    "server": (["simulator/processes/server.py"], ["tests/core"]),
-    "dispatcher": (["simulator/processes/dispatcher.py"], ["tests/core"]),
-    "accounting": (["simulator/accounting.py"], ["tests/core"]),
+    "node": (["simulator/core/node.py"], ["tests/core", "tests/failures"]),
+    "server": (["simulator/core/server.py"], ["tests/core"]),
+    "dispatcher": (["simulator/core/dispatcher.py"], ["tests/core"]),
+    "accounting": (["simulator/metrics/result.py"], ["tests/core"]),
     "statistics": (
         [f"simulator/statistics/{part}.py" for part in STATISTICS],
         [f"tests/statistics/test_{part}.py" for part in ("by_hand", "exact", "streams")],

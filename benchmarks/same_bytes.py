@@ -215,7 +215,7 @@ def rental() -> Iterator[tuple[str, Run]]:
     from policies.rental import JobType
     from policies.rental.online import Equi, HeSrpt, Srpt, fixed_width
     from simulator import SpeedupCurve
-    from simulator.speedup import Amdahl, Power
+    from simulator.model.speedup import Amdahl, Power
 
     rng = np.random.default_rng(8)
     types = (JobType("a", 1.0, 0.5, Amdahl(0.7)), JobType("b", 0.5, 1.0, Power(0.5)))

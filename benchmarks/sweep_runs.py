@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from experiments.campaign.task import Outcome
+from experiments.sweep.task import Outcome
 
 
 def nothing(config: dict[str, Any]) -> Outcome:

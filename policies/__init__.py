@@ -1,4 +1,4 @@
-"""What decides: every policy of schedlab, on the contract of `simulator.contract` alone."""
+"""What decides: every policy of schedlab, on the contract of `simulator.model.contract` alone."""
 
 from policies.registry import (
     check_needs,

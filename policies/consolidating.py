@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 
 from policies.orders import Room, durations_s
-from simulator.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
 from simulator.errors import InputError
-from simulator.network import skews
+from simulator.features.network import skews
+from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
 
 WHO = ("all", "sensitive", "skewed")
 

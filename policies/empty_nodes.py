@@ -10,8 +10,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from simulator import FIXED, View
-from simulator.catalog import IntArray
-from simulator.contract import Changes
+from simulator.model.cluster import IntArray
+from simulator.model.contract import Changes
 
 
 class EmptyNodes:

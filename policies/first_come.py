@@ -16,10 +16,10 @@ import numpy as np
 from policies.first_principles import by_due_date, by_submission, by_weight
 from policies.packing import beside
 from policies.selection import node_price_per_hour
-from simulator.catalog import FloatArray
-from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.errors import InputError
-from simulator.tolerances import ON_TIME_S
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.model.tolerances import ON_TIME_S
 
 
 @dataclass

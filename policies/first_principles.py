@@ -21,8 +21,8 @@ from policies.packing import FreeCapacity, beside
 from policies.selection import NONE, choose_configuration, selection_price_per_hour
 from policies.waiting import Rank, WaitingJobs
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View, Workload
-from simulator.catalog import FloatArray
-from simulator.short_answers import Starts
+from simulator.model.cluster import FloatArray
+from simulator.model.short_answers import Starts
 
 SharesOf = dict[int, tuple[Placement, ...]]
 """Shares of nodes by job, in the order of the starts."""

@@ -33,11 +33,11 @@ from typing import Any
 
 from policies.packing import beside
 from policies.registry import HYSTERESIS
-from simulator import tolerances
-from simulator.contract import FIXED, Decision, Placement, Policy, View
 from simulator.errors import InputError
-from simulator.feasibility import placements_of
-from simulator.workload import ELASTIC
+from simulator.model import tolerances
+from simulator.model.contract import FIXED, Decision, Placement, Policy, View
+from simulator.model.feasibility import placements_of
+from simulator.model.workload import ELASTIC
 
 Shares = tuple[Placement, ...]
 RESOURCES = ("gpus", "cpus", "memory_gb")

@@ -13,7 +13,7 @@ import numpy as np
 
 from policies.packing import FreeCapacity
 from simulator import NO_CHANGE, Decision, InputError, Placement, View
-from simulator.catalog import FloatArray
+from simulator.model.cluster import FloatArray
 
 FEATURES = ("gpus", "duration", "work", "wait", "slack", "weight", "one")
 """GPUs over those of a node; logarithms of duration, GPU-seconds, wait; time until the job is late

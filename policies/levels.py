@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from simulator import FIXED, Cluster, Placement, View
-from simulator.contract import Changes
+from simulator.model.contract import Changes
 
 _NEW = tuple.__new__
 """Makes a named tuple of all its fields in a fifth of the time that its own constructor takes."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.catalog import Cluster
-from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
-from simulator.sensitive_table import SensitiveTable
-from simulator.workload import ELASTIC, Workload
+from simulator.model.cluster import Cluster
+from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.model.sensitive_table import SensitiveTable
+from simulator.model.workload import ELASTIC, Workload
 
 
 @dataclass(frozen=True)

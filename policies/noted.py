@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from policies.registry import NOTED
-from simulator.catalog import FloatArray
-from simulator.contract import Decision, Placement, Policy, View
-from simulator.feasibility import placements_of
-from simulator.sharing import SharedDuration, gpus_asked
-from simulator.tolerances import SUMS
-from simulator.workload import ELASTIC
+from simulator.features.fractional import SharedDuration, gpus_asked
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import Decision, Placement, Policy, View
+from simulator.model.feasibility import placements_of
+from simulator.model.tolerances import SUMS
+from simulator.model.workload import ELASTIC
 
 MOST_NAMED = 5
 """So many of the jobs that still wait are named; the others are counted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from policies.orders import Room, durations_s
-from simulator.contract import NO_CHANGE, Decision, Placement, View
+from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 
 
 @dataclass

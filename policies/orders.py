@@ -17,9 +17,9 @@ import numpy as np
 from policies.first_principles import FirstPrinciple, by_weight, weight
 from policies.packing import FreeCapacity, beside
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
-from simulator.catalog import FloatArray
-from simulator.contract import LEAST_AGAIN_S
-from simulator.tolerances import PART_OF_A_GPU, SUMS
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import LEAST_AGAIN_S
+from simulator.model.tolerances import PART_OF_A_GPU, SUMS
 
 Rank = Callable[[View], FloatArray]
 """``(n,)`` numbers of the active jobs; the least is served first."""

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from simulator import Placement, View
-from simulator.catalog import FloatArray, NodeType
-from simulator.tolerances import SUMS
+from simulator.model.cluster import FloatArray, NodeType
+from simulator.model.tolerances import SUMS
 
 
 def beside(spec: NodeType, gpus: float) -> tuple[float, float]:

@@ -13,10 +13,10 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
-from simulator.tolerances import ON_TIME_S
-from simulator.workload import Workload
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.tolerances import ON_TIME_S
+from simulator.model.workload import Workload
 
 CostOf = Literal["share", "node"]
 """What a configuration costs: the job's share of the node (thesis), or the whole node."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from heapq import heapify, heappop, heappush
 
 from simulator import View, Workload
-from simulator.contract import Changes
+from simulator.model.contract import Changes
 
 Rank = Callable[[Workload], Callable[[int], float]]
 """A number for a job when it joins: the job with the least is first, then the first submitted."""

@@ -9,11 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.accounting import Result
-    from simulator.catalog import Cluster, NodeType
-    from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
+    from simulator.core.server import ServerSpec
+    from simulator.core.world import DecisionPoints
     from simulator.errors import InfeasibleDecision, InputError
-    from simulator.performance import (
+    from simulator.metrics.result import Result
+    from simulator.model.cluster import Cluster, NodeType
+    from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
+    from simulator.model.performance import (
         FixedDuration,
         Performance,
         Sensitivity,
@@ -21,10 +23,8 @@ if TYPE_CHECKING:
         SpeedupCurve,
         TimeTable,
     )
-    from simulator.processes.server import ServerSpec
-    from simulator.processes.world import DecisionPoints
+    from simulator.model.workload import ELASTIC, Workload
     from simulator.simulation import simulate
-    from simulator.workload import ELASTIC, Workload
 
 __all__ = [
     "ELASTIC",
@@ -52,27 +52,27 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Cluster": "simulator.catalog",
-    "Decision": "simulator.contract",
-    "DecisionPoints": "simulator.processes.world",
-    "ELASTIC": "simulator.workload",
-    "FIXED": "simulator.contract",
-    "FixedDuration": "simulator.performance",
+    "Cluster": "simulator.model.cluster",
+    "Decision": "simulator.model.contract",
+    "DecisionPoints": "simulator.core.world",
+    "ELASTIC": "simulator.model.workload",
+    "FIXED": "simulator.model.contract",
+    "FixedDuration": "simulator.model.performance",
     "InfeasibleDecision": "simulator.errors",
     "InputError": "simulator.errors",
-    "NO_CHANGE": "simulator.contract",
-    "NodeType": "simulator.catalog",
-    "Performance": "simulator.performance",
-    "Placement": "simulator.contract",
-    "Policy": "simulator.contract",
-    "Result": "simulator.accounting",
-    "Sensitivity": "simulator.performance",
-    "SensitivityMatrix": "simulator.performance",
-    "ServerSpec": "simulator.processes.server",
-    "SpeedupCurve": "simulator.performance",
-    "TimeTable": "simulator.performance",
-    "View": "simulator.contract",
-    "Workload": "simulator.workload",
+    "NO_CHANGE": "simulator.model.contract",
+    "NodeType": "simulator.model.cluster",
+    "Performance": "simulator.model.performance",
+    "Placement": "simulator.model.contract",
+    "Policy": "simulator.model.contract",
+    "Result": "simulator.metrics.result",
+    "Sensitivity": "simulator.model.performance",
+    "SensitivityMatrix": "simulator.model.performance",
+    "ServerSpec": "simulator.core.server",
+    "SpeedupCurve": "simulator.model.performance",
+    "TimeTable": "simulator.model.performance",
+    "View": "simulator.model.contract",
+    "Workload": "simulator.model.workload",
     "simulate": "simulator.simulation",
 }
 

@@ -17,39 +17,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.accounting import NodeMeters, Result
-from simulator.admission import Admission
 from simulator.arguments import is_number
-from simulator.catalog import Cluster
-from simulator.contract import Decision, JobLog, Placement, PolicyLike, View, column_of
+from simulator.core.arrivals import schedule_arrivals
+from simulator.core.clock import Clock
+from simulator.core.combined import VaryingLog, kind_of_controller
+from simulator.core.controller import Controller
+from simulator.core.dispatcher import Dispatch, Rule, make_dispatcher
+from simulator.core.failing import SavedLog
+from simulator.core.failures import Trouble
+from simulator.core.gate import Gate, gated
+from simulator.core.neighbours import SharingController
+from simulator.core.partition import NOTHING
+from simulator.core.records import DecisionLog, ScheduleLog
+from simulator.core.server import OptimizationServer, ServerSpec
+from simulator.core.world import DecisionPoints, World
 from simulator.errors import InfeasibleDecision, InputError
-from simulator.failures import Failures
-from simulator.neighbours import Neighbours
-from simulator.network import Network
-from simulator.predictions import LearnedView, Learner, Shown
-from simulator.processes.arrivals import schedule_arrivals
-from simulator.processes.clock import Clock
-from simulator.processes.combined import VaryingLog, kind_of_controller
-from simulator.processes.controller import Controller
-from simulator.processes.dispatcher import Dispatch, Rule, make_dispatcher
-from simulator.processes.failing import SavedLog
-from simulator.processes.failures import Trouble
-from simulator.processes.gate import Gate, gated
-from simulator.processes.neighbours import SharingController
-from simulator.processes.partition import NOTHING
-from simulator.processes.records import DecisionLog, ScheduleLog
-from simulator.processes.server import OptimizationServer, ServerSpec
-from simulator.processes.world import DecisionPoints, World
+from simulator.features.admission import Admission
+from simulator.features.colocation import Neighbours
+from simulator.features.faults import Failures
+from simulator.features.network import Network
+from simulator.features.predictions import LearnedView, Learner, Shown
+from simulator.features.tenants import Tenants
+from simulator.metrics.result import NodeMeters, Result
+from simulator.model.cluster import Cluster
+from simulator.model.contract import Decision, JobLog, Placement, PolicyLike, View, column_of
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.tenancy import Tenants
-from simulator.workload import Workload
 from simulator.workloads.fits import check_fits
 
 if TYPE_CHECKING:
-    from simulator.streaming import RecordStream
+    from simulator.metrics.streaming import RecordStream
 
 LEAST_PERIOD_S = 1e-3
-"""Periods are at least this long; clocks below `simulator.workload.LATEST_S` resolve it."""
+"""Periods are at least this long; clocks below `simulator.model.workload.LATEST_S` resolve it."""
 
 
 def simulate(
@@ -85,7 +85,7 @@ def simulate(
     seed : of all random streams (policy, dispatcher, service times).
     decision_points : when controllers decide; every arrival and completion where None.
     dispatcher : which queue an arriving job joins, a name of
-        `simulator.processes.dispatcher.DISPATCHERS`, or a rule of one's own like those there.
+        `simulator.core.dispatcher.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.
     reconfiguration_s : seconds without progress whenever a job that has run before is started
         elsewhere, resized or resumed (snapshot and restart).
@@ -102,7 +102,7 @@ def simulate(
     measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
         decisions). Off, the reading costs nothing and the column is empty.
     stream_to : write decisions, schedule and jobs to Parquet files in this folder while the
-        simulation runs (`simulator.streaming`), for runs whose records do not fit in memory.
+        simulation runs (`simulator.metrics.streaming`), for runs whose records do not fit in memory.
     policy_name : how the result calls the policy.
     shown : the jobs as policies and dispatchers see them, with predicted times; None: true ones.
 
@@ -226,7 +226,7 @@ def _stream(world: World, folder: str | Path | None) -> AbstractContextManager[R
     """The files that records are streamed to, if any; the logs of the world are then theirs."""
     if folder is None:
         return nullcontext()
-    from simulator.streaming import RecordStream, StreamedDecisions, StreamedSchedule
+    from simulator.metrics.streaming import RecordStream, StreamedDecisions, StreamedSchedule
 
     stream = RecordStream(folder)
     world.decisions = StreamedDecisions(stream)

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 from experiments import cli
-from experiments.campaign import codeversion
-from experiments.campaign.sweepfile import read_sweep
 from experiments.scenario.run import run_scenario
+from experiments.sweep import codeversion
+from experiments.sweep.sweepfile import read_sweep
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 
 ROOT = Path(__file__).parent.parent

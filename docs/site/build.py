@@ -18,24 +18,24 @@ ROOT = HERE.parents[1]
 COPIED = {"SECURITY.md": "SECURITY.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
           "CHANGELOG.md": "CHANGELOG.md", "data/README.md": "data.md"}  # fmt: skip
 REFERENCE = {
-    "simulator": ("simulator.simulation", "simulator.workload", "simulator.catalog",
-                  "simulator.contract", "simulator.performance", "simulator.accounting",
+    "simulator": ("simulator.simulation", "simulator.model.workload", "simulator.model.cluster",
+                  "simulator.model.contract", "simulator.model.performance", "simulator.metrics.result",
                   "simulator.statistics", "simulator.adaptation", "simulator.adaptation.rules",
                   "simulator.laws.base"),
     "workloads": ("simulator.workloads.poisson", "simulator.workloads.hierarchical",
                   "simulator.workloads.synergy", "simulator.workloads.elastic",
                   "simulator.workloads.plain_csv", "simulator.workloads.reshaping",
                   "simulator.workloads.bootstrap", "simulator.laws.fitting"),
-    "queueing": ("simulator.queueing.mmc", "simulator.queueing.fcfs", "simulator.queueing.orders",
-                 "simulator.queueing.general", "simulator.queueing.sizing"),
+    "queueing": ("simulator.theory.mmc", "simulator.theory.fcfs", "simulator.theory.orders",
+                 "simulator.theory.general", "simulator.theory.sizing"),
     "policies": ("policies.registry", "policies.needs", "policies.first_principles",
                  "policies.orders", "policies.greedy.policy", "policies.milp.policy",
                  "policies.rental.widths", "policies.synergy.policy"),
     "experiments": ("experiments.replay.page", "experiments.replay.events",
                     "experiments.classroom.page", "experiments.analysis.compare",
                     "experiments.analysis.comparison",
-                    "experiments.campaign.task", "experiments.campaign.runner",
-                    "experiments.campaign.store"),
+                    "experiments.sweep.task", "experiments.sweep.runner",
+                    "experiments.sweep.store"),
 }  # fmt: skip
 """Pages of the reference, with their modules."""
 

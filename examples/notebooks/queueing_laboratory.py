@@ -15,8 +15,8 @@ def _():
     from policies import make_policy
     from simulator import Cluster, NodeType, simulate
     from simulator.laws import parse_law
-    from simulator.queueing import mg1_mean_response_s, mg1_ps_response_s, mg1_srpt_response_s
     from simulator.statistics import Streams, student
+    from simulator.theory import mg1_mean_response_s, mg1_ps_response_s, mg1_srpt_response_s
     from simulator.workloads.poisson import poisson_jobs
     from simulator.workloads.reshaping import time_shared
 

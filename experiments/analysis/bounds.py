@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from policies.milp.highs import least_cost
 from policies.selection import node_price_per_hour
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
-from simulator.workload import Workload
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from experiments.analysis.insertion import cost_of_rows, insert
 from policies import make_policy
 from policies.selection import node_price_per_hour
 from simulator import simulate
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
-from simulator.workload import Workload
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.workload import Workload
 
 TAKEN = 6
 """Jobs that one step takes out at most."""

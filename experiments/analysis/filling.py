@@ -9,7 +9,7 @@ import pandas as pd
 
 from policies.sharing.filling import RULES, fill
 from simulator.errors import InputError
-from simulator.sharing import Demands, Machines
+from simulator.features.fractional import Demands, Machines
 
 
 def filling_table(

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simulator.catalog import Cluster
 from simulator.errors import InputError
-from simulator.workload import Workload
+from simulator.model.cluster import Cluster
+from simulator.model.workload import Workload
 
 SHARED_JOBS = 60
 """Beyond so many jobs the linear program of `shared` takes minutes, and is left out."""

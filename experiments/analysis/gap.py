@@ -16,9 +16,9 @@ from policies.greedy.policy import GreedyPolicy
 from policies.greedy.problem import LIMIT, PAPER, Jobs, Machines, Profile, Settings, Solution
 from policies.milp.decision import Answer, decide
 from policies.milp.instance import Assignment, Instance, cost
-from simulator.catalog import SECONDS_PER_HOUR
-from simulator.contract import View
 from simulator.errors import InputError
+from simulator.model.cluster import SECONDS_PER_HOUR
+from simulator.model.contract import View
 
 SOLVED = 1e-6
 """How near, relatively, the exact solver comes to the optimum: a smaller excess is none."""

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import njit
 
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 

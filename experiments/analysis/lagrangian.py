@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.analysis.bounds import Options, intervals_of, options_of, useful
-from simulator.catalog import Cluster, FloatArray, IntArray
-from simulator.workload import Workload
+from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.workload import Workload
 
 PRICES = 24
 """Grid of pi while lambda is sought."""

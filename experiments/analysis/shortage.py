@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 
 from experiments.scenario.reading import read_table
-from simulator.catalog import FloatArray
 from simulator.errors import InputError
-from simulator.tolerances import SUMS
+from simulator.model.cluster import FloatArray
+from simulator.model.tolerances import SUMS
 
 RESOURCES = ("gpus", "cpus", "memory_gb")
 BESIDE_GPUS = ("CPUs", "GB of memory")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from simulator import Cluster, NodeType, simulate
-from simulator.catalog import SECONDS_PER_HOUR
 from simulator.errors import InputError
 from simulator.laws import Law, parse_law
-from simulator.queueing import ServerSizing, mg1_mean_response_s, size_servers
+from simulator.model.cluster import SECONDS_PER_HOUR
 from simulator.statistics import Estimate, Streams, replicate, replicate_until_precise
+from simulator.theory import ServerSizing, mg1_mean_response_s, size_servers
 from simulator.workloads.poisson import poisson_jobs
 
 REPLICATIONS = 10

@@ -10,9 +10,9 @@ import numpy as np
 from policies.milp import Instance, SolverOptions, solve_instance
 from policies.milp.solvers import SolverName
 from policies.selection import node_price_per_hour
-from simulator.catalog import Cluster
 from simulator.errors import InputError
-from simulator.workload import Workload
+from simulator.model.cluster import Cluster
+from simulator.model.workload import Workload
 from simulator.workloads.authors import read_instance
 
 

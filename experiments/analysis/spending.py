@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simulator import Cluster, Placement, Result, View, Workload
-from simulator.catalog import SECONDS_PER_HOUR, FloatArray, IntArray
+from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
 
 
 class Spent(ABC):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR as HOUR_S
-from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.laws.fitting import Fit, fits
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
+from simulator.model.cluster import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload

@@ -18,7 +18,7 @@ from simulator.statistics import student
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 WEB = Path(__file__).parent / "web"
 MODULES = (
@@ -49,9 +49,9 @@ def classroom(
     InputError
         Another scale, or a path that cannot be written.
     """
-    from experiments.campaign.results import Results
-    from experiments.campaign.runner import exit_code, run_tasks
-    from experiments.campaign.store import Store
+    from experiments.sweep.results import Results
+    from experiments.sweep.runner import exit_code, run_tasks
+    from experiments.sweep.store import Store
 
     if scale not in SCALES:
         raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(SCALES)}")

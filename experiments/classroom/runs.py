@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.campaign.task import Outcome, Scalar, Task
+from experiments.sweep.task import Outcome, Scalar, Task
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
-from simulator.catalog import SECONDS_PER_HOUR as HOUR_S
-from simulator.catalog import FloatArray
 from simulator.laws import BoundedPareto, Deterministic, Exponential, HyperExponential, Law
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
+from simulator.model.cluster import FloatArray
 from simulator.statistics import Streams
 from simulator.workloads.reshaping import time_shared
 

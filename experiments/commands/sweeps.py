@@ -30,7 +30,7 @@ def sweep(
 
     Example: schedlab sweep examples/sweep_small.toml --out sweep --workers 2
     """
-    from experiments.campaign import sweep as sweeps
+    from experiments.sweep import sweep as sweeps
 
     folder = out or Path("out") / file.stem
     code = sweeps.sweep(
@@ -49,7 +49,7 @@ def status(
 
     Example: schedlab status sweep --tracebacks
     """
-    from experiments.campaign import sweep as sweeps
+    from experiments.sweep import sweep as sweeps
 
     raise typer.Exit(sweeps.status(folder, tracebacks=tracebacks))
 
@@ -84,8 +84,8 @@ def export(
 
     Example: schedlab export sweep --format parquet --table jobs
     """
-    from experiments.campaign import sweep as sweeps
     from experiments.scenario.options import parse_options
+    from experiments.sweep import sweep as sweeps
 
     labels = {name: str(value) for name, value in parse_options(where or [], "--where").items()}
     if labels and scenario is None:
@@ -113,7 +113,7 @@ def retry(
 
     Example: schedlab retry sweep --failed
     """
-    from experiments.campaign import sweep as sweeps
+    from experiments.sweep import sweep as sweeps
 
     code = sweeps.retry(folder, failed=failed, workers=workers, dask=dask, allow_code=allow_code)
     raise typer.Exit(code)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
-    from experiments.campaign.task import Task
     from experiments.report.contents import Claim, Figure, Scale
+    from experiments.sweep.results import Results
+    from experiments.sweep.task import Task
 
 
 class Experiment(Protocol):

@@ -12,9 +12,9 @@ from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Passage,
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
-    from experiments.campaign.task import Task
     from experiments.papers.contract import Experiment
+    from experiments.sweep.results import Results
+    from experiments.sweep.task import Task
 
 
 def reproduce(
@@ -46,11 +46,11 @@ def reproduce(
     InputError
         Unknown paper or scale.
     """
-    from experiments.campaign.results import Results
-    from experiments.campaign.runner import exit_code, run_tasks
-    from experiments.campaign.store import Store
     from experiments.classroom import tasks as classroom_tasks
     from experiments.classroom import write_classroom
+    from experiments.sweep.results import Results
+    from experiments.sweep.runner import exit_code, run_tasks
+    from experiments.sweep.store import Store
 
     if scale not in get_args(Scale):
         raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
@@ -91,7 +91,7 @@ def _draw_all(
     """Draw the papers side by side; returns what went wrong, a line each."""
     import os
 
-    from experiments.campaign.executors import LocalPool
+    from experiments.sweep.executors import LocalPool
 
     with LocalPool(min(workers or os.cpu_count() or 1, len(tasks))) as pool:
         drawn = [
@@ -112,9 +112,9 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
 
     import matplotlib as mpl
 
-    from experiments.campaign.results import Results
-    from experiments.campaign.store import Store
     from experiments.report.site import RUNS, Page, write_page
+    from experiments.sweep.results import Results
+    from experiments.sweep.store import Store
 
     mpl.use("Agg")
     experiment, name = load(paper), paper.name
@@ -168,7 +168,7 @@ def _write_runs(results: Results, path: Path) -> str:
     """
     import hashlib
 
-    from experiments.campaign.export import MEASURED
+    from experiments.sweep.export import MEASURED
     from experiments.text import with_safe_cells
 
     table = results.scalars()

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.sweepfile import RUN_SCENARIO, read_sweep
-from experiments.campaign.task import DEFAULT_SOURCES, Scalar, Task
+from experiments.sweep.sweepfile import RUN_SCENARIO, read_sweep
+from experiments.sweep.task import DEFAULT_SOURCES, Scalar, Task
 
 Labels = Mapping[str, Scalar]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure
 
-    from simulator.catalog import FloatArray
+    from simulator.model.cluster import FloatArray
 
 NOTE = "An arrow at an edge: the interval goes on outside."
 """What a caption says of a figure with such arrows."""

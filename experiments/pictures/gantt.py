@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.campaign.chosen import one_run
-from experiments.campaign.ledger import LEDGER
 from experiments.pictures.saving import check_kind, save_picture
 from experiments.scenario.reading import SHARE_COLUMNS, read_table
+from experiments.sweep.chosen import one_run
+from experiments.sweep.ledger import LEDGER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame, Series
 
-    from simulator.catalog import FloatArray
+    from simulator.model.cluster import FloatArray
 
 LATE = "#C00000"
 MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")

@@ -9,9 +9,9 @@ import numpy as np
 
 from experiments.pictures.plots import PALETTE, STYLE, canvas
 from experiments.pictures.saving import check_kind, save_picture
-from simulator.catalog import SECONDS_PER_HOUR as HOUR_S
-from simulator.catalog import FloatArray, IntArray
 from simulator.laws.fitting import fits
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
+from simulator.model.cluster import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

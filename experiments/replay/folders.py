@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import webpage
-from experiments.campaign.chosen import runs_with, with_schedule
-from experiments.campaign.export import expect_no_part
-from experiments.campaign.ledger import LEDGER
-from experiments.campaign.store import Store
 from experiments.files import expect_no_input
 from experiments.replay.page import player_html
 from experiments.replay.recording import Recording, facts_of
 from experiments.scenario.output import FILES
 from experiments.scenario.reading import SHARE_COLUMNS, read_table
+from experiments.sweep.chosen import runs_with, with_schedule
+from experiments.sweep.export import expect_no_part
+from experiments.sweep.ledger import LEDGER
+from experiments.sweep.store import Store
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from experiments.campaign.task import Task
+    from experiments.sweep.task import Task
 
 MOST_RUNS = 6
 """More runs than this side by side cannot be told apart."""

@@ -15,8 +15,8 @@ from experiments.scenario.tenancy import with_tenants
 
 if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
-    from simulator.predictions import Shown
-    from simulator.processes.dispatcher import Rule
+    from simulator.core.dispatcher import Rule
+    from simulator.features.predictions import Shown
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
@@ -62,7 +62,7 @@ def check_needs(
 
 def shown_to_policies(scenario: Scenario, workload: Workload) -> Shown | None:
     """The jobs with predicted times; None where policies see the true ones."""
-    from simulator.predictions import Predictions, Shown, predicted
+    from simulator.features.predictions import Predictions, Shown, predicted
     from simulator.statistics import Streams
 
     if scenario.predictions is None:

@@ -12,8 +12,8 @@ from experiments.scenario.job_types import read_types
 from experiments.scenario.schema import ElasticJobs
 from simulator.errors import InputError
 from simulator.laws import Law, Scaled, parse_law
+from simulator.model.tolerances import CAPACITY
 from simulator.statistics import Streams
-from simulator.tolerances import CAPACITY
 from simulator.workloads.elastic import elastic_jobs
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import warnings
 from typing import TYPE_CHECKING
 
 from experiments.scenario.schema import Decisions, Nodes, PoissonJobs, Scenario
-from simulator.catalog import SECONDS_PER_HOUR as HOUR_S
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
 if TYPE_CHECKING:
     from simulator import Result
-    from simulator.catalog import FloatArray
     from simulator.laws import Law
+    from simulator.model.cluster import FloatArray
 
 BLIND = ("fifo", "fifo-strict", "fifo-backfill", "random-order")
 """Orders that neither look at sizes nor interrupt: they have the same mean wait."""
@@ -64,7 +64,7 @@ def _servers(scenario: Scenario) -> int | None:
 def _formula(
     scenario: Scenario, rate_per_s: float, law: Law, servers: int
 ) -> tuple[str, float] | None:
-    from simulator import queueing
+    from simulator import theory as queueing
     from simulator.laws import Exponential
     from simulator.workloads.poisson import gaps_cv2
 
@@ -136,7 +136,7 @@ def loss_formula(
 
     Erlang B holds for any law of the durations; Erlang A for exponential durations and patience.
     """
-    from simulator import queueing
+    from simulator import theory as queueing
     from simulator.laws import Exponential, parse_law
 
     jobs = scenario.workload

@@ -29,7 +29,7 @@ from pydantic import Field
 from experiments.config import Config, checked, read_toml
 from policies.rental import JobType
 from simulator.errors import InputError
-from simulator.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined
+from simulator.model.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined
 
 
 class AmdahlConfig(Config):

@@ -29,7 +29,7 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from simulator import Cluster, NodeType, Workload
-    from simulator.catalog import FloatArray
+    from simulator.model.cluster import FloatArray
 
 Built = tuple["Workload", "Cluster | None"]
 

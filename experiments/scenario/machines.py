@@ -21,7 +21,7 @@ from simulator.errors import InputError
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
     from simulator.adaptation import Rules
-    from simulator.performance import Performance
+    from simulator.model.performance import Performance
 
 SHARING_IN_TIME = ("processor-sharing", "las")
 """Policies under which the jobs of a scenario may share GPUs in time."""
@@ -90,8 +90,8 @@ def _noted_without_parts(workload: Workload, asked: Performance) -> Workload:
     """With a note where jobs asked for parts of GPUs, and what was added lets them hold whole ones."""
     from dataclasses import replace
 
-    from simulator.performance import FixedDuration
-    from simulator.sharing import SharedDuration
+    from simulator.features.fractional import SharedDuration
+    from simulator.model.performance import FixedDuration
 
     if not isinstance(asked, SharedDuration) or isinstance(workload.performance, FixedDuration):
         return workload

@@ -18,7 +18,7 @@ from experiments.config import Config, KeyedError, at_key
 
 if TYPE_CHECKING:
     from simulator import Workload
-    from simulator.neighbours import Neighbours
+    from simulator.features.colocation import Neighbours
 
 Part = Annotated[float, Field(gt=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -45,7 +45,7 @@ class HasSharing(Protocol):
 
 def with_sharing(scenario: Any, workload: Workload) -> Workload:
     """The jobs with parts and models, where the scenario gives them some."""
-    from simulator.neighbours import with_drawn_models, with_parts
+    from simulator.features.colocation import with_drawn_models, with_parts
     from simulator.statistics import Streams
 
     given: HasSharing = scenario
@@ -76,7 +76,7 @@ def check_draw(scenario: Any) -> None:
     import numpy as np
 
     from simulator import FixedDuration, Workload
-    from simulator.neighbours import with_parts
+    from simulator.features.colocation import with_parts
 
     given: HasSharing = scenario
     keys = given.sharing
@@ -96,7 +96,7 @@ def check_draw(scenario: Any) -> None:
 
 def make_neighbours(scenario: Any, workload: Workload) -> Neighbours | None:
     """What jobs on one GPU do to each other; None where no table says so."""
-    from simulator.neighbours import neighbours_of
+    from simulator.features.colocation import neighbours_of
 
     given: HasSharing = scenario
     keys = given.sharing

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.campaign.ledger import LEDGER
 from experiments.files import is_same, write_whole
 from experiments.scenario.facts import demands_of, machines_of
 from experiments.scenario.run import summarise
+from experiments.sweep.ledger import LEDGER
 from experiments.text import with_safe_cells
 from simulator.errors import InputError
 
@@ -32,7 +32,7 @@ SHARES = "shares.csv"
 OUTAGES = "outages.csv"
 MACHINES = "machines.json"
 STREAMED = ("jobs.parquet", "decisions.parquet", "schedule.parquet")
-"""What `simulator.streaming` writes in place of `TABLES`."""
+"""What `simulator.metrics.streaming` writes in place of `TABLES`."""
 FILES = (SUMMARY, MACHINES, *TABLES, TENANTS, SHARES, OUTAGES, *STREAMED)
 """Of a run; nothing else takes the place of one."""
 

@@ -19,7 +19,7 @@ from experiments.config import Config, KeyedError, at_key
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
-    from simulator.network import Network
+    from simulator.features.network import Network
 
 Factor = Annotated[float, Field(ge=1)]
 
@@ -42,7 +42,7 @@ class HasNetwork(Protocol):
 
 def make_network(scenario: Any, workload: Workload, cluster: Cluster) -> Network | None:
     """Racks and factors; None where nothing is given. Raises KeyedError naming table and key."""
-    from simulator.network import network_of, published_factors
+    from simulator.features.network import network_of, published_factors
 
     given: HasNetwork = scenario
     keys = given.network

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.campaign.task import Outcome
 from experiments.config import KeyedError, configured_by
 from experiments.scenario.build import (
     build,
@@ -23,6 +22,7 @@ from experiments.scenario.place import make_network
 from experiments.scenario.schema import Scenario, file_keys
 from experiments.scenario.tenancy import make_admission, make_tenants
 from experiments.scenario.trouble import make_failures
+from experiments.sweep.task import Outcome
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(
     agent : decides in place of the scenario's policy. Its CPU time is not measured.
     built : the workload and the cluster, where `build` has made them already.
     record_schedule : keep what ran where and when.
-    stream_to : a folder for the records of a long run (`simulator.streaming`). The CPU time of its
+    stream_to : a folder for the records of a long run (`simulator.metrics.streaming`). The CPU time of its
         decisions is not measured.
 
     Raises

@@ -19,8 +19,8 @@ from experiments.config import Config, KeyedError, at_key
 
 if TYPE_CHECKING:
     from simulator import Workload
-    from simulator.admission import Admission
-    from simulator.tenancy import Tenants
+    from simulator.features.admission import Admission
+    from simulator.features.tenants import Tenants
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -52,8 +52,8 @@ class HasTenants(Protocol):
 
 def with_tenants(scenario: Any, workload: Workload) -> Workload:
     """The jobs with a tenant each, where the scenario draws them."""
+    from simulator.features.tenants import with_drawn_tenants
     from simulator.statistics import Streams
-    from simulator.tenancy import with_drawn_tenants
 
     given: HasTenants = scenario
     keys = given.tenants
@@ -65,7 +65,7 @@ def with_tenants(scenario: Any, workload: Workload) -> Workload:
 
 def make_tenants(scenario: Any, workload: Workload) -> Tenants | None:
     """The tenants; None where no table is given. Raises KeyedError naming table and key."""
-    from simulator.tenancy import tenants_of
+    from simulator.features.tenants import tenants_of
 
     given: HasTenants = scenario
     keys = given.tenants
@@ -83,7 +83,7 @@ def make_tenants(scenario: Any, workload: Workload) -> Tenants | None:
 
 def make_admission(scenario: Any) -> Admission | None:
     """Admission control; None where no table is given."""
-    from simulator.admission import Admission
+    from simulator.features.admission import Admission
 
     given: HasTenants = scenario
     return None if given.admission is None else Admission(given.admission.rule)

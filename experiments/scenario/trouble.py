@@ -19,7 +19,7 @@ from experiments.config import Config, KeyedError, at_key
 
 if TYPE_CHECKING:
     from simulator import Cluster
-    from simulator.failures import Failures, Outages
+    from simulator.features.faults import Failures, Outages
     from simulator.laws import Law
 
 PositiveInt = Annotated[int, Field(ge=1)]
@@ -90,7 +90,7 @@ def make_failures(scenario: Any, cluster: Cluster) -> Failures | None:
     tables = (given.failures, given.checkpoints, given.maintenance, given.spot)
     if all(table is None for table in tables):
         return None
-    from simulator.failures import Checkpoints, Failures
+    from simulator.features.faults import Checkpoints, Failures
 
     saving = given.checkpoints or CheckpointKeys()
     with at_key("checkpoints"):
@@ -126,7 +126,7 @@ def _law(key: str, text: str | None) -> Law | None:
 
 
 def _failures(keys: FailureKeys, num_nodes: int) -> list[Outages]:
-    from simulator.failures import Outages
+    from simulator.features.faults import Outages
 
     made = []
     if keys.nodes_per_rack is not None and keys.rack_time_to_failure is None:
@@ -153,7 +153,7 @@ def _failures(keys: FailureKeys, num_nodes: int) -> list[Outages]:
 
 
 def _maintenance(keys: MaintenanceKeys | None, num_nodes: int) -> list[Outages]:
-    from simulator.failures import Outages, racks_of
+    from simulator.features.faults import Outages, racks_of
     from simulator.laws import Deterministic
 
     if keys is None:
@@ -175,7 +175,7 @@ def _maintenance(keys: MaintenanceKeys | None, num_nodes: int) -> list[Outages]:
 
 
 def _spot(keys: SpotKeys | None, num_nodes: int, first: bool) -> list[Outages]:
-    from simulator.failures import Outages
+    from simulator.features.faults import Outages
 
     if keys is None:
         return []

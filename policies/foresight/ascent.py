@@ -25,7 +25,7 @@ from scipy.optimize import linprog
 from policies.foresight.packing import Packed, Packing, seat
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.transport import Transport
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 NEAR = 1e-6
 """Relative distance of L from its model at which prices are good enough."""

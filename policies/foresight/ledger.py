@@ -7,9 +7,9 @@ import numpy as np
 from policies.foresight.machines import Machines
 from policies.foresight.price import SEEN, Demand
 from policies.foresight.value import NEVER_S
-from simulator.catalog import FloatArray, IntArray
-from simulator.contract import View
 from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.contract import View
 
 PRIOR = 0.125
 """Before the second arrival the mean gap is taken as this part of a job's shortest time."""

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from policies.selection import node_price_per_hour
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

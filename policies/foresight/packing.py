@@ -25,8 +25,8 @@ from policies.milp import highs, tree
 from policies.milp.instance import Assignment
 from policies.milp.model import Builder, Model, SolverOptions
 from policies.milp.slots import MAX_PATTERNS, partitions
-from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
 
 TIME_LIMIT_S = 60.0
 """Wall time of one packing; the best found then serves. Far from what any instance here takes."""

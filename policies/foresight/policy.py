@@ -25,9 +25,9 @@ from policies.foresight.value import (
 )
 from policies.milp.policy import placements_of
 from policies.milp.tree import Learned
-from simulator.catalog import FloatArray, IntArray
-from simulator.contract import LEAST_AGAIN_S, Decision, View
 from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.contract import LEAST_AGAIN_S, Decision, View
 
 RATIO_ROUNDS = 12
 """Steps of Dinkelbach's method for the best ratio of gain to price."""

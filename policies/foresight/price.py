@@ -26,7 +26,7 @@ import numpy as np
 
 from policies.foresight.machines import Machines
 from policies.foresight.value import SLOPES, SingleValue, slopes_of
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 PRICES = 24
 """Points of the grid of prices: 0, then geometric over four decades up to its top."""

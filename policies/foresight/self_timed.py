@@ -15,8 +15,8 @@ from typing import Any
 from policies.foresight.ledger import Ledger
 from policies.foresight.machines import Machines
 from policies.registry import SELF_TIMED
-from simulator.contract import LEAST_AGAIN_S, Decision, Policy, View
 from simulator.errors import InputError
+from simulator.model.contract import LEAST_AGAIN_S, Decision, Policy, View
 
 
 @dataclass

@@ -12,7 +12,7 @@ import itertools
 
 import numpy as np
 
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 TIE = 1e-9
 """Gains that differ by less, relative to the largest, are equal: what a path must bring."""

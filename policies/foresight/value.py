@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.catalog import FloatArray
+from simulator.model.cluster import FloatArray
 
 SLOPES = 24
 """Values of m that are looked at: 0, then geometric from w/10,000 up to w."""

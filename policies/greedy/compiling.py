@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
-from simulator import tolerances
+from simulator.model import tolerances
 
 F = TypeVar("F", bound=Callable[..., Any])
 

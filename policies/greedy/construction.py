@@ -64,7 +64,7 @@ from policies.greedy.queue import (
     find_candidates,
     find_fewest,
 )
-from simulator.catalog import FloatArray
+from simulator.model.cluster import FloatArray
 
 SWAP_STEP = 0.05
 """Released: by how much the chance of a swap is above `Settings.swap_scale` where the first of

@@ -23,7 +23,7 @@ from policies.greedy.state import (
     change_of_all,
     node_value,
 )
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 SWAP_JOBS, CHANGE_NODE = 1, 2
 """Kinds of moves."""

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from policies.greedy.problem import Solution
 from policies.packing import beside
-from simulator.catalog import Cluster, IntArray
-from simulator.contract import FIXED, Decision, Placement, View
-from simulator.short_answers import Moves
+from simulator.model.cluster import Cluster, IntArray
+from simulator.model.contract import FIXED, Decision, Placement, View
+from simulator.model.short_answers import Moves
 
 _NEW = tuple.__new__  # a named tuple's own constructor takes more than twice as long
 

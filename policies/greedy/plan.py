@@ -22,8 +22,8 @@ from policies.greedy.problem import (
     Settings,
 )
 from policies.greedy.queue import DUE, FEWEST, REMAINING, Queue
-from simulator.catalog import FloatArray, IntArray
-from simulator.tolerances import ON_TIME_S
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.tolerances import ON_TIME_S
 
 TYPE, FREE, HOSTED, POSITION = 0, 1, 2, 3
 """Columns of a node: `Plan.nodes`."""

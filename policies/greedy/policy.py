@@ -22,10 +22,10 @@ from policies.greedy.problem import (
     settings_of,
 )
 from policies.selection import CostOf, require_configurations
-from simulator.catalog import Cluster, IntArray
-from simulator.contract import Decision, View
 from simulator.errors import InputError
-from simulator.workload import Workload
+from simulator.model.cluster import Cluster, IntArray
+from simulator.model.contract import Decision, View
+from simulator.model.workload import Workload
 
 
 class _Scenario(NamedTuple):

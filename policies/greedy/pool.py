@@ -11,7 +11,7 @@ from policies.greedy.construction import construct
 from policies.greedy.plan import HOSTED, TYPE, inverse_table, make_plan
 from policies.greedy.problem import Jobs, Machines, Profile, Settings
 from policies.greedy.queue import POSTPONED, Queue, make_queue
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 
 @compiled

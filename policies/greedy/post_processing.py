@@ -21,7 +21,7 @@ from policies.greedy.problem import (
     Settings,
 )
 from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 SAME_TIME = 1.0 + 1e-9
 """Two times are the same, and a speed-up is none, up to this factor (rounding)."""

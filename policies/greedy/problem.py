@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.selection import CostOf, node_price_per_hour, selection_price_per_hour
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 
 PAPER = 0
 """Objective (1) of ANDREAS and of the thesis: see `reference.objective`."""

@@ -22,8 +22,8 @@ from policies.greedy.problem import (
     Profile,
     Settings,
 )
-from simulator.catalog import FloatArray, IntArray
-from simulator.tolerances import ON_TIME_S
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.tolerances import ON_TIME_S
 
 REMAINING, DUE, WEIGHT, POSTPONED, SWAP = 0, 1, 2, 3, 4
 """Columns of a queued job: `Queue.jobs`."""

@@ -29,7 +29,7 @@ from policies.greedy.state import (
     total_value,
     value_at,
 )
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 
 class Walk(NamedTuple):

@@ -38,7 +38,7 @@ from policies.greedy.state import (
     refresh_first,
     total_value,
 )
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 
 @compiled

@@ -16,7 +16,7 @@ from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.post_processing import LEAST_COST
 from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, PAPER, Machines, Profile
 from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 NODE, SLOT = 0, 1
 """Columns of `State.place`."""

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_flow
 
 from policies.milp.model import BoolArray, FloatArray
-from simulator.catalog import SECONDS_PER_HOUR
 from simulator.errors import InputError
+from simulator.model.cluster import SECONDS_PER_HOUR
 
 IntArray = npt.NDArray[np.int64]
 

@@ -16,10 +16,10 @@ from policies.milp.placing import keep_nodes
 from policies.milp.solvers import SolverName, check_solver
 from policies.packing import beside
 from policies.selection import node_price_per_hour, require_configurations
-from simulator.catalog import Cluster
-from simulator.contract import FIXED, Decision, Placement, View
 from simulator.errors import InputError
-from simulator.workload import Workload
+from simulator.model.cluster import Cluster
+from simulator.model.contract import FIXED, Decision, Placement, View
+from simulator.model.workload import Workload
 
 
 @dataclass

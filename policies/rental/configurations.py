@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
-from simulator.contract import NO_CHANGE, Decision, Placement, View
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 
 
 def costs_by_the_gpu(times_s: FloatArray, cluster: Cluster) -> FloatArray:

@@ -18,12 +18,12 @@ import numpy as np
 from policies.packing import beside
 from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
 from policies.rental.widths import JobType, optimal_widths, whole_gpu_widths
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
-from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.errors import InputError
-from simulator.performance import SpeedupCurve
-from simulator.speedup import Speedup, WholeGpus
-from simulator.workload import Workload
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.model.performance import SpeedupCurve
+from simulator.model.speedup import Speedup, WholeGpus
+from simulator.model.workload import Workload
 from simulator.workloads.reshaping import concave
 
 

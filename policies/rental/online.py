@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from policies.rental.widths import WidthsBySize
-from simulator.catalog import FloatArray
-from simulator.contract import NO_CHANGE, Decision, Placement, View
 from simulator.errors import InputError
-from simulator.performance import SpeedupCurve
-from simulator.workload import Workload
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import NO_CHANGE, Decision, Placement, View
+from simulator.model.performance import SpeedupCurve
+from simulator.model.workload import Workload
 
 POOL = 0
 """The only node of a rental pool."""

@@ -24,11 +24,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import optimize
 
-from simulator.catalog import FloatArray
 from simulator.errors import InputError
 from simulator.laws import Law
-from simulator.speedup import Speedup, WholeGpus
-from simulator.tolerances import SUMS
+from simulator.model.cluster import FloatArray
+from simulator.model.speedup import Speedup, WholeGpus
+from simulator.model.tolerances import SUMS
 
 LOWEST_PRICE = 1e-250
 """Where the search for a price ends: whoever buys nothing more here never does."""

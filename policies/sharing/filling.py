@@ -19,9 +19,9 @@ import numpy as np
 
 from policies.sharing import kernels
 from policies.sharing.state import Typical, classes_of, empty_state, nothing_known
-from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
-from simulator.sharing import WHOLE_GPU, Demands, Machines
+from simulator.features.fractional import WHOLE_GPU, Demands, Machines
+from simulator.model.cluster import FloatArray, IntArray
 
 RULES: dict[str, int] = {
     "random": kernels.RANDOM,

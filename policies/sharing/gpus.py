@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simulator.catalog import IntArray
-from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.errors import InputError
-from simulator.mig import PROFILES, best_start, mask_of, profile_for
-from simulator.sharing import SharedDuration
-from simulator.tolerances import PART_OF_A_GPU, RATES, SUMS
-from simulator.workload import Workload
+from simulator.features.fractional import SharedDuration
+from simulator.features.mig import PROFILES, best_start, mask_of, profile_for
+from simulator.model.cluster import IntArray
+from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.model.tolerances import PART_OF_A_GPU, RATES, SUMS
+from simulator.model.workload import Workload
 
 SHARE = ("always", "when-full", "never")
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from policies.registry import ON_PARTS
-from simulator.catalog import IntArray, NodeType
-from simulator.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
-from simulator.sharing import SharedDuration
-from simulator.tolerances import SUMS, UNITS
-from simulator.workload import Workload
+from simulator.features.fractional import SharedDuration
+from simulator.model.cluster import IntArray, NodeType
+from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
+from simulator.model.performance import FixedDuration
+from simulator.model.tolerances import SUMS, UNITS
+from simulator.model.workload import Workload
 
 PLANS_ANEW = ("greedy", "randomised-greedy", "local-search", "path-relinking", "milp")
 MOST_UNITS = 20

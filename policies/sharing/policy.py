@@ -12,11 +12,11 @@ from policies.sharing.filling import RULES, STEPS
 from policies.sharing.gpus import runs_at
 from policies.sharing.state import Known, Typical, classes_of, empty_state, nothing_known
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
-from simulator.catalog import Cluster, FloatArray, IntArray
-from simulator.neighbours import Neighbours
-from simulator.sharing import WHOLE_GPU, Demands, Machines, SharedDuration
-from simulator.tolerances import UNITS
-from simulator.workload import Workload
+from simulator.features.colocation import Neighbours
+from simulator.features.fractional import WHOLE_GPU, Demands, Machines, SharedDuration
+from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.tolerances import UNITS
+from simulator.model.workload import Workload
 
 BYTES = 1e9
 """Bytes of a GB: memory is counted in them here."""

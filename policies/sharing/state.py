@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.catalog import FloatArray, IntArray
-from simulator.sharing import WHOLE_GPU, Demands, Machines
+from simulator.features.fractional import WHOLE_GPU, Demands, Machines
+from simulator.model.cluster import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
 

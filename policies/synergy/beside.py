@@ -22,11 +22,11 @@ from typing import Any
 from policies.packing import beside
 from policies.registry import TUNE
 from policies.synergy.demand import Capacity, Kind, Option, Share, sensitive
-from simulator.contract import Decision, Placement, Policy, View
 from simulator.errors import InputError
-from simulator.feasibility import placements_of
-from simulator.sensitive_table import SensitiveTable
-from simulator.tolerances import SUMS
+from simulator.model.contract import Decision, Placement, Policy, View
+from simulator.model.feasibility import placements_of
+from simulator.model.sensitive_table import SensitiveTable
+from simulator.model.tolerances import SUMS
 
 
 @dataclass

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator import InputError, Sensitivity, SensitivityMatrix, Workload
-from simulator.catalog import FloatArray, IntArray, NodeType
-from simulator.tolerances import RATES
+from simulator.model.cluster import FloatArray, IntArray, NodeType
+from simulator.model.tolerances import RATES
 
 
 class Share(NamedTuple):

@@ -27,7 +27,7 @@ from policies.synergy.placing import (
 )
 from policies.synergy.room import Group, Packed, Room, descending, runnable
 from policies.synergy.victims import make_room, make_room_released, regrant
-from simulator.catalog import IntArray
+from simulator.model.cluster import IntArray
 
 
 @dataclass

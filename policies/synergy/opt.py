@@ -19,8 +19,8 @@ from policies.milp.solvers import SolverName, check_solver, solve
 from policies.synergy.demand import Capacity, Share
 from policies.synergy.packing import Packing, Slot
 from policies.synergy.room import Group, Packed, Room, runnable, signatures_of
-from simulator.catalog import FloatArray, IntArray
-from simulator.tolerances import PIECES
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.tolerances import PIECES
 
 
 class Lot(NamedTuple):

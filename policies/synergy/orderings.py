@@ -16,7 +16,7 @@ import numpy as np
 from policies.synergy.demand import Kinds
 from policies.synergy.unknown import gittins, history
 from simulator import View
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 
 class Book:

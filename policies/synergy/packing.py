@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from policies.synergy.demand import Capacity, Kind, Share
-from simulator.tolerances import CAPACITY
+from simulator.model.tolerances import CAPACITY
 
 
 class Slot:

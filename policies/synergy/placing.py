@@ -10,7 +10,7 @@ import numpy as np
 from policies.synergy.demand import Share
 from policies.synergy.packing import Packing, Slot
 from policies.synergy.room import Group
-from simulator.catalog import IntArray
+from simulator.model.cluster import IntArray
 
 PlacementRule = Literal["packed", "consolidated", "spread"]
 

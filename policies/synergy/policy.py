@@ -13,7 +13,7 @@ from policies.synergy.orderings import Book, Ordering
 from policies.synergy.room import Group, Mechanism, Room
 from policies.synergy.seating import Seating
 from simulator import NO_CHANGE, Decision, InputError, View
-from simulator.catalog import IntArray
+from simulator.model.cluster import IntArray
 
 
 class _State(NamedTuple):

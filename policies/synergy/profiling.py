@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from simulator import InputError, SensitivityMatrix
-from simulator.catalog import FloatArray
+from simulator.model.cluster import FloatArray
 
 MINUTES_PER_POINT = 1.0
 """Measuring one share takes 50 iterations, about a minute (Section 3.1)."""

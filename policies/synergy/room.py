@@ -16,7 +16,7 @@ import numpy as np
 
 from policies.synergy.demand import Capacity, Kind, Kinds, Share
 from policies.synergy.packing import Packing, Slot
-from simulator.catalog import IntArray
+from simulator.model.cluster import IntArray
 
 Signature = tuple[tuple[int, Share, float], ...]
 

@@ -16,7 +16,7 @@ from policies.synergy.demand import Kinds, Share
 from policies.synergy.packing import Slot
 from policies.synergy.room import Packed, Signature
 from simulator import Placement
-from simulator.catalog import IntArray
+from simulator.model.cluster import IntArray
 
 Seat = tuple[int, Share, tuple[tuple[int, float], ...]]
 """A kind, a share, and GPUs by node."""

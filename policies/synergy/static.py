@@ -13,7 +13,7 @@ import numpy as np
 
 from policies.synergy.packing import Packing, Slot
 from policies.synergy.room import Packed, Room, signatures_of
-from simulator.catalog import IntArray
+from simulator.model.cluster import IntArray
 
 
 @dataclass

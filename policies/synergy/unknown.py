@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator import View
-from simulator.catalog import FloatArray, IntArray
+from simulator.model.cluster import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from policies.synergy.orderings import Book

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from policies.synergy.demand import Share
 from policies.synergy.packing import Packing, Slot
-from simulator.tolerances import CAPACITY
+from simulator.model.tolerances import CAPACITY
 
 
 def make_room(packing: Packing, parts: Sequence[tuple[int, float]], share: Share) -> None:

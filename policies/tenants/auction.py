@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simulator.catalog import FloatArray
+from simulator.model.cluster import FloatArray
 
 EQUAL = 1e-12
 """Logarithms of products that differ by less, relative to their size, are equal.

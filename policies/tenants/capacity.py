@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from policies.tenants.room import Using, by_tenant, tenants_of
-from simulator.catalog import FloatArray
-from simulator.contract import NO_CHANGE, Decision, View
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import NO_CHANGE, Decision, View
 
 
 class Capacity:

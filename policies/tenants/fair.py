@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from policies.tenants.room import Using, by_tenant, demands, tenants_of
-from simulator.catalog import FloatArray
-from simulator.contract import NO_CHANGE, Decision, View
-from simulator.tenancy import Tenants
+from simulator.features.tenants import Tenants
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import NO_CHANGE, Decision, View
 
 
 class ByShare:

@@ -8,10 +8,10 @@ import numpy as np
 
 from policies.orders import whole_durations_s
 from policies.tenants.room import Using, by_tenant, tenants_of
-from simulator.catalog import FloatArray, IntArray
-from simulator.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, View
 from simulator.errors import InputError
-from simulator.tenancy import Tenants
+from simulator.features.tenants import Tenants
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, View
 
 
 class FinishTimeFair:

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 
 from policies.orders import Room
-from simulator.catalog import FloatArray
-from simulator.contract import Placement, View
-from simulator.tenancy import Tenants
-from simulator.tenancy import tenants_of as named_tenants
-from simulator.workload import Workload
+from simulator.features.tenants import Tenants
+from simulator.features.tenants import tenants_of as named_tenants
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import Placement, View
+from simulator.model.workload import Workload
 
 
 def tenants_of(view: View) -> Tenants:

@@ -10,9 +10,9 @@ from policies.orders import whole_durations_s
 from policies.tenants.auction import largest_product, parts_kept
 from policies.tenants.finish_time import FinishTimeFair, demand_and_part
 from policies.tenants.room import Using, by_tenant
-from simulator.catalog import FloatArray, IntArray
-from simulator.contract import View
-from simulator.tenancy import Tenants
+from simulator.features.tenants import Tenants
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.contract import View
 
 
 class Themis(FinishTimeFair):

@@ -27,10 +27,10 @@ from simulator.adaptation.rules import (
     of_rule,
 )
 from simulator.adaptation.times import demand, sensitivity, speedup, speedup_curve, with_models
-from simulator.catalog import Cluster
-from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.model.cluster import Cluster
+from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 from simulator.workloads.reshaping import on_nodes
 
 __all__ = ["CALIBRATED", "DEMANDS", "DUE", "Adapted", "RuleError", "Rules", "adapt"]

@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.adaptation.rules import DUE, RuleError, Rules, factors
-from simulator.catalog import Cluster, FloatArray
 from simulator.errors import InputError
-from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve
+from simulator.model.cluster import Cluster, FloatArray
+from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 from simulator.workloads.load import offered_load
 from simulator.workloads.weights import weights_per_s
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from simulator.arguments import checked, is_number, short
 from simulator.errors import InputError
-from simulator.workload import Workload
+from simulator.model.workload import Workload
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.synergy import models_of_split, network_name
 from simulator.workloads.weights import Weights, check_weights, in_words

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator.adaptation.rules import Rules, noted, of_rule
-from simulator.catalog import Cluster
 from simulator.errors import InputError
-from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
-from simulator.sensitive_table import SensitiveTable
+from simulator.model.cluster import Cluster
+from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.model.sensitive_table import SensitiveTable
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 from simulator.workloads.networks import rate
 from simulator.workloads.reshaping import (
     curves_of_table,

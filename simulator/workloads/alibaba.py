@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
-from simulator.workload import Workload
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import Workload
 from simulator.workloads.tables import Table
 
 REQUIRED = (

@@ -13,12 +13,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from simulator.catalog import Cluster, FloatArray, NodeType
 from simulator.datafiles import read_table
 from simulator.errors import InputError
-from simulator.performance import TimeTable
+from simulator.model.cluster import Cluster, FloatArray, NodeType
+from simulator.model.performance import TimeTable
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 
 ENERGY_EUR_PER_KWH = 0.17168313
 PUE = 1.33

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from simulator.catalog import Cluster, FloatArray, NodeType
 from simulator.datafiles import records
 from simulator.errors import InputError
-from simulator.performance import TimeTable
-from simulator.workload import Workload
+from simulator.model.cluster import Cluster, FloatArray, NodeType
+from simulator.model.performance import TimeTable
+from simulator.model.workload import Workload
 from simulator.workloads.tables import Table
 
 ENERGY_EUR_PER_KWH = 0.17168313

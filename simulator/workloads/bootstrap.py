@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
-from simulator.performance import FixedDuration, Performance, TimeTable
-from simulator.sensitive_table import SensitiveTable
-from simulator.sharing import SharedDuration
-from simulator.workload import Workload
+from simulator.features.fractional import SharedDuration
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.performance import FixedDuration, Performance, TimeTable
+from simulator.model.sensitive_table import SensitiveTable
+from simulator.model.workload import Workload
 
 
 def block_length(num_jobs: int) -> int:

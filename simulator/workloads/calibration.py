@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
 
-from simulator.catalog import FloatArray
 from simulator.datafiles import read_table, records
+from simulator.model.cluster import FloatArray
 
 CNNS = ("alexnet", "resnet50", "vgg16")
 DEEPSPEECH = "deepspeech"

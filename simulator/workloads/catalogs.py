@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.catalog import NodeType
 from simulator.datafiles import read_table, records
 from simulator.errors import InputError
+from simulator.model.cluster import NodeType
 from simulator.workloads.tables import Table
 
 COLUMNS = ("name", "gpu_type", "gpus", "price_per_hour")

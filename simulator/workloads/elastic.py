@@ -14,13 +14,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR, FloatArray
 from simulator.errors import InputError
 from simulator.laws import Law
-from simulator.performance import SpeedupCurve
-from simulator.speedup import Speedup
+from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
+from simulator.model.performance import SpeedupCurve
+from simulator.model.speedup import Speedup
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 
 BURST_RATE = 3.0
 """MMPP-2: the high rate, in mean rates."""

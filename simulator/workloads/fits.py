@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from simulator.catalog import Cluster, FloatArray, NodeType
 from simulator.errors import InputError
-from simulator.performance import TimeTable
-from simulator.tolerances import SUMS
-from simulator.workload import ELASTIC, Workload
+from simulator.model.cluster import Cluster, FloatArray, NodeType
+from simulator.model.performance import TimeTable
+from simulator.model.tolerances import SUMS
+from simulator.model.workload import ELASTIC, Workload
 
 BoolArray = npt.NDArray[np.bool_]
 

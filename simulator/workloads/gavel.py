@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.inputs import read_json
-from simulator.performance import FixedDuration
-from simulator.workload import Workload
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import Workload
 from simulator.workloads.tables import Table, read_cells
 
 LAYOUTS = {

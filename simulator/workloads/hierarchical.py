@@ -12,11 +12,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.errors import InputError
-from simulator.performance import TimeTable
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
+from simulator.model.performance import TimeTable
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.throughput import FRAMEWORKS, applications, epoch_s
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
-from simulator.workload import ELASTIC, Workload
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import ELASTIC, Workload
 
 RULES = ("cheapest by node price", "cheapest by GPU share", "fastest", "cheapest in time")
 """Rows of `choice_shares`; the last takes the share of the node's price and falls back to the

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
-from simulator.workload import Workload
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import Workload
 
 
 def jobs_that_ran(

@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from simulator.catalog import Cluster, FloatArray
 from simulator.datafiles import read_table, records
 from simulator.errors import InputError
+from simulator.model.cluster import Cluster, FloatArray
 from simulator.workloads.synergy import networks
 from simulator.workloads.throughput import RESERVED_GB, STATE_COPIES
 

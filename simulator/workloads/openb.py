@@ -16,12 +16,18 @@ from pathlib import Path
 import numpy as np
 
 from simulator.arguments import positive, whole
-from simulator.catalog import Cluster, FloatArray, IntArray
 from simulator.datafiles import read_table
+from simulator.features.fractional import (
+    WHOLE_GPU,
+    Demands,
+    Machines,
+    shared_cluster,
+    shared_workload,
+)
 from simulator.laws import Law, require_law
-from simulator.sharing import WHOLE_GPU, Demands, Machines, shared_cluster, shared_workload
+from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 from simulator.workloads.tables import Table
 
 PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.catalog import IntArray
 from simulator.errors import InputError
-from simulator.sharing import WHOLE_GPU, Demands
+from simulator.features.fractional import WHOLE_GPU, Demands
+from simulator.model.cluster import IntArray
 
 
 def with_sharing_part(demands: Demands, part: float, rng: np.random.Generator) -> Demands:

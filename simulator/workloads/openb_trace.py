@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from simulator.arguments import positive, whole
-from simulator.catalog import Cluster, FloatArray
 from simulator.errors import InputError
+from simulator.features.fractional import Machines, shared_cluster, shared_workload
 from simulator.laws import Law, require_law
-from simulator.sharing import Machines, shared_cluster, shared_workload
+from simulator.model.cluster import Cluster, FloatArray
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 from simulator.workloads.openb import (
     fit_somewhere,
     openb_machines,

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simulator.catalog import FloatArray
 from simulator.errors import InputError
 from simulator.inputs import read_json
-from simulator.workload import Workload
+from simulator.model.cluster import FloatArray
+from simulator.model.workload import Workload
 from simulator.workloads.logs import jobs_that_ran
 from simulator.workloads.plain_csv import OPTIONAL, REQUIRED, workload_of
 from simulator.workloads.tables import Table

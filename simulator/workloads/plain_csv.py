@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR
-from simulator.performance import FixedDuration
-from simulator.workload import LATEST_S, Workload
+from simulator.model.cluster import SECONDS_PER_HOUR
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import LATEST_S, Workload
 from simulator.workloads.tables import Table
 
 REQUIRED = ("job_id", "submit_time_s", "duration_s", "num_gpus")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR, FloatArray
 from simulator.errors import InputError
 from simulator.laws import Law, parse_law
-from simulator.performance import FixedDuration
+from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 from simulator.workloads.elastic import mmpp_times
 
 

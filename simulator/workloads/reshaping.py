@@ -11,12 +11,12 @@ from typing import cast
 
 import numpy as np
 
-from simulator import tolerances
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.errors import InputError
-from simulator.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
-from simulator.speedup import Speedup, Tabulated
-from simulator.workload import ELASTIC, Workload
+from simulator.model import tolerances
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.model.speedup import Speedup, Tabulated
+from simulator.model.workload import ELASTIC, Workload
 from simulator.workloads.networks import relative_speedup, relative_times
 from simulator.workloads.synergy import gpu_demand_law, network_name
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from simulator.errors import InputError
-from simulator.workload import Workload
+from simulator.model.workload import Workload
 from simulator.workloads.logs import jobs_that_ran
 from simulator.workloads.tables import Table, read_cells
 

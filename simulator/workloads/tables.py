@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from simulator.catalog import FloatArray, IntArray
 from simulator.errors import InputError
 from simulator.inputs import read_input
+from simulator.model.cluster import FloatArray, IntArray
 
 MOST_COLUMNS = 10_000
 _FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")

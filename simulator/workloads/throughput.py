@@ -26,9 +26,9 @@ from functools import cache
 
 import numpy as np
 
-from simulator.catalog import FloatArray, NodeType
 from simulator.datafiles import read_table, records
 from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, NodeType
 
 FRAMEWORKS = ("pytorch", "tensorflow")
 

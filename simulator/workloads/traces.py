@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from simulator.workload import Workload
+from simulator.model.workload import Workload
 from simulator.workloads.alibaba import read_alibaba
 from simulator.workloads.gavel import read_gavel
 from simulator.workloads.philly import read_philly, read_philly_table

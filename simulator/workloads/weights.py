@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR, FloatArray
 from simulator.errors import InputError
 from simulator.laws import Law, parse_law
+from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 from simulator.workloads.hierarchical import WEIGHT_PER_S
 
 Weights = str | Mapping[str, float]

@@ -8,7 +8,7 @@ import pytest
 
 from simulator import Cluster, FixedDuration, InputError, NodeType, TimeTable, Workload
 from simulator.adaptation import RuleError, Rules, adapt
-from simulator.performance import Sensitivity, SpeedupCurve
+from simulator.model.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
 from simulator.workloads import andreas, networks, synergy
 from simulator.workloads.catalogs import read_catalog

@@ -17,7 +17,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.predictions import Predictions, Shown, predicted
+from simulator.features.predictions import Predictions, Shown, predicted
 from simulator.statistics import Streams
 from simulator.workloads import synergy
 from simulator.workloads.hierarchical import HierarchicalScenario, generate

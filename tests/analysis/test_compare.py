@@ -12,7 +12,7 @@ import pytest
 from experiments.analysis.compare import compare
 from experiments.analysis.comparison import Comparison
 from simulator.errors import InputError
-from simulator.queueing import mmc_mean_response_s
+from simulator.theory import mmc_mean_response_s
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = """policy = "fifo-strict"

@@ -16,7 +16,7 @@ from policies.greedy import (
 from policies.greedy.problem import Jobs, machines_of, profile_of
 from policies.milp.decision import decide
 from policies.milp.instance import check_assignments, cost
-from simulator.catalog import Cluster, NodeType
+from simulator.model.cluster import Cluster, NodeType
 from tests.greedy.instances import random_instance
 
 METHODS = [

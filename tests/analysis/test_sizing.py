@@ -15,7 +15,7 @@ from experiments.analysis.sizing import (
 )
 from simulator.errors import InputError
 from simulator.laws import Exponential
-from simulator.queueing import mmc_mean_response_s
+from simulator.theory import mmc_mean_response_s
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.campaign.task import resolve
 from experiments.papers.andreas.claims import _mean
 from experiments.papers.andreas.figures import _at_all_sizes, _film, power_over_time
 from experiments.papers.andreas.runs import policy_of, run_armida, run_floor, run_gaps, tasks
+from experiments.sweep.task import resolve
 from policies import make_policy
 from policies.greedy import GreedyPolicy
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate

@@ -11,17 +11,17 @@ import pytest
 from pages import accessibility_faults, check_quiet, open_quietly, settle, start
 
 from experiments import cli, webpage
-from experiments.campaign.results import Results
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
 from experiments.classroom import runs, write_classroom
 from experiments.classroom.page import MODULES
+from experiments.sweep.results import Results
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
 from policies import make_policy
 from policies.rental import JobType, optimal_widths
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
-from simulator import queueing as q
+from simulator import theory as q
 from simulator.laws import Exponential
-from simulator.speedup import Amdahl, Power
+from simulator.model.speedup import Amdahl, Power
 from simulator.statistics import mser5, student
 from simulator.workloads.reshaping import time_shared
 

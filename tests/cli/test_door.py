@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from experiments import cli, webpage
-from experiments.campaign.store import Store
 from experiments.files import write_whole
 from experiments.replay import replay_folders
 from experiments.scenario import output
+from experiments.sweep.store import Store
 from policies.registry import WRAPPERS
 from simulator.errors import InputError
 
@@ -315,8 +315,8 @@ def test_each_command_s_help_has_an_example() -> None:
 
 
 def test_the_store_of_a_reproduction_is_found(tmp_path: Path) -> None:
-    from experiments.campaign.store import Store
-    from experiments.campaign.sweep import store_folder
+    from experiments.sweep.store import Store
+    from experiments.sweep.sweep import store_folder
 
     Store(tmp_path / "quick" / "store", create=True).close()
     assert store_folder(tmp_path / "quick") == tmp_path / "quick" / "store"

@@ -23,11 +23,11 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.admission import Admission
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.admission import Admission
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.fractional import SharedDuration
+from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
-from simulator.sharing import SharedDuration
-from simulator.tenancy import tenants_of
 
 
 def test_a_job_that_is_passed_over(tmp_path):

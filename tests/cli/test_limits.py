@@ -19,8 +19,8 @@ from experiments.scenario.schema import read_scenario
 from simulator.errors import InputError
 from simulator.inputs import MOST_BYTES, read_input, read_json
 from simulator.laws import Exponential, parse_law
-from simulator.queueing import size_servers
 from simulator.statistics import Estimate
+from simulator.theory import size_servers
 from simulator.workloads.philly import read_philly
 from simulator.workloads.plain_csv import read_csv_jobs
 

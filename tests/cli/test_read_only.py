@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.campaign.ledger import LEDGER
-from experiments.campaign.records import Report
-from experiments.campaign.store import Store
-from experiments.campaign.task import Task
-from experiments.campaign.worker import Order, Site, execute
+from experiments.sweep.ledger import LEDGER
+from experiments.sweep.records import Report
+from experiments.sweep.store import Store
+from experiments.sweep.task import Task
+from experiments.sweep.worker import Order, Site, execute
 from simulator.errors import InputError
 
 ROOT = Path(__file__).parents[2]

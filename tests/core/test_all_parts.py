@@ -14,19 +14,19 @@ from policies import make_policy, policy_names
 from policies.registry import needs_of
 from policies.synergy import names
 from simulator import Cluster, DecisionPoints, NodeType, Result, ServerSpec, Workload, simulate
-from simulator.admission import Admission
-from simulator.contract import Decision, Policy, View
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.core.records import ShareRecord
+from simulator.features.admission import Admission
+from simulator.features.colocation import Neighbours, neighbours_of, published_rates
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.fractional import SharedDuration
+from simulator.features.mig import PROFILES, mask_of
+from simulator.features.network import network_of
+from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.tenants import tenants_of
 from simulator.laws import Exponential
-from simulator.mig import PROFILES, mask_of
-from simulator.neighbours import Neighbours, neighbours_of, published_rates
-from simulator.network import network_of
-from simulator.performance import FixedDuration, TimeTable
-from simulator.predictions import Predictions, Shown, predicted
-from simulator.processes.records import ShareRecord
-from simulator.sharing import SharedDuration
+from simulator.model.contract import Decision, Policy, View
+from simulator.model.performance import FixedDuration, TimeTable
 from simulator.statistics import Streams
-from simulator.tenancy import tenants_of
 from simulator.workloads.reshaping import time_shared
 
 MODELS = published_rates()[0]

@@ -21,13 +21,13 @@ from simulator import (
     simulate,
 )
 from simulator.adaptation import Rules
-from simulator.admission import Admission
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.admission import Admission
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.network import Network
+from simulator.features.predictions import Predictions
+from simulator.features.tenants import Tenants
 from simulator.laws import Bimodal, Exponential
-from simulator.network import Network
-from simulator.predictions import Predictions
-from simulator.speedup import Amdahl, Power
-from simulator.tenancy import Tenants
+from simulator.model.speedup import Amdahl, Power
 
 ONES = np.ones(2)
 GIVEN: list[tuple[Callable[..., Any], dict[str, Any]]] = [

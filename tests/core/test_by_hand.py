@@ -20,9 +20,9 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.processes import occasions
-from simulator.processes.clock import Clock, Order
-from simulator.processes.node import Node
+from simulator.core import occasions
+from simulator.core.clock import Clock, Order
+from simulator.core.node import Node
 from tests.core.jobs import fixed
 
 # -- a node -------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_ends_that_no_longer_hold_are_kept_up_to_a_number() -> None:
 def test_many_jobs_of_one_node_are_added_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """To sort all of them anew for each would be quadratic."""
     sorted_anew = []
-    monkeypatch.setattr("simulator.processes.node.heapify", sorted_anew.append)
+    monkeypatch.setattr("simulator.core.node.heapify", sorted_anew.append)
     bench = Bench((0, 100.0))
     for job in range(100):
         bench.node.add(share(job, 1), 0.0)

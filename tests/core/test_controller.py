@@ -22,11 +22,11 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.core import occasions
+from simulator.features.fractional import SharedDuration
 from simulator.laws import Deterministic
-from simulator.performance import Sensitivity, SensitivityMatrix
-from simulator.processes import occasions
-from simulator.sharing import SharedDuration
-from simulator.short_answers import Moves
+from simulator.model.performance import Sensitivity, SensitivityMatrix
+from simulator.model.short_answers import Moves
 from tests.core.jobs import fixed
 
 TWO_CPUS = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=2), 1)

@@ -22,11 +22,11 @@ from simulator import (
     SpeedupCurve,
     View,
     Workload,
-    feasibility,
     simulate,
 )
+from simulator.core.occasions import IDLE_TICKS
 from simulator.laws import Deterministic, Exponential
-from simulator.processes.occasions import IDLE_TICKS
+from simulator.model import feasibility
 from tests.core.jobs import fixed
 
 ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)

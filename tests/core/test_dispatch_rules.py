@@ -12,10 +12,10 @@ import pytest
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
-from simulator.catalog import FloatArray
-from simulator.contract import JobLog
-from simulator.processes.controller import Controller
-from simulator.processes.dispatcher import DISPATCHERS, make_dispatcher
+from simulator.core.controller import Controller
+from simulator.core.dispatcher import DISPATCHERS, make_dispatcher
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import JobLog
 from tests.core.jobs import fixed
 
 FOUR = NodeType("n", "GPU", 4)

@@ -25,8 +25,8 @@ from simulator import (
     simulate,
 )
 from simulator.laws import Deterministic, Exponential
-from simulator.queueing import mg1_mean_response_s
 from simulator.statistics import student
+from simulator.theory import mg1_mean_response_s
 from tests.core.jobs import fixed
 
 ONE_GPU = NodeType("one", "GPU", 1, price_per_hour=2.0)

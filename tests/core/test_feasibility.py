@@ -18,9 +18,9 @@ from simulator import (
     TimeTable,
     View,
     Workload,
-    feasibility,
     simulate,
 )
+from simulator.model import feasibility
 from tests.core.jobs import fixed
 
 SERVER = NodeType("server", "GPU", 4, cpus=8, memory_gb=64)

@@ -24,9 +24,9 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.contract import Changes
+from simulator.core import partition
 from simulator.laws import Exponential
-from simulator.processes import partition
+from simulator.model.contract import Changes
 
 common = settings(max_examples=25, deadline=None, derandomize=True)
 KEYS = {

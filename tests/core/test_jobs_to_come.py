@@ -19,7 +19,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.sharing import SharedDuration
+from simulator.features.fractional import SharedDuration
 from simulator.workloads.reshaping import time_shared
 
 

@@ -32,11 +32,11 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.core import occasions
+from simulator.features.colocation import neighbours_of
+from simulator.features.network import network_of
+from simulator.features.tenants import tenants_of
 from simulator.laws import Exponential, parse_law
-from simulator.neighbours import neighbours_of
-from simulator.network import network_of
-from simulator.processes import occasions
-from simulator.tenancy import tenants_of
 from simulator.workloads.plain_csv import read_csv_jobs
 
 ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)

@@ -6,8 +6,8 @@ import pytest
 
 from policies import make_policy
 from simulator import simulate
-from simulator.processes import partition
-from simulator.processes.clock import Clock
+from simulator.core import partition
+from simulator.core.clock import Clock
 from tests.greedy.test_moves import CLUSTERS, jobs_of
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload, simulate
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
-from simulator.readout import finish_time_fairness, jain
+from simulator.metrics.readout import finish_time_fairness, jain
 from simulator.workloads.plain_csv import read_csv_jobs
 
 

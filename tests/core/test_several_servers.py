@@ -20,10 +20,10 @@ from simulator import (
     TimeTable,
     View,
     Workload,
-    feasibility,
     simulate,
 )
 from simulator.laws import Deterministic, Exponential
+from simulator.model import feasibility
 from tests.core.test_invariants import check
 
 ON_NODES = ["fifo", "fifo-strict", "fifo-backfill", "edf", "edf-backfill", "ps"]

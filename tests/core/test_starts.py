@@ -24,8 +24,8 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.predictions import Predictions, Shown, predicted
-from simulator.short_answers import Moves, Starts
+from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.model.short_answers import Moves, Starts
 from simulator.statistics import Streams
 from tests.core.jobs import fixed
 

@@ -12,7 +12,7 @@ from pandas.testing import assert_frame_equal
 
 from policies import make_policy
 from simulator import Cluster, Decision, InfeasibleDecision, InputError, NodeType, View, simulate
-from simulator import streaming as module
+from simulator.metrics import streaming as module
 from tests.core.jobs import fixed
 
 SERVER = NodeType("server", "GPU", 4)

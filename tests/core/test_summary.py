@@ -18,12 +18,12 @@ from simulator import (
     Placement,
     View,
     Workload,
-    accounting,
     simulate,
 )
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
-from simulator.tenancy import tenants_of
+from simulator.metrics import result as accounting
 from tests.core.jobs import fixed
 
 TWO_GPUS = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)

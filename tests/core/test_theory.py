@@ -8,8 +8,8 @@ import pytest
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
 from simulator.laws import Deterministic, Exponential, Law, LogNormal
-from simulator.queueing import littles_law, mg1_mean_wait_s, mmc_mean_wait_s
 from simulator.statistics import Streams, student
+from simulator.theory import littles_law, mg1_mean_wait_s, mmc_mean_wait_s
 from simulator.workloads.poisson import poisson_jobs
 
 JOBS, WARM_UP, REPLICATIONS = 3000, 500, 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from simulator.accounting import VERSION
+from simulator.metrics.result import VERSION
 
 
 def test_the_recorded_version_is_the_package_s() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simulator import Cluster, Decision, NodeType, Placement, TimeTable, View, Workload, simulate
-from simulator.contract import Changes, NodeHealth
+from simulator.model.contract import Changes, NodeHealth
 from tests.core.jobs import fixed
 
 
@@ -144,7 +144,7 @@ def test_a_view_is_a_view_with_its_documentation() -> None:
     kind = type(seen[0])
     assert isinstance(seen[0], View)
     assert (kind.__name__, kind.__module__, kind.__doc__) == (
-        "View", "simulator.contract", View.__doc__,
+        "View", "simulator.model.contract", View.__doc__,
     )  # fmt: skip
     assert seen[0].rack_of.tolist() == [0]
     assert seen[0].reconfiguration_s == 0

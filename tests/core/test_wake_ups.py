@@ -20,9 +20,9 @@ from simulator import (
     View,
     simulate,
 )
-from simulator.contract import NO_CHANGE
+from simulator.core.occasions import IDLE_TICKS
 from simulator.laws import Deterministic
-from simulator.processes.occasions import IDLE_TICKS
+from simulator.model.contract import NO_CHANGE
 from tests.core.jobs import fixed
 
 ONE_GPU = NodeType("server", "GPU", 1)

@@ -10,7 +10,7 @@ import pytest
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, NodeType, ServerSpec, Workload, simulate
 from simulator.laws import Deterministic
-from simulator.performance import FixedDuration, TimeTable
+from simulator.model.performance import FixedDuration, TimeTable
 
 ONE_GPU = NodeType("n", "GPU", 1)
 

@@ -5,7 +5,7 @@ import pytest
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic
 
 TWO = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)

@@ -24,7 +24,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic, Exponential
 
 OPTIONS = {

@@ -8,9 +8,10 @@ from scipy import optimize
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
-from simulator.failures import Checkpoints, Failures, Outages, running_s, saved_s, worked_s
+from simulator.features.faults import Checkpoints, Failures, Outages, running_s, saved_s, worked_s
 from simulator.laws import Deterministic, Exponential, Weibull
-from simulator.queueing.reliability import (
+from simulator.statistics import student
+from simulator.theory.reliability import (
     availability,
     best_interval_s,
     completion_s,
@@ -19,7 +20,6 @@ from simulator.queueing.reliability import (
     mm1_breakdowns_response_s,
     young_interval_s,
 )
-from simulator.statistics import student
 
 ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
 

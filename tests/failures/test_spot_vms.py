@@ -14,7 +14,7 @@ from experiments.scenario.schema import Scenario
 from experiments.scenario.trouble import SpotKeys, with_spot
 from policies import make_policy
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic, Exponential
 
 VM = NodeType("vm", "A", 2, 3.6)

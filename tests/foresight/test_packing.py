@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from policies.foresight.machines import Machines
 from policies.foresight.packing import patterns_of, pose, solve
 from policies.milp.tree import Learned
-from simulator.catalog import Cluster, NodeType
+from simulator.model.cluster import Cluster, NodeType
 
 
 def vms(nodes: int) -> Cluster:

@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.campaign.sweepfile import read_sweep
-from experiments.campaign.task import Task, resolve
 from experiments.papers.foresight.claims import _released as released_rows
 from experiments.papers.foresight.claims import claims
 from experiments.papers.foresight.families import FAMILIES, FOLDER, draw, drawn, scenarios
@@ -29,6 +27,8 @@ from experiments.papers.foresight.tables import brackets, disturbed, over_asked,
 from experiments.papers.foresight.when import CHANGES, CONDITIONS, when
 from experiments.report.contents import Scale
 from experiments.scenario.schema import read_scenario
+from experiments.sweep.sweepfile import read_sweep
+from experiments.sweep.task import Task, resolve
 from policies import make_policy
 from policies.foresight.machines import Machines
 from policies.foresight.policy import ODDS

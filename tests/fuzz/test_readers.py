@@ -16,12 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.campaign.sweepfile import read_sweep
 from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.job_types import read_types
 from experiments.scenario.options import parse_options, parse_window
 from experiments.scenario.reading import read_table
 from experiments.scenario.schema import read_scenario
+from experiments.sweep.sweepfile import read_sweep
 from simulator.errors import InputError
 from simulator.laws import parse_law
 from simulator.statistics import Streams

@@ -154,8 +154,8 @@ def test_a_picture_of_an_unknown_kind(tmp_path):
 
 
 def test_of_a_sweep_the_chart_asks_which_run(tmp_path):
-    from experiments.campaign.store import Store
-    from experiments.campaign.sweep import sweep
+    from experiments.sweep.store import Store
+    from experiments.sweep.sweep import sweep
 
     file = tmp_path / "two.toml"
     file.write_text(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policies.greedy.problem import Jobs, Machines, Profile, machines_of, profile_of
-from simulator.catalog import Cluster, NodeType
+from simulator.model.cluster import Cluster, NodeType
 
 CATALOG = (
     NodeType("a1", "A", 1, 1.0),

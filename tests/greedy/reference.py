@@ -26,7 +26,7 @@ from policies.greedy.problem import (
     Profile,
     Settings,
 )
-from simulator.tolerances import ON_TIME_S
+from simulator.model.tolerances import ON_TIME_S
 
 SAME_TIME = 1.0 + 1e-9
 

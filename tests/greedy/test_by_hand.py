@@ -21,7 +21,7 @@ from policies.greedy.policy import GreedyPolicy
 from policies.greedy.pool import randomised_greedy
 from policies.greedy.problem import PAPER, Jobs, Settings, machines_of, profile_of
 from policies.greedy.queue import make_queue, pressure_order
-from simulator.catalog import SECONDS_PER_HOUR, Cluster, NodeType
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, NodeType
 from tests.greedy import reference, reference_search
 
 Nodes = list[tuple[str, dict[str, int]]]

@@ -24,9 +24,9 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
-from simulator.short_answers import Moves
+from simulator.model.short_answers import Moves
 from tests.core.jobs import fixed
 
 BIG = NodeType("big", "A", 4, price_per_hour=3.0)

@@ -9,7 +9,7 @@ from policies.selection import (
     node_price_per_hour,
     selection_price_per_hour,
 )
-from simulator.catalog import Cluster, NodeType
+from simulator.model.cluster import Cluster, NodeType
 
 INF = math.inf
 PRICE = np.array([1.0, 3.0])

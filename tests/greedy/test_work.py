@@ -12,8 +12,9 @@ from policies.greedy import placing
 from policies.greedy.policy import GreedyPolicy, _pool
 from policies.greedy.problem import Jobs, machines_of, profile_of
 from policies.greedy.queue import ON_TIME, UNKNOWN
-from simulator import Cluster, NodeType, TimeTable, Workload, feasibility, simulate
-from simulator.processes.partition import Partition
+from simulator import Cluster, NodeType, TimeTable, Workload, simulate
+from simulator.core.partition import Partition
+from simulator.model import feasibility
 
 SERVER = NodeType("server", "A", 4, price_per_hour=1.0)
 

@@ -22,7 +22,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.speedup import Power
+from simulator.model.speedup import Power
 
 DELAY_S = 300.0
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from policies import make_policy
 from simulator import Cluster, Decision, InputError, NodeType, Placement, Workload, simulate
-from simulator.network import network_of, published_factors, skews
-from simulator.performance import FixedDuration
-from simulator.predictions import Shown
+from simulator.features.network import network_of, published_factors, skews
+from simulator.features.predictions import Shown
+from simulator.model.performance import FixedDuration
 
 SIX = Cluster.of_nodes(NodeType("n", "GPU", 4), 6)  # three racks of two nodes
 

@@ -13,7 +13,7 @@ import pytest
 from pages import key, start
 
 from simulator.laws import parse_law
-from simulator.queueing import mg1_mean_response_s
+from simulator.theory import mg1_mean_response_s
 
 pytest.importorskip("marimo", reason="needs the extra 'notebook'")
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from experiments.scenario.formulas import formula_line
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 from simulator import InputError
-from simulator import queueing as q
+from simulator import theory as q
 from simulator.laws import parse_law
 from simulator.statistics import Streams
 from simulator.workloads.poisson import gaps_cv2, poisson_jobs

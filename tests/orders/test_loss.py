@@ -28,7 +28,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator import queueing as q
+from simulator import theory as q
 from simulator.statistics import student
 
 HOUR_S = 3600.0

@@ -18,7 +18,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.sharing import SharedDuration
+from simulator.features.fractional import SharedDuration
 
 
 def jobs_of(duration_s, gpus, **columns):

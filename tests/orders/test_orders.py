@@ -10,13 +10,13 @@ import pytest
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Result, Workload, simulate
 from simulator.laws import Exponential, HyperExponential, Law
-from simulator.queueing import (
+from simulator.statistics import Streams, student
+from simulator.theory import (
     mg1_mean_response_s,
     mg1_priority_response_s,
     mg1_ps_response_s,
     mg1_srpt_response_s,
 )
-from simulator.statistics import Streams, student
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import time_shared
 

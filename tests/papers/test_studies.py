@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from experiments import papers
-from experiments.campaign.sweepfile import RUN_SCENARIO, read_sweep
-from experiments.campaign.task import resolve
 from experiments.papers import hierarchical
 from experiments.papers.hierarchical.runs import FIGURE_3
 from experiments.papers.synergy.curves import FILES, FOLDER, curves
 from experiments.papers.synergy.runs import cell, run_cell
+from experiments.sweep.sweepfile import RUN_SCENARIO, read_sweep
+from experiments.sweep.task import resolve
 
 PAPERS = Path(papers.__file__).parent
 SOLVER_TIMES = PAPERS / "cross" / "solver_times.toml"

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from experiments.campaign.results import Results
-from experiments.campaign.task import Task
 from experiments.report.contents import Claim, Figure, Scale
+from experiments.sweep.results import Results
+from experiments.sweep.task import Task
 
 EXACT = ("exact", "hierarchical", "central", "central-2019", "hierarchical-milp")
 

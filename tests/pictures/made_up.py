@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.campaign.results import Results
-from experiments.campaign.task import Task
+from experiments.sweep.results import Results
+from experiments.sweep.task import Task
 
 Scalars = Mapping[str, float]
 """Name of each number that a task function leaves, and about how large it is."""

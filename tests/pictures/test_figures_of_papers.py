@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.campaign.results import Results
-from experiments.campaign.store import Store
 from experiments.papers import beyond, foresight, synergy
 from experiments.papers.beyond.claims import _guessed
 from experiments.papers.beyond.figures_guessed import guessed_figure, over_exact
 from experiments.papers.registry import PAPERS, available, load
 from experiments.report.contents import Figure
+from experiments.sweep.results import Results
+from experiments.sweep.store import Store
 from policies.sharing.filling import RULES
 from tests.pictures.made_up import results
 

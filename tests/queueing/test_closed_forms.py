@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, linalg, stats
 
-from simulator import queueing as q
+from simulator import theory as q
 from simulator.errors import InputError
 from simulator.laws import (
     Bimodal,
@@ -20,8 +20,8 @@ from simulator.laws import (
     Law,
     LogNormal,
 )
-from simulator.queueing import checks, reliability
 from simulator.statistics import Streams, student
+from simulator.theory import checks, reliability
 
 
 @pytest.mark.parametrize(

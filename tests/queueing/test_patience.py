@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from simulator import InputError
-from simulator.queueing import erlang_a, erlang_b, erlang_c, mmc_mean_wait_s
+from simulator.theory import erlang_a, erlang_b, erlang_c, mmc_mean_wait_s
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.campaign.results import Results
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
 from experiments.papers.queueing import claims, figures, runs, tasks
 from experiments.papers.queueing.runs import (
     run_filling,
@@ -17,8 +14,11 @@ from experiments.papers.queueing.runs import (
     run_unlimited,
     run_waits,
 )
-from simulator.queueing import erlang_b, fcfs_wait_s
+from experiments.sweep.results import Results
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
 from simulator.statistics import student
+from simulator.theory import erlang_b, fcfs_wait_s
 
 
 def test_the_engine_and_the_recursion_wait_alike() -> None:

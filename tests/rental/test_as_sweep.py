@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.campaign.sweepfile import read_sweep
 from experiments.papers.rental.runs import AUTOSCALER_BUDGETS, SIZES, run_pool, tasks
 from experiments.scenario.build import build
 from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.run import run_scenario
 from experiments.scenario.schema import Scenario
+from experiments.sweep.sweepfile import read_sweep
 from policies.rental.named import job_types
 from simulator import Workload
 from simulator.errors import InputError
 from simulator.laws import parse_law
-from simulator.performance import SpeedupCurve
+from simulator.model.performance import SpeedupCurve
 
 FILE = Path(__file__).parents[2] / "examples" / "sweep_rental.toml"
 NAMES = {

@@ -6,7 +6,7 @@ import pytest
 from experiments.papers.rental.bridge import run_bridge
 from policies.rental.configurations import OwnConfiguration, cheapest, costs_by_the_gpu
 from simulator import Cluster, NodeType, Workload, simulate
-from simulator.performance import TimeTable
+from simulator.model.performance import TimeTable
 
 SMALL = NodeType("small", "A", 1, price_per_hour=1.0)
 LARGE = NodeType("large", "B", 4, price_per_hour=2.0)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign.results import Results
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
 from experiments.papers.rental import bridge, claims, figures, runs, tasks
+from experiments.sweep.results import Results
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
 from tests.papers.published import missing
 
 

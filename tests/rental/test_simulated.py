@@ -20,13 +20,13 @@ from experiments.papers.rental.runs import (
 )
 from policies.rental import Autoscaler, Equi, HeSrpt, JobType, Srpt, fixed_width, optimal_widths
 from simulator import Cluster, Decision, DecisionPoints, Placement, View, Workload, simulate
-from simulator.catalog import FloatArray
 from simulator.errors import InputError
 from simulator.laws import Deterministic
-from simulator.performance import FixedDuration, SpeedupCurve
-from simulator.queueing import mg1_ps_response_s, mg1_srpt_response_s
-from simulator.speedup import Power
+from simulator.model.cluster import FloatArray
+from simulator.model.performance import FixedDuration, SpeedupCurve
+from simulator.model.speedup import Power
 from simulator.statistics import Streams, student
+from simulator.theory import mg1_ps_response_s, mg1_srpt_response_s
 from simulator.workloads.elastic import elastic_jobs
 
 HOUR = 3600.0

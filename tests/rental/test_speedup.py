@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize
 
 from simulator.errors import InputError
-from simulator.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined, WholeGpus
+from simulator.model.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined, WholeGpus
 
 
 def logarithmic(k: float) -> float:

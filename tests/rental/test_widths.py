@@ -20,7 +20,7 @@ from policies.rental import (
 )
 from simulator.errors import InputError
 from simulator.laws import BoundedPareto, Exponential, Law
-from simulator.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined
+from simulator.model.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined
 
 FIGURE_1 = (JobType("amdahl", 0.4, 1.0, Amdahl(0.8)), JobType("root", 0.4, 1.0, Power(0.5)))
 

@@ -133,7 +133,7 @@ def test_sizes(tmp_path):
 def test_fractions_get_a_line_a_job():
     from policies.rental import Equi
     from simulator import Cluster, SpeedupCurve, Workload, simulate
-    from simulator.speedup import Power
+    from simulator.model.speedup import Power
 
     curve = SpeedupCurve(np.full(3, 100.0), np.zeros(3, dtype=np.int64), [Power(1.0)])
     jobs = Workload(job_id=["a", "b", "c"], submit_s=[0.0, 10.0, 20.0], performance=curve)

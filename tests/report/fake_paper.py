@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.campaign.results import Results
-from experiments.campaign.task import Outcome, Task
 from experiments.replay import replay
 from experiments.report.contents import Claim, Figure, Passage, Scale, save_figure
+from experiments.sweep.results import Results
+from experiments.sweep.task import Outcome, Task
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
 

@@ -12,11 +12,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from browser import CHROMIUM, Browser
 
-from experiments.campaign.store import Store
 from experiments.papers.registry import PAPERS, available
 from experiments.papers.reproduce import reproduce
 from experiments.report.contents import Claim, Paper, Passage
 from experiments.report.site import number, read_pages, seeds_listed, write_site
+from experiments.sweep.store import Store
 from simulator.errors import InputError
 
 FAKE = Paper("fake", "A <em>fake</em> paper", "N. & N.", "About <nothing>.", "fake_paper")

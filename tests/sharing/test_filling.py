@@ -15,7 +15,7 @@ from policies.sharing import kernels
 from policies.sharing.filling import RULES, arriving, fill
 from policies.sharing.state import Typical, classes_of, empty_state, nothing_known
 from simulator import InputError
-from simulator.sharing import Demands, Machines
+from simulator.features.fractional import Demands, Machines
 from simulator.workloads.openb import like_openb, openb_machines, read_nodes, read_pods
 from simulator.workloads.openb_mixes import with_multi_gpu_part, with_sharing_part
 

@@ -21,10 +21,10 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.mig import best_start, mask_of, profile_for
-from simulator.neighbours import neighbours_of, published_rates, with_parts
-from simulator.performance import FixedDuration
-from simulator.sharing import SharedDuration
+from simulator.features.colocation import neighbours_of, published_rates, with_parts
+from simulator.features.fractional import SharedDuration
+from simulator.features.mig import best_start, mask_of, profile_for
+from simulator.model.performance import FixedDuration
 
 ONE = Cluster.of_nodes(NodeType("n", "GPU", 1, power_w=(0.0, 300.0)), 1)
 MODELS = published_rates()[0]

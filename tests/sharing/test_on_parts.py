@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from policies import make_policy, needs_of
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.colocation import neighbours_of, published_rates
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.fractional import SharedDuration
 from simulator.laws import Exponential
-from simulator.neighbours import neighbours_of, published_rates
-from simulator.sharing import SharedDuration
 from tests.sharing.test_together import Recorded
 
 MODELS = published_rates()[0]

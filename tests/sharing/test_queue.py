@@ -19,12 +19,12 @@ from simulator import (
     Placement,
     simulate,
 )
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.fractional import SharedDuration
 from simulator.laws import Exponential
-from simulator.queueing import mmc_mean_wait_s
-from simulator.sharing import SharedDuration
+from simulator.model.workload import Workload
 from simulator.statistics import Streams, student
-from simulator.workload import Workload
+from simulator.theory import mmc_mean_wait_s
 from simulator.workloads.openb import openb_queue
 
 

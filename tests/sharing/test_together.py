@@ -21,10 +21,10 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.colocation import neighbours_of, published_rates
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.fractional import SharedDuration
 from simulator.laws import Deterministic, Exponential
-from simulator.neighbours import neighbours_of, published_rates
-from simulator.sharing import SharedDuration
 
 ONE = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
 MODELS = published_rates()[0]
@@ -351,7 +351,7 @@ def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
 
 def test_predictions_learn_a_job_not_its_neighbours():
     """Predicted at twice its time, and at half speed beside a neighbour: what is learned is the factor of two."""
-    from simulator.predictions import Shown
+    from simulator.features.predictions import Shown
 
     jobs = jobs_of([100.0, 100.0, 100.0], [0.0, 0.0, 50.0])
     guess = jobs_of([200.0, 200.0, 200.0], [0.0, 0.0, 50.0])
@@ -369,7 +369,7 @@ def test_predictions_learn_a_job_not_its_neighbours():
 
 def test_quotas_count_parts():
     """A quota of one GPU: two halves run at once under a policy of parts, one where each takes a whole GPU."""
-    from simulator.tenancy import tenants_of
+    from simulator.features.tenants import tenants_of
 
     base = jobs_of([100.0, 100.0])
     jobs = Workload(

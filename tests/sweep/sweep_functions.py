@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.campaign.task import Outcome
+from experiments.sweep.task import Outcome
 
 
 def draw(config: dict[str, Any]) -> Outcome:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign import executors, runner
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
-from experiments.campaign.sweep import export
-from experiments.campaign.task import Task
+from experiments.sweep import executors, runner
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import export
+from experiments.sweep.task import Task
 from simulator.errors import InputError
 
 distributed = pytest.importorskip("distributed", reason="Dask is an optional extra")

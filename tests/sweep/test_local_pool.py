@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign.executors import TRIES, LocalPool, WorkerDied
-from experiments.campaign.worker import RunTimeout
+from experiments.sweep.executors import TRIES, LocalPool, WorkerDied
+from experiments.sweep.worker import RunTimeout
 from simulator.errors import InputError
 
 

@@ -16,14 +16,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.campaign.export import write_export
-from experiments.campaign.ledger import LEDGER, StoreLost
-from experiments.campaign.records import Report
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
-from experiments.campaign.sweep import export, retry, status
-from experiments.campaign.tables import table_path, write_table
-from experiments.campaign.task import Task
+from experiments.sweep.export import write_export
+from experiments.sweep.ledger import LEDGER, StoreLost
+from experiments.sweep.records import Report
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import export, retry, status
+from experiments.sweep.tables import table_path, write_table
+from experiments.sweep.task import Task
 from simulator.errors import InputError
 
 
@@ -135,9 +135,9 @@ def test_a_planted_link_under_a_name_in_the_making_is_not_followed(tmp_path, mon
 SWEEP = """
 import shutil, sys, threading, time
 from pathlib import Path
-from experiments.campaign.runner import exit_code, run_tasks
-from experiments.campaign.store import Store
-from experiments.campaign.task import Task
+from experiments.sweep.runner import exit_code, run_tasks
+from experiments.sweep.store import Store
+from experiments.sweep.task import Task
 out, what = Path(sys.argv[1]), sys.argv[2]
 tasks = [Task("sweep_functions:draw", {"seed": s, "sleep_s": 0.02}) for s in range(40)]
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from experiments.campaign import codeversion
-from experiments.campaign.task import Outcome, Task, canonical_json, flatten, plain_scalar, resolve
+from experiments.sweep import codeversion
+from experiments.sweep.task import Outcome, Task, canonical_json, flatten, plain_scalar, resolve
 from simulator.errors import InputError
 
 MODULE = '''
@@ -113,7 +113,7 @@ def test_the_simulator_and_the_policies_count_by_default():
 
 def test_what_a_declared_module_imports_counts_too():
     found = codeversion._with_imports({"policies.first_principles"})
-    assert "simulator.contract" in found
+    assert "simulator.model.contract" in found
     assert "policies.first_principles" in found
     assert not {m for m in found if m.startswith(("policies.milp", "policies.synergy"))}
 

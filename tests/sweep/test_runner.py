@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign import executors, progress, runner
-from experiments.campaign.progress import Meter, Pace, State, in_good_order
-from experiments.campaign.results import Results
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
-from experiments.campaign.sweep import export
-from experiments.campaign.task import Task
+from experiments.sweep import executors, progress, runner
+from experiments.sweep.progress import Meter, Pace, State, in_good_order
+from experiments.sweep.results import Results
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import export
+from experiments.sweep.task import Task
 from simulator.errors import InputError
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from experiments.campaign.store import Store
-from experiments.campaign.sweepfile import RUN_SCENARIO, read_sweep
-from experiments.campaign.task import Task
 from experiments.cli import app
 from experiments.config import toml_text
 from experiments.papers.registry import PAPERS, available, load
 from experiments.scenario.run import run_scenario
 from experiments.scenario.schema import read_scenario
+from experiments.sweep.store import Store
+from experiments.sweep.sweepfile import RUN_SCENARIO, read_sweep
+from experiments.sweep.task import Task
 from simulator.errors import InputError
 
 SWEEP = """
@@ -151,7 +151,7 @@ def test_values_of_all_kinds(value: Any) -> None:
 
 
 def test_labels_that_are_proposed_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
-    from experiments.campaign.chosen import scenario_text
+    from experiments.sweep.chosen import scenario_text
 
     config = {"policy": "edf", "workload": {"kind": "hierarchical"}}
     with Store(tmp_path / "out", create=True) as store, store.locked():
@@ -164,7 +164,7 @@ def test_labels_that_are_proposed_can_be_pasted_into_a_shell(tmp_path: Path) -> 
 
 
 def test_a_label_is_a_comment_whatever_it_says(tmp_path: Path) -> None:
-    from experiments.campaign.chosen import scenario_text
+    from experiments.sweep.chosen import scenario_text
 
     config = {"policy": "edf", "workload": {"kind": "hierarchical"}}
     with Store(tmp_path / "out", create=True) as store, store.locked():

@@ -13,14 +13,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.campaign.export import run_columns, write_export
-from experiments.campaign.ledger import StoreFull
-from experiments.campaign.records import Report
-from experiments.campaign.results import Results
-from experiments.campaign.store import Store
-from experiments.campaign.sweep import export, status
-from experiments.campaign.tables import Mark, table_path, write_table
-from experiments.campaign.task import Task
+from experiments.sweep.export import run_columns, write_export
+from experiments.sweep.ledger import StoreFull
+from experiments.sweep.records import Report
+from experiments.sweep.results import Results
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import export, status
+from experiments.sweep.tables import Mark, table_path, write_table
+from experiments.sweep.task import Task
 from simulator.errors import InputError
 
 
@@ -290,7 +290,7 @@ def large_ledger(folder, runs: int) -> None:
         )
 
 
-COMMAND = "import sys; from pathlib import Path; from experiments.campaign import sweep; "
+COMMAND = "import sys; from pathlib import Path; from experiments.sweep import sweep; "
 
 
 def cpu_s_of(code: str, *arguments: str) -> float:

@@ -20,15 +20,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign.store import Store
-from experiments.campaign.sweep import export
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import export
 
 HERE = Path(__file__).parent
 COMMAND = """
 import sys
 from pathlib import Path
-from experiments.campaign import codeversion
-from experiments.campaign.sweep import retry, sweep
+from experiments.sweep import codeversion
+from experiments.sweep.sweep import retry, sweep
 from simulator.errors import InputError
 # Somebody may be editing the sources while the tests run; that is tested elsewhere.
 codeversion.code_version = lambda function, sources: "the same"

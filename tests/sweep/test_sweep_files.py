@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign import codeversion
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
-from experiments.campaign.sweep import export, retry, status, sweep
-from experiments.campaign.sweepfile import read_sweep
+from experiments.sweep import codeversion
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import export, retry, status, sweep
+from experiments.sweep.sweepfile import read_sweep
 from simulator.errors import InputError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep_small.toml"
@@ -338,7 +338,7 @@ def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
         ),
         (
             "[scenario]",
-            'function = "experiments.campaign.task:resolve"\n[scenario]',
+            'function = "experiments.sweep.task:resolve"\n[scenario]',
             "which would run code that is not schedlab's",
         ),
         ("seeds = [3, 5]", "seeds = 1_000_000_000", "seeds: got 1000000000, expected an integer"),

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign.store import Store
-from experiments.campaign.sweep import retry
-from experiments.campaign.sweepfile import read_sweep
-from experiments.campaign.task import Task
-from experiments.campaign.trust import expect_trusted
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import retry
+from experiments.sweep.sweepfile import read_sweep
+from experiments.sweep.task import Task
+from experiments.sweep.trust import expect_trusted
 from simulator.errors import InputError
 
 
@@ -34,7 +34,7 @@ def run(folder: Path, *words: str, path: Path | None = None) -> subprocess.Compl
 def test_a_function_of_one_s_own_needs_leave(tmp_path: Path) -> None:
     """Its module is not even imported without; with --allow-code it runs."""
     (tmp_path / "my_model.py").write_text(
-        "from pathlib import Path\nfrom experiments.campaign.task import Outcome\n"
+        "from pathlib import Path\nfrom experiments.sweep.task import Outcome\n"
         f"Path({str(tmp_path / 'imported')!r}).touch()\n"
         "def run(config):\n    return Outcome({'x': config['x'] + config['seed']})\n"
     )
@@ -56,7 +56,7 @@ def test_a_registered_function_needs_no_leave(tmp_path: Path, monkeypatch) -> No
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-model\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[schedlab.functions]\nmine = my_model:run\n")
     (tmp_path / "my_model.py").write_text(
-        "from experiments.campaign.task import Outcome\ndef run(config):\n    return Outcome({})\n"
+        "from experiments.sweep.task import Outcome\ndef run(config):\n    return Outcome({})\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     _, tasks = read_sweep(write(tmp_path, "my_model:run"))
@@ -76,7 +76,7 @@ def test_a_ledger_is_no_way_around(tmp_path: Path) -> None:
 def test_schedlab_s_own_task_functions_are_trusted_and_nothing_else_of_it() -> None:
     expect_trusted(["experiments.scenario.run:run_scenario"], "x", allow_code=False)
     for function in (
-        "experiments.config:read_toml", "experiments.campaign.worker:prepare", "subprocess:run",
+        "experiments.config:read_toml", "experiments.sweep.worker:prepare", "subprocess:run",
     ):  # fmt: skip
         with pytest.raises(InputError, match="which would run code"):
             expect_trusted([function], "x", allow_code=False)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.campaign.sweepfile import read_sweep
 from experiments.papers.synergy.runs import run_cell
 from experiments.scenario.run import run_scenario
+from experiments.sweep.sweepfile import read_sweep
 
 FILE = Path(__file__).parents[2] / "examples" / "sweep_synergy_orderings.toml"
 SMALL = {"workload.num_jobs": 60, "cluster.num_nodes": 2, "window": [10, 50]}

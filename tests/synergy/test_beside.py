@@ -11,8 +11,8 @@ from policies.synergy.beside import give_out
 from policies.synergy.demand import Capacity, sensitive
 from simulator import Cluster, InputError, NodeType, SensitivityMatrix, Workload, simulate
 from simulator.adaptation import Rules, adapt
-from simulator.predictions import Predictions, Shown, predicted
-from simulator.sensitive_table import SensitiveTable
+from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.model.sensitive_table import SensitiveTable
 from simulator.statistics import Streams
 from simulator.workloads import synergy
 

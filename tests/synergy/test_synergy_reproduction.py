@@ -8,9 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.campaign.results import Results
-from experiments.campaign.runner import run_tasks
-from experiments.campaign.store import Store
 from experiments.papers.synergy import claims, draw, figures, runs, tasks
 from experiments.papers.synergy.claims_mechanisms import _settled
 from experiments.papers.synergy.draw import draw_claims, draws, run_draw
@@ -19,6 +16,9 @@ from experiments.papers.synergy.figures import _philly_speedups
 from experiments.papers.synergy.lengths import MORE_SEEDS
 from experiments.papers.synergy.profiles import predicted
 from experiments.pictures.plots import canvas
+from experiments.sweep.results import Results
+from experiments.sweep.runner import run_tasks
+from experiments.sweep.store import Store
 from simulator.workloads.synergy import sensitivity_matrices
 from tests.papers.published import missing
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simulator import tolerances
-from simulator.admission import Promise
+from simulator.features.admission import Promise
+from simulator.model import tolerances
 
 
 def all_on_time_slowly(promises: Sequence[Promise], total_gpus: float) -> bool:
-    """Earliest due date first with preemption; the same answer as `simulator.admission.all_on_time`."""
+    """Earliest due date first with preemption; the same answer as `simulator.features.admission.all_on_time`."""
     left = {p.job: p.left_s for p in promises}
     waiting = sorted(promises)
     now_s = 0.0

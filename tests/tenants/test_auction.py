@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from policies import make_policy
 from policies.tenants.auction import largest_product, parts_kept
 from simulator import simulate
-from simulator.between_tenants import shares
-from simulator.tenancy import tenants_of
+from simulator.features.tenants import tenants_of
+from simulator.metrics.tenants import shares
 from tests.tenants.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
 
 many = settings(max_examples=120, deadline=None, derandomize=True)

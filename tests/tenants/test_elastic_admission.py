@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, InputError, NodeType, TimeTable, Workload, simulate
-from simulator.admission import Admission
-from simulator.elastic_admission import Ask, least_shares
+from simulator.features.admission import Admission
+from simulator.features.elastic_admission import Ask, least_shares
 
 quick = settings(max_examples=150, deadline=None, derandomize=True)
 rows_of = st.lists(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from policies import elasticflow, make_policy
 from policies.elasticflow import ElasticFlow, spread
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
-from simulator.admission import Admission
-from simulator.elastic_admission import Ask, Piece, packed, within
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.admission import Admission
+from simulator.features.elastic_admission import Ask, Piece, packed, within
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from tests.core.test_invariants import check
 

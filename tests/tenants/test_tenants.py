@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
-from simulator.admission import SHARE, Admission, Promise, all_on_time, in_units
-from simulator.between_tenants import finish_time_fairness, shares
-from simulator.failures import Checkpoints, Failures, Outages
+from simulator.features.admission import SHARE, Admission, Promise, all_on_time, in_units
+from simulator.features.colocation import with_parts
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.tenants import envy_rate, tenants_of, water_filling
 from simulator.laws import Exponential
-from simulator.neighbours import with_parts
-from simulator.performance import FixedDuration
-from simulator.predictions import Predictions, Shown, predicted
+from simulator.metrics.tenants import finish_time_fairness, shares
+from simulator.model.performance import FixedDuration
 from simulator.statistics import Streams
-from simulator.tenancy import envy_rate, tenants_of, water_filling
 from tests.tenants.slow_admission import all_on_time_slowly
 
 LIST = ("fifo-strict", "fifo-backfill", "srpt", "sjf", "random-order", "priority")
@@ -488,9 +488,9 @@ def test_mistakes_are_one_line():
 
 def test_the_order_of_chances_does_not_matter():
     """A sweep writes its keys in the order of the alphabet."""
-    from simulator.neighbours import with_drawn_models
+    from simulator.features.colocation import with_drawn_models
+    from simulator.features.tenants import with_drawn_tenants
     from simulator.statistics import Streams
-    from simulator.tenancy import with_drawn_tenants
 
     jobs = jobs_of([""] * 50, 1.0, 1)
     for one, other in (({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0}),):

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.campaign.results import Results
-from experiments.campaign.task import resolve
 from experiments.papers.thesis.claims import _times, claims
 from experiments.papers.thesis.figures import costs, gains
 from experiments.papers.thesis.runs import DUE_LAWS, run_decision, tasks
+from experiments.sweep.results import Results
+from experiments.sweep.task import resolve
 from simulator.statistics import student
 from tests.papers.toy import MadeUp
 

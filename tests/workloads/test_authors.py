@@ -7,7 +7,7 @@ import pytest
 
 from experiments.analysis.trace import describe, lines, read_trace
 from simulator.errors import InputError
-from simulator.performance import TimeTable
+from simulator.model.performance import TimeTable
 from simulator.workloads.authors import Instance, read_instance
 
 JOBS_2020 = """\

@@ -12,8 +12,8 @@ import pytest
 
 from experiments.analysis.compare import compare
 from simulator import FixedDuration, InputError, SpeedupCurve, TimeTable, Workload
-from simulator.sharing import SharedDuration
-from simulator.speedup import Power
+from simulator.features.fractional import SharedDuration
+from simulator.model.speedup import Power
 from simulator.statistics import bootstrap_interval
 from simulator.workloads.bootstrap import block_length, drawn_blocks, resampled
 

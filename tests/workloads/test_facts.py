@@ -13,8 +13,8 @@ import pytest
 
 from policies import make_policy
 from simulator import simulate
-from simulator.catalog import Cluster, NodeType
-from simulator.performance import FixedDuration, TimeTable
+from simulator.model.cluster import Cluster, NodeType
+from simulator.model.performance import FixedDuration, TimeTable
 from simulator.workloads.authors import read_instance
 from simulator.workloads.fits import check_fits
 from simulator.workloads.load import choice_shares

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from simulator.catalog import Cluster, NodeType
 from simulator.errors import InputError
-from simulator.performance import FixedDuration, SpeedupCurve, TimeTable
-from simulator.workload import Workload
+from simulator.model.cluster import Cluster, NodeType
+from simulator.model.performance import FixedDuration, SpeedupCurve, TimeTable
+from simulator.model.workload import Workload
 from simulator.workloads.fits import check_fits
 from simulator.workloads.load import RULES, choice_shares, offered_load
 

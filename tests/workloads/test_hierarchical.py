@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from simulator.errors import InputError
-from simulator.performance import TimeTable
-from simulator.workload import Workload
+from simulator.model.performance import TimeTable
+from simulator.model.workload import Workload
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import SHORTEST_S, HierarchicalScenario, generate
 from simulator.workloads.load import choice_shares, offered_load

@@ -10,8 +10,8 @@ from experiments.scenario.run import run as run_of
 from experiments.scenario.schema import Scenario, file_keys, read_scenario
 from policies import make_policy
 from simulator import InputError, simulate
+from simulator.features.colocation import neighbours_of
 from simulator.laws import Deterministic
-from simulator.neighbours import neighbours_of
 from simulator.statistics import Streams
 from simulator.workloads.openb import openb_queue
 from simulator.workloads.openb_trace import openb_trace

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
+from simulator.model.performance import FixedDuration
 from simulator.workloads.plain_csv import read_csv_jobs
 
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from simulator.catalog import NodeType
 from simulator.errors import InputError
+from simulator.model.cluster import NodeType
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.throughput import (
     FRAMEWORKS,

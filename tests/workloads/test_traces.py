@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
-from simulator.workload import Workload
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import Workload
 from simulator.workloads.alibaba import read_alibaba
 from simulator.workloads.gavel import read_gavel
 from simulator.workloads.philly import read_philly, read_philly_table

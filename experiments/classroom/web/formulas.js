@@ -1,4 +1,4 @@
-// The formulas of simulator.queueing that the panels use; each is tested against it to 1e-9.
+// The formulas of simulator.theory that the panels use; each is tested against it to 1e-9.
 // Times in any unit, rates in its inverse; first come first served unless named otherwise.
 
 export function erlangB(load, servers) {

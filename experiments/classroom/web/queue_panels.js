@@ -66,7 +66,7 @@ const filling = {
   answer: "The queue needs far longer than 200 h to forget its start, and waits of neighbouring jobs are alike. One run is almost one observation: the lines below make five runs of 200 jobs, whose mean waits are from 2.3 h to 16.1 h, and the formula gives 19 h. Make many runs and draw the interval.",
   how: {
     python: `from experiments.classroom.runs import run_queue
-from simulator.queueing import mm1_mean_number_at
+from simulator.theory import mm1_mean_number_at
 print(mm1_mean_number_at(0.95, 1.0, [50, 100, 200]))
 setting = {"servers": 1, "load": 0.95, "gaps": 1.0, "service": 1.0, "jobs": 200}
 print([run_queue({**setting, "seed": seed}).scalars["mean_wait"] for seed in range(1, 6)])`,
@@ -99,7 +99,7 @@ const variability = {
   answer: "It halves: the wait is proportional to 1 + cv², and cv² falls from 1 to 0. It does not vanish, since the arrivals are still random.",
   how: {
     python: `from experiments.classroom.runs import law, run_queue
-from simulator.queueing import mg1_mean_wait_s, mg1_wait_quantile_s
+from simulator.theory import mg1_mean_wait_s, mg1_wait_quantile_s
 print(mg1_mean_wait_s(0.7, law(4.0)), mg1_wait_quantile_s(0.7, law(4.0), 0.95))
 setting = {"servers": 1, "load": 0.7, "gaps": 1.0, "service": 4.0, "jobs": 3000}
 print(run_queue({**setting, "seed": 1}).scalars)`,
@@ -147,7 +147,7 @@ const orders = {
   answer: "Hardly. With heavy tails most of the load is in few long jobs. A long job waits for the short ones, which are a small part of the load. At very high load the longest jobs do pay.",
   how: {
     python: `from experiments.classroom.runs import PARETO, run_order
-from simulator.queueing import mg1_srpt_response_s
+from simulator.theory import mg1_srpt_response_s
 print(mg1_srpt_response_s(0.7, PARETO))
 setting = {"order": "shortest remaining", "load": 0.7, "jobs": 3000}
 print(run_order({**setting, "seed": 1}).scalars["mean_response"])`,
@@ -229,7 +229,7 @@ const general = {
   answer: "The load: its factor falls from 9 to 4. Half of the cv² of the services takes at most half of the wait away, and only where the gaps do not vary.",
   how: {
     python: `from experiments.classroom.runs import run_queue
-from simulator.queueing import ggc_mean_wait_s, kingman_bound_s
+from simulator.theory import ggc_mean_wait_s, kingman_bound_s
 print(ggc_mean_wait_s(0.7, 4.0, 1.0, 1.0), kingman_bound_s(0.7, 4.0, 1.0, 1.0))
 setting = {"servers": 1, "load": 0.7, "gaps": 4.0, "service": 1.0, "jobs": 3000}
 print(run_queue({**setting, "seed": 1}).scalars)`,

@@ -14,7 +14,7 @@ from experiments.report.verdict import amount, at_least, at_most, effect, judged
 from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 PAPER = "andreas"
 REAL_EUR = 0.95111

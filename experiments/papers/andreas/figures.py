@@ -27,7 +27,7 @@ from experiments.report.contents import Figure, save_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 LABELS = {
     "fifo-shared": "FIFO",

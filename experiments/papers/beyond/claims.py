@@ -24,13 +24,13 @@ from experiments.papers.beyond.runs import (
 from experiments.report.contents import Claim
 from experiments.report.verdict import amount, at_most, judged
 from policies.sharing.filling import RULES
-from simulator.queueing.reliability import daly_interval_s
 from simulator.statistics import Estimate, student
+from simulator.theory.reliability import daly_interval_s
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 PAPER = "beyond"
 PATIENT_S = 3600.0

@@ -35,10 +35,10 @@ from experiments.pictures.plots import (
 )
 from experiments.report.contents import Figure, save_figure
 from policies.sharing.filling import RULES
-from simulator.queueing.reliability import best_interval_s, completion_s, daly_interval_s
+from simulator.theory.reliability import best_interval_s, completion_s, daly_interval_s
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 RELEASED_AT_100 = {
     "random": (86.303, 0.332),

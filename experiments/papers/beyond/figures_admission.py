@@ -12,7 +12,7 @@ from experiments.pictures.plots import canvas, draw_line, intervals, legend_belo
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 NAMES = {
     "none": "no admission control",

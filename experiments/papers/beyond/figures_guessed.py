@@ -20,7 +20,7 @@ from experiments.pictures.plots import (
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 EXACT = "SRTF"
 """The policy whose runs with exact times all others are compared with."""

@@ -13,7 +13,7 @@ from experiments.pictures.plots import PAPER, canvas, draw_line, intervals, lege
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 CLAIMED = (-29.0, -17.0)
 """Change of the energy by sharing that the successor of ANDREAS (2024) reports, %."""

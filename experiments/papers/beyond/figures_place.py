@@ -13,7 +13,7 @@ from experiments.pictures.plots import PAPER, canvas, draw_line, intervals, lege
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 
 def place_figure(results: Results, out_dir: Path, command: str) -> Figure | None:

@@ -12,7 +12,7 @@ from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, interval
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 STUDIES = {
     "spot": "16 nodes of 8 GPUs, backfilling",

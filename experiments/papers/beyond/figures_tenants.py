@@ -15,8 +15,8 @@ from experiments.report.contents import Figure, save_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.campaign.results import Results
-    from simulator.catalog import FloatArray
+    from experiments.sweep.results import Results
+    from simulator.model.cluster import FloatArray
 
 
 def _waits(jobs: pd.DataFrame) -> pd.DataFrame:

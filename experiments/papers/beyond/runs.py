@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.campaign.task import Outcome, Scalar, Task
 from experiments.papers.studies import scenario_task
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Scalar, Task
 from policies.sharing.filling import RULES
 
 HERE = "experiments.papers.beyond.runs"

@@ -22,7 +22,7 @@ from experiments.report.contents import Passage
 from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 INTERVALS = (
     "Geometric means on the same jobs, in brackets the 95 % interval over the seeds; where it holds 1, no "

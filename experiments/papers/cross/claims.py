@@ -28,8 +28,8 @@ from experiments.report.verdict import measured
 from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
     from experiments.report.contents import Claim
+    from experiments.sweep.results import Results
 
 PAPER = "cross"
 NO_DIFFERENCE = "the interval holds 1: no difference is shown"

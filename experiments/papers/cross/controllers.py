@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.task import Scalar
 from experiments.report.contents import Scale
+from experiments.sweep.task import Scalar
 
 CONTROLLERS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 4, 8), "paper": (1, 2, 4, 10, 20)}
 LOADS = (0.5, 2.0)

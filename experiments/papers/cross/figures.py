@@ -26,7 +26,7 @@ from simulator.datafiles import records
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 MIDDLE = LOADS["quick"][0]
 VALUES = {"total_cost": "total cost", "mean_jct_s": "mean completion time"}

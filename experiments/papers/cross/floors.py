@@ -16,7 +16,7 @@ from simulator.datafiles import records
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 ELASTIC = [m.label for m in METHODS if m.view == "elastic"]
 

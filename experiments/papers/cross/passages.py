@@ -8,8 +8,8 @@ from experiments.papers.cross.advice import gains, who_should_use_which
 from experiments.papers.cross.answers import answers
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
     from experiments.report.contents import Passage
+    from experiments.sweep.results import Results
 
 
 def passages(results: Results) -> list[Passage]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.task import Scalar
 from experiments.papers.cross import controllers
 from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
+from experiments.sweep.task import Scalar
 
 SEEDS: dict[Scale, int] = {"quick": 5, "paper": 10}
 FEW_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 10}

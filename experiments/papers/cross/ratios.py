@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.papers.cross.comparison import ANDREAS, METHODS, WORKLOADS
 from experiments.papers.cross.questions import DISPATCHERS
-from simulator.catalog import FloatArray
+from simulator.model.cluster import FloatArray
 from simulator.statistics import Estimate, student
 
 POOLS = tuple(m.label for m in METHODS if m.view == "pool")

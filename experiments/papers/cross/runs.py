@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.campaign.task import Outcome, Scalar, Task
 from experiments.papers.cross.comparison import LOADS, WORKLOADS
 from experiments.papers.cross.costs import BOUND, CELL, cost_s
 from experiments.papers.cross.questions import Run, questions
 from experiments.papers.studies import scenario_task
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Scalar, Task
 
 HERE = "experiments.papers.cross.runs"
 SOURCES = (

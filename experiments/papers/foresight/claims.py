@@ -20,7 +20,7 @@ from experiments.papers.foresight.when import ENOUGH, Condition, when
 from experiments.report.contents import Claim
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 PAPER = "foresight"
 TIMED = ("hierarchical-5", "hierarchical-50", "hierarchical-100")

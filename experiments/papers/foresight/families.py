@@ -79,7 +79,7 @@ FAMILIES: dict[str, Family] = {
 @functools.cache
 def scenarios() -> Mapping[str, dict[str, Any]]:
     """The scenario of each family under foresight, as the sweep files of the comparison have it."""
-    from experiments.campaign.sweepfile import read_sweep
+    from experiments.sweep.sweepfile import read_sweep
 
     return {
         str(task.columns()["label"]): dict(task.config)

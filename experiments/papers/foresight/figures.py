@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 METHODS = ("foresight", *RIVALS)
 WIDE = 5.0

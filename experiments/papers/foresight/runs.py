@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from experiments.campaign.task import Outcome, Scalar, Task
 from experiments.papers.foresight.families import COMPARED, FAMILIES, FOLDER, drawn, scenarios
 from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Scalar, Task
 
 HERE = "experiments.papers.foresight.runs"
 SOURCES = (

@@ -10,7 +10,7 @@ import pandas as pd
 from experiments.papers.foresight.runs import HEURISTICS, RIVALS
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 INSTANCE = ["family", "seed"]
 

@@ -11,7 +11,7 @@ from experiments.papers.foresight.families import FAMILIES
 from experiments.papers.foresight.tables import disturbed, geometric, ratios
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 CONDITIONS: dict[str, tuple[str, ...]] = {
     "VMs, overload, tight due dates": ("2021-5", "2021-10", "2021-5-high"),

@@ -19,11 +19,11 @@ from experiments.papers.hierarchical.runs import DUE_LAWS, HEURISTICS, NODES_PER
 from experiments.report.contents import Claim
 from experiments.report.verdict import amount, at_least, at_most, effect, judged, measured
 from simulator.laws import Exponential
-from simulator.queueing import mg1_mean_response_s, size_servers
 from simulator.statistics import Estimate, student
+from simulator.theory import mg1_mean_response_s, size_servers
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 PAPER = "hierarchical"
 OTHER_MODEL = (

@@ -32,12 +32,12 @@ from experiments.pictures.plots import (
 )
 from experiments.report.contents import Figure, save_figure
 from simulator.laws import Deterministic, Exponential, LogNormal
-from simulator.queueing import mg1_mean_response_s, size_servers
+from simulator.theory import mg1_mean_response_s, size_servers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 LABELS = {
     "fifo": "FIFO",

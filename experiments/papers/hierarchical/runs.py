@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.task import Outcome, Scalar, Task
 from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Scalar, Task
 
 FOLDER = Path(__file__).parent
 FIGURE_3 = FOLDER / "figure_3.toml"

@@ -1,6 +1,6 @@
 """The queueing laboratory: closed forms, and the simulator's values laid over them.
 
-Every formula of `simulator.queueing` is met by the engine with the policies that everybody uses, so
+Every formula of `simulator.theory` is met by the engine with the policies that everybody uses, so
 that each figure serves twice: as a lecture, and as a check of the simulator.
 """
 

@@ -33,7 +33,8 @@ from experiments.papers.queueing.theory import (
 from experiments.report.contents import Claim
 from experiments.report.verdict import amount, at_most, judged, measured
 from simulator.laws import Deterministic, Exponential, LogNormal
-from simulator.queueing import (
+from simulator.statistics import student
+from simulator.theory import (
     erlang_b,
     erlang_c,
     littles_law,
@@ -45,10 +46,9 @@ from simulator.queueing import (
     mmc_mean_wait_s,
     size_servers,
 )
-from simulator.statistics import student
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 PAPER = "queueing"
 Theory = Callable[[dict[Hashable, float]], float]

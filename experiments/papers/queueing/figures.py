@@ -9,7 +9,7 @@ from experiments.papers.queueing import many_servers, one_server, over_time
 from experiments.report.contents import Figure
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 
 def figures(results: Results, out_dir: Path) -> list[Figure]:

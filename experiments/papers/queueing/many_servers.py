@@ -16,7 +16,7 @@ from experiments.papers.queueing.runs import (
 )
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals
 from experiments.report.contents import Figure, save_figure
-from simulator.queueing import (
+from simulator.theory import (
     erlang_b,
     erlang_c,
     mginf_number_pmf,
@@ -24,7 +24,7 @@ from simulator.queueing import (
 )
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 from experiments.papers.queueing.drawing import GRID, draw_formula, draw_points, servers_text
 from experiments.papers.queueing.theory import (

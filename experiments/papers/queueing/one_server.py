@@ -22,7 +22,7 @@ from experiments.papers.queueing.runs import (
 )
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below
 from experiments.report.contents import Figure, save_figure
-from simulator.queueing import (
+from simulator.theory import (
     ggc_mean_wait_s,
     kingman_bound_s,
     mg1_mean_wait_s,
@@ -33,7 +33,7 @@ from simulator.queueing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 from experiments.papers.queueing.drawing import GRID, draw_formula, draw_points
 from experiments.papers.queueing.theory import (

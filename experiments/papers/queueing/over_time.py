@@ -16,14 +16,14 @@ from experiments.papers.queueing.runs import (
 )
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals, thousands
 from experiments.report.contents import Figure, save_figure
-from simulator.queueing import (
+from simulator.statistics import student
+from simulator.theory import (
     mg1_mean_wait_s,
     mm1_mean_number_at,
 )
-from simulator.statistics import student
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 from experiments.papers.queueing.drawing import draw_formula
 from experiments.papers.queueing.theory import (

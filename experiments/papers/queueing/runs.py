@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.campaign.task import Outcome, Scalar, Task
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Scalar, Task
 from policies.first_principles import fifo_strict
 from policies.rental import Equi, Srpt
 from simulator import (
@@ -22,7 +22,6 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.catalog import FloatArray
 from simulator.laws import (
     Bimodal,
     BoundedPareto,
@@ -32,7 +31,8 @@ from simulator.laws import (
     Law,
     LogNormal,
 )
-from simulator.speedup import Power
+from simulator.model.cluster import FloatArray
+from simulator.model.speedup import Power
 from simulator.statistics import Streams
 
 if TYPE_CHECKING:

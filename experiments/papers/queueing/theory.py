@@ -15,8 +15,9 @@ from experiments.papers.queueing.runs import (
     URGENT_SHARE,
 )
 from experiments.pictures.plots import intervals
-from simulator.catalog import FloatArray
-from simulator.queueing import (
+from simulator.model.cluster import FloatArray
+from simulator.statistics import Estimate, batch_means, mser5
+from simulator.theory import (
     ggc_mean_wait_s,
     kingman_bound_s,
     mg1_mean_response_s,
@@ -24,10 +25,9 @@ from simulator.queueing import (
     mg1_ps_response_s,
     mg1_srpt_response_s,
 )
-from simulator.statistics import Estimate, batch_means, mser5
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 
 def rate_per_s(load: float, servers: int = 1) -> float:

@@ -5,11 +5,11 @@ and sizes; whole GPUs; and what the paper could not have: fixed widths on the jo
 hierarchical paper, against that paper's policies.
 """
 
-from experiments.campaign.task import Task
 from experiments.papers.rental import bridge, runs
 from experiments.papers.rental.claims import claims
 from experiments.papers.rental.figures import figures
 from experiments.report.contents import Scale
+from experiments.sweep.task import Task
 
 __all__ = ["claims", "figures", "tasks"]
 

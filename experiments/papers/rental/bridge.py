@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.campaign.task import Outcome, Task
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Task
 from policies.rental.configurations import OwnConfiguration, cheapest, costs_by_the_gpu
 from simulator import Cluster, DecisionPoints, NodeType, simulate
-from simulator.catalog import SECONDS_PER_HOUR, FloatArray
+from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
 

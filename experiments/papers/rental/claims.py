@@ -18,7 +18,7 @@ from simulator.statistics import Estimate, student
 if TYPE_CHECKING:
     import pandas as pd
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 PAPER = "rental"
 ON_THE_BOUND = 1e-9

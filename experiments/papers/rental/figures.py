@@ -27,7 +27,7 @@ from policies.rental import optimal_widths, rental_table, whole_gpu_widths
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 MEAN = "mean_response_time_h"
 SERIES = (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.campaign.task import Outcome, Task
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Task
 from policies.rental import (
     Autoscaler,
     Equi,
@@ -24,9 +24,9 @@ from policies.rental import (
     widths_by_size,
 )
 from simulator import Cluster, Decision, DecisionPoints, Placement, View, simulate
-from simulator.catalog import SECONDS_PER_HOUR, FloatArray
 from simulator.laws import Bimodal, BoundedPareto, Deterministic, Exponential, Law
-from simulator.speedup import Amdahl, Power, WholeGpus
+from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
+from simulator.model.speedup import Amdahl, Power, WholeGpus
 from simulator.statistics import Streams
 from simulator.workloads.elastic import elastic_jobs
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.campaign.results import Results
 from experiments.papers.synergy.claims_averages import average_claims
 from experiments.papers.synergy.claims_mechanisms import mechanism_claims
 from experiments.papers.synergy.draw import draw_claims
 from experiments.papers.synergy.reasons import SORTED
 from experiments.report.contents import Claim
 from experiments.report.verdict import amount, at_most, effect, judged, measured
+from experiments.sweep.results import Results
 
 PAPER = "synergy"
 

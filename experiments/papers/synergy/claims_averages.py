@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.campaign.results import Results
 from experiments.papers.synergy.estimates import gain, geometric, hours
 from experiments.papers.synergy.panels import cells
 from experiments.papers.synergy.reasons import FTF_ORDER, PHILLY, WINDOW
 from experiments.report.contents import Claim
 from experiments.report.verdict import amount, effect, judged, measured
+from experiments.sweep.results import Results
 from simulator.statistics import student
 
 PAPER = "synergy"

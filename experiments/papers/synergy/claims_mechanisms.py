@@ -6,12 +6,12 @@ import math
 import warnings
 from typing import Any
 
-from experiments.campaign.results import Results
 from experiments.papers.synergy.estimates import gain
 from experiments.papers.synergy.panels import cells
 from experiments.papers.synergy.reasons import SORTED
 from experiments.report.contents import Claim
 from experiments.report.verdict import amount, at_least, at_most, effect, judged, measured
+from experiments.sweep.results import Results
 from simulator.errors import InputError
 from simulator.statistics import Estimate, batch_means, mser5
 

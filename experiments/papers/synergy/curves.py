@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.task import Scalar, Task
 from experiments.papers.studies import Labels, study
 from experiments.papers.synergy.lengths import (
     FIGURE_9_SEEDS,
@@ -19,6 +18,7 @@ from experiments.papers.synergy.lengths import (
     SETTLED,
 )
 from experiments.report.contents import Scale
+from experiments.sweep.task import Scalar, Task
 
 FOLDER = Path(__file__).parent
 SOURCES = ("simulator", "policies.synergy", "policies.milp", "experiments.scenario")

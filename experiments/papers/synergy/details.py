@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.campaign.results import Results
 from experiments.papers.synergy.panels import COLOURS, NAMES, Table, legend_under, plain_ticks, save
 from experiments.report.contents import Figure
+from experiments.sweep.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.campaign.results import Results
-from experiments.campaign.task import Outcome, Task
+from experiments.sweep.results import Results
+from experiments.sweep.task import Outcome, Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

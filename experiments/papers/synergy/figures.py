@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.campaign.results import Results
 from experiments.papers.synergy.details import (
     figure_2a,
     figure_3,
@@ -43,6 +42,7 @@ from experiments.papers.synergy.panels import (
 )
 from experiments.papers.synergy.runs import SHORT_H, W1, W2
 from experiments.report.contents import Figure
+from experiments.sweep.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

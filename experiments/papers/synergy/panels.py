@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.campaign.results import Results
-from experiments.campaign.task import Task
 from experiments.report.contents import Figure, save_figure
+from experiments.sweep.results import Results
+from experiments.sweep.task import Task
 
 Table = Any
 """A pandas DataFrame; its stubs know too little of what a column holds to be of help here."""

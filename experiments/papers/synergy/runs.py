@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.campaign.task import Outcome, Task
 from experiments.papers.synergy.curves import curves
 from experiments.papers.synergy.draw import draw_tasks
 from experiments.papers.synergy.lengths import (
@@ -27,6 +26,7 @@ from experiments.papers.synergy.lengths import (
     SETTLED,
 )
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Task
 
 if TYPE_CHECKING:
     from simulator import Cluster, Result, Workload

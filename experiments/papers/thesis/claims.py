@@ -23,7 +23,7 @@ from simulator.statistics import Estimate, student
 if TYPE_CHECKING:
     import pandas as pd
 
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 PAPER = "thesis"
 OTHER_JOBS = (

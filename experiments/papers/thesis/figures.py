@@ -25,7 +25,7 @@ from experiments.pictures.plots import (
 from experiments.report.contents import Figure, save_figure
 
 if TYPE_CHECKING:
-    from experiments.campaign.results import Results
+    from experiments.sweep.results import Results
 
 LABELS = {
     "fifo": "FIFO",

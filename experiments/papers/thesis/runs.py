@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from experiments.campaign.task import Outcome, Scalar, Task
 from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Scalar, Task
 
 FOLDER = Path(__file__).parent
 HERE = "experiments.papers.thesis.runs"

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simulator.catalog import NodeType
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
-from simulator.workload import Workload
+from simulator.model.cluster import NodeType
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import Workload
 from simulator.workloads.synergy.networks import SERVER, TASKS, networks
 from simulator.workloads.synergy.speeds import iteration_s
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.catalog import Cluster, NodeType
 from simulator.datafiles import data_path, rows_of
 from simulator.errors import InputError
-from simulator.performance import SensitivityMatrix
+from simulator.model.cluster import Cluster, NodeType
+from simulator.model.performance import SensitivityMatrix
 from simulator.workloads.tables import Table
 
 TASKS = ("image", "language", "speech")

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.catalog import Cluster, FloatArray, NodeType
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
-from simulator.performance import FixedDuration, Sensitivity, SensitivityMatrix, TimeTable
-from simulator.sensitive_table import SensitiveTable
-from simulator.workload import ELASTIC, Workload
+from simulator.model.cluster import Cluster, FloatArray, NodeType
+from simulator.model.performance import FixedDuration, Sensitivity, SensitivityMatrix, TimeTable
+from simulator.model.sensitive_table import SensitiveTable
+from simulator.model.workload import ELASTIC, Workload
 from simulator.workloads.synergy.networks import (
     SERVER,
     network_name,

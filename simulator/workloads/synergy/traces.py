@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from simulator.catalog import SECONDS_PER_HOUR, FloatArray, IntArray
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
-from simulator.performance import FixedDuration
+from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workload import Workload
 from simulator.workloads.synergy.networks import TASKS, networks
 
 

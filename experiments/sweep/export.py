@@ -1,0 +1,236 @@
+"""One tidy table of a sweep: a row a run, or a row an entry of one of the runs' tables."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import operator
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from experiments.files import is_same, replacing
+from experiments.sweep.ledger import LEDGER, NO_SPACE
+from experiments.sweep.store import Store
+from experiments.sweep.tables import TABLES, read_table, table_path
+from experiments.sweep.task import Scalar
+from experiments.text import cell
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS = ("csv", "parquet")
+# Scalars by these endings are measurements of a machine, not results.
+MEASURED = ("cpu_s", "wall_s")
+
+Columns = dict[str, list[Scalar]]
+
+
+def write_export(
+    store: Store,
+    *,
+    format: str,
+    out: Path | None,
+    table: str | None,
+    timings: bool,
+    raw: bool = False,
+) -> tuple[Path, int]:
+    """Write the table; returns its path and its number of rows.
+
+    Parameters
+    ----------
+    raw : texts of a CSV file as they are; without it, a text that a spreadsheet would take for a
+        formula ("=1+1") gets a ``'`` before it.
+
+    Raises
+    ------
+    InputError
+        Unknown format, no run has that table, a table is missing or was changed, the file cannot
+        be written or is one of the store's own.
+    """
+    if format not in FORMATS:
+        raise InputError(f"--format: got {format!r}, expected one of {', '.join(FORMATS)}")
+    path = out or store.folder / f"{table or 'runs'}.{format}"
+    expect_no_part(path, store.folder)
+    whole = _runs(store, timings) if table is None else _all_of(store, table, timings)
+    try:
+        with replacing(path) as file:
+            if format == "csv":
+                _write_csv(whole if raw else _safe(whole), file)
+            else:
+                _write_parquet(whole, file)
+    except OSError as error:
+        if error.errno in NO_SPACE:
+            raise InputError(f"{path}: cannot be written, the disk is full") from None
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    return path, int(whole.num_rows)
+
+
+def expect_no_part(path: Path, folder: Path, what: str = "--out") -> None:
+    """Raise InputError where a new file would take the place of a sweep's ledger, or of a run's table.
+
+    ``what``: the option that names the file.
+    """
+    own = (folder / LEDGER, folder / "lock", folder / "id")
+    inside = (folder / TABLES).resolve() in path.resolve().parents
+    if inside or any(is_same(path, file) for file in own):
+        raise InputError(f"{what} {path}: is a part of the sweep, expected another file")
+
+
+def run_columns(store: Store, *, timings: bool = False) -> Columns:
+    """The sweep as columns of equal length, one entry a run, in the order of the sweep.
+
+    Labels first, then ``status`` ("done", "failed", "left") and ``error`` (what went wrong, empty),
+    then the scalars; None where a run has no such value. A scalar named like a label is left out
+    where it repeats it, and else called ``result_<name>``.
+    """
+    rows = store.rows()
+    columns: Columns = {name: _values(rows.labels, name) for name in _names(rows.labels)}
+    columns["status"] = list(rows.statuses)
+    columns["error"] = [error.rstrip().rpartition("\n")[2] for error in rows.errors]
+    taken = set(columns)
+    for name in _names(rows.scalars):
+        if not timings and name.endswith(MEASURED):
+            continue
+        values = _values(rows.scalars, name)
+        if name not in taken:
+            columns[name] = values
+        elif values != columns[name]:
+            columns[f"result_{name}"] = values
+    return columns
+
+
+def _names(rows: list[dict[str, Scalar]]) -> list[str]:
+    return list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+
+
+def _values(rows: list[dict[str, Scalar]], name: str) -> list[Scalar]:
+    try:
+        return list(map(operator.itemgetter(name), rows))
+    except KeyError:
+        return [row.get(name) for row in rows]
+
+
+def _runs(store: Store, timings: bool) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({n: _array(v) for n, v in run_columns(store, timings=timings).items()})
+
+
+def _write_csv(table: pa.Table, file: IO[bytes]) -> None:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(table.column_names)
+    start = file.write(header.getvalue().encode())
+    for quoting in ("none", "needed"):  # "needed" puts quotes around every text.
+        try:
+            pc.write_csv(table, file, pc.WriteOptions(include_header=False, quoting_style=quoting))
+            return
+        except pa.ArrowInvalid:
+            file.seek(start)
+            file.truncate()
+
+
+def _safe(table: pa.Table) -> pa.Table:
+    """The table with texts, and names of columns, that a spreadsheet takes for texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for index, name in enumerate(table.column_names):
+        column = table.column(index)
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        if pc.any(pc.match_substring_regex(column, r"\A[=+\-@\t\r]")).as_py():
+            texts = [None if text is None else cell(text) for text in column.to_pylist()]
+            table = table.set_column(index, name, pa.array(texts, pa.large_string()))
+    return table.rename_columns([cell(name) for name in table.column_names])
+
+
+def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, file)
+
+
+def _array(values: list[Scalar]) -> pa.Array:
+    """Values as one Arrow column; as text where they are of different kinds."""
+    import pyarrow as pa
+
+    kinds = set(map(type, values))
+    if kinds in ({int}, {float}, {str}):
+        with contextlib.suppress(OverflowError):
+            return _plain_array(values, kinds.pop())
+    with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array(values)
+    return pa.array([None if v is None else str(v) for v in values], pa.string())
+
+
+def _plain_array(values: list[Any], kind: type) -> pa.Array:
+    """What ``pa.array`` gives, without the import of pandas that comes with it (half a second)."""
+    import numpy as np
+    import pyarrow as pa
+
+    if kind is str:
+        texts = [value.encode() for value in values]
+        ends = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=ends[1:])
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
+    numbers = np.array(values, np.int64 if kind is int else np.float64)
+    arrow = pa.int64() if kind is int else pa.float64()
+    return pa.Array.from_buffers(arrow, len(values), [None, pa.py_buffer(numbers)])
+
+
+def _all_of(store: Store, table: str, timings: bool) -> pa.Table:
+    import pyarrow as pa
+
+    parts = list(_parts(store, table))
+    if not parts:
+        raise InputError(f"{store.folder}: no finished run has a table {table!r}")
+    whole = pa.concat_tables(parts, promote_options="permissive")
+    measured = [name for name in whole.column_names if name.endswith(MEASURED)]
+    return whole if timings else whole.drop_columns(measured)
+
+
+def _parts(store: Store, table: str) -> Iterator[pa.Table]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = store.rows()
+    names = _names(rows.labels)
+    # Typed over the whole sweep, so that the parts fit together.
+    columns = {name: _array(_values(rows.labels, name)) for name in names}
+    of_run = store.marks()
+    for index, key in enumerate(rows.keys):
+        marks = of_run.get(key, {})
+        if table not in marks:
+            continue
+        content = read_table(store.folder, key, table, marks[table])
+        try:
+            part = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+            part = part.replace_schema_metadata(None)
+        except (pa.ArrowException, OSError) as error:
+            path = table_path(store.folder, key, table)
+            raise InputError(
+                f"{path}: table {table!r} of the run {_named(rows.labels[index])} cannot be read "
+                f"({str(error).partition(chr(10))[0]}); delete the file and start the same sweep again"
+            ) from None
+        for position, name in enumerate(n for n in names if n not in part.column_names):
+            value = columns[name].slice(index, 1)
+            part = part.add_column(position, name, _repeated(value, part.num_rows))
+        yield part
+
+
+def _named(labels: dict[str, Scalar]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in labels.items())
+
+
+def _repeated(value: pa.Array, times: int) -> Any:
+    import numpy as np
+
+    return value.take(np.zeros(times, dtype=np.int64))

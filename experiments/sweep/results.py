@@ -1,0 +1,89 @@
+"""The finished runs of a list of tasks, as figures and claims ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.sweep.task import Outcome, Scalar, Task
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from experiments.sweep.store import Store
+
+
+class Results:
+    """The finished runs of a list of tasks, for drawing and comparing.
+
+    Parameters
+    ----------
+    store : where they are.
+    tasks : which; those without a finished run are skipped everywhere (see ``missing``).
+    scale : "quick" or "paper", for an experiment that wants to know.
+    """
+
+    def __init__(self, store: Store, tasks: Sequence[Task], scale: str = "") -> None:
+        self._store = store
+        self.scale = scale
+        self._runs = [(task, store.run(task.key)) for task in tasks]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The tasks whose run is finished."""
+        return [task for task, run in self._runs if run is not None and run.status == "done"]
+
+    @property
+    def missing(self) -> list[Task]:
+        """The tasks that failed or were not run."""
+        return [task for task, run in self._runs if run is None or run.status != "done"]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The distinct values of "seed" in the tasks' configurations, sorted."""
+        found = {task.config.get("seed") for task in self.tasks}
+        return tuple(sorted(seed for seed in found if isinstance(seed, int)))
+
+    def where(self, function: str | None = None, **labels: Scalar) -> Results:
+        """The part of these results with this task function (its bare name) and these labels."""
+        part = Results(self._store, [], self.scale)
+        part._runs = [
+            (task, run)
+            for task, run in self._runs
+            if (function is None or function == task.function.partition(":")[2])
+            and labels.items() <= task.columns().items()
+        ]
+        return part
+
+    def outcome(self, task: Task) -> Outcome:
+        """Scalars and tables of one finished run; raises KeyError where it is not finished."""
+        run = self._store.run(task.key)
+        if run is None or run.status != "done":
+            raise KeyError(f"no finished run of {task.function} {task.config_json}")
+        return Outcome(
+            dict(run.scalars), {name: self._store.table(task.key, name) for name in run.tables}
+        )
+
+    def scalars(self) -> DataFrame:
+        """One row a finished run: labels, scalars, ``run_cpu_s``; a label hides its namesake."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {**task.columns(), **run.scalars, **task.columns(), "run_cpu_s": run.cpu_s}
+                for task, run in self._runs
+                if run is not None and run.status == "done"
+            ]
+        )
+
+    def table(self, name: str) -> DataFrame:
+        """The table ``name`` of all finished runs that left one, labels as the first columns."""
+        import pandas as pd
+
+        parts = []
+        for task, run in self._runs:
+            if run is not None and run.status == "done" and name in run.tables:
+                part = self._store.table(task.key, name)
+                labels = {k: v for k, v in task.columns().items() if k not in part.columns}
+                parts.append(pd.DataFrame(labels, index=part.index).join(part))
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

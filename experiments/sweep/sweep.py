@@ -1,0 +1,222 @@
+"""The commands of sweeps: run, look, export, try again.
+
+They print what they do and return an exit code: 0; 1 where runs failed, the disk is full or the
+folder was taken away; 128 + signal where they were stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.sweep.sweepfile import read_sweep
+from experiments.sweep.task import Scalar, Task
+from experiments.sweep.trust import expect_trusted
+from experiments.text import printable
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.sweep.runner import RunSummary
+    from experiments.sweep.store import Store
+
+FAILURES_SHOWN = 5
+
+
+def sweep(
+    file: Path,
+    out: Path,
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    resume: bool = False,
+    progress: bool = True,
+    allow_code: bool = False,
+) -> int:
+    """Run a sweep into the folder ``out``, or go on with it; returns the exit code.
+
+    The same sweep in the same folder always goes on. Another one, or this one after the code has
+    changed, is refused unless ``resume`` is given: then what still fits is kept.
+    """
+    from experiments.sweep.ledger import LEDGER
+    from experiments.sweep.runner import exit_code
+    from experiments.sweep.store import Store
+
+    spec, tasks = read_sweep(file, allow_code=allow_code)
+    if (out / "summary.json").exists() and not (out / LEDGER).exists():
+        raise InputError(f"{out}: holds a run (summary.json), expected another folder")
+
+    def work() -> int:
+        with Store(out, create=True) as store:
+            return _run(
+                tasks,
+                store,
+                workers=workers,
+                dask=dask,
+                resume=resume,
+                progress=progress,
+                time_limit_s=spec.time_limit_s,
+                notes={"file": file.name, "time_limit_s": spec.time_limit_s},
+            )
+
+    return exit_code(work)
+
+
+def retry(
+    folder: Path,
+    *,
+    failed: bool = True,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: bool = True,
+    allow_code: bool = False,
+) -> int:
+    """Run again what failed in the folder, and what is left; returns the exit code.
+
+    Raises
+    ------
+    InputError
+        No sweep there, or the code has changed since: ``sweep --resume`` then.
+    """
+    from experiments.sweep.runner import exit_code
+    from experiments.sweep.store import Store
+
+    folder = store_folder(folder)
+    with Store(folder) as store:  # It has to be there already.
+        functions = [task.function for task in store.tasks()]
+    expect_trusted(functions, str(folder), allow_code=allow_code)
+
+    def work() -> int:
+        with Store(folder, create=True) as store:
+            return _run(
+                store.tasks(),
+                store,
+                workers=workers,
+                dask=dask,
+                resume=False,
+                retry_failed=failed,
+                progress=progress,
+                time_limit_s=store.note("time_limit_s"),
+            )
+
+    return exit_code(work)
+
+
+def store_folder(folder: Path) -> Path:
+    """The folder of a sweep, or the store of a reproduction: results/quick -> results/quick/store."""
+    from experiments.sweep.ledger import LEDGER
+
+    inner = folder / "store"
+    if not (folder / LEDGER).exists() and (inner / LEDGER).exists():
+        return inner
+    return folder
+
+
+def _run(tasks: list[Task], store: Store, **options: Any) -> int:
+    from experiments.sweep.runner import run_tasks
+
+    summary = run_tasks(tasks, store, **options)
+    print(closing_lines(summary, store))
+    return 1 if summary.failed else 0
+
+
+def closing_lines(summary: RunSummary, store: Store) -> str:
+    """What a command prints at its end."""
+    lines = [
+        f"{summary.done} of {summary.total} runs done, {summary.failed} failed; "
+        f"{summary.computed} computed now in {summary.wall_s:.1f} s "
+        f"({summary.cpu_s:.1f} s of CPU)"
+    ]
+    if summary.failed:
+        lines += _failures(store, limit=FAILURES_SHOWN)
+        lines.append(
+            f"tracebacks: schedlab status {store.folder} --tracebacks; "
+            f"again: schedlab retry {store.folder} --failed"
+        )
+    lines.append(f"one table of all: schedlab export {store.folder}")
+    return "\n".join(lines)
+
+
+def _failures(store: Store, *, limit: int | None = None, tracebacks: bool = False) -> list[str]:
+    """The failed runs, those with the same error together."""
+    by_error: dict[str, list[tuple[dict[str, Scalar], str]]] = {}
+    for labels, error in store.failures():
+        error = printable(error)
+        by_error.setdefault(last_line(error), []).append((labels, error))
+    lines = []
+    for error, runs in list(by_error.items())[:limit]:
+        labels, trace = runs[0]
+        named = printable(", ".join(f"{name}={value}" for name, value in labels.items()))
+        more = f" (and {len(runs) - 1} more)" if len(runs) > 1 else ""
+        lines.append(f"  failed: {named}{more}: {error}")
+        lines += [f"    {line}" for line in trace.splitlines()] if tracebacks else []
+    if limit is not None and len(by_error) > limit:
+        lines.append(f"  and {len(by_error) - limit} other errors")
+    return lines
+
+
+def last_line(error: str) -> str:
+    """What went wrong, without the way there."""
+    return error.rstrip().rpartition("\n")[2]
+
+
+def status(folder: Path, *, tracebacks: bool = False) -> int:
+    """Print how far the sweep in the folder is, and which runs failed; returns the exit code."""
+    from experiments.sweep.store import Store
+
+    folder = store_folder(folder)
+    with Store(folder) as store:
+        counts = store.counts()
+        running = "a sweep is running on it" if store.is_locked() else "no sweep is running"
+        print(
+            f"{folder}: {counts.total} runs, {counts.done} done, {counts.failed} failed, "
+            f"{counts.left} left; {running}"
+        )
+        for line in _failures(store, tracebacks=tracebacks):
+            print(line)
+    return 0
+
+
+def export(
+    folder: Path,
+    *,
+    format: str = "csv",
+    out: Path | None = None,
+    table: str | None = None,
+    timings: bool = False,
+    raw: bool = False,
+) -> int:
+    """Write one tidy table of the sweep in the folder, one row a run; returns the exit code.
+
+    Parameters
+    ----------
+    format : "csv" or "parquet".
+    out : the file; ``folder``/runs.csv (or the table's name) where None.
+    table : instead, all rows of this table of every run ("jobs").
+    timings : with the scalars that measure this machine; without, the same bytes anywhere.
+    raw : texts in CSV as they are; without, those that a spreadsheet takes for formulas are marked.
+    """
+    from experiments.sweep.export import write_export
+    from experiments.sweep.store import Store
+
+    with Store(store_folder(folder)) as store:
+        path, rows = write_export(
+            store, format=format, out=out, table=table, timings=timings, raw=raw
+        )
+    print(f"{path}: {rows} rows")
+    return 0
+
+
+def export_scenario(folder: Path, out: Path, where: Mapping[str, str]) -> int:
+    """Write the run with these labels as a scenario file; returns the exit code."""
+    from experiments.files import expect_writable, write_whole
+    from experiments.sweep.chosen import scenario_text
+    from experiments.sweep.export import expect_no_part
+
+    folder = store_folder(folder)
+    text, files = scenario_text(folder, where)
+    expect_no_part(out, folder, "--scenario")
+    expect_writable(out, files, "--scenario")
+    write_whole(out, text)
+    print(out)
+    return 0

@@ -1,0 +1,156 @@
+"""Which controller's queue an arriving job joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from simulator.core.controller import Controller
+from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
+
+Dispatch = Callable[[int], Controller]
+"""Takes a job, answers with its controller."""
+
+
+def round_robin(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """One after the other (the hierarchical paper, Section III)."""
+    count = len(controllers)
+    turn = -1
+
+    def dispatch(job: int) -> Controller:
+        nonlocal turn
+        turn = (turn + 1) % count
+        return controllers[turn]
+
+    return dispatch
+
+
+def join_shortest_queue(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Fewest active jobs; the first of equals."""
+    return lambda job: min(controllers, key=_num_active)
+
+
+def least_work_left(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Least remaining work, in GPU-seconds at each job's most frugal configuration."""
+    world = controllers[0].world
+    work_gpu_s = world.shown.performance.work_gpu_s(world.cluster)
+    return lambda job: min(controllers, key=lambda c: c.work_left_gpu_s(work_gpu_s))
+
+
+def power_of_two(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """The shorter of two queues drawn at random (Mitzenmacher 2001)."""
+
+    def dispatch(job: int) -> Controller:
+        if len(controllers) == 1:
+            return controllers[0]
+        pair = rng.choice(len(controllers), size=2, replace=False)
+        return min((controllers[int(k)] for k in pair), key=_num_active)
+
+    return dispatch
+
+
+def random(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Any, with equal probability."""
+    return lambda job: controllers[int(rng.integers(len(controllers)))]
+
+
+def size_interval(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Small jobs to the first controller, .., large ones to the last, each the same work in all.
+
+    Size-interval task assignment with equal load (SITA-E; Crovella, Harchol-Balter and Murta 1998).
+    The limits are those of the whole workload's sizes: the law is known, not what comes next.
+    """
+    world = controllers[0].world
+    work_gpu_s = world.shown.performance.work_gpu_s(world.cluster)[: len(world.shown)]
+    order = np.argsort(work_gpu_s, kind="stable")
+    part = np.cumsum(work_gpu_s[order]) / work_gpu_s.sum()
+    interval = np.empty(len(order), dtype=np.int64)
+    # A job belongs where the middle of its own work lies; that of the largest lies well below 1.
+    middle = part - work_gpu_s[order] / work_gpu_s.sum() / 2
+    interval[order] = (middle * len(controllers)).astype(np.int64)
+    return lambda job: controllers[int(interval[job])]
+
+
+def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
+    """Where the estimated cost of tardiness grows least; of equals the least work left.
+
+    The estimate: a controller does its jobs by due date, one after the other on all its GPUs, and
+    none faster than at its fastest. So an urgent job avoids those who have no time to lose. Without
+    weights, a second of tardiness costs the same for every job.
+    """
+    world = controllers[0].world
+    jobs = world.shown
+    work_gpu_s = jobs.performance.work_gpu_s(world.cluster)
+    table = jobs.performance.table_s(np.arange(len(jobs), dtype=np.int64), world.cluster)
+    fastest_s = table.reshape(len(jobs), -1).min(axis=1)
+    weight = jobs.weight_per_s if jobs.weight_per_s.any() else np.ones(len(jobs))
+    gpus = world.cluster.total_gpus / len(controllers)
+
+    def cost(queue: IntArray, left: FloatArray) -> float:
+        """Estimated tardiness cost of these jobs, the work left of each given as a fraction."""
+        by_due = np.argsort(jobs.due_s[queue], kind="stable")
+        queue, left = queue[by_due], left[by_due]
+        work_s = left * work_gpu_s[queue] / gpus
+        end_s = world.clock.now_s + np.maximum(
+            np.cumsum(work_s), np.cumsum(work_s) - work_s + left * fastest_s[queue]
+        )
+        return float((weight[queue] * np.maximum(0.0, end_s - jobs.due_s[queue])).sum())
+
+    def dispatch(job: int) -> Controller:
+        def rank(controller: Controller) -> tuple[float, float]:
+            queue = np.array([*controller.active, job], dtype=np.int64)
+            left = np.ones(len(queue))
+            left[:-1] = world.log.all_remaining_at(queue[:-1], world.clock.now_s)
+            growth = cost(queue, left) - cost(queue[:-1], left[:-1])
+            return growth, float((left * work_gpu_s[queue]).sum())
+
+        return min(controllers, key=rank)
+
+    return dispatch
+
+
+def _checked(dispatch: Dispatch, controllers: Sequence[Controller]) -> Dispatch:
+    """A rule of one's own may answer with anything."""
+    known = set(map(id, controllers))
+
+    def send(job: int) -> Controller:
+        chosen = dispatch(job)
+        if id(chosen) not in known:
+            raise InputError(
+                f"dispatcher: answered with {type(chosen).__name__} for job {job}, expected one of "
+                "the controllers"
+            )
+        return chosen
+
+    return send
+
+
+def _num_active(controller: Controller) -> int:
+    return len(controller.active)
+
+
+Rule = Callable[[Sequence[Controller], np.random.Generator], Dispatch]
+"""Takes the controllers and random numbers of its own, answers with what sends each job."""
+
+DISPATCHERS: dict[str, Rule] = {
+    "round-robin": round_robin,
+    "join-shortest-queue": join_shortest_queue,
+    "least-work-left": least_work_left,
+    "power-of-two": power_of_two,
+    "random": random,
+    "size-interval": size_interval,
+    "least-tardiness": least_tardiness,
+}
+
+
+def make_dispatcher(
+    name: str | Rule, controllers: Sequence[Controller], rng: np.random.Generator
+) -> Dispatch:
+    """The dispatcher of that name, or a rule of one's own; `InputError` where there is none."""
+    if not isinstance(name, str):
+        return _checked(name(controllers, rng), controllers)
+    if name not in DISPATCHERS:
+        raise InputError(f"unknown dispatcher {name!r}, expected one of {', '.join(DISPATCHERS)}")
+    return DISPATCHERS[name](controllers, rng)

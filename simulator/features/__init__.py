@@ -1,0 +1,1 @@
+"""What a cluster may have beside machines and jobs; one module each."""

@@ -1,0 +1,193 @@
+"""Parts of GPUs: who asks for what, and on which machines.
+
+A job asks for a number of GPUs and for a part of each, in thousandths: "1 GPU, 470" is a little less
+than half a GPU, "4 GPUs, 1000" are four whole ones. CPUs are counted in thousandths, memory in MiB,
+as cluster managers do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from simulator.arguments import checked
+from simulator.errors import InputError
+from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
+from simulator.model.performance import FixedDuration
+from simulator.model.tolerances import PART_OF_A_GPU
+from simulator.model.workload import Workload
+
+WHOLE_GPU = 1000
+"""Thousandths of a GPU."""
+
+
+@checked("demands")
+@dataclass(frozen=True)
+class Demands:
+    """What ``J`` jobs ask for.
+
+    Attributes
+    ----------
+    name : of each job.
+    cpu_milli, memory_mib : ``(J,)`` thousandths of a CPU, MiB of main memory.
+    num_gpus : ``(J,)`` GPUs; 0: none.
+    gpu_milli : ``(J,)`` thousandths of each of them; 1000 where there are several.
+    gpu_spec : GPU models that the job may use, ``"V100M16|V100M32"``; empty: any.
+
+    Raises
+    ------
+    InputError
+        A part of several GPUs, or a part that is no number from 1 to 1000.
+    """
+
+    name: Sequence[str]
+    cpu_milli: IntArray
+    memory_mib: IntArray
+    num_gpus: IntArray
+    gpu_milli: IntArray
+    gpu_spec: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if not len(self.name):
+            raise InputError("no jobs, expected at least one")
+        some = self.num_gpus > 0
+        good = np.where(
+            some, (self.gpu_milli > 0) & (self.gpu_milli <= WHOLE_GPU), self.gpu_milli == 0
+        )
+        good &= (self.num_gpus <= 1) | (self.gpu_milli == WHOLE_GPU)
+        if not good.all():
+            j = int(np.argmin(good))
+            raise InputError(
+                f"job {self.name[j]!r}: {self.gpu_milli[j]} thousandths of each of "
+                f"{self.num_gpus[j]} GPUs, expected 1 to {WHOLE_GPU} of one, {WHOLE_GPU} of several, "
+                "0 of none"
+            )
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def take(self, jobs: IntArray) -> Demands:
+        """These jobs, in that order."""
+        rows = jobs.tolist()
+        return Demands(
+            [self.name[j] for j in rows],
+            self.cpu_milli[jobs],
+            self.memory_mib[jobs],
+            self.num_gpus[jobs],
+            self.gpu_milli[jobs],
+            [self.gpu_spec[j] for j in rows],
+        )
+
+
+@dataclass(frozen=True)
+class Machines:
+    """``N`` machines.
+
+    Attributes
+    ----------
+    cpu_milli, memory_mib, num_gpus : ``(N,)`` thousandths of CPUs, MiB, GPUs.
+    model : the GPUs of each.
+    """
+
+    cpu_milli: IntArray
+    memory_mib: IntArray
+    num_gpus: IntArray
+    model: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.model)
+
+    @cached_property
+    def model_names(self) -> tuple[str, ...]:
+        """The GPU models, in the order of the alphabet."""
+        return tuple(sorted({m for m, g in zip(self.model, self.num_gpus, strict=True) if g}))
+
+    def take(self, order: IntArray) -> Machines:
+        """These machines, in that order."""
+        models = [self.model[i] for i in order.tolist()]
+        return Machines(self.cpu_milli[order], self.memory_mib[order], self.num_gpus[order], models)
+
+
+@dataclass(frozen=True)
+class SharedDuration(FixedDuration):
+    """Jobs that need a part of one GPU, or several whole ones, for a known time.
+
+    A job of a part may hold a whole GPU, too; it is no faster then. Neighbours do not slow a job
+    down: each has its part for itself.
+
+    Parameters
+    ----------
+    part : ``(J,)`` of each GPU, in (0, 1]; 1 where there are several.
+    """
+
+    part: FloatArray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        part = np.array(np.ones(len(self)) if self.part is None else self.part, dtype=np.float64)
+        good = (part > 0) & (part <= 1) & ((self.num_gpus == 1) | (part == 1))
+        if part.shape != self.duration_s.shape or not good.all():
+            raise InputError(
+                f"parts of GPUs: {part.tolist()[:3]}.., expected one above 0 and at most 1 a job, "
+                "and 1 for jobs of several GPUs"
+            )
+        part.flags.writeable = False
+        object.__setattr__(self, "part", part)
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds with the job's part, or its whole GPUs; infinite with any other number."""
+        own = self.num_gpus.item(job)
+        fits = gpus == own or abs(gpus - own * self.part.item(job)) < PART_OF_A_GPU
+        return self.duration_s.item(job) if fits else math.inf
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """GPUs, or the part of one, times duration."""
+        return np.asarray(self.duration_s * self.num_gpus * self.part, dtype=np.float64)
+
+
+GB_PER_MIB = 2**20 / 1e9
+
+
+def gpus_asked(workload: Workload, in_parts: bool) -> FloatArray:
+    """``(J,)`` GPUs that each job holds while it runs: parts of one where the policy gives parts; 0: it chooses."""
+    gpus = workload.num_gpus.astype(np.float64)
+    performance = workload.performance
+    if in_parts and isinstance(performance, SharedDuration):
+        gpus *= performance.part[: len(workload)]
+    return gpus
+
+
+def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArray) -> Workload:
+    """Jobs with parts of GPUs, in order of submission; those without a GPU are left out, with a note."""
+    jobs = np.flatnonzero(demands.num_gpus > 0)
+    jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
+    gpus, left_out = demands.num_gpus[jobs], len(demands) - len(jobs)
+    part: FloatArray = np.asarray(demands.gpu_milli[jobs] / WHOLE_GPU, dtype=np.float64)
+    memory_gb: FloatArray = np.asarray(demands.memory_mib[jobs] * GB_PER_MIB, dtype=np.float64)
+    return Workload(
+        job_id=[demands.name[j] for j in jobs.tolist()],
+        submit_s=submit_s[jobs],
+        performance=SharedDuration(duration_s[jobs], gpus, part=part),
+        num_gpus=gpus,
+        num_cpus=demands.cpu_milli[jobs] / 1000,
+        memory_gb=memory_gb,
+        notes=(f"{left_out} jobs without a GPU, left out",) if left_out else (),
+    )
+
+
+def shared_cluster(machines: Machines) -> Cluster:
+    """Machines as nodes, one type for each kind of machine; those without GPUs are left out."""
+    rows = list(zip(machines.model, machines.num_gpus.tolist(), machines.cpu_milli.tolist(),
+                    machines.memory_mib.tolist(), strict=True))  # fmt: skip
+    rows = [row for row in rows if row[1]]
+    kinds = sorted(set(rows))
+    types = tuple(
+        NodeType(f"{model}-{gpus}-{cpu // 1000}", model, gpus, cpus=cpu / 1000,
+                 memory_gb=mib * GB_PER_MIB)
+        for model, gpus, cpu, mib in kinds
+    )  # fmt: skip
+    return Cluster(types, len(rows), tuple(kinds.index(row) for row in rows))

@@ -1,0 +1,111 @@
+"""Racks, and how much longer a job takes over several nodes, or several racks, than on one node.
+
+`simulate` takes a `Network`. Policies read ``view.network`` and ``view.rack_of``. Without one, a job over
+nodes takes as long as its performance model says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from simulator.arguments import checked
+from simulator.datafiles import read_table
+from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.workload import Workload
+
+
+@checked("network")
+@dataclass(frozen=True)
+class Network:
+    """Where nodes are, and what that costs each job.
+
+    Attributes
+    ----------
+    rack_of : ``(N,)`` rack of each node.
+    same_rack, across_racks : ``(J,)`` how many times longer each job takes over several nodes of one
+        rack, and over several racks, than on one node; at least 1.
+    """
+
+    rack_of: IntArray
+    same_rack: FloatArray
+    across_racks: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("same_rack", "across_racks"):
+            column = getattr(self, name)
+            good = np.isfinite(column) & (column >= 1)
+            if not good.all():
+                raise InputError(
+                    f"network: {name} is {column[int(np.argmin(good))]}, expected a number >= 1"
+                )
+        if (self.across_racks < self.same_rack).any():
+            j = int(np.argmax(self.across_racks < self.same_rack))
+            raise InputError(
+                f"network: across_racks is {self.across_racks[j]:g}, expected at least same_rack, "
+                f"{self.same_rack[j]:g}"
+            )
+
+    def factor(self, job: int, nodes: Iterable[int]) -> float:
+        """How many times longer a job takes on these nodes than on one."""
+        places = set(nodes)
+        if len(places) < 2:
+            return 1.0
+        racks = {int(self.rack_of[n]) for n in places}
+        return float((self.same_rack if len(racks) == 1 else self.across_racks)[job])
+
+
+def network_of(
+    workload: Workload,
+    num_nodes: int,
+    nodes_per_rack: int | None = None,
+    same_rack: float = 1.0,
+    across_racks: float | None = None,
+    of_model: Mapping[str, float] | None = None,
+) -> Network:
+    """A network of racks of neighbours by number.
+
+    Parameters
+    ----------
+    nodes_per_rack : None: all nodes are in one rack.
+    across_racks : as ``same_rack`` where None.
+    of_model : ``same_rack`` of the jobs of these models; across racks the ratio is that of all jobs.
+
+    Raises
+    ------
+    InputError
+        A factor below 1, a rack without nodes, or factors by model where no job has one of them.
+    """
+    size = num_nodes if nodes_per_rack is None else nodes_per_rack
+    if size < 1:
+        raise InputError(f"network: nodes_per_rack is {size}, expected at least 1")
+    wide = same_rack if across_racks is None else across_racks
+    if not same_rack >= 1 or not math.isfinite(same_rack):
+        raise InputError(f"network: same_rack is {same_rack}, expected a number >= 1")
+    own = of_model or {}
+    if own and not any(name in own for name in workload.model):
+        raise InputError(
+            f"network: of_model has {', '.join(sorted(own))}, and no job has one of these models"
+        )
+    near = np.array([own.get(name, same_rack) for name in workload.model], dtype=np.float64)
+    return Network(np.arange(num_nodes, dtype=np.int64) // size, near, near * (wide / same_rack))
+
+
+@cache
+def published_factors() -> dict[str, float]:
+    """``same_rack`` by model, from ``data/network_factors.csv``."""
+    table = read_table("network_factors.csv").dropna(subset=["factor"])
+    return dict(zip(table["model"], table["factor"].astype(float), strict=True))
+
+
+@cache
+def skews() -> dict[str, float]:
+    """Part of a model's large tensors that is in the largest of them (Tiresias), by model."""
+    table = read_table("network_factors.csv").dropna(subset=["total_mb"])
+    part = table["largest_mb"].astype(float) / table["total_mb"].astype(float)
+    return dict(zip(table["model"], part, strict=True))

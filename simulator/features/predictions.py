@@ -1,0 +1,186 @@
+"""What a policy is shown of the execution times; the engine runs the true ones.
+
+    shown = Shown(predicted(workload, Predictions(noise=0.3), Streams(seed)))
+    simulate(workload, cluster, policy, shown=shown)
+
+Policies and dispatchers read the predicted times in ``view.workload``; the progress of a job
+(``view.remaining``, ``view.attained_gpu_s``) is observed, and true. With ``learned`` a policy is
+shown the remaining work of a job in terms of what was observed of its speed: once a part of a job is
+done, the time that it took over the time that was predicted corrects all predictions of this job.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simulator.arguments import checked
+from simulator.errors import InputError
+from simulator.model import tolerances
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import Placement, View
+from simulator.model.performance import (
+    FixedDuration,
+    Performance,
+    Sensitivity,
+    SpeedupCurve,
+    TimeTable,
+)
+from simulator.model.sensitive_table import SensitiveTable
+from simulator.model.workload import Workload
+from simulator.statistics import Streams
+
+OBSERVED = 0.01
+"""Part of a job's work after which its speed counts as observed."""
+
+
+@checked("predictions")
+@dataclass(frozen=True)
+class Predictions:
+    """How predicted execution times differ from the true ones.
+
+    Attributes
+    ----------
+    bias : 0.1: all times are predicted 10 % too long; above -1.
+    noise : standard deviation of a factor by job, lognormal with mean 1.
+    configuration_noise : the same by job and configuration (node type and GPUs), independent.
+    learned : whether the speed observed of a running job corrects what is predicted of it.
+    """
+
+    bias: float = 0.0
+    noise: float = 0.0
+    configuration_noise: float = 0.0
+    learned: bool = False
+
+    def __post_init__(self) -> None:
+        if not -1 < self.bias < math.inf:
+            raise InputError(f"bias is {self.bias}, expected a number above -1")
+        for name in ("noise", "configuration_noise"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf:
+                raise InputError(f"{name} is {value}, expected a number >= 0")
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.bias or self.noise or self.configuration_noise)
+
+
+class Shown(NamedTuple):
+    """What policies see of the jobs, and whether it is corrected while they run."""
+
+    workload: Workload
+    learned: bool = False
+
+
+def predicted(workload: Workload, predictions: Predictions, streams: Streams) -> Workload:
+    """The workload with predicted times; itself where nothing differs.
+
+    Pure; the errors come from a stream of their own (``predictions``), so all policies are shown
+    the same.
+
+    Raises
+    ------
+    InputError
+        A performance model of another package.
+    """
+    if predictions.exact:
+        return workload
+    rng = streams.generator("predictions")
+    factor = (1 + predictions.bias) * _factors(rng, predictions.noise, (len(workload),))
+    return replace(workload, performance=_times(workload.performance, factor, predictions, rng))
+
+
+def _times(
+    performance: Performance, factor: FloatArray, predictions: Predictions, rng: np.random.Generator
+) -> Performance:
+    each = predictions.configuration_noise
+    if isinstance(performance, TimeTable):
+        table = performance.times_s
+        times_s = table * factor[: len(table), None, None] * _factors(rng, each, table.shape)
+        if isinstance(performance, SensitiveTable):
+            return replace(performance, times_s=times_s)
+        return TimeTable(times_s)
+    if isinstance(performance, FixedDuration | Sensitivity | SpeedupCurve):
+        # One configuration a job, or one curve: its error is one number as well.
+        own = factor * _factors(rng, each, factor.shape)
+        return replace(performance, duration_s=performance.duration_s[: len(own)] * own)
+    raise InputError(
+        f"predictions: performance is {type(performance).__name__}, expected FixedDuration, "
+        "TimeTable, SpeedupCurve or Sensitivity"
+    )
+
+
+def _factors(rng: np.random.Generator, cv: float, shape: tuple[int, ...]) -> FloatArray:
+    """Lognormal factors of mean 1 and this standard deviation; ones where it is 0."""
+    if not cv:
+        return np.ones(shape)
+    variance = math.log1p(cv * cv)
+    return np.asarray(rng.lognormal(-variance / 2, math.sqrt(variance), shape))
+
+
+class Learner:
+    """What was observed of the jobs of one simulation: their times over the predicted ones.
+
+    Parameters
+    ----------
+    shown : the jobs with predicted times.
+    """
+
+    def __init__(self, shown: Workload) -> None:
+        self._ratio = [1.0] * len(shown)
+        self._seen: dict[int, tuple[Placement, ...]] = {}
+
+    def ratio(self, job: int) -> float:
+        """True over predicted time of a job, as far as it was observed; else 1."""
+        return self._ratio[job]
+
+    def observe(self, view: LearnedView, rate_of: Sequence[float] | Mapping[int, float]) -> None:
+        """Look at the jobs that run at this decision point; ``rate_of``: as if they had no neighbours."""
+        for job, shares in view.running.items():
+            if self._seen.get(job) is shares or view.observed_remaining_of(job) > 1 - OBSERVED:
+                continue
+            expected_s = view.time_s_of(job, shares)
+            if rate_of[job] > 0 and 0 < expected_s < math.inf:
+                self._ratio[job] = 1 / rate_of[job] / expected_s
+                self._seen[job] = shares
+
+
+class LearnedView(View):
+    """A view whose remaining work is corrected by what was observed: it may exceed 1.
+
+    Times are residual times for every policy: remaining work times predicted time. So the
+    correction reaches each of them, those too that read the times once.
+    """
+
+    def __init__(self, *, learner: Learner, **state: Any) -> None:
+        super().__init__(**state)
+        self._learner = learner
+
+    def at(self, now_s: float, free_gpus_total: float, changed: bool) -> View:
+        """The view at a decision: what runs is looked at first."""
+        view = super().at(now_s, free_gpus_total, changed)
+        assert isinstance(view, LearnedView)
+        alone = view.rate_alone  # what neighbours cost is known, and no property of the job
+        self._learner.observe(view, self._log.rate if alone is None else alone)
+        return view
+
+    def observed_remaining_of(self, job: int) -> float:
+        """Fraction of the job's work that is left, uncorrected."""
+        return self._log.remaining_at(job, self.now_s)
+
+    def remaining_of(self, job: int) -> float:
+        """Work of one job that is left now, in units of its predicted work."""
+        return self.observed_remaining_of(job) * self._learner.ratio(job)
+
+    @cached_property
+    def remaining(self) -> FloatArray:
+        """``(n,)`` work left, in units of the jobs' predicted work."""
+        return np.array(
+            [max(self.remaining_of(j), tolerances.LEAST_WORK_LEFT) for j in self.jobs.tolist()]
+        )

@@ -1,0 +1,205 @@
+"""Whose jobs they are: tenants, their weights and quotas, and what is fair between them.
+
+A tenant is a virtual cluster or a user. `simulate` takes `Tenants`, and policies read them in
+``view.tenants``. A run without them executes nothing of this.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from simulator.arguments import checked
+from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.tolerances import PART_OF_A_GPU
+from simulator.model.workload import Workload
+from simulator.statistics import Streams
+
+NOBODY = "(none)"
+"""The tenant of jobs that name none."""
+
+
+@checked("tenants")
+@dataclass(frozen=True)
+class Tenants:
+    """``T`` tenants and the jobs of each.
+
+    Attributes
+    ----------
+    names : of the tenants, in the order of the alphabet.
+    of : ``(J,)`` index of each job's tenant.
+    weight : ``(T,)`` of what is shared, a tenant gets in proportion to this.
+    quota : ``(T,)`` GPUs; infinite: none.
+    borrowing : whether a quota is a guarantee, and idle GPUs beyond it may be lent; without it,
+        a quota is a limit that nobody exceeds, whatever the policy.
+    """
+
+    names: tuple[str, ...]
+    of: IntArray
+    weight: FloatArray
+    quota: FloatArray
+    borrowing: bool = False
+
+    def __post_init__(self) -> None:
+        for name, column, least in (
+            ("weight", self.weight, PART_OF_A_GPU),
+            ("quota", self.quota, 1),
+        ):
+            if column.shape != (len(self.names),):
+                raise InputError(f"tenants: {name} has {len(column)} values for {len(self.names)}")
+            for tenant, value in zip(self.names, column.tolist(), strict=True):
+                if not value >= least or (name == "weight" and math.isinf(value)):
+                    wanted = "a number above 0" if name == "weight" else "at least 1 GPU"
+                    raise InputError(f"tenants: {name} of {tenant!r} is {value}, expected {wanted}")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether quotas are limits that the engine keeps."""
+        return not self.borrowing and bool(np.isfinite(self.quota).any())
+
+
+def tenants_of(
+    workload: Workload,
+    by: Literal["vc", "user"] = "vc",
+    weight: Mapping[str, float] | None = None,
+    quota: Mapping[str, float] | None = None,
+    borrowing: bool = False,
+    known: Sequence[str] = (),
+) -> Tenants:
+    """The tenants that the jobs name; jobs that name none belong to one of their own.
+
+    Parameters
+    ----------
+    known : tenants that there are even if they have no job.
+
+    Raises
+    ------
+    InputError
+        A weight or quota of somebody who has no job, or one that is not positive.
+    """
+    named = [name or NOBODY for name in getattr(workload, by)]
+    names = tuple(sorted({*named, *known}))
+    index = {name: k for k, name in enumerate(names)}
+    columns = []
+    for what, given, default in (("weight", weight, 1.0), ("quota", quota, math.inf)):
+        for name in given or {}:
+            if name not in index:
+                raise InputError(
+                    f"tenants: {what} of {name!r}, who has no job; expected one of "
+                    f"{', '.join(names[:10])}"
+                )
+        columns.append(np.array([float((given or {}).get(name, default)) for name in names]))
+    of = np.array([index[name] for name in named], dtype=np.int64)
+    return Tenants(names, of, columns[0], columns[1], borrowing)
+
+
+def with_drawn_tenants(
+    workload: Workload, by: Literal["vc", "user"], chances: Mapping[str, float], streams: Streams
+) -> Workload:
+    """The workload with a tenant for every job, drawn with these chances; a stream of its own.
+
+    Raises
+    ------
+    InputError
+        Chances that are negative or all 0, or jobs that name tenants themselves.
+    """
+    if any(getattr(workload, by)):
+        raise InputError(f"tenants: draw is given, but the jobs name a {by} themselves")
+    names = sorted(chances)  # the order in which they are written must not matter
+    values = np.array([chances[name] for name in names], dtype=np.float64)
+    if not len(values) or (values < 0).any() or not 0 < values.sum() < math.inf:
+        raise InputError(f"tenants: draw is {dict(chances)}, expected chances >= 0, one above 0")
+    rng = streams.generator("tenants")
+    drawn = rng.choice(len(names), size=len(workload), p=values / values.sum())
+    column = [names[k] for k in drawn.tolist()]
+    return replace(workload, vc=column) if by == "vc" else replace(workload, user=column)
+
+
+def check_limits(tenants: Tenants, workload: Workload) -> None:
+    """Raise `InputError` where a limit keeps a job from running for ever."""
+    if not tenants.is_limited:
+        return
+    if not workload.num_gpus.all():
+        raise InputError(
+            "tenants: quotas are limits on the GPUs that jobs ask for, expected jobs of fixed demand "
+            "(or borrowing = true)"
+        )
+    over = workload.num_gpus > tenants.quota[tenants.of]
+    if over.any():
+        j = int(np.argmax(over))
+        t = int(tenants.of[j])
+        raise InputError(
+            f"tenants: job {workload.job_id[j]!r} asks for {workload.num_gpus[j]} GPUs, the quota of "
+            f"{tenants.names[t]!r} is {tenants.quota[t]:g}"
+        )
+
+
+def water_filling(demand: FloatArray, weight: FloatArray, total: float) -> FloatArray:
+    """``(T,)`` weighted max-min fair shares of ``total`` GPUs: nobody gets more than the demand.
+
+    All tenants that want more have the same share over weight, the water level (Bertsekas and
+    Gallager, Data Networks, Section 6.5.2).
+    """
+    share = np.zeros(len(demand))
+    left, open_ = total, np.flatnonzero(demand > 0)
+    while len(open_) and left > PART_OF_A_GPU:
+        level = left / weight[open_].sum()
+        done = open_[demand[open_] <= level * weight[open_] + PART_OF_A_GPU]
+        if not len(done):
+            share[open_] = level * weight[open_]
+            return share
+        share[done] = demand[done]
+        left -= float(demand[done].sum())
+        open_ = np.setdiff1d(open_, done)
+    return share
+
+
+def envy_rate(held: FloatArray, demand: FloatArray, weight: FloatArray) -> FloatArray:
+    """``(T,)`` GPUs that each tenant would rather have: those of another, for its own weight.
+
+    A tenant's use of ``a`` GPUs is ``min(a, demand)``. It envies another by what the other's GPUs,
+    scaled to its own weight, would be of use to it beyond its own (envy-freeness as in Ghodsi et
+    al., DRF, NSDI 2011).
+    """
+    use = np.minimum(held, demand)
+    per_weight = held / weight
+    others = np.minimum(per_weight[None, :] * weight[:, None], demand[:, None])
+    return np.asarray(np.maximum(0.0, others - use[:, None]).max(axis=1))
+
+
+def shares_over_time(
+    tenants: Tenants,
+    jobs: Sequence[int],
+    gpus: Sequence[float],
+    start_s: Sequence[float],
+    end_s: Sequence[float],
+    submit_s: FloatArray,
+    completion_s: FloatArray,
+    demand: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Change points (s), and ``(n, T)`` GPUs held and GPUs asked for from each of them on.
+
+    Parameters
+    ----------
+    jobs, gpus, start_s, end_s : the schedule, one row a share of a node.
+    submit_s, completion_s, demand : ``(J,)`` of the jobs that were served.
+    """
+    of, count = tenants.of, len(tenants)
+    rows_t = np.concatenate([start_s, end_s, submit_s, completion_s])
+    times, place = np.unique(rows_t, return_inverse=True)
+    held, asked = np.zeros((len(times), count)), np.zeros((len(times), count))
+    n, j = len(start_s), len(submit_s)
+    owner, some = of[np.asarray(jobs, dtype=np.int64)], np.asarray(gpus, dtype=np.float64)
+    np.add.at(held, (place[:n], owner), some)
+    np.add.at(held, (place[n : 2 * n], owner), -some)
+    np.add.at(asked, (place[2 * n : 2 * n + j], of[:j]), demand)
+    np.add.at(asked, (place[2 * n + j :], of[:j]), -demand)
+    return times, held.cumsum(axis=0).round(9), asked.cumsum(axis=0).round(9)

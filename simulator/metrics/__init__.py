@@ -1,0 +1,1 @@
+"""Tables and metrics of a finished simulation."""

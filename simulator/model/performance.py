@@ -1,0 +1,437 @@
+"""How long a job takes on what it is given.
+
+Every model answers the same two questions: the time of one whole job on one configuration
+(`time_s`), and the table of times over whole GPUs (`table_s`) that optimisers read. A job that
+has a fraction ``r`` of its work left needs ``r`` times as long.
+
+- `FixedDuration`   a fixed number of GPUs and a known time (cluster traces)
+- `TimeTable`       t[job, node type, GPUs], measured or predicted (hierarchical paper, ANDREAS)
+- `SpeedupCurve`    t(k) = duration / s(k) for real-valued k (GPU rental)
+- `Sensitivity`     t = duration / W[CPUs, memory] (Synergy)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.arguments import checked
+from simulator.errors import InputError
+from simulator.model import tolerances
+from simulator.model.cluster import Cluster, FloatArray, IntArray
+
+
+@runtime_checkable
+class Performance(Protocol):
+    """What the engine and the policies ask of a performance model.
+
+    One that has a length says for how many jobs it knows times; `Workload` checks that.
+    """
+
+    @property
+    def network_penalty(self) -> float:
+        """How many times longer a job takes over several nodes than on one; 1: as long."""
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds that the whole job takes on this configuration; infinite: it cannot run."""
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """``(n, V, G + 1)`` seconds on ``g`` GPUs of one node of each type.
+
+        ``G`` is the cluster's `max_gpus_per_node`; entries are infinite where a job cannot run,
+        at ``g = 0`` among others. CPUs and memory are taken in proportion to the GPUs.
+        """
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """``(J,)`` GPU-seconds of each whole job where it uses the fewest."""
+
+
+@checked("jobs of one duration")
+@dataclass(frozen=True)
+class FixedDuration:
+    """Jobs of fixed size: ``num_gpus`` GPUs, wherever they are, for ``duration_s`` seconds.
+
+    Parameters
+    ----------
+    duration_s : ``(J,)`` s.
+    num_gpus : ``(J,)`` GPUs that the job needs, all of them at once.
+    time_shared : whether a job may hold a part of its GPUs, which means all of them for that part of
+        the time. Processor sharing needs this; it is an ideal, switching costs nothing.
+
+    Raises
+    ------
+    InputError
+        A duration that is not positive, or a number of GPUs that is not whole and positive.
+    """
+
+    duration_s: FloatArray
+    num_gpus: IntArray
+    time_shared: bool = False
+
+    def __post_init__(self) -> None:
+        _check_durations(self.duration_s)
+        _check_demand(self.num_gpus)
+        _freeze(self, duration_s=np.float64, num_gpus=np.int64)
+
+    @property
+    def network_penalty(self) -> float:
+        """1: nothing is known of a network."""
+        return 1.0
+
+    def __len__(self) -> int:
+        return len(self.duration_s)
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds; infinite with any other number of GPUs than the job's own, unless time-shared."""
+        own = self.num_gpus.item(job)
+        if gpus == own:
+            return self.duration_s.item(job)
+        if not self.time_shared or not 0 < gpus < own * (1 + tolerances.SUMS):
+            return math.inf
+        return self.duration_s.item(job) * max(1.0, own / gpus)
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Finite only at the job's own number of GPUs, on types that have as many."""
+        return _table_of_demand(self.duration_s, self.num_gpus, jobs, cluster)
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """GPUs times duration."""
+        return self.duration_s * self.num_gpus
+
+
+@checked("table of times")
+@dataclass(frozen=True)
+class TimeTable:
+    """Execution times t[j, v, g], measured or predicted; not assumed monotone in g.
+
+    Parameters
+    ----------
+    times_s : ``(J, V, G + 1)`` seconds, infinite where the configuration does not exist; what is
+        given for no GPU at all (``g = 0``) does not count.
+
+    Raises
+    ------
+    InputError
+        Another number of dimensions, or a time that is NaN or not positive.
+    """
+
+    times_s: FloatArray
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.times_s) != 3:
+            raise InputError(f"times: shape is {np.shape(self.times_s)}, expected (J, V, G + 1)")
+        times_s = np.array(self.times_s, dtype=np.float64)
+        times_s[:, :, 0] = np.inf
+        bad = np.argwhere(~(times_s > 0))
+        if len(bad):
+            j, v, g = bad[0].tolist()
+            raise InputError(
+                f"times: that of job {j} on {g} GPUs of node type {v} is {times_s[j, v, g]} s, "
+                "expected more than 0"
+            )
+        times_s.flags.writeable = False
+        object.__setattr__(self, "times_s", times_s)
+
+    @property
+    def network_penalty(self) -> float:
+        """1: nothing is known of a network."""
+        return 1.0
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds on ``gpus`` (whole) GPUs of one node."""
+        g = int(gpus)
+        if g != gpus or not 0 <= g < self.times_s.shape[2]:
+            return math.inf
+        return self.times_s.item(job, node_type, g)
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """The rows of the jobs."""
+        return self.times_s[jobs]
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """The least of g t over all configurations."""
+        gpu_s = self.times_s[:, :, 1:] * np.arange(1, self.times_s.shape[2])
+        least: FloatArray = gpu_s.min(axis=(1, 2))
+        return least
+
+
+@checked("speed-up curves")
+@dataclass(frozen=True)
+class SpeedupCurve:
+    """Jobs that speed up with a real-valued share of GPUs: t(k) = duration / s(k).
+
+    Parameters
+    ----------
+    duration_s : ``(J,)`` seconds on one GPU.
+    curve_of : ``(J,)`` index of the job's curve.
+    curves : speed-up functions, ``s(1) = 1``, concave and increasing.
+    long_run : of each curve, how many of its jobs come in an hour and their mean duration on one
+        GPU, h, where a generator knows them; None: only the jobs themselves say so.
+
+    Raises
+    ------
+    InputError
+        A duration that is not positive; a pair that is missing in ``long_run``, or not positive.
+    """
+
+    duration_s: FloatArray
+    curve_of: IntArray
+    curves: Sequence[Callable[[float], float]]
+    long_run: tuple[tuple[float, float], ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_durations(self.duration_s)
+        _freeze(self, duration_s=np.float64, curve_of=np.int64)
+        _check_index("curve_of", self.curve_of, len(self.curves))
+        known = self.long_run
+        if known is None:
+            return
+        if len(known) != len(self.curves) or not all(
+            0 < x < math.inf for pair in known for x in pair
+        ):
+            raise InputError(
+                f"long_run is {known}, expected a positive rate and a positive size for each of "
+                f"{len(self.curves)} curves"
+            )
+
+    @property
+    def network_penalty(self) -> float:
+        """1: nothing is known of a network."""
+        return 1.0
+
+    def __len__(self) -> int:
+        return len(self.duration_s)
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds on ``gpus`` GPUs (any real number >= 0)."""
+        if gpus <= 0:
+            return math.inf
+        return float(self.duration_s[job] / self.curves[self.curve_of[job]](gpus))
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Times on whole GPUs of one node."""
+        table = _no_configuration(jobs, cluster)
+        for g in range(1, cluster.max_gpus_per_node + 1):
+            speedup = np.array([float(s(float(g))) for s in self.curves])
+            time = self.duration_s[jobs] / speedup[self.curve_of[jobs]]
+            for v, node_type in enumerate(cluster.node_types):
+                if g <= node_type.gpus:
+                    table[:, v, g] = time
+        return table
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """The duration on one GPU, since s(k) <= k."""
+        return self.duration_s
+
+
+@checked("sensitivity matrix")
+@dataclass(frozen=True)
+class SensitivityMatrix:
+    """Relative throughput of one model, W[c, m], over CPUs and memory *per GPU*.
+
+    Between the points it is interpolated linearly, outside it is held. 1 is the rate at the
+    GPU-proportional share of the server (Synergy, Section 3.1).
+
+    Parameters
+    ----------
+    cpus : ``(C,)`` CPUs per GPU, ascending.
+    memory_gb : ``(M,)`` GB per GPU, ascending.
+    relative : ``(C, M)`` throughput over the throughput at the proportional share.
+
+    Raises
+    ------
+    InputError
+        Grids that do not ascend, another shape, negative or infinite throughput, or one that
+        falls where a job gets more: policies rely on more never being worse.
+    """
+
+    cpus: FloatArray
+    memory_gb: FloatArray
+    relative: FloatArray
+    _known: dict[tuple[float, float], float] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        for name, grid in (("cpus", self.cpus), ("memory_gb", self.memory_gb)):
+            if grid.ndim != 1 or not len(grid) or not (np.diff(grid, prepend=0.0) > 0).all():
+                raise InputError(
+                    f"sensitivity matrix: {name} is {grid.tolist()}, expected ascending numbers > 0"
+                )
+        w, shape = self.relative, (len(self.cpus), len(self.memory_gb))
+        if w.shape != shape:
+            raise InputError(f"sensitivity matrix: shape is {w.shape}, expected {shape}")
+        if not (np.isfinite(w) & (w >= 0)).all():
+            raise InputError(
+                "sensitivity matrix: throughput is negative or no number, expected >= 0"
+            )
+        for axis, resource in enumerate(("CPUs", "memory")):
+            falls = np.argwhere(np.diff(w, axis=axis) < 0)
+            if len(falls):
+                i, k = falls[0].tolist()
+                raise InputError(
+                    f"sensitivity matrix: throughput falls with more {resource} after "
+                    f"{self.cpus[i]:g} CPUs and {self.memory_gb[k]:g} GB per GPU, expected it to "
+                    "rise or stay"
+                )
+
+    def __call__(self, cpus_per_gpu: float, memory_gb_per_gpu: float) -> float:
+        """Relative throughput at a share."""
+        share = (cpus_per_gpu, memory_gb_per_gpu)
+        rate = self._known.get(share)
+        if rate is None:
+            rate = self._known[share] = self._interpolate(cpus_per_gpu, memory_gb_per_gpu)
+        return rate
+
+    def relative_to(self, cpus_per_gpu: float, memory_gb_per_gpu: float) -> SensitivityMatrix:
+        """The same sensitivity with 1 at another share: that of a server of another make.
+
+        Raises
+        ------
+        InputError
+            Throughput is 0 there, so nothing can be relative to it.
+        """
+        base = self(cpus_per_gpu, memory_gb_per_gpu)
+        if base <= 0:
+            raise InputError(
+                f"sensitivity matrix: no throughput at the proportional share of {cpus_per_gpu:g} "
+                f"CPUs and {memory_gb_per_gpu:g} GB per GPU, expected > 0"
+            )
+        return SensitivityMatrix(self.cpus, self.memory_gb, self.relative / base)
+
+    def _interpolate(self, cpus_per_gpu: float, memory_gb_per_gpu: float) -> float:
+        i, u = _locate(self.cpus, cpus_per_gpu)
+        k, v = _locate(self.memory_gb, memory_gb_per_gpu)
+        w = self.relative
+        low = w[i, k] * (1 - v) + w[i, k + 1] * v if v else w[i, k]
+        if not u:
+            return float(low)
+        high = w[i + 1, k] * (1 - v) + w[i + 1, k + 1] * v if v else w[i + 1, k]
+        return float(low * (1 - u) + high * u)
+
+
+@checked("sensitivity")
+@dataclass(frozen=True)
+class Sensitivity:
+    """Jobs of fixed GPU demand whose rate depends on the CPUs and memory beside them.
+
+    Parameters
+    ----------
+    duration_s : ``(J,)`` seconds at the GPU-proportional share.
+    num_gpus : ``(J,)`` GPUs that the job needs.
+    matrix_of : ``(J,)`` index of the job's matrix, or ``(J, V)`` one a node type.
+    matrices : `SensitivityMatrix` of each model (and node type).
+    network_penalty : how many times longer a job takes over several nodes than on one; >= 1.
+    """
+
+    duration_s: FloatArray
+    num_gpus: IntArray
+    matrix_of: IntArray
+    matrices: Sequence[SensitivityMatrix]
+    network_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_durations(self.duration_s)
+        _check_demand(self.num_gpus)
+        if not 1 <= self.network_penalty < math.inf:
+            raise InputError(f"network penalty is {self.network_penalty}, expected a number >= 1")
+        _freeze(self, duration_s=np.float64, num_gpus=np.int64, matrix_of=np.int64)
+        _check_index("matrix_of", self.matrix_of, len(self.matrices))
+
+    def __len__(self) -> int:
+        return len(self.duration_s)
+
+    def matrix(self, job: int, node_type: int = 0) -> SensitivityMatrix:
+        """The matrix of a job on a node type."""
+        of = self.matrix_of
+        return self.matrices[int(of[job] if of.ndim == 1 else of[job, node_type])]
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds with ``cpus`` and ``memory_gb`` in all; infinite with too few GPUs or none.
+
+        ``gpus`` may be a sum of fractions that adds up to the demand.
+        """
+        if abs(gpus - self.num_gpus[job]) > tolerances.FRACTIONS:
+            return math.inf
+        rate = self.matrix(job, node_type)(cpus / gpus, memory_gb / gpus)
+        return float(self.duration_s[job] / rate) if rate > 0 else math.inf
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Times at the GPU-proportional share."""
+        return _table_of_demand(self.duration_s, self.num_gpus, jobs, cluster)
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """Duration times GPUs, at the GPU-proportional share."""
+        return self.duration_s * self.num_gpus
+
+
+def _check_durations(duration_s: FloatArray) -> None:
+    """`InputError` unless all are positive, finite numbers."""
+    values = np.asarray(duration_s, dtype=np.float64)
+    good = np.isfinite(values) & (values > 0)
+    if not good.all():
+        job = int(np.argmin(good))
+        raise InputError(f"duration_s of job {job} is {values[job]}, expected a number > 0")
+
+
+def _check_demand(num_gpus: IntArray) -> None:
+    """`InputError` unless all are positive, whole numbers."""
+    values = np.asarray(num_gpus, dtype=np.float64)
+    good = np.isfinite(values) & (values >= 1) & (np.floor(values) == values)
+    if not good.all():
+        job = int(np.argmin(good))
+        raise InputError(f"num_gpus of job {job} is {values[job]:g}, expected a whole number >= 1")
+
+
+def _freeze(model: object, **dtypes: npt.DTypeLike) -> None:
+    """Give a model copies of its columns that nobody can change; ``(J, ..)`` all of them."""
+    rows = None
+    for name, dtype in dtypes.items():
+        column = np.array(getattr(model, name), dtype=dtype)
+        rows = len(column) if rows is None else rows
+        if len(column) != rows:
+            raise InputError(f"{name} has {len(column)} rows, expected {rows}, one a job")
+        column.flags.writeable = False
+        object.__setattr__(model, name, column)
+
+
+def _check_index(name: str, index: IntArray, count: int) -> None:
+    """`InputError` unless all are indices below ``count``."""
+    good = (index >= 0) & (index < count)
+    if not good.all():
+        raise InputError(f"{name} has a {index[~good][0]}, expected 0 to {count - 1}")
+
+
+def _table_of_demand(
+    duration_s: FloatArray, num_gpus: IntArray, jobs: IntArray, cluster: Cluster
+) -> FloatArray:
+    """`Performance.table_s` of jobs that run on one number of GPUs only."""
+    table = _no_configuration(jobs, cluster)
+    for v, node_type in enumerate(cluster.node_types):
+        fits = np.flatnonzero(num_gpus[jobs] <= node_type.gpus)
+        fits = fits[num_gpus[jobs[fits]] <= cluster.max_gpus_per_node]
+        table[fits, v, num_gpus[jobs[fits]]] = duration_s[jobs[fits]]
+    return table
+
+
+def _no_configuration(jobs: IntArray, cluster: Cluster) -> FloatArray:
+    shape = (len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1)
+    return np.full(shape, np.inf)
+
+
+def _locate(grid: FloatArray, value: float) -> tuple[int, float]:
+    """Cell of the grid that holds the value, and the fraction of the way through it."""
+    if value >= grid[-1]:
+        return len(grid) - 1, 0.0
+    if value <= grid[0]:
+        return 0, 0.0
+    i = int(np.searchsorted(grid, value, side="right")) - 1
+    return i, float((value - grid[i]) / (grid[i + 1] - grid[i]))

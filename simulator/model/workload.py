@@ -1,0 +1,197 @@
+"""The jobs of a scenario: checked once, never changed after, held as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.arguments import checked, short
+from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.performance import Performance
+
+ELASTIC = 0
+"""`Workload.num_gpus` of a job whose number of GPUs the policy chooses."""
+
+OUTCOMES = ("", "passed", "killed", "failed")
+"""How a log ends a job; "" where it does not say."""
+
+LATEST_S = 1e12
+"""Submissions are before this (over 30,000 years), where a clock still resolves a millisecond."""
+
+
+@checked("workload")
+@dataclass(frozen=True)
+class Workload:
+    """``J`` jobs in order of submission. Job ``j`` is the index everywhere; ``job_id`` its name.
+
+    Attributes
+    ----------
+    job_id : names, unique.
+    submit_s : ``(J,)`` submission times, s, ascending.
+    performance : how long each job takes on what.
+    num_gpus : ``(J,)`` GPUs that the job needs, 0 (`ELASTIC`) where the policy chooses.
+    num_cpus, memory_gb : ``(J,)`` fixed demands in all, NaN where there is none.
+    due_s : ``(J,)`` due dates on the same clock as ``submit_s``; infinite: none.
+    weight_per_s : ``(J,)`` cost of a second of tardiness, currency/s.
+    model : name of the trained network, "" where unknown.
+    patience_s : ``(J,)`` a job that has not started after so many seconds leaves; infinite: it stays.
+        None: no job leaves.
+    user, vc : who submitted the job, and the virtual cluster that it belongs to; "" where unknown.
+    fails_at : by job, the parts of its work, ascending, between 0 and 1, at which it fails by itself and
+        queues again (the attempts of a log). Empty: no job does. Policies do not see it.
+    outcome : how each job ended in the log that it comes from: "passed", "killed" or "failed"; empty: not
+        known.
+    notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
+    """
+
+    job_id: Sequence[str]
+    submit_s: FloatArray
+    performance: Performance
+    num_gpus: IntArray = None  # type: ignore[assignment]
+    num_cpus: FloatArray = None  # type: ignore[assignment]
+    memory_gb: FloatArray = None  # type: ignore[assignment]
+    due_s: FloatArray = None  # type: ignore[assignment]
+    weight_per_s: FloatArray = None  # type: ignore[assignment]
+    model: Sequence[str] = ()
+    notes: tuple[str, ...] = ()
+    user: Sequence[str] = ()
+    vc: Sequence[str] = ()
+    patience_s: FloatArray | None = None
+    fails_at: Sequence[Sequence[float]] = ()
+    outcome: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        count = len(self.job_id)
+        self._fill("num_gpus", ELASTIC, np.int64)
+        self._fill("num_cpus", np.nan, np.float64)
+        self._fill("memory_gb", np.nan, np.float64)
+        self._fill("due_s", np.inf, np.float64)
+        self._fill("weight_per_s", 0.0, np.float64)
+        self._fill("submit_s", 0.0, np.float64)
+        if self.patience_s is not None:
+            self._fill("patience_s", np.inf, np.float64)
+        object.__setattr__(self, "job_id", tuple(self.job_id))
+        for name in ("model", "user", "vc"):
+            object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
+        object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
+        object.__setattr__(self, "outcome", tuple(self.outcome))
+        self._check()
+
+    def _fill(self, name: str, default: float, dtype: npt.DTypeLike) -> None:
+        value = getattr(self, name)
+        if value is None:
+            value = np.full(len(self.job_id), default)
+        elif dtype is np.int64:
+            given = np.asarray(value, dtype=np.float64)
+            whole = np.isfinite(given) & (np.floor(given) == given)
+            if not whole.all():
+                wrong = given[~whole][0]
+                raise InputError(f"workload: {name} has a {wrong}, expected whole numbers")
+        column = np.array(value, dtype=dtype)
+        column.flags.writeable = False
+        object.__setattr__(self, name, column)
+
+    def _check(self) -> None:
+        count = len(self.job_id)
+        if count == 0:
+            raise InputError("workload: no jobs, expected at least one")
+        for name in ("submit_s", "num_gpus", "num_cpus", "memory_gb", "due_s", "weight_per_s"):
+            if getattr(self, name).shape != (count,):
+                raise InputError(
+                    f"workload: {name} has shape {getattr(self, name).shape}, expected ({count},)"
+                )
+        if len(set(self.job_id)) != count:
+            seen: set[str] = set()
+            twice = next(i for i in self.job_id if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+            raise InputError(f"workload: job {twice!r} occurs twice, expected unique job ids")
+        if not callable(getattr(self.performance, "time_s", None)):
+            raise InputError(
+                f"workload: performance is {short(self.performance)}, expected a model of "
+                "simulator.model.performance, or one of your own with time_s(..)"
+            )
+        if isinstance(self.performance, Sized) and len(self.performance) < count:
+            raise InputError(
+                f"workload: the performance model has times of {len(self.performance)} jobs, "
+                f"expected {count}"
+            )
+        self._require("submit_s", np.isfinite(self.submit_s) & (self.submit_s >= 0), "a time >= 0")
+        self._require("submit_s", self.submit_s < LATEST_S, f"seconds below {LATEST_S:g}")
+        later = np.diff(self.submit_s, prepend=self.submit_s[0]) >= 0
+        self._require("submit_s", later, "ascending submission times")
+        self._require("num_gpus", self.num_gpus >= 0, "a whole number >= 0")
+        self._require("due_s", self.due_s >= self.submit_s, "a due date after the submission")
+        weight = self.weight_per_s
+        self._require("weight_per_s", np.isfinite(weight) & (weight >= 0), "a number >= 0")
+        for name in ("num_cpus", "memory_gb"):
+            demand = getattr(self, name)
+            self._require(name, np.isnan(demand) | (demand >= 0), "a number >= 0")
+        self._check_optional(count)
+
+    def _check_optional(self, count: int) -> None:
+        """What few workloads have: patience, attempts, how jobs ended."""
+        if self.patience_s is not None:
+            if self.patience_s.shape != (count,):
+                raise InputError(
+                    f"workload: patience_s has shape {self.patience_s.shape}, expected ({count},)"
+                )
+            self._require("patience_s", self.patience_s >= 0, "a number >= 0")
+        for name in ("fails_at", "outcome"):
+            given = len(getattr(self, name))
+            if given not in (0, count):
+                raise InputError(f"workload: {name} has {given} jobs, expected {count}, or none")
+        if self.fails_at:
+            steps = [np.diff([0.0, *parts, 1.0]) for parts in self.fails_at]
+            good = np.array([bool((each > 0).all()) for each in steps])
+            self._require("fails_at", good, "ascending parts of its work, between 0 and 1")
+        for job, ending in zip(self.job_id, self.outcome, strict=False):
+            if ending not in OUTCOMES:
+                raise InputError(
+                    f"workload: job {job!r}: outcome is {ending!r}, expected one of {OUTCOMES}"
+                )
+
+    def _require(self, name: str, good: npt.NDArray[np.bool_], expected: str) -> None:
+        if not good.all():
+            bad = int(np.argmin(good))
+            raise InputError(
+                f"workload: job {self.job_id[bad]!r}: {name} is {getattr(self, name)[bad]}, "
+                f"expected {expected}"
+            )
+
+    @cached_property
+    def is_elastic(self) -> bool:
+        """Whether the policy chooses every job's number of GPUs."""
+        return not self.num_gpus.any()
+
+    @cached_property
+    def num_gpus_list(self) -> Sequence[int]:
+        """`num_gpus` as a list, of which one number takes a tenth of the time to read."""
+        numbers: list[int] = self.num_gpus.tolist()
+        return numbers
+
+    def head(self, count: int) -> Workload:
+        """The first ``count`` jobs; the performance model keeps its rows, indices are the same."""
+        return Workload(
+            self.job_id[:count],
+            self.submit_s[:count],
+            self.performance,
+            self.num_gpus[:count],
+            self.num_cpus[:count],
+            self.memory_gb[:count],
+            self.due_s[:count],
+            self.weight_per_s[:count],
+            self.model[:count],
+            self.notes,
+            self.user[:count],
+            self.vc[:count],
+            None if self.patience_s is None else self.patience_s[:count],
+            self.fails_at[:count],
+            self.outcome[:count],
+        )
+
+    def __len__(self) -> int:
+        return len(self.job_id)
