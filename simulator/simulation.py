@@ -150,7 +150,7 @@ def simulate(
             result = replace(result, tenants=tenants, gate=None if gate is None else gate.record())
         if trouble is not None:
             damage = trouble.damage(float(result.completion_s.max()))
-            result = replace(result, damage=damage)
+            result = replace(result, damage=damage, extra=damage.columns())
         if stream is not None:
             stream.finish(result)
     return result

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from simulator.arguments import checked, is_number, short
+from simulator.columns import Column, ColumnData
 from simulator.errors import InputError
 from simulator.laws import Law
 from simulator.model.cluster import IntArray
@@ -23,6 +24,18 @@ Interval = float | Literal["young", "daly", "best"]
 
 OPTIMAL = {"young": young_interval_s, "daly": daly_interval_s, "best": best_interval_s}
 """Intervals between checkpoints from the cost of one and the mean time between failures."""
+
+
+COLUMNS = (
+    Column(
+        "failures", "", "times that a failure of a node, or of its own, stopped the job", "integer",
+        when="something can fail",
+    ),
+    Column(
+        "lost_gpu_s", "GPU-seconds", "work that failures destroyed", "number",
+        when="something can fail",
+    ),
+)  # fmt: skip
 
 
 @checked("outages")
@@ -250,3 +263,7 @@ class Damage:
     away: np.ndarray[tuple[int, int], np.dtype[np.float64]] = field(
         default_factory=lambda: np.empty((0, 3))
     )
+
+    def columns(self) -> tuple[ColumnData, ...]:
+        """The columns that failures add to ``jobs.csv``."""
+        return tuple(map(ColumnData, COLUMNS, (self.failures, self.lost_gpu_s)))

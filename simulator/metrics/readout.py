@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
+from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,19 +65,19 @@ def running_s(result: Result) -> FloatArray:
     return total
 
 
-def job_facts(result: Result) -> dict[str, FloatArray | IntArray | list[str]]:
+def job_facts(result: Result) -> dict[str, Any]:
     """Further columns of ``jobs.csv``, ``(J,)`` each.
 
     ``gpus`` is the demand, or the mean number held where the policy chooses. ``slowdown`` is the
     completion time over the ideal time. ``total_wait_s`` is all the time without GPUs. Users and
-    virtual clusters are there where the workload has them, lost work where something can fail.
+    virtual clusters are there where the workload has them; the columns of features come last.
     """
     workload = result.workload
     ideal, busy = ideal_s(result), running_s(result)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_gpus = result.gpu_seconds / busy
     gpus = np.where(workload.num_gpus > 0, workload.num_gpus, mean_gpus)
-    facts: dict[str, FloatArray | IntArray | list[str]] = {
+    facts: dict[str, Any] = {
         "gpus": gpus,
         "ideal_s": ideal,
         "slowdown": result.jct_s / ideal,
@@ -90,9 +90,8 @@ def job_facts(result: Result) -> dict[str, FloatArray | IntArray | list[str]]:
     for name in ("user", "vc"):
         if any(getattr(workload, name)):
             facts[name] = list(getattr(workload, name))
-    if result.damage is not None:
-        facts["failures"] = result.damage.failures
-        facts["lost_gpu_s"] = result.damage.lost_gpu_s
+    for column, values in result.extra:
+        facts[column.name] = values
     return facts
 
 

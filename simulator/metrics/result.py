@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simulator.columns import ColumnData
 from simulator.core.gate import GateRecord
 from simulator.core.node import Node
 from simulator.core.records import DecisionLog, ScheduleLog
@@ -105,6 +106,7 @@ class Result:
     left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
     tenants : whose jobs they were; None where nobody asked.
     gate : what admission control and quotas did; None where there were none.
+    extra : columns that features add to the table of jobs, ``(J,)`` values each.
     streamed_to : the folder of the Parquet files that hold decisions and schedule (`simulate`,
         ``stream_to``); None: they are in memory.
     """
@@ -128,6 +130,7 @@ class Result:
     left: npt.NDArray[np.bool_] | None = None
     tenants: Tenants | None = None
     gate: GateRecord | None = None
+    extra: tuple[ColumnData, ...] = ()
 
     @cached_property
     def wait_s(self) -> FloatArray:

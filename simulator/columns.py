@@ -1,0 +1,41 @@
+"""Columns of tables: name, unit, meaning and type, and the values of one run.
+
+Modules that add columns to ``jobs.csv`` list them as ``COLUMNS``; docs/tables.md is made from these lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy.typing as npt
+
+ColumnType = Literal["text", "integer", "number"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : as in the file; the unit is its ending where there is one ("wait_s").
+    unit : e.g. "s", "GPU-seconds"; empty for texts and counts.
+    meaning : one phrase for the documentation.
+    type : "number" is a double; an empty cell is a value that does not exist.
+    when : in which runs the column exists; empty: in all.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    type: ColumnType
+    when: str = ""
+
+
+class ColumnData(NamedTuple):
+    """A column with its values of one run, one a row, in order of the rows."""
+
+    column: Column
+    values: Sequence[Any] | npt.NDArray[Any]
