@@ -9,9 +9,10 @@ scheduling: the first in the order that does not fit holds up the others, or is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heapreplace
+from itertools import chain
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from policies.selection import NONE, choose_configuration, selection_price_per_h
 from policies.waiting import Rank, WaitingJobs
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View, Workload
 from simulator.model.cluster import FloatArray
-from simulator.model.short_answers import Starts
 
 SharesOf = dict[int, tuple[Placement, ...]]
 """Shares of nodes by job, in the order of the starts."""
@@ -96,25 +96,11 @@ class FirstPrinciple:
             shares_of = self._list_scheduling(view)
         if not shares_of:
             return NO_CHANGE
-        starts = Starts.of(shares_of)
-        return starts if self._nodes is not None else Decision(starts.placements, keep_running=True)
+        return Decision(list(chain.from_iterable(shares_of.values())), keep_running=True)
 
     def ordered(self, view: View) -> Iterable[int]:
         """The waiting jobs in the order in which they are looked at."""
         return self.order(view)
-
-    def cannot_start(
-        self, workload: Workload, waiting: Mapping[int, None], free_gpus_total: float
-    ) -> bool:
-        """Nothing waits, or no GPU is free; in strict order, or fewer than the first needs."""
-        if not waiting:
-            return True
-        gpus_of = self._gpus_of
-        if gpus_of is None or workload is not self._workload:  # elastic, or nothing decided yet
-            return False
-        if free_gpus_total <= 0:
-            return True
-        return self._is_strict and gpus_of[next(iter(waiting))] > free_gpus_total
 
     def _list_scheduling(self, view: View) -> SharesOf:
         """Start jobs of fixed demand in their order; a demand that does not fit is passed over."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast
 import numpy as np
 
 from policies.greedy.compiling import compilation_announced
-from policies.greedy.placing import decision_of
+from policies.greedy.placing import assign_nodes
 from policies.greedy.problem import (
     OBJECTIVES,
     Jobs,
@@ -125,7 +125,8 @@ class GreedyPolicy:
         seed = int(view.rng.integers(0, 2**63)) if self.is_random else 0
         with compilation_announced():
             solution, info = self.solve(jobs, profile, machines, seed)
-        return decision_of(solution, view, {"proxy": solution.objective, **info})
+        info = {"proxy": solution.objective, **info}
+        return Decision(assign_nodes(solution, view), info=info)
 
     is_random: ClassVar[bool] = False
 

@@ -10,6 +10,7 @@ from simulator import (
     FIXED,
     Cluster,
     Decision,
+    FixedDuration,
     InputError,
     NodeType,
     Placement,
@@ -96,3 +97,20 @@ def test_a_million_jobs_on_a_thousand_nodes_are_checked_in_little_memory() -> No
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100 * 8 * count
+
+
+def test_fractions_may_miss_a_node_by_their_tolerance() -> None:
+    """What the check of a decision lets pass as rounding does not stop the simulation at a start."""
+    eight = Cluster.of_nodes(NodeType("server", "GPU", 8), 1)
+    jobs = Workload(
+        ["a", "b"],
+        [0.0, 0.0],
+        FixedDuration(np.array([10.0, 10.0]), np.array([8, 8]), time_shared=True),
+        num_gpus=[8, 8],
+    )
+
+    def decide(view: View) -> Decision:
+        part = 4 * (1 + 5e-7) if view.num_active == 2 else 8.0
+        return Decision([Placement(j, 0, part) for j in view.active], fractional=True)
+
+    assert simulate(jobs, eight, decide).completion_s == pytest.approx([20.0, 20.0], rel=1e-5)

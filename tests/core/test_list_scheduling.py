@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
+from simulator import (
+    NO_CHANGE,
+    Cluster,
+    Decision,
+    FixedDuration,
+    NodeType,
+    Result,
+    View,
+    Workload,
+    simulate,
+)
+from tests.core.jobs import fixed
 
 
 def run(
@@ -76,3 +87,16 @@ def test_a_pool_holds_every_job() -> None:
 )
 def test_results_call_a_policy_by_its_name(name: str) -> None:
     assert run(Cluster.of_nodes(RICH, 1), [1], name).policy == name
+
+
+def test_an_object_that_has_decided_elsewhere_forgets_the_other_jobs() -> None:
+    """Its indexes are of the workload that it knows: of another one it makes them anew."""
+    policy = make_policy("fifo-strict")
+    nodes = Cluster.of_nodes(NodeType("server", "GPU", 4), 2)
+
+    def decide(view: View) -> Decision:
+        return policy.decide(view) if view.waiting else NO_CHANGE
+
+    simulate(fixed([0], [10], [8]), nodes, decide)
+    result = simulate(fixed([0, 1], [10, 10], [1, 1]), nodes, policy)
+    assert result.completion_s.tolist() == [10, 11]

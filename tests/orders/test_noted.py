@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from policies import make_policy, needs_of
-from policies.greedy import placing
 from policies.noted import Noted
 from simulator import (
     Cluster,
@@ -121,9 +120,7 @@ def test_the_schedule_is_the_same_with_wake_ups_and_chance(name):
 
 
 @pytest.mark.parametrize("name", ["greedy", "randomised-greedy"])
-def test_the_schedule_is_the_same_where_a_decision_says_its_changes_alone(name, monkeypatch):
-    """The greedy's large decisions (`Moves`): here each of them counts as large."""
-    monkeypatch.setattr(placing, "MANY", 0)
+def test_the_schedule_is_the_same_where_all_is_planned_anew(name):
     plain = random_jobs()
     wide = np.arange(5.0).clip(1) ** 0.8
     times_s = plain.performance.duration_s[:, None, None] / wide
