@@ -110,7 +110,7 @@ SLOW = {(policy, "one-GPU jobs") for policy in ("local-search", "path-relinking"
 
 def all_runs() -> Iterator[Run]:
     """Every run; those whose parts do not go together are refused with one line, which is their result."""
-    yield from _examples()
+    yield from examples()
     yield from _policies()
     for name in PROGRAMS:
         yield {"name": f"program: {name}", "program": name}
@@ -140,7 +140,7 @@ def all_runs() -> Iterator[Run]:
 SMALLER = {"num_jobs": 120, "jobs_per_node": 4, "max_jobs": 120}
 
 
-def _examples() -> Iterator[Run]:
+def examples() -> Iterator[Run]:
     """The scenarios of examples/, with fewer jobs."""
     for path in sorted(Path("examples").glob("*.toml")):
         scenario = tomllib.loads(path.read_text())

@@ -166,7 +166,9 @@ def timeline_table(result: Result) -> pd.DataFrame:
     """One row an instant at which something changes: the columns of ``timeline.csv``.
 
     ``queue`` and ``running`` count jobs, ``gpus`` are in use, ``power_kw`` and ``cost_per_h`` are of
-    all open nodes (leasing and energy). Empty where the schedule was not kept.
+    all open nodes (leasing and energy); a node that is away costs nothing. Both are NaN where jobs share GPUs
+    whose power was measured: the schedule does not say on which GPUs they are. Empty where the schedule
+    was not kept.
     """
     import pandas as pd
 
@@ -183,9 +185,10 @@ def timeline_table(result: Result) -> pd.DataFrame:
         led.add((job, start))
         events += [(ends[i], 0, i, leads), (start, 2, i, leads)]
     events += [(t, 1, j, 0) for j, t in enumerate(result.workload.submit_s.tolist())]
-    if result.left is not None:
-        gone = np.flatnonzero(result.left).tolist()
-        events += [(float(result.completion_s[j]), 3, j, 0) for j in gone]
+    events += [(t, 3, j, 0) for j, t in enumerate(result.completion_s.tolist())]
+    if result.damage is not None and result.cluster.node_type_of is not None:
+        for node, away_s, back_s in result.damage.away.tolist():
+            events += [(away_s, 5, int(node), 0), (back_s, 4, int(node), 0)]
     events.sort()
     meter = _Meter(result, table)
     rows: list[tuple[float, int, int, float, float, float]] = []
@@ -193,7 +196,11 @@ def timeline_table(result: Result) -> pd.DataFrame:
         meter.take(kind, i, leads)
         if k + 1 == len(events) or events[k + 1][0] > time_s:
             rows.append((time_s, *meter.row()))
-    return pd.DataFrame(rows, columns=names)
+    found = pd.DataFrame(rows, columns=names)
+    draws = any(spec.power_w for spec in result.cluster.node_types)
+    if draws and (np.asarray(table["gpus"]) % 1).any():
+        found[["power_kw", "cost_per_h"]] = np.nan
+    return found
 
 
 class _Meter:
@@ -202,45 +209,54 @@ class _Meter:
     def __init__(self, result: Result, table: dict[str, Any]) -> None:
         self.cluster = result.cluster
         self.node, self.type = table["node"].tolist(), table["node_type"].tolist()
-        self.share, self.job = table["gpus"].tolist(), table["job"].tolist()
-        self.end = table["end_s"].tolist()
-        self.done = result.completion_s.tolist()
+        self.share = table["gpus"].tolist()
         self.used: dict[int, float] = {}
         self.hosted: dict[int, int] = {}
+        self.away: set[int] = set()
         self.active = self.running = 0
         self.gpus = self.power_kw = self.cost_per_h = 0.0
         fixed = self.cluster.node_type_of
         if fixed is not None and not self.cluster.is_pool:
             for n, v in enumerate(fixed):
                 self.used[n] = 0.0
-                self._count(n, v, 0.0, 1)
+                self._count(n, v, 1)
 
-    def _count(self, node: int, node_type: int, gpus: float, sign: int) -> None:
-        rates = self.cluster.rates(node_type, gpus)
+    def _count(self, node: int, node_type: int, sign: int) -> None:
+        """Add (1) or take away (-1) what the node costs now, if it is open."""
+        is_fixed = self.cluster.node_type_of is not None
+        if node in self.away or not (is_fixed or self.hosted.get(node, 0) > 0):
+            return
+        rates = self.cluster.rates(node_type, max(0.0, self.used.get(node, 0.0)))
         self.power_kw += sign * rates.power_kw
         self.cost_per_h += sign * (
             rates.leasing_per_hour * self.cluster.leasing_factor(node) + rates.energy_per_hour
         )
 
     def take(self, kind: int, i: int, leads: int) -> None:
-        """The end (0) or start (2) of share ``i``; job ``i`` is submitted (1) or leaves (3)."""
+        """The end (0) or start (2) of share ``i``; job ``i`` is submitted (1) or gone (3); node ``i`` is back (4)
+        or goes away (5).
+        """
         if kind in (1, 3):
             self.active += 1 if kind == 1 else -1
             return
+        if kind in (4, 5):
+            self._move(i, is_away=kind == 5)
+            return
         sign = 1 if kind == 2 else -1
         node, v, share = self.node[i], self.type[i], self.share[i]
-        is_open = self.cluster.node_type_of is not None or self.hosted.get(node, 0) > 0
-        before = self.used.get(node, 0.0)
-        if is_open:
-            self._count(node, v, before, -1)
-        self.used[node] = before + sign * share
+        self._count(node, v, -1)
+        self.used[node] = self.used.get(node, 0.0) + sign * share
         self.hosted[node] = self.hosted.get(node, 0) + sign
-        if self.cluster.node_type_of is not None or self.hosted[node] > 0:
-            self._count(node, v, max(0.0, self.used[node]), 1)
+        self._count(node, v, 1)
         self.gpus += sign * share
         self.running += sign * leads
-        if kind == 0 and leads and self.end[i] == self.done[self.job[i]]:
-            self.active -= 1
+
+    def _move(self, node: int, *, is_away: bool) -> None:
+        fixed = self.cluster.node_type_of
+        assert fixed is not None
+        self._count(node, fixed[node], -1)
+        (self.away.add if is_away else self.away.discard)(node)
+        self._count(node, fixed[node], 1)
 
     def row(self) -> tuple[int, int, float, float, float]:
         """Queue, running, GPUs, power and cost now; rounding errors of sums are cut off."""
