@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
 from experiments.files import write_whole
-from experiments.papers.registry import PAPERS, available, load
-from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Passage, Scale
+from experiments.papers.registry import load, papers
+from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Scale, Text
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
-    from experiments.papers.contract import Experiment
     from experiments.sweep.results import Results
     from experiments.sweep.task import Task
 
 
 def reproduce(
-    papers: Sequence[str] = (),
+    names: Sequence[str] = (),
     *,
     scale: str = "quick",
     workers: int | None = None,
@@ -34,7 +33,7 @@ def reproduce(
 
     Parameters
     ----------
-    papers : names of ``available()``; all of them where empty.
+    names : of ``available()``; all of them where empty.
 
     Returns
     -------
@@ -54,11 +53,12 @@ def reproduce(
 
     if scale not in get_args(Scale):
         raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
-    known = available()
-    for name in papers:
+    there = papers()
+    known = [paper.name for paper in there]
+    for name in names:
         if name not in known:
             raise InputError(f"paper: got {name!r}, expected one of {', '.join(known) or 'none'}")
-    chosen = [PAPERS[name] for name in known if name in papers or not papers]
+    chosen = [paper for paper in there if paper.name in names or not names]
     tasks = {paper: load(paper).tasks(cast(Scale, scale)) for paper in chosen}
     folder = out or Path("results") / scale
     # The page for a class goes with the queueing laboratory.
@@ -122,43 +122,23 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
     folder.mkdir(parents=True, exist_ok=True)
     figures: list[Figure] = []
     claims: list[Claim] = []
-    passages: list[Passage] = []
+    texts: list[Text] = []
     problems: list[str] = []
     with Store(Path(out) / "store") as store:
         results = Results(store, tasks, scale)
         if results.missing:
             problems.append(f"{name}: {len(results.missing)} runs failed or are missing")
         try:
-            figures = _figures(experiment, results, folder)
+            figures = experiment.figures(results, folder)
             claims = experiment.claims(results)
-            passages = getattr(experiment, "passages", lambda _: [])(results)
+            texts = getattr(experiment, "texts", lambda _: [])(results)
         except Exception as error:
             print(traceback.format_exc(), file=sys.stderr)
             problems.append(f"{name}: cannot be drawn: {type(error).__name__}: {error}")
         code = _write_runs(results, folder / RUNS)
         runs = len(results.tasks)
-        write_page(Path(out), Page(paper, figures, claims, problems, runs, code, passages))
+        write_page(Path(out), Page(paper, figures, claims, problems, runs, code, texts))
     return problems
-
-
-def _figures(experiment: Experiment, results: Results, folder: Path) -> list[Figure]:
-    """The figures of a paper; what is hard to read in them is a note on stderr."""
-    import sys
-    import warnings
-
-    from experiments.pictures.legibility import HardToRead
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", HardToRead)
-        figures = experiment.figures(results, folder)
-    for warning in caught:
-        if issubclass(warning.category, HardToRead):
-            print(f"schedlab: note: {folder.name}/{warning.message}", file=sys.stderr)
-        else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
-    return figures
 
 
 def _write_runs(results: Results, path: Path) -> str:
@@ -186,7 +166,7 @@ def _report(
 ) -> None:
     from experiments.report.site import write_site
 
-    pages = write_site(out, scale, PAPERS.values())
+    pages = write_site(out, scale, papers())
     figures = sum(len(page.figures) for page in pages)
     claims = [claim for page in pages for claim in page.claims]
     counts = {verdict: sum(c.verdict == verdict for c in claims) for verdict in VERDICTS}

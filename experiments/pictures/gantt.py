@@ -70,7 +70,7 @@ def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") ->
     """
     import matplotlib.pyplot as plt
 
-    from experiments.pictures.plots import STYLE
+    from experiments.pictures.plots import THEME
 
     first_s = _first_s(schedule, jobs)
     schedule = _merged(_since(first_s, schedule, ("start_s", "end_s")))
@@ -81,7 +81,7 @@ def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") ->
     bars = _bars_by_node(schedule) if whole else _bars_by_job(schedule)
     rows = max(bar.row + bar.height for bar in bars)
     height = min(24.0, max(2.2, 0.16 * rows + 1.2))
-    with plt.rc_context(STYLE):
+    with plt.rc_context(THEME):
         ratios = [height, 1.6] if jobs is not None else [height]
         figure, axes = plt.subplots(
             len(ratios),

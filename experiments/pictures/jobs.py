@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.pictures.plots import PALETTE, STYLE, canvas
+from experiments.pictures.plots import PALETTE, THEME, canvas
 from experiments.pictures.saving import check_kind, save_picture
 from simulator.laws.fitting import fits
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
@@ -39,7 +39,7 @@ def draw_jobs(
     import matplotlib as mpl
 
     check_kind(out)
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(THEME):
         figure, axes = canvas(2, 2, width=5.2, height=3.4)
         _hours(axes[0], by_hour)
         _demand(axes[1], gpus, duration_s)

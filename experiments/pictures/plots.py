@@ -7,7 +7,7 @@ and the paper's own value, where it gives one, in dark grey beside ours.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
@@ -15,6 +15,8 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+import seaborn as sns
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from simulator.statistics import student
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame, Series
 
+    from simulator.statistics import Estimate
+
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
 """Okabe and Ito's colours, told apart under all common colour deficiencies."""
 
@@ -31,29 +35,31 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 PAPER = "#404040"
 """Colour of what the paper says."""
 
-STYLE: Any = {
-    "figure.dpi": 100,
+THEME: Any = {
+    **sns.axes_style("whitegrid", {"grid.color": "#DDDDDD", "axes.edgecolor": "#000000"}),
     "font.size": 10,
-    "axes.grid": True,
-    "grid.color": "#DDDDDD",
     "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "legend.frameon": True,
+    "axes.titlesize": 11,
+    "axes.labelsize": 10,
     "legend.framealpha": 0.9,
     "legend.fontsize": 9,
     "lines.linewidth": 1.6,
     "lines.markersize": 5,
     "svg.hashsalt": "schedlab",
 }
+"""The one theme of all figures."""
+
+ENOUGH_RUNS = 5
+"""Fewer runs get no interval in a picture: each of them is drawn."""
 
 
 def canvas(
     rows: int = 1, columns: int = 1, *, width: float = 5.6, height: float = 3.8, **options: Any
 ) -> tuple[Figure, list[Axes]]:
     """A figure of ``rows`` x ``columns`` panels, each ``width`` x ``height`` inches."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(THEME):
         figure, axes = plt.subplots(
             rows,
             columns,
@@ -73,24 +79,144 @@ def intervals(
     Columns: ``by``, ``mean``, ``low``, ``high``, ``n``. One replication gives no interval (NaN).
     ``geometric`` takes both of the logarithm, for positive values on a logarithmic axis.
     """
-    import pandas as pd
-
     rows = []
     for key, group in table.groupby(list(by), sort=True):
-        values = group[value].to_numpy(dtype=float)
-        estimate = student(np.log(values) if geometric else values)
-        back = np.exp if geometric else float
-        finite = np.isfinite(estimate.half_width)
-        rows.append(
-            {
-                **dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True)),
-                "mean": back(estimate.mean),
-                "low": back(estimate.lower) if finite else np.nan,
-                "high": back(estimate.upper) if finite else np.nan,
-                "n": estimate.n,
-            }
-        )
+        names = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        rows.append({**names, **_interval(group[value], geometric)})
     return pd.DataFrame(rows)
+
+
+def _interval(values: Any, geometric: bool) -> dict[str, float]:
+    values = np.asarray(values, dtype=float)
+    estimate: Estimate = student(np.log(values) if geometric else values)
+    back = np.exp if geometric else float
+    finite = np.isfinite(estimate.half_width)
+    return {
+        "mean": back(estimate.mean),
+        "low": back(estimate.lower) if finite else np.nan,
+        "high": back(estimate.upper) if finite else np.nan,
+        "n": estimate.n,
+    }
+
+
+def by_hue(
+    runs: DataFrame,
+    x: str,
+    value: str,
+    hue: str,
+    names: Mapping[str, str],
+    *,
+    geometric: bool = False,
+) -> DataFrame:
+    """`intervals` of ``value`` by ``x`` for each of ``names`` that has runs, one below the other."""
+    parts = [
+        intervals(part, [x], value, geometric=geometric).assign(**{hue: name})
+        for name in names
+        if not (part := runs[runs[hue] == name]).empty
+    ]
+    return pd.concat(parts)
+
+
+def lines(
+    ax: Axes,
+    runs: DataFrame,
+    x: str,
+    value: str,
+    hue: str,
+    names: Mapping[str, str],
+    *,
+    geometric: bool = False,
+    dashed: Sequence[str] = (),
+) -> DataFrame:
+    """A line of means over a number ``x`` for each of ``names``, with intervals; the numbers drawn.
+
+    Parameters
+    ----------
+    runs : one row a run.
+    names : values of ``hue`` in the order of the legend, and their labels. Each keeps its colour where
+        others have no runs.
+    geometric : means and intervals of the logarithm.
+    dashed : which of them are dotted lines.
+    """
+    drawn = by_hue(runs, x, value, hue, names, geometric=geometric)
+    here = list(dict.fromkeys(drawn[hue]))
+    looks = _looks(names, geometric)
+    shown = runs[runs[hue].isin(here)]
+    sns.lineplot(
+        shown, x=x, y=value, hue=hue, hue_order=here, style=hue, style_order=here,
+        markers=looks.pop("markers"), dashes={n: (1, 1.5) if n in dashed else "" for n in here},
+        err_style="bars", err_kws={"capsize": 2.5}, markeredgewidth=0, ax=ax, **looks,
+    )  # fmt: skip
+    _named(ax, names)
+    _few(ax, shown, x, value, hue, looks["palette"])
+    return drawn
+
+
+def points(
+    ax: Axes,
+    runs: DataFrame,
+    x: str,
+    value: str,
+    hue: str,
+    names: Mapping[str, str],
+    *,
+    order: Sequence[Any],
+    geometric: bool = False,
+    dodge: float = 0.4,
+) -> DataFrame:
+    """A mean with its interval at each category ``x``, ``names`` side by side; the numbers drawn.
+
+    Parameters are those of `lines`; ``order`` : the categories from left to right.
+    """
+    drawn = by_hue(runs, x, value, hue, names, geometric=geometric)
+    here = list(dict.fromkeys(drawn[hue]))
+    looks = _looks(names, geometric)
+    markers = looks.pop("markers")
+    sns.pointplot(
+        runs[runs[hue].isin(here)], x=x, y=value, order=list(order), hue=hue, hue_order=here,
+        markers=[markers[n] for n in here], linestyle="none", capsize=0.05, markersize=5,
+        dodge=dodge if len(here) > 1 else False, err_kws={"linewidth": 1.4}, ax=ax, **looks,
+    )  # fmt: skip
+    _named(ax, names)
+    return drawn
+
+
+def _looks(names: Mapping[str, str], geometric: bool) -> dict[str, Any]:
+    """Colours, markers, estimator and interval of the plots of seaborn."""
+
+    def mean(values: Any) -> float:
+        return _interval(values, geometric)["mean"]
+
+    def interval(values: Any) -> tuple[float, float]:
+        found = _interval(values, geometric)
+        return (found["low"], found["high"]) if found["n"] >= ENOUGH_RUNS else (np.nan, np.nan)
+
+    return {
+        "palette": {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)},
+        "markers": {name: MARKERS[i % len(MARKERS)] for i, name in enumerate(names)},
+        "estimator": mean,
+        "errorbar": interval,
+    }
+
+
+def _named(ax: Axes, names: Mapping[str, str]) -> None:
+    """The labels of ``names`` for the legend that the figure makes; seaborn's own goes."""
+    handles, labels = ax.get_legend_handles_labels()
+    for handle, label in zip(handles, labels, strict=True):
+        handle.set_label(names.get(label, label))
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.remove()
+
+
+def _few(
+    ax: Axes, runs: DataFrame, x: str, value: str, hue: str, palette: Mapping[str, str]
+) -> None:
+    """The runs themselves where there are several, but too few for an interval."""
+    count = runs.groupby([hue, x])[value].transform("count")
+    few = runs[(count > 1) & (count < ENOUGH_RUNS)]
+    for name, part in few.groupby(hue):
+        ax.plot(part[x], part[value], "_", color=palette[str(name)], markersize=7, alpha=0.6)
 
 
 def draw_line(ax: Axes, x: Any, table: DataFrame, label: str, index: int, **options: Any) -> None:

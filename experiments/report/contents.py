@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 Scale = Literal["quick", "paper"]
 Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not comparable", "new"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
+Label = Literal["derived", "variant", "textbook", "count"]
+LABELS: tuple[str, ...] = get_args(Label)
+"""Labels beside a verdict: a closed form of ours, a reading chosen after the printed one failed, a
+formula of the textbooks, a count of settings."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Claim:
     verdict : by the one rule of `experiments.report.verdict`; "new" is a result that the paper
         does not have.
     why : the reason, wanted for everything but "reproduced".
+    published : name of the number in the paper's ``published.toml``; empty where there is none.
+    labels : of `LABELS`.
     """
 
     paper: str
@@ -69,6 +75,8 @@ class Claim:
     unit: str = ""
     verdict: Verdict = "reproduced"
     why: str = ""
+    published: str = ""
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -76,10 +84,12 @@ class Claim:
         wants_why = ("partly", "not reproduced", "inconclusive", "not comparable")
         if self.verdict in wants_why and not self.why:
             raise ValueError(f"claim {self.claim!r} is {self.verdict!r}: say why")
+        if not set(self.labels) <= set(LABELS):
+            raise ValueError(f"labels {self.labels} of {self.claim!r}: expected some of {LABELS}")
 
 
 @dataclass(frozen=True)
-class Passage:
+class Text:
     """A short text of a page; its numbers are taken from the results.
 
     Attributes
@@ -98,11 +108,11 @@ class Passage:
 
 @dataclass(frozen=True)
 class Paper:
-    """What the report says of a paper, and the module that reproduces it.
+    """What the report says of a paper, or of a study of our own.
 
     Attributes
     ----------
-    module : ``experiments.papers.<name>`` where empty.
+    module : the package that reproduces it.
     """
 
     name: str
@@ -125,29 +135,28 @@ def save_figure(
 ) -> Figure:
     """Write ``out_dir``/``name``.png and .csv, the same bytes each time; closes the drawing.
 
-    Where an interval leaves its axes there is an arrow, and the caption says so. What is hard to read
-    in the drawing is a warning `HardToRead` each.
+    Where an interval leaves its axes there is an arrow, and the caption says so.
 
     Parameters
     ----------
     data : the plotted numbers, tidy, one row a point; written with nine significant digits.
     """
-    import warnings
-
     import matplotlib.pyplot as plt
 
     from experiments.pictures.edges import NOTE, mark_edges
-    from experiments.pictures.legibility import HardToRead, faults
 
     if mark_edges(drawing):
         caption = f"{caption} {NOTE}"
     csv, png = out_dir / f"{name}.csv", out_dir / f"{name}.png"
     write_whole(csv, data.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
+    write_drawing(drawing, png)
+    plt.close(drawing)
+    return Figure(name, title, caption, csv, png, command, tuple(int(seed) for seed in seeds))
+
+
+def write_drawing(drawing: Drawing, png: Path) -> None:
+    """Write a drawing as PNG, the same bytes each time."""
     with replacing(png) as file:
         drawing.savefig(
             file, format="png", dpi=130, bbox_inches="tight", metadata={"Software": None}
         )
-    for fault in faults(drawing):
-        warnings.warn(f"{name}: {fault}", HardToRead, stacklevel=2)
-    plt.close(drawing)
-    return Figure(name, title, caption, csv, png, command, tuple(int(seed) for seed in seeds))

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.files import write_whole
-from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Passage
+from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Text
 from experiments.report.thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 200
 PAGE = "page.json"
 RUNS = "runs.csv"
+COLUMNS = tuple(f.name for f in fields(Claim) if f.name not in ("published", "labels"))
+"""Of claims.csv."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Page:
     runs : finished runs behind it.
     code : version of the code that made these runs; where there is one, the paper's folder holds
         the runs themselves (`RUNS`), one a row.
-    passages : texts above the figures, or below one of them.
+    texts : texts above the figures, or below one of them.
     """
 
     paper: Paper
@@ -57,7 +59,7 @@ class Page:
     problems: Sequence[str] = ()
     runs: int = 0
     code: str = ""
-    passages: Sequence[Passage] = ()
+    texts: Sequence[Text] = ()
 
     def figure_of(self, claim: Claim) -> Figure | None:
         """The figure that shows a claim, by the number in its place ("Section V, Figure 3")."""
@@ -87,8 +89,8 @@ def write_page(out: Path, page: Page) -> None:
         "runs": page.runs,
         "code": page.code,
     }
-    if page.passages:
-        content["passages"] = [asdict(passage) for passage in page.passages]
+    if page.texts:
+        content["texts"] = [asdict(text) for text in page.texts]
     write_whole(folder / PAGE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -100,13 +102,16 @@ def read_pages(out: Path, papers: Iterable[Paper]) -> list[Page]:
         if path.exists():
             content = json.loads(path.read_text(encoding="utf-8"))
             figures = [_figure(entry, path.parent) for entry in content["figures"]]
-            claims = [Claim(**entry) for entry in content["claims"]]
-            made_of = content["problems"], content["runs"], content.get("code", "")
-            passages = [
-                Passage(**(entry | {"lines": tuple(entry["lines"])}))
-                for entry in content.get("passages", [])
+            claims = [
+                Claim(**(entry | {"labels": tuple(entry.get("labels", ()))}))
+                for entry in content["claims"]
             ]
-            pages.append(Page(paper, figures, claims, *made_of, passages))
+            made_of = content["problems"], content["runs"], content.get("code", "")
+            texts = [
+                Text(**(entry | {"lines": tuple(entry["lines"])}))
+                for entry in content.get("texts", [])
+            ]
+            pages.append(Page(paper, figures, claims, *made_of, texts))
     return pages
 
 
@@ -116,12 +121,12 @@ def _figure(entry: dict[str, Any], folder: Path) -> Figure:
 
 
 def write_claims(out: Path, claims: Iterable[Claim]) -> None:
-    """Write claims.csv: the fields of ``Claim``, one row each."""
+    """Write claims.csv: the fields of ``Claim`` in `COLUMNS`, one row each."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(field.name for field in fields(Claim))
+    writer.writerow(COLUMNS)
     for claim in claims:
-        writer.writerow(_plain(value) for value in asdict(claim).values())
+        writer.writerow(_plain(getattr(claim, name)) for name in COLUMNS)
     write_whole(out / "claims.csv", text.getvalue())
 
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from experiments.sweep.store import Store
 
 
+class NoRuns(LookupError):
+    """No finished run is there of those that a figure or claim asks for."""
+
+
 class Results:
     """The finished runs of a list of tasks, for drawing and comparing.
 
@@ -27,6 +31,7 @@ class Results:
         self._store = store
         self.scale = scale
         self._runs = [(task, store.run(task.key)) for task in tasks]
+        self._read: set[int] = set()
 
     @property
     def tasks(self) -> list[Task]:
@@ -47,6 +52,7 @@ class Results:
     def where(self, function: str | None = None, **labels: Scalar) -> Results:
         """The part of these results with this task function (its bare name) and these labels."""
         part = Results(self._store, [], self.scale)
+        part._read = self._read
         part._runs = [
             (task, run)
             for task, run in self._runs
@@ -55,11 +61,30 @@ class Results:
         ]
         return part
 
+    def asked(self) -> Results:
+        """The same results, which note from here on whose runs are read (``seeds_read``)."""
+        same = self.where()
+        same._read = set()
+        return same
+
+    @property
+    def seeds_read(self) -> tuple[int, ...]:
+        """The seeds of the runs that were read of these results or of parts of them, sorted."""
+        return tuple(sorted(self._read))
+
+    def runs(self, function: str | None = None, **labels: Scalar) -> DataFrame:
+        """``where(function, **labels).scalars()``; raises `NoRuns` where that is empty."""
+        table = self.where(function, **labels).scalars()
+        if table.empty:
+            raise NoRuns(f"no finished run of {function or 'any function'} with {labels}")
+        return table
+
     def outcome(self, task: Task) -> Outcome:
         """Scalars and tables of one finished run; raises KeyError where it is not finished."""
         run = self._store.run(task.key)
         if run is None or run.status != "done":
             raise KeyError(f"no finished run of {task.function} {task.config_json}")
+        self._note(task)
         return Outcome(
             dict(run.scalars), {name: self._store.table(task.key, name) for name in run.tables}
         )
@@ -68,6 +93,7 @@ class Results:
         """One row a finished run: labels, scalars, ``run_cpu_s``; a label hides its namesake."""
         import pandas as pd
 
+        self._note(*self.tasks)
         return pd.DataFrame(
             [
                 {**task.columns(), **run.scalars, **task.columns(), "run_cpu_s": run.cpu_s}
@@ -83,7 +109,12 @@ class Results:
         parts = []
         for task, run in self._runs:
             if run is not None and run.status == "done" and name in run.tables:
+                self._note(task)
                 part = self._store.table(task.key, name)
                 labels = {k: v for k, v in task.columns().items() if k not in part.columns}
                 parts.append(pd.DataFrame(labels, index=part.index).join(part))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+    def _note(self, *tasks: Task) -> None:
+        seeds = (task.config.get("seed") for task in tasks)
+        self._read.update(seed for seed in seeds if isinstance(seed, int))

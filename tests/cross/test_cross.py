@@ -21,7 +21,6 @@ from experiments.papers.cross.answers import _with_k
 from experiments.papers.cross.claims import claims as all_claims
 from experiments.papers.cross.figures import COLUMNS
 from experiments.papers.cross.figures import figures as all_figures
-from experiments.papers.cross.passages import passages as all_passages
 from experiments.papers.cross.ratios import (
     differs,
     in_words,
@@ -30,6 +29,7 @@ from experiments.papers.cross.ratios import (
     rank_intervals,
     to_the_best,
 )
+from experiments.papers.cross.texts import texts as texts_of_page
 from experiments.scenario.build import build
 from experiments.scenario.schema import Scenario
 from simulator.laws import parse_law
@@ -271,7 +271,7 @@ def test_every_question_has_a_claim():
 
 
 def test_every_question_is_answered_below_its_figure(tmp_path: Path):
-    texts = all_passages(Toy())
+    texts = texts_of_page(Toy())
     assert [text.figure for text in texts[:2]] == ["", ""]
     below = {text.figure for text in texts[2:]}
     assert below == {
@@ -296,7 +296,7 @@ def test_runs_that_never_end_are_named(monkeypatch):
         return table
 
     monkeypatch.setattr(Toy, "scalars", scalars)
-    (text,) = (t for t in all_passages(Toy()) if t.title.startswith("Who suffers from 30 min"))
+    (text,) = (t for t in texts_of_page(Toy()) if t.title.startswith("Who suffers from 30 min"))
     assert text.lines[-1] == (
         "Never ended, and in no ratio: 3 of 3 runs of LAS, rounds of 5 min; 1 of 3 runs of SRTF, rounds of 5 min."
     )
@@ -334,7 +334,7 @@ def test_a_method_that_has_not_run_everywhere_is_no_part_of_the_advice():
 
 def test_advice_on_toy_cells():
     """Costs are 10, 11, .. in the order of the methods, completion times the other way round."""
-    who, gain = all_passages(Toy())[:2]
+    who, gain = texts_of_page(Toy())[:2]
     by_workload = {line.partition(": ")[0]: line for line in who.lines}
     assert set(by_workload) == set(comparison.WORKLOADS)
     first = by_workload["hierarchical"]

@@ -85,8 +85,8 @@ def test_it_works_outside_the_checkout(installed: Run, tmp_path: Path) -> None:
 def test_every_paper_finds_its_files(installed: Run) -> None:
     """Its tables and studies: listing the runs reads them; no checkout is at hand."""
     code = (
-        "import experiments; from experiments.papers.registry import PAPERS, available, load\n"
-        "for name in available(): print(name, len(load(PAPERS[name]).tasks('quick')))\n"
+        "import experiments; from experiments.papers.registry import load, papers\n"
+        "for p in papers(): print(p.name, len(load(p).tasks('quick')))\n"
         "print(experiments.__file__)"
     )
     ran = installed("-c", code, program="python")

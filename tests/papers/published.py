@@ -7,24 +7,6 @@ a setting has no row.
 from experiments.report.contents import Claim
 
 ROWS = {
-    "Hierarchical2020": {
-        ("Abstract/I", "cost saving vs first-principle methods"): "saving over FIFO",
-        ("VI", "cost saving vs first-principle methods"): "saving over first-principle methods",
-        ("Abstract", "time per instance solve, up to 100 nodes"): "< 60",
-        ("V-B/Fig2", "average local MILP solve time"): "about 40",
-        ("V-B/Fig2", "variables in local MILP"): "variables of a controller's model",
-        ("V-B", "variables in centralized model at 40 nodes"): "variables of the central model",
-        (
-            "V-B/Fig3",
-            "hierarchical vs centralized cost",
-        ): "hierarchical over the central 2019 model",
-        ("III", "centralized method limit"): "central model ends at 40 nodes",
-        ("V-B", "M/G/1 response time of one optimisation server"): "optimization server, formula",
-        ("V-B", "optimisation servers needed"): "servers needed at 100 nodes",
-        ("V", "prototype deviation expected vs real cost"): "deviation of expected from real cost",
-        ("III", "execution-time prediction error"): "prediction error of execution times",
-        ("V", "campaign run time"): "time of the campaign",
-    },
     "ANDREAS2021": {
         ("Abstract", "cost reduction vs first-principle"): "mean of both scenarios",
         ("V-B scen.1", "total cost reduction"): "mixed arrivals, rates of the STS branch",
@@ -123,10 +105,6 @@ ROWS = {
     },
 }
 SETTINGS = {
-    "Hierarchical2020": {
-        "inter-arrival mean", "N range", "H", "due date", "tardiness weight", "rho", "mu", "MIP gap",
-        "example VM costs",
-    },
     "ANDREAS2021": {
         "MaxIt_RG", "rho", "arrivals", "energy price", "PUE", "inter-arrival", "optimizer period",
     },
@@ -136,7 +114,7 @@ SETTINGS = {
 }  # fmt: skip
 """What a paper chose, not what it found: laws, periods, prices, weights. By name, so that a result
 of the same place is not left out with it."""
-SETTING_PLACES = {("Hierarchical2020", "Table II"), ("ANDREAS2021", "Table II"),
+SETTING_PLACES = {("ANDREAS2021", "Table II"),
                   ("ANDREAS2021", "Table V")}  # fmt: skip
 """Tables of machines and of the jobs of a replay."""
 

@@ -6,16 +6,19 @@ of facts.
 
 import csv
 import os
+import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from experiments.papers import andreas, hierarchical, thesis
+from experiments.papers import andreas, thesis
 from experiments.papers.andreas import runs as andreas_runs
 from experiments.papers.andreas.figures import _seeds_by_method
+from experiments.papers.hierarchical import PAPER as HIERARCHICAL
 from experiments.papers.hierarchical import runs as hierarchical_runs
 from experiments.papers.thesis.figures import _over_traces
+from experiments.report.published import FILE
 from tests.papers.published import ROWS, SETTING_PLACES, SETTINGS, missing
 from tests.papers.toy import reproduce
 
@@ -29,8 +32,9 @@ def toys(tmp_path_factory):
         patch.setattr(hierarchical_runs, "LITERAL_LIMIT_S", {"quick": 0.5, "paper": 0.5})
         patch.setattr(andreas_runs, "ARMIDA_SEEDS", {"quick": 4})
         made = {}
-        for experiment in (hierarchical, andreas, thesis):
-            name = experiment.__name__.rpartition(".")[2]
+        for name, experiment in (
+            ("hierarchical", HIERARCHICAL), ("andreas", andreas), ("thesis", thesis)
+        ):  # fmt: skip
             made[name] = reproduce(experiment, tmp_path_factory.mktemp(name))
         return made
 
@@ -57,12 +61,39 @@ def test_every_figure_is_drawn_and_every_claim_judged(toys, paper):
         assert claim.verdict == "reproduced" or claim.verdict == "new" or claim.why, claim
 
 
-PAPERS = {"Hierarchical2020": "hierarchical", "ANDREAS2021": "andreas", "KirosThesis": "thesis"}
+PAPERS = {"ANDREAS2021": "andreas", "KirosThesis": "thesis"}
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_rows_that_are_named_exist(toys, paper):
     assert not missing(paper, toys[PAPERS[paper]][1])
+
+
+@pytest.mark.parametrize("paper", [HIERARCHICAL], ids=lambda paper: paper.paper.name)
+def test_every_published_number_has_a_row(toys, paper):
+    assert {claim.published for claim in toys[paper.paper.name][1]} - {""} == set(paper.numbers)
+
+
+LISTED = {"hierarchical": "Hierarchical2020"}
+"""Names of the papers in the list of published results."""
+
+
+@pytest.mark.skipif(not FACTS.is_dir(), reason="set SCHEDLAB_FACTS to the folder of facts")
+@pytest.mark.parametrize("paper", [HIERARCHICAL], ids=lambda paper: paper.paper.name)
+def test_every_published_result_is_a_number_or_a_setting(paper):
+    about = tomllib.loads(
+        (Path(hierarchical_runs.__file__).parents[1] / paper.paper.name / FILE).read_text()
+    )["paper"]
+    with open(FACTS / "claims.csv", newline="", encoding="utf-8") as lines:
+        rows = [r for r in csv.DictReader(lines) if r["paper"] == LISTED[paper.paper.name]]
+    listed = {(r["section_figure"], r["quantity"]) for r in rows}
+    settings = {
+        (place, quantity)
+        for place, quantity in listed
+        if place in about.get("setting_places", ()) or quantity in about["settings"]
+    }
+    assert set(about["settings"]) <= {quantity for _, quantity in settings}
+    assert listed - settings == {fact for n in paper.numbers.values() for fact in n.facts}
 
 
 @pytest.mark.skipif(not FACTS.is_dir(), reason="set SCHEDLAB_FACTS to the folder of facts")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import random
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 from experiments.report.contents import Claim, Figure, Scale
@@ -60,7 +60,7 @@ class MadeUp:
 
 
 def reproduce(
-    experiment: ModuleType, folder: Path, scale: Scale = "quick"
+    experiment: Any, folder: Path, scale: Scale = "quick"
 ) -> tuple[list[Figure], list[Claim]]:
     """Figures, drawn into the folder, and claims."""
     import matplotlib as mpl

@@ -18,8 +18,8 @@ import pytest
 from experiments.papers import beyond, foresight, synergy
 from experiments.papers.beyond.claims import _guessed
 from experiments.papers.beyond.figures_guessed import guessed_figure, over_exact
-from experiments.papers.registry import PAPERS, available, load
-from experiments.report.contents import Figure
+from experiments.papers.registry import load, papers
+from experiments.report.contents import Figure, Paper
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
 from policies.sharing.filling import RULES
@@ -188,13 +188,13 @@ def test_foresight(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", available())
-def test_figures_of_a_reproduction(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
+def test_figures_of_a_reproduction(paper: Paper, tmp_path: Path) -> None:
     if not (RESULTS / "store" / "ledger.sqlite").exists():
         pytest.skip(f"{RESULTS} holds no reproduction")
-    experiment = load(PAPERS[name])
+    experiment = load(paper)
     with Store(RESULTS / "store") as store:
         runs = Results(store, experiment.tasks("quick"), "quick")
         if runs.missing:
-            pytest.skip(f"{len(runs.missing)} runs of {name} are missing in {RESULTS}")
+            pytest.skip(f"{len(runs.missing)} runs of {paper.name} are missing in {RESULTS}")
         headings(experiment.figures(runs, tmp_path))

@@ -12,25 +12,20 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from browser import CHROMIUM, Browser
 
-from experiments.papers.registry import PAPERS, available
+from experiments.papers import registry
+from experiments.papers.registry import available, papers
 from experiments.papers.reproduce import reproduce
-from experiments.report.contents import Claim, Paper, Passage
+from experiments.report.contents import Claim, Text
 from experiments.report.site import number, read_pages, seeds_listed, write_site
 from experiments.sweep.store import Store
 from simulator.errors import InputError
 
-FAKE = Paper("fake", "A <em>fake</em> paper", "N. & N.", "About <nothing>.", "fake_paper")
-
 
 @pytest.fixture(scope="module")
 def only_fake():
-    before = dict(PAPERS)
-    PAPERS.clear()
-    PAPERS["fake"] = FAKE
-    PAPERS["absent"] = Paper("absent", "t", "a", "s", "no_such_module")
-    yield
-    PAPERS.clear()
-    PAPERS.update(before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "MODULES", ("fake", "no_such_module"))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +38,7 @@ def site(only_fake, tmp_path_factory) -> Path:
 def test_what_is_left_behind(site):
     left = {p.relative_to(site).as_posix() for p in site.rglob("*") if "store" not in p.parts}
     assert left == {
-        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/watch it.html", "fake/page.json", "fake/runs.csv", "claims.csv",
+        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/figure_1_replay.html", "fake/page.json", "fake/runs.csv", "claims.csv",
         "fake/thumbnails", "fake/thumbnails/figure_1.png",
         "index.html", "claims.html", "fake.html", "report.html", "site.js", "style.css",
     }  # fmt: skip
@@ -52,16 +47,16 @@ def test_what_is_left_behind(site):
     assert [row["verdict"] for row in rows] == ["reproduced", "new", "partly", "reproduced"]
     assert rows[1]["claim"] == "<script>alert(1)</script>"
     assert (site / "fake" / "figure_1.csv").read_text().startswith("n,seed,value\n1,0,")
-    (page,) = read_pages(site, PAPERS.values())
+    (page,) = read_pages(site, papers())
     assert page.runs == 6
     assert page.figures[0].seeds == (0, 1, 2)
-    assert page.figures[0].replay == site / "fake" / "watch it.html"
-    link = '<a href="fake/watch%20it.html">Watch this run</a>'
+    assert page.figures[0].replay == site / "fake" / "figure_1_replay.html"
+    link = '<a href="fake/figure_1_replay.html">Watch this run</a>'
     assert link in (site / "fake.html").read_text()
     assert link not in (site / "report.html").read_text()
 
 
-def test_passages_stand_above_the_figures_or_below_theirs(site):
+def test_texts_stand_above_the_figures_or_below_theirs(site):
     text = (site / "fake.html").read_text()
     places = [
         text.index(p) for p in ("Who &amp; what", 'id="fake-figure_1"', "Why?", "<dt>Command")
@@ -69,8 +64,8 @@ def test_passages_stand_above_the_figures_or_below_theirs(site):
     assert places == sorted(places)
     assert "The &lt;lead&gt;." in text
     assert "<li>Another &lt;line&gt;.</li>" in text
-    (page,) = read_pages(site, PAPERS.values())
-    assert page.passages[1] == Passage("Why?", "Below the figure.", ("Because.",), "figure_1")
+    (page,) = read_pages(site, papers())
+    assert page.texts[1] == Text("Why?", "Below the figure.", ("Because.",), "figure_1")
     assert "Another &lt;line&gt;." in (site / "report.html").read_text()
 
 
@@ -85,7 +80,7 @@ def test_the_first_page_shows_each_figure_small(site):
     for link in ("fake.html#fake-figure_1", "fake/figure_1.csv", "fake/runs.csv"):
         assert f'href="{link}"' in index
     before = small.stat().st_mtime_ns
-    write_site(site, "quick", PAPERS.values())
+    write_site(site, "quick", papers())
     assert small.stat().st_mtime_ns == before
 
 
@@ -97,7 +92,7 @@ def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
         ("run", n, s) for n in "12" for s in "012"
     ]
     assert "run_cpu_s" not in rows[0]
-    (page,) = read_pages(site, PAPERS.values())
+    (page,) = read_pages(site, papers())
     assert len(page.code) == 12
     assert f"code version <code>{page.code}</code>" in (site / "fake.html").read_text("utf-8")
     shown = page.figures[0]
@@ -128,7 +123,6 @@ def test_a_second_call_computes_nothing_and_writes_the_same_bytes(site, tmp_path
 
 
 def test_failed_runs_and_drawings_are_told_and_keep_the_rest(only_fake, tmp_path, capsys):
-    (tmp_path / "no figures").touch()
     assert reproduce(scale="paper", out=tmp_path, workers=1, progress=False) == 1
     told = capsys.readouterr().out
     assert "3 runs done, 3 failed" in told

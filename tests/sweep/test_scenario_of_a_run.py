@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from experiments.cli import app
 from experiments.config import toml_text
-from experiments.papers.registry import PAPERS, available, load
+from experiments.papers.registry import load, papers
+from experiments.report.contents import Paper
 from experiments.scenario.run import run_scenario
 from experiments.scenario.schema import read_scenario
 from experiments.sweep.store import Store
@@ -117,11 +118,11 @@ def given(value: Any) -> Any:
     return [given(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-@pytest.mark.parametrize("name", available())
-def test_what_a_figure_s_runs_say_can_be_written_as_a_file(name: str) -> None:
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
+def test_what_a_figure_s_runs_say_can_be_written_as_a_file(paper: Paper) -> None:
     configs = {
         task.config_json: task.config
-        for task in load(PAPERS[name]).tasks("quick")
+        for task in load(paper).tasks("quick")
         if task.function == RUN_SCENARIO
     }
     for config in configs.values():

@@ -84,11 +84,9 @@ def test_schedlab_s_own_task_functions_are_trusted_and_nothing_else_of_it() -> N
 
 def test_every_function_of_a_reproduction_is_trusted() -> None:
     """`schedlab retry results/quick/store --failed` needs no leave."""
-    from experiments.papers.registry import PAPERS, available, load
+    from experiments.papers.registry import load, papers
 
-    functions = {
-        task.function for name in available() for task in load(PAPERS[name]).tasks("quick")
-    }
+    functions = {task.function for paper in papers() for task in load(paper).tasks("quick")}
     assert functions
     expect_trusted(functions, "x", allow_code=False)
 

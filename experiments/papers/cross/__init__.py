@@ -6,7 +6,7 @@ sweeps, each with a figure, a row of claims and a paragraph.
 
 from experiments.papers.cross.claims import claims
 from experiments.papers.cross.figures import figures
-from experiments.papers.cross.passages import passages
 from experiments.papers.cross.runs import tasks
+from experiments.papers.cross.texts import texts
 
-__all__ = ["claims", "figures", "passages", "tasks"]
+__all__ = ["claims", "figures", "tasks", "texts"]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from experiments.papers.cross.comparison import ANDREAS, HIERARCHICAL, METHODS, TRACES, WORKLOADS
 from experiments.papers.cross.ratios import COMMON, EVERYWHERE, POOLS, back, differs, in_words
-from experiments.report.contents import Passage
+from experiments.report.contents import Text
 from simulator.statistics import Estimate, student
 
 VERBS = {"total_cost": "costs {} times as much", "mean_jct_s": "takes {} times as long"}
@@ -52,14 +52,14 @@ IDEAS = (
 """First-principle policies and backfill are nobody's: they are the baselines of all."""
 
 
-def who_should_use_which(cells: pd.DataFrame) -> Passage:
+def who_should_use_which(cells: pd.DataFrame) -> Text:
     """The best policy for each workload, how much better than a plain one, and which are not shown to be worse."""
     lines = [
         f"{workload}: {' '.join(_best(cells, workload, value) for value in LEAST)}"
         for workload in WORKLOADS
         if (cells["workload"] == workload).any()
     ]
-    return Passage(
+    return Text(
         "Who should use which",
         "For each workload the policy on nodes with the least geometric mean over loads and seeds; in brackets "
         "the 95 % interval over the seeds. It was chosen from the same runs. So where others are not shown to be "
@@ -69,7 +69,7 @@ def who_should_use_which(cells: pd.DataFrame) -> Passage:
     )
 
 
-def gains(cells: pd.DataFrame) -> Passage:
+def gains(cells: pd.DataFrame) -> Text:
     """The best of a paper's own policies over the best of the other papers', on the jobs of its users."""
     lines = [
         f"Users of {idea.users} ({', '.join(idea.workloads)}): "
@@ -79,7 +79,7 @@ def gains(cells: pd.DataFrame) -> Passage:
     ]
     if set(EVERYWHERE) <= set(cells["workload"]):
         lines.append(_fractions(cells))
-    return Passage(
+    return Text(
         "What the users of each paper would gain from the others",
         "The best policy that a paper proposes, over the best that another paper proposes, on the jobs of its "
         "users. Both are chosen by their geometric mean in these runs. Policies of Synergy have jobs of fixed "

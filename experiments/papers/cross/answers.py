@@ -18,7 +18,7 @@ from experiments.papers.cross.questions import (
     WITH_HYSTERESIS,
 )
 from experiments.papers.cross.ratios import back, differs, in_words, over_round_robin, paired
-from experiments.report.contents import Passage
+from experiments.report.contents import Text
 from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ INTERVALS = (
 )
 
 
-def answers(results: Results) -> list[Passage]:
+def answers(results: Results) -> list[Text]:
     """One passage a question, below its figure; those without runs are left out."""
     asked = (
         _dispatching, _controllers, _predictions, _delays, _hysteresis, _periods, _bounds,
@@ -49,7 +49,7 @@ def _told(ratios: Mapping[str, Estimate]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _dispatching(results: Results) -> Passage | None:
+def _dispatching(results: Results) -> Text | None:
     """Rules over round robin."""
     table = study(results, "dispatching")
     if table.empty:
@@ -59,7 +59,7 @@ def _dispatching(results: Results) -> Passage | None:
         for policy in sorted(set(table["policy"]))
         for line in _told(over_round_robin(table, policy))
     ]
-    return Passage(
+    return Text(
         "Which rule sends jobs to controllers?",
         f"Total cost over that of round robin, over all loads and numbers of controllers. {INTERVALS}",
         tuple(lines),
@@ -67,7 +67,7 @@ def _dispatching(results: Results) -> Passage | None:
     )
 
 
-def _controllers(results: Results) -> Passage | None:
+def _controllers(results: Results) -> Text | None:
     """What splitting costs, where the optimum is, and how many servers move it."""
     table = study(results, "controllers")
     if table.empty:
@@ -89,7 +89,7 @@ def _controllers(results: Results) -> Passage | None:
             lines.append(
                 f"Load {load:g}, {HOUR} a decision, the cheapest K by servers: {'; '.join(by_servers)}."
             )
-    return Passage(
+    return Text(
         "Where is the optimum, and how many servers move it?",
         f"The cheapest number of controllers K has the least geometric mean of cost. Behind a K above 1 stands its "
         f"cost over that of K = 1. It was chosen from the same runs, so its lead is rather smaller. {INTERVALS}",
@@ -115,7 +115,7 @@ def _cheapest(table: pd.DataFrame) -> int:
     return int(logs.idxmin())
 
 
-def _predictions(results: Results) -> Passage | None:
+def _predictions(results: Results) -> Text | None:
     """Errors of predicted times, and policies that see none."""
     table = study(results, "predictions")
     if table.empty:
@@ -143,7 +143,7 @@ def _predictions(results: Results) -> Passage | None:
         for method in ("LAS", "Gittins", "SJF by history")
     }
     lines += [f"Without predictions, over exact SRTF. {line}" for line in _told(blind)]
-    return Passage(
+    return Text(
         "Who suffers from wrong predictions?",
         f"Completion time of SRTF, cost of the others, over the same with exact times. {INTERVALS}",
         tuple(lines),
@@ -151,7 +151,7 @@ def _predictions(results: Results) -> Passage | None:
     )
 
 
-def _delays(results: Results) -> Passage | None:
+def _delays(results: Results) -> Text | None:
     """Who suffers from the longest delay."""
     table = study(results, "delays")
     if table.empty:
@@ -167,7 +167,7 @@ def _delays(results: Results) -> Passage | None:
         for method in (*MOVED, *MOVED_ELASTIC)
         if _ends(table, method, most)
     }
-    return Passage(
+    return Text(
         f"Who suffers from {most / 60:g} min a reconfiguration?",
         f"Completion time (greedy and EDF: cost) over the same without a delay. {INTERVALS}",
         (*_told(ratios), *_never_ended(table[table["delay_s"] == most])),
@@ -193,7 +193,7 @@ def _ends(table: pd.DataFrame, method: str, delay_s: float) -> bool:
     return bool((part["stuck"] == 0).any())
 
 
-def _hysteresis(results: Results) -> Passage | None:
+def _hysteresis(results: Results) -> Text | None:
     """What hysteresis brings with the longest delay."""
     table = study(results, "delays")
     if table.empty:
@@ -210,7 +210,7 @@ def _hysteresis(results: Results) -> Passage | None:
         for method, plain in WITH_HYSTERESIS.items()
         if _ends(table, method, most) and _ends(table, plain, most)
     }
-    return Passage(
+    return Text(
         f"Does hysteresis help, with {most / 60:g} min a reconfiguration?",
         f"Completion time (greedy: cost); only runs that ended both with it and without. {INTERVALS}",
         _told(ratios),
@@ -218,7 +218,7 @@ def _hysteresis(results: Results) -> Passage | None:
     )
 
 
-def _periods(results: Results) -> Passage | None:
+def _periods(results: Results) -> Text | None:
     """Periods over events."""
     table = study(results, "periods")
     if table.empty:
@@ -235,7 +235,7 @@ def _periods(results: Results) -> Passage | None:
             for method in dict.fromkeys(table["method"])
         }
         lines += [f"Every {period / 60:g} min. {line}" for line in _told(ratios)]
-    return Passage(
+    return Text(
         "Events or periods?",
         f"Completion time of SRTF, cost of the greedy and EDF, over the same at events. {INTERVALS}",
         tuple(lines),
@@ -243,7 +243,7 @@ def _periods(results: Results) -> Passage | None:
     )
 
 
-def _bounds(results: Results) -> Passage | None:
+def _bounds(results: Results) -> Text | None:
     """How far each method is above what no policy can beat."""
     table = results.where("run_bound").table("ratios")
     if table.empty:
@@ -257,7 +257,7 @@ def _bounds(results: Results) -> Passage | None:
         }
         told = "; ".join(f"{method} {in_words(ratio)}" for method, ratio in above.items())
         lines.append(f"Load {load:g}: {told}.")
-    return Passage(
+    return Text(
         "How much could a far-sighted policy gain?",
         "At most what lies above 1: total cost over the lower bound, geometric means with 95 % intervals over the "
         "seeds.",
@@ -266,7 +266,7 @@ def _bounds(results: Results) -> Passage | None:
     )
 
 
-def _elasticity(results: Results) -> Passage | None:
+def _elasticity(results: Results) -> Text | None:
     """Fixed demands over elastic ones, and what remains of Synergy's gain."""
     table = study(results, "elasticity")
     if table.empty:
@@ -278,7 +278,7 @@ def _elasticity(results: Results) -> Passage | None:
             for text, (one, other) in GAINS.items()
         }
         lines += [f"Load {load:g}. {line}" for line in _told(ratios)]
-    return Passage(
+    return Text(
         "What do fixed demands cost, and how much of Synergy's gain remains when jobs are elastic?",
         f"Ratios of mean completion times. {INTERVALS}",
         tuple(lines),

@@ -5,8 +5,7 @@ and the optimization server; beside them what the paper could not have: its own 
 to optimality, centrally and by controllers.
 """
 
-from experiments.papers.hierarchical.claims import claims
-from experiments.papers.hierarchical.figures import figures
-from experiments.papers.hierarchical.runs import tasks
+from experiments.papers.hierarchical import claims, figures
+from experiments.papers.hierarchical.paper import PAPER
 
-__all__ = ["claims", "figures", "tasks"]
+__all__ = ["PAPER", "claims", "figures"]

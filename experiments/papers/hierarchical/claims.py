@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -15,175 +15,117 @@ from experiments.papers.hierarchical.figures import (
     savings,
     variant_savings,
 )
+from experiments.papers.hierarchical.paper import PAPER
 from experiments.papers.hierarchical.runs import DUE_LAWS, HEURISTICS, NODES_PER_CONTROLLER
 from experiments.report.contents import Claim
-from experiments.report.verdict import amount, at_least, at_most, effect, judged, measured
+from experiments.sweep.results import NoRuns, Results
 from simulator.laws import Exponential
 from simulator.statistics import Estimate, student
 from simulator.theory import mg1_mean_response_s, size_servers
 
-if TYPE_CHECKING:
-    from experiments.sweep.results import Results
-
-PAPER = "hierarchical"
 OTHER_MODEL = (
     "another formulation: the exact pattern form of the same objective, one thread of HiGHS; the "
     "paper's literal model had 32 cores, Gurobi 8 and a 5 % gap"
 )
 
 
-def claims(results: Results) -> list[Claim]:
-    """The table of claims."""
-    return [
-        *_savings(results),
-        *_against_best(results),
-        *_against_central(results),
-        *_sizes(results),
-        *_times(results),
-        *_errors(results),
-        *_server(results),
-    ]
+def by_seed(table: pd.DataFrame, value: str) -> Estimate:
+    """Mean over seeds, of each the mean of its runs."""
+    return student(table.groupby("seed")[value].mean().to_numpy())
 
 
 # -- costs -----------------------------------------------------------------------------------
 
 
-def _savings(results: Results) -> list[Claim]:
-    made = []
-    for law, study in STUDY_OF_LAW.items():
-        table = savings(results, study=study)
-        if table.empty:
+@PAPER.rows
+def saving(results: Results) -> Iterator[Claim]:
+    """Over each rule and over all of them, under both laws of due dates."""
+    for due, study in STUDY_OF_LAW.items():
+        try:
+            table = savings(results, study=study)
+        except NoRuns:
             continue
+        law = DUE_LAWS[due]
         for method in HEURISTICS:
             part = table[table["method"] == method]
-            made.append(
-                judged(
-                    PAPER,
-                    "Abstract",
-                    f"saving over {LABELS[method]}, mean over N, {DUE_LAWS[law]}",
-                    effect(50, high=70, none=0, text="50-70"),
-                    student(part.groupby("seed")["saving"].mean().to_numpy()),
-                    unit="%",
-                    why=_why_savings(results, method, study),
-                )
-            )
-            made += _at_ten_nodes(part, method, law)
-        made.append(
-            judged(
-                PAPER,
-                "Section VI",
-                f"saving over first-principle methods, mean over them and N, {DUE_LAWS[law]}",
-                effect(45, high=80, none=0, text="45-80"),
-                student(table.groupby("seed")["saving"].mean().to_numpy()),
-                unit="%",
-                why=_why_savings(results, "edf", study),
-            )
-        )
-    return made
-
-
-def _at_ten_nodes(part: pd.DataFrame, method: str, law: str) -> list[Claim]:
-    """The same at one size: savings over N are a mean of a clear trend."""
-    at_ten = part.loc[part["num_nodes"] == 10, "saving"]
-    if at_ten.empty:
-        return []
-    text = f"saving over {LABELS[method]} at 10 nodes, {DUE_LAWS[law]}"
-    return [measured(PAPER, "Abstract", text, student(at_ten.to_numpy()), unit="%")]
+            why = _why_savings(results, method, study)
+            words = {"method": LABELS[method], "law": law}
+            yield PAPER.row("saving-abstract", by_seed(part, "saving"), why, **words)
+            at_ten = part[part["num_nodes"] == 10]
+            if not at_ten.empty:  # savings over N are a mean of a clear trend
+                text = f"saving over {LABELS[method]} at 10 nodes, {law}"
+                yield PAPER.new("Abstract", text, student(at_ten["saving"].to_numpy()), "%")
+        why = _why_savings(results, "edf", study)
+        yield PAPER.row("saving-conclusions", by_seed(table, "saving"), why, law=law)
 
 
 def _why_savings(results: Results, method: str, study: str) -> str:
     """How late the heuristic is, and what the other readings give."""
-    runs = results.where("run_scenario", study=study, method=method).scalars()
+    runs = results.runs("run_scenario", study=study, method=method)
     late = 100 * float((runs["late_jobs"] / (10 * runs["num_nodes"])).mean())
     reason = (
         "execution times are ours, fitted to published throughput, because the paper's profiles are "
         f"not public. {late:.1f} % of the jobs of {LABELS[method]} are late; where few are, a method "
         "can only save leasing"
     )
-    variants = variant_savings(results)
-    if variants.empty:
+    try:
+        variants = variant_savings(results)
+    except NoRuns:
         return reason
     part = variants[variants["method"] == method].groupby("study")["saving"].mean()
     seeds = f"seeds {variants['seed'].min()} to {variants['seed'].max()}"
-    savings = ", ".join(f"{name} {value:.0f} %" for name, value in part.items())
-    return f"{reason}. By reading, {seeds}: {savings}"
+    listed = ", ".join(f"{name} {value:.0f} %" for name, value in part.items())
+    return f"{reason}. By reading, {seeds}: {listed}"
 
 
-def _against_best(results: Results) -> list[Claim]:
+@PAPER.rows
+def saving_over_the_best(results: Results) -> Iterator[Claim]:
+    """Figure 3's own quantity."""
     runs = relative_costs(results)
-    if runs.empty:
-        return []
     ours = runs[runs["method"] == "hierarchical"].groupby("seed")["relative"].mean()
-    return [
-        judged(
-            PAPER,
-            "Figure 3",
-            "saving over the best of FIFO, EDF and PS on the same jobs, mean over N",
-            effect(50, high=70, none=0, text="50-70"),
-            student(100 * (1 - ours.to_numpy())),
-            unit="%",
-            why="the best heuristic here is EDF, which is hardly late with the printed due dates",
-        )
-    ]
+    why = "the best heuristic here is EDF, which is hardly late with the printed due dates"
+    yield PAPER.row("saving-figure-3", student(100 * (1 - ours.to_numpy())), why)
 
 
-def _against_central(results: Results) -> list[Claim]:
-    runs = results.where("run_scenario", study="size").scalars()
-    if runs.empty:
-        return []
+@PAPER.rows
+def over_central(results: Results) -> Iterator[Claim]:
+    """Costs over those of the central models."""
+    runs = results.runs("run_scenario", study="size")
     wide = runs.pivot(index=["num_nodes", "seed"], columns="method", values="total_cost")
-    made = []
     if "central-2019" in wide:
-        made.append(
-            judged(
-                PAPER,
-                "Section V-B, Figure 3",
-                "hierarchical over the central 2019 model, cost",
-                effect(-3.0, none=0),
-                _over(wide["hierarchical"] / wide["central-2019"]),
-                unit="%",
-                why="the 2019 model is rebuilt from its description; both are solved to 1e-6 here, "
-                "not to 5 %, so the size of the difference is that of the models",
-            )
+        why = (
+            "the 2019 model is rebuilt from its description; both are solved to 1e-6 here, "
+            "not to 5 %, so the size of the difference is that of the models"
         )
+        yield PAPER.row("over-central", _over(wide["hierarchical"] / wide["central-2019"]), why)
     if "central" in wide:
-        made.append(
-            measured(
-                PAPER,
-                "beyond the paper",
-                "hierarchical over its own objective solved centrally, cost",
-                _over(wide["hierarchical"] / wide["central"]),
-                unit="%",
-                why="the paper's objective could not be solved centrally with the literal model",
-            )
+        yield PAPER.new(
+            "beyond the paper",
+            "hierarchical over its own objective solved centrally, cost",
+            _over(wide["hierarchical"] / wide["central"]),
+            "%",
+            "the paper's objective could not be solved centrally with the literal model",
         )
-    return made
 
 
 def _over(ratio: pd.Series) -> Estimate:
     """A mean difference in percent, by seed."""
-    difference = 100 * (ratio - 1)
-    return student(difference.dropna().groupby("seed").mean().to_numpy())
+    return student((100 * (ratio - 1)).dropna().groupby("seed").mean().to_numpy())
 
 
 # -- models ----------------------------------------------------------------------------------
 
 
-def _sizes(results: Results) -> list[Claim]:
+@PAPER.rows
+def variables(results: Results) -> Iterator[Claim]:
     """Variables of the literal models, mean over all decisions of whole runs.
 
     A literal model has about as many variables for each job, whatever the decision. How many that
     are is counted on the decisions that were built; how many jobs there are is known of all.
     """
-    literal = results.where("run_literal").scalars()
-    runs = results.where("run_scenario", study="size").scalars()
-    if literal.empty or runs.empty:
-        return []
-    made = []
-    for model, place, text, published in (
-        ("hierarchical", "Section V-B, Figure 2", "a controller's model", amount(5000)),
-        ("central-2019", "Section V-B", "the central model", at_least(300_000, text="> 300,000")),
-    ):
+    literal = results.runs("run_literal")
+    runs = results.runs("run_scenario", study="size")
+    for model, name in (("hierarchical", "variables"), ("central-2019", "variables-central")):
         built, of_model = literal[literal["model"] == model], runs[runs["method"] == model]
         if built.empty or of_model.empty:
             continue
@@ -199,159 +141,99 @@ def _sizes(results: Results) -> list[Claim]:
                 scaled += f", from {num_nodes} nodes by the square of the nodes"
         each = float(built["mean_columns"].sum() / built["jobs"].sum())
         jobs = of_model.groupby("seed")["mean_active"].mean()
-        made.append(
-            judged(
-                PAPER,
-                place,
-                f"variables of {text}{scaled}, mean over decisions",
-                published,
-                student(grows * each * jobs.to_numpy()),
-                why=f"the number follows the jobs, {each:.0f} variables for each: {jobs.mean():.0f} jobs "
-                "at a decision here. Decisions with more jobs than nodes have "
-                f"{grows * built['mean_columns'].mean():,.0f} on average ({len(built)} runs)",
-            )
+        why = (
+            f"the number follows the jobs, {each:.0f} variables for each: {jobs.mean():.0f} jobs "
+            "at a decision here. Decisions with more jobs than nodes have "
+            f"{grows * built['mean_columns'].mean():,.0f} on average ({len(built)} runs)"
         )
-    return made
+        yield PAPER.row(name, student(grows * each * jobs.to_numpy()), why, scaled=scaled)
 
 
-def _times(results: Results) -> list[Claim]:
-    runs = results.where("run_scenario", study="size").scalars()
-    if runs.empty:
-        return []
-    exact = runs[runs["method"] == "hierarchical"]
-    largest = exact[exact["num_nodes"] == exact["num_nodes"].max()]
-    num_nodes = int(largest["num_nodes"].iloc[0])
-    spent = student(largest.groupby("seed")["mean_decision_cpu_s"].mean().to_numpy())
+@PAPER.rows
+def times(results: Results) -> Iterator[Claim]:
+    """CPU times of decisions."""
+    runs = results.runs("run_scenario", study="size")
+    num_nodes, spent = _at_largest(runs[runs["method"] == "hierarchical"])
+    for name in ("decision-time", "decision-time-bound"):
+        yield PAPER.row(name, spent, OTHER_MODEL, num_nodes=num_nodes)
     all_s = float((runs["mean_decision_cpu_s"] * runs["decisions"]).sum())
-    made = [
-        judged(
-            PAPER, place, f"time of one controller's decision at {num_nodes} nodes, mean",
-            published, spent, unit="s", why=OTHER_MODEL, times_of_another_machine=True,
-        )
-        for place, published in (
-            ("Section V-B, Figure 2", amount(40, text="about 40")),
-            ("Abstract", at_most(60, text="< 60")),
-        )
-    ]  # fmt: skip
-    made.append(
-        judged(
-            PAPER, "Section V", "time of the campaign: decisions of all runs of Figure 3",
-            at_least(60, text="> 60"), all_s / 86_400, unit="days", why=OTHER_MODEL,
-            times_of_another_machine=True,
-        )
-    )  # fmt: skip
+    yield PAPER.row("campaign-time", all_s / 86_400, OTHER_MODEL)
     central = runs[runs["method"] == "central"]
     if not central.empty:
-        biggest = central[central["num_nodes"] == central["num_nodes"].max()]
-        made.append(
-            judged(
-                PAPER,
-                "Sections III, V-B",
-                f"central decision at {int(biggest['num_nodes'].iloc[0])} nodes, mean time; the "
-                "paper's central model ends at 40 nodes, out of memory",
-                at_least(40, text="out of memory at 40 nodes"),
-                student(biggest.groupby("seed")["mean_decision_cpu_s"].mean().to_numpy()),
-                unit="s",
-                why="the pattern form has no index of the node, so its size does not grow with N; "
-                f"{int(biggest['not_optimal'].sum()) if 'not_optimal' in biggest else 0} decisions "
-                "were not proven optimal",
-                times_of_another_machine=True,
-            )
+        num_nodes, spent = _at_largest(central)
+        biggest = central[central["num_nodes"] == num_nodes]
+        why = (
+            "the pattern form has no index of the node, so its size does not grow with N; "
+            f"{int(biggest['not_optimal'].sum()) if 'not_optimal' in biggest else 0} decisions "
+            "were not proven optimal"
         )
-    return made
+        yield PAPER.row("central-time", spent, why, num_nodes=num_nodes)
+
+
+def _at_largest(runs: pd.DataFrame) -> tuple[int, Estimate]:
+    """The largest size, and the CPU time of a decision there."""
+    largest = runs[runs["num_nodes"] == runs["num_nodes"].max()]
+    return int(largest["num_nodes"].iloc[0]), by_seed(largest, "mean_decision_cpu_s")
 
 
 # -- errors and the server -------------------------------------------------------------------
 
 
-def _errors(results: Results) -> list[Claim]:
+@PAPER.rows
+def errors(results: Results) -> Iterator[Claim]:
     """What errors of the size that the paper states do to the cost."""
-    made = []
-    base = results.where("run_scenario", study="as printed", method="hierarchical").scalars()
-    for study, place, text, value in (
-        ("times predicted 11 % off", "Section III", "prediction error of execution times", "< 11"),
-        ("times predicted 7 % off", "Section V", "deviation of expected from real cost", "< 7"),
+    base = results.runs("run_scenario", study="as printed", method="hierarchical")
+    for study, name in (
+        ("times predicted 11 % off", "prediction-error"),
+        ("times predicted 7 % off", "cost-deviation"),
     ):
-        runs = results.where("run_scenario", study=study, method="hierarchical").scalars()
-        if base.empty or runs.empty:
-            continue
+        runs = results.runs("run_scenario", study=study, method="hierarchical")
         both = runs.set_index("seed")["total_cost"] / base.set_index("seed")["total_cost"]
-        made.append(
-            measured(
-                PAPER,
-                place,
-                f"{text}, %; ours is what such an error of each predicted time adds to the cost of "
-                f"whole runs, {int(runs['num_nodes'].iloc[0])} nodes",
-                student(100 * (both.dropna().to_numpy() - 1)),
-                unit="%",
-                paper_value=value,
-                why="an error of the authors' models, which are not public; its effect can be run",
-            )
+        yield PAPER.row(
+            name,
+            student(100 * (both.dropna().to_numpy() - 1)),
+            "an error of the authors' models, which are not public; its effect can be run",
+            num_nodes=int(runs["num_nodes"].iloc[0]),
         )
-    return made
 
 
-def _server(results: Results) -> list[Claim]:
-    theory = mg1_mean_response_s(PAPER_RATE_PER_S, Exponential(40.0))
-    made = [
-        judged(
-            PAPER,
-            "Section V-B",
-            "response time of one optimization server, formula",
-            amount(48.65, margin=1e-3),
-            theory,
-            unit="s",
-            why="exponential service; with deterministic service it would be 44.32 s",
-        )
-    ]
-    alone = results.where("run_queue", service="exponential:40").scalars()
-    if not alone.empty:
-        made.append(
-            judged(
-                PAPER,
-                "Section V-B",
-                "response time of one optimization server, simulated",
-                amount(48.65),
-                student(alone["mean_response_s"].to_numpy()),
-                unit="s",
-                why=f"the formula gives {theory:.4g} s",
-            )
-        )
-    made += _server_in_system(results)
-    sizing = size_servers(20, 2 / 45_000 * 5, Exponential(40.0), 50.0)
-    made.append(
-        judged(
-            PAPER,
-            "Section V-B",
-            "servers needed at 100 nodes, 20 controllers",
-            amount(1),
-            float(sizing.servers),
-            unit="servers",
-            why="exact (M/M/c), for a mean response time of at most 50 s",
-        )
-    )
-    return made
+@PAPER.rows
+def server_formula(_: Results) -> Iterator[Claim]:
+    """The response time of the paper's queue, worked out."""
+    why = "exponential service; with deterministic service it would be 44.32 s"
+    yield PAPER.row("response-time.formula", _response_s(), why)
 
 
-def _server_in_system(results: Results) -> list[Claim]:
+def _response_s() -> float:
+    return mg1_mean_response_s(PAPER_RATE_PER_S, Exponential(40.0))
+
+
+@PAPER.rows
+def server_alone(results: Results) -> Iterator[Claim]:
+    """The same, simulated."""
+    alone = results.runs("run_queue", service="exponential:40")
+    ours = student(alone["mean_response_s"].to_numpy())
+    yield PAPER.row("response-time.simulated", ours, f"the formula gives {_response_s():.4g} s")
+
+
+@PAPER.rows
+def server_in_system(results: Results) -> Iterator[Claim]:
     """The server inside whole runs, where requests are not Poisson."""
-    made = []
     for h, text in IN_SYSTEM.items():
-        system = results.where("run_server", service="exponential:40", h=h).scalars()
-        if system.empty:
-            continue
+        system = results.runs("run_server", service="exponential:40", h=h)
         num_nodes = int(system["num_nodes"].iloc[0])
         rate = 1e3 * system["middle_rate_per_s"].mean()
-        made.append(
-            measured(
-                PAPER,
-                "beyond the paper",
-                f"response time in the {text}, {num_nodes} nodes, 40 s a decision",
-                student(system["middle_mean_response_s"].to_numpy()),
-                unit="s",
-                paper_value="48.65 if requests were Poisson",
-                why=f"{num_nodes // NODES_PER_CONTROLLER} controllers ask {rate:.1f} times in 1,000 s "
-                f"instead of {1e3 * 2 * num_nodes / 45_000:.1f}, because they also ask every hour",
-            )
+        why = (
+            f"{num_nodes // NODES_PER_CONTROLLER} controllers ask {rate:.1f} times in 1,000 s "
+            f"instead of {1e3 * 2 * num_nodes / 45_000:.1f}, because they also ask every hour"
         )
-    return made
+        ours = student(system["middle_mean_response_s"].to_numpy())
+        yield PAPER.row("response-time.in-system", ours, why, system=text, num_nodes=num_nodes)
+
+
+@PAPER.rows
+def servers_needed(_: Results) -> Iterator[Claim]:
+    """How many servers twenty controllers need."""
+    sizing = size_servers(20, 2 / 45_000 * 5, Exponential(40.0), 50.0)
+    why = "exact (M/M/c), for a mean response time of at most 50 s"
+    yield PAPER.row("servers", float(sizing.servers), why)

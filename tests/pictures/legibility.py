@@ -2,7 +2,7 @@
 
 Texts that cover each other, texts outside the picture, points that lie outside their axes without a
 mark (`experiments.pictures.edges` makes the marks), axes without a name, units in two styles, and
-what hides what (`experiments.pictures.hiding`). Example: ``faults(figure) == []``.
+what hides what (`tests.pictures.hiding`). Example: ``faults(figure) == []``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.pictures.edges import MARKED
-from experiments.pictures.hiding import hidden, letters
+from tests.pictures.hiding import hidden, letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,10 +32,6 @@ OUTSIDE = 0.01
 
 UPRIGHT = (0.0, 90.0, 180.0, 270.0)
 """Rotations for which the box around a text is the text."""
-
-
-class HardToRead(UserWarning):
-    """A figure has faults of this kind."""
 
 
 def faults(figure: Figure) -> list[str]:

@@ -1,0 +1,195 @@
+"""A paper's page as data: its runs, figures, claims and texts, registered by the paper's package.
+
+    PAPER = Experiment(Path(__file__).parent, tasks)
+
+    @PAPER.figure("figure_3", "Figure 3: cost against the best", "What is seen.")
+    def figure_3(results: Results) -> Drawn: ...
+
+    @PAPER.rows
+    def server(results: Results) -> Iterator[Claim]:
+        yield PAPER.row("server", ours, why="with deterministic service it would be 44.32 s")
+
+A function that asks for runs which are not there (`Results.runs`) is left out of the page from there
+on. Command, seeds, files and verdicts are not its business.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from experiments.report.contents import Claim, Figure, Scale, Text, save_figure
+from experiments.report.published import Number, read_numbers, read_paper
+from experiments.report.verdict import judged, measured
+from experiments.sweep.results import NoRuns, Results
+from simulator.statistics import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+    from pandas import DataFrame
+
+    from experiments.sweep.task import Task
+
+T = TypeVar("T")
+Rows = Callable[[Results], Iterable[Claim]]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a figure's function returns.
+
+    Attributes
+    ----------
+    data : the plotted numbers, tidy, one row a point.
+    words : what the title and the caption name in braces.
+    film : writes the page that plays the run of a Gantt chart to a path.
+    """
+
+    drawing: Drawing
+    data: DataFrame
+    words: Mapping[str, Any] = field(default_factory=dict)
+    film: Callable[[Path], object] | None = None
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A figure before it is drawn: name, title and caption (templates), and the function."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[..., Drawn]
+    options: Mapping[str, Any]
+
+
+class Experiment:
+    """A paper, or a study of our own, that `reproduce` runs and shows.
+
+    Parameters
+    ----------
+    folder : its package, with ``published.toml``.
+    tasks : every run that figures and claims need at a scale.
+    """
+
+    def __init__(self, folder: Path, tasks: Callable[[Scale], list[Task]]) -> None:
+        self.paper = read_paper(folder)
+        self.numbers = read_numbers(folder)
+        self.tasks = tasks
+        self.registered: list[Registered] = []
+        self._rows: list[Rows] = []
+        self._texts: list[Callable[[Results], Iterable[Text]]] = []
+
+    def __getitem__(self, name: str) -> Number:
+        """A published number."""
+        return self.numbers[name]
+
+    # -- registering -------------------------------------------------------------------------
+
+    def figure(
+        self, name: str, title: str, caption: str, **options: Any
+    ) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
+        """Register a figure; ``options`` are handed to its function after the results."""
+
+        def register(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
+            self.registered.append(Registered(name, title, caption, draw, options))
+            return draw
+
+        return register
+
+    def rows(self, function: Rows) -> Rows:
+        """Register a function that yields rows of the table of claims."""
+        self._rows.append(function)
+        return function
+
+    def text(
+        self, function: Callable[[Results], Iterable[Text]]
+    ) -> Callable[[Results], Iterable[Text]]:
+        """Register a function that yields texts of the page."""
+        self._texts.append(function)
+        return function
+
+    # -- rows of the table of claims ---------------------------------------------------------
+
+    def row(
+        self,
+        name: str,
+        ours: Estimate | float,
+        why: str = "",
+        *,
+        labels: Sequence[str] = (),
+        **words: Any,
+    ) -> Claim:
+        """A published number beside ours.
+
+        Parameters
+        ----------
+        name : of the number in ``published.toml``.
+        why : the reason, for everything but "reproduced".
+        labels : beside those of the number.
+        words : what the number's claim and place name in braces.
+        """
+        number = self.numbers[name]
+        told = self.paper.name, number.place.format(**words), number.claim.format(**words)
+        if number.kind == "context":
+            printed = number.printed.format(value=number.low, **words) or number.low
+            claim = measured(*told, ours, unit=number.unit, paper_value=printed, why=why)
+        else:
+            claim = judged(
+                *told, number.rule, ours, unit=number.unit, why=why,
+                times_of_another_machine=number.other_machine,
+            )  # fmt: skip
+        return dataclasses.replace(claim, published=name, labels=(*number.labels, *labels))
+
+    def new(
+        self, place: str, claim: str, ours: Estimate | float, unit: str = "", why: str = ""
+    ) -> Claim:
+        """A number of ours that the paper does not have."""
+        return measured(self.paper.name, place, claim, ours, unit=unit, why=why)
+
+    # -- what the page shows -----------------------------------------------------------------
+
+    def claims(self, results: Results) -> list[Claim]:
+        """The table of claims, as far as there are runs."""
+        return [row for rows in self._rows for row in _as_far_as_runs_go(rows(results))]
+
+    def texts(self, results: Results) -> list[Text]:
+        """The texts of the page, as far as there are runs."""
+        return [text for texts in self._texts for text in _as_far_as_runs_go(texts(results))]
+
+    def figures(self, results: Results, folder: Path) -> list[Figure]:
+        """Draw into ``folder`` what there are runs for."""
+        figures = (self._draw(one, results, folder) for one in self.registered)
+        return [figure for figure in figures if figure is not None]
+
+    def _draw(self, figure: Registered, results: Results, folder: Path) -> Figure | None:
+        asked = results.asked()
+        try:
+            drawn = figure.draw(asked, **figure.options)
+        except NoRuns:
+            return None
+        film = None
+        if drawn.film is not None:
+            film = folder / f"{figure.name}_replay.html"
+            drawn.film(film)
+        saved = save_figure(
+            folder,
+            figure.name,
+            figure.title.format(**drawn.words),
+            figure.caption.format(**drawn.words),
+            drawn.drawing,
+            drawn.data,
+            command=f"schedlab reproduce {self.paper.name} --scale {results.scale or 'quick'}",
+            seeds=asked.seeds_read,
+        )
+        return dataclasses.replace(saved, replay=film)
+
+
+def _as_far_as_runs_go(items: Iterable[T]) -> Iterator[T]:
+    """The items before the first that needs runs which are not there."""
+    try:
+        yield from items
+    except NoRuns:
+        return

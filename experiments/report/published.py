@@ -1,0 +1,140 @@
+"""Published numbers of a paper, read from its ``published.toml``.
+
+    [paper]
+    title = "..."          # authors and summary alike
+    settings = ["..."]     # what the paper chose: quantities of the list of results that have no row
+    setting_places = ["..."]    # the same: tables of settings
+
+    [numbers.saving]
+    place = "Section VI"
+    claim = "saving over {method}, mean over N"
+    kind = "range"
+    value = [45, 80]
+    no_effect = 0
+    unit = "%"
+
+A number stands here alone. Claims name it (`Experiment.row`), figures draw it (``PAPER["saving"].value``).
+A table inside a number's table is a number of its own, ``saving.edf``, that has the fields of the outer
+one unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from experiments.report.contents import Label, Paper
+from experiments.report.verdict import AMOUNT_MARGIN, EFFECT_MARGIN, Published
+
+FILE = "published.toml"
+
+
+class Number(BaseModel):
+    """One published number, or a range of them.
+
+    Attributes
+    ----------
+    place : where the paper says it ("Section V-B, Figure 3").
+    claim : the statement in our words, as a template of `str.format`.
+    kind : how it is meant. "up to" is the largest of several values, "ordering" says that a ratio or
+        difference is at least ``value``, "theorem" is exact but for ``margin``; "context" is a number
+        of the paper beside which ours measures something else: the row is new.
+    value : the number, or low and high of a range.
+    no_effect : the value of no effect, where the number is an effect (0 % saved, 1 times as fast).
+    unit : of the value; empty for a plain number.
+    margin : share of the effect or amount by which ours may differ; None: the rule's own.
+    printed : words of the paper, where they are more than the number ("< 60").
+    other_machine : a time that another machine took: shown, not judged.
+    labels : see `experiments.report.contents.LABELS`.
+    facts : the results that this number covers in the list of published results: place, quantity.
+    reading : how we read the paper where it can be read in several ways.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    place: str
+    claim: str
+    kind: Literal[
+        "value", "range", "at most", "at least", "up to", "ordering", "theorem", "context"
+    ]
+    value: int | float | tuple[float, float] | None = None
+    no_effect: float | None = None
+    unit: str = ""
+    margin: float | None = None
+    printed: str = ""
+    other_machine: bool = False
+    labels: tuple[Label, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    reading: str = ""
+
+    @property
+    def low(self) -> float:
+        """The number, or the lower end of its range."""
+        return self._ends[0]
+
+    @property
+    def high(self) -> float:
+        """The number, or the upper end of its range."""
+        return self._ends[1]
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        if isinstance(self.value, tuple):
+            return self.value
+        return (math.nan, math.nan) if self.value is None else (self.value, self.value)
+
+    @property
+    def rule(self) -> Published:
+        """What the rule for verdicts holds ours against.
+
+        Raises
+        ------
+        ValueError
+            A number of kind "context", or one without a value.
+        """
+        low, high = self._ends
+        if self.kind == "context" or math.isnan(low):
+            raise ValueError(f"{self.place}, {self.claim!r}: no value to hold ours against")
+        if self.kind == "at most":
+            return Published(-math.inf, high, math.nan, 0.0, self.printed or f"<= {high:g}")
+        if self.kind in ("at least", "ordering"):
+            return Published(low, math.inf, math.nan, 0.0, self.printed or f">= {low:g}")
+        text = self.printed or ("" if low == high else f"{low:g} to {high:g}")
+        none = math.nan if self.no_effect is None else self.no_effect
+        usual = AMOUNT_MARGIN if self.no_effect is None else EFFECT_MARGIN
+        usual = 0.0 if self.kind == "theorem" else usual
+        return Published(low, high, none, usual if self.margin is None else self.margin, text)
+
+
+def read_paper(folder: Path, module: str = "") -> Paper:
+    """Name, title, authors and summary of the paper whose package this folder is."""
+    about = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))["paper"]
+    return Paper(folder.name, about["title"], about["authors"], about["summary"], module)
+
+
+def read_numbers(folder: Path) -> dict[str, Number]:
+    """The published numbers of a paper by name.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A field is missing, unknown or of another type.
+    """
+    content = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))
+    return dict(_numbers(content.get("numbers", {}), "", {}))
+
+
+def _numbers(
+    tables: Mapping[str, Any], within: str, outer: Mapping[str, Any]
+) -> Iterator[tuple[str, Number]]:
+    for name, table in tables.items():
+        inner = {k: v for k, v in table.items() if isinstance(v, dict)}
+        fields = {**outer, **{k: v for k, v in table.items() if k not in inner}}
+        if not inner:
+            yield within + name, Number(**fields)
+        yield from _numbers(inner, f"{within}{name}.", fields)

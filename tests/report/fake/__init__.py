@@ -1,0 +1,78 @@
+"""A paper of the tests; at the paper's scale some runs fail and the figure cannot be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.replay import replay
+from experiments.report.contents import Claim, Scale, Text
+from experiments.report.experiment import Drawn, Experiment
+from experiments.sweep.results import Results
+from experiments.sweep.task import Outcome, Task
+from policies import make_policy
+from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
+
+
+def run(config: dict[str, Any]) -> Outcome:
+    if config["n"] == 13:
+        raise ValueError("13 <b>never</b> works")
+    rng = np.random.default_rng(config["seed"])
+    return Outcome({"value": float(rng.normal(config["n"]))})
+
+
+def tasks(scale: Scale) -> list[Task]:
+    sizes = (1, 2) if scale == "quick" else (1, 13)
+    return [
+        Task("fake:run", {"n": n, "seed": s}, cost_s=n, sources=("simulator.errors",))
+        for n in sizes
+        for s in range(3)
+    ]
+
+
+PAPER = Experiment(Path(__file__).parent, tasks)
+
+
+@PAPER.figure("figure_1", "Figure 1 <i>of</i> 1 & more", "What <b>is</b> seen")
+def figure_1(results: Results) -> Drawn:
+    import matplotlib.pyplot as plt
+
+    if results.scale == "paper":
+        raise RuntimeError("no <figures> today")
+    table = results.runs("run")
+    drawing, axes = plt.subplots()
+    axes.plot(table["n"], table["value"], "o")
+    axes.set(xlabel="n", ylabel="value")
+    return Drawn(drawing, table[["n", "seed", "value"]], film=lambda path: replay(_one_run(), path))
+
+
+@PAPER.figure("figure_2", "Figure 2", "Never drawn: there is no such run")
+def figure_2(results: Results) -> Drawn:
+    return Drawn(None, results.runs("run_another"))  # type: ignore[arg-type]
+
+
+def _one_run() -> Result:
+    jobs = Workload(["a"], submit_s=np.zeros(1), performance=FixedDuration([60.0], [1]))
+    return simulate(jobs, Cluster.of_nodes(NodeType("n", "GPU", 1), 1), make_policy("fifo"))
+
+
+@PAPER.text
+def texts(results: Results) -> Iterator[Text]:
+    """One above the figures, one below the figure."""
+    mean = float(results.scalars()["value"].mean())
+    yield Text("Who & what", "The <lead>.", (f"It is {mean:.3f}.", "Another <line>."))
+    yield Text("Why?", "Below the figure.", ("Because.",), "figure_1")
+
+
+@PAPER.rows
+def claims(results: Results) -> Iterator[Claim]:
+    mean = float(results.scalars()["value"].mean())
+    yield PAPER.row("mean", mean, labels=["count"])
+    yield PAPER.new("–", "<script>alert(1)</script>", 10.0)
+    yield Claim("fake", "–", "Nine", 9.0, 9.0, unit="%", verdict="partly", why="it is 'so'")
+    yield Claim("fake", "–", "Hundred", 100, 100.0)
+    results.runs("run_another")
+    yield PAPER.new("–", "never reached: there is no such run", 1.0)
