@@ -1,10 +1,12 @@
 """Gavel's public traces (stanford-futuredata/gavel): training steps, made seconds by a rate.
 
-A trace has one job a line, its fields between tabs, in one of three generations:
+A trace has one job a line, its fields between tabs, in one of four generations; the last is that of
+Shockwave (uw-mad-dash/shockwave), whose jobs have a mode:
 
     type command arg needs_data steps arrival gpus                                    (7 fields)
     type command arg needs_data steps gpus priority slo arrival                       (9 fields)
     type command folder arg needs_data steps gpus priority slo arrival               (10 fields)
+    type command folder arg needs_data steps gpus mode weight slo duration arrival    (12 fields)
 
 Steps become seconds with the measured steps/s of the job's type on one kind of GPU, from one of
 Gavel's throughput files (JSON), e.g. ``oracle_throughputs_v2.json``.
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.workloads.tables import Table, read_cells
+from simulator.workloads.training import MODES, SAMPLES, TrainingJobs, split_job_type
 
 LAYOUTS = {
     7: ("type", "command", "arg", "needs_data", "steps", "arrival", "gpus"),
@@ -32,6 +36,10 @@ LAYOUTS = {
     10: (
         "type", "command", "folder", "arg", "needs_data", "steps", "gpus", "priority", "slo",
         "arrival",
+    ),
+    12: (
+        "type", "command", "folder", "arg", "needs_data", "steps", "gpus", "mode", "weight", "slo",
+        "duration", "arrival",
     ),
 }  # fmt: skip
 """Fields of a line by their number."""
@@ -72,7 +80,8 @@ def read_gavel(
     gpus = table.whole_numbers("gpus", at_least=1)
     steps = table.numbers("steps", more_than=0)
     arrival_s = table.numbers("arrival", at_least=0)
-    rates = _rates(_find(path) if throughputs is None else Path(throughputs), gpu_type)
+    source = _find(path) if throughputs is None else Path(throughputs)
+    rates = read_rates(source, (gpu_type,))[gpu_type]
     duration_s = steps / _rate_of(table, gpus, rates, gpu_type)
     due_s = np.full(len(table), np.inf)
     if "slo" in table:
@@ -92,7 +101,7 @@ def read_gavel(
 
 
 def _read(path: Path) -> Table:
-    expected = "one of Gavel's traces, 7, 9 or 10 fields between tabs"
+    expected = "one of Gavel's traces, 7, 9, 10 or 12 fields between tabs"
     cells, lines = read_cells(path, expected, separator="\t", quoting=csv.QUOTE_NONE)
     layout = LAYOUTS.get(cells.shape[1])
     if layout is None:
@@ -111,17 +120,76 @@ def _find(path: Path) -> Path:
     )
 
 
-def _rates(path: Path, gpu_type: str) -> dict[tuple[str, int], float]:
-    """Steps/s of a job alone, by its type and number of GPUs."""
+def read_training(
+    path: str | Path,
+    throughputs: str | Path | None = None,
+    gpu_types: Sequence[str] = ("v100",),
+) -> TrainingJobs:
+    """Jobs of a Gavel trace as steps, with their rates on several types of GPU.
+
+    Parameters
+    ----------
+    path, throughputs : as for `read_gavel`.
+    gpu_types : the kinds of GPU whose rates are read.
+
+    Raises
+    ------
+    InputError
+        As `read_gavel`, and a mode or a model with changes of batch size that nobody knows.
+    """
+    path = Path(path)
+    table = _read(path)
+    gpus = table.whole_numbers("gpus", at_least=1)
+    steps = table.whole_numbers("steps", at_least=1)
+    submit_s = table.numbers("arrival", at_least=0)
+    rates = read_rates(_find(path) if throughputs is None else Path(throughputs), gpu_types)
+    kinds = table.texts("type")
+    known = set().union(*rates.values())
+    found = [pair in known for pair in zip(kinds, gpus.tolist(), strict=True)]
+    where = " or ".join(gpu_types)
+    table.require("type", np.array(found), f"a type with a rate on {where} for its number of GPUs")
+    names = [split_job_type(kind) for kind in kinds]
+    mode = table.texts("mode") if "mode" in table else ["static"] * len(table)
+    if "mode" in table:
+        table.require("mode", np.isin(mode, MODES), f"one of {', '.join(MODES)}")
+    fixed = [m == "static" or model in SAMPLES for m, (model, _) in zip(mode, names, strict=True)]
+    table.require("type", np.array(fixed), f"a model whose epochs are known: {', '.join(SAMPLES)}")
+    slo = table.numbers("slo") if "slo" in table else np.full(len(table), -1.0)
+    weight = table.numbers("weight", more_than=0) if "weight" in table else np.ones(len(table))
+    order = np.argsort(submit_s, kind="stable")
+    return TrainingJobs(
+        job_id=[str(j) for j in order],
+        model=[names[j][0] for j in order],
+        batch_size=[names[j][1] for j in order],
+        num_gpus=gpus[order],
+        steps=steps[order],
+        mode=[mode[j] for j in order],
+        submit_s=submit_s[order],
+        weight=weight[order],
+        slo=np.where(slo > 0, slo, np.inf)[order],
+        rates=rates,
+    )
+
+
+def read_rates(
+    path: str | Path, gpu_types: Sequence[str]
+) -> dict[str, dict[tuple[str, int], float]]:
+    """Steps/s of jobs alone: by GPU type, then by type of job and number of GPUs.
+
+    Raises InputError where the file is no table of throughputs, or lacks a type of GPU.
+    """
+    path = Path(path)
     measured: Any = read_json(path, "Gavel's throughputs in JSON")
-    if not isinstance(measured, dict) or gpu_type not in measured:
-        known = ", ".join(measured) if isinstance(measured, dict) else "none"
-        raise InputError(f"{path}: no rates of {gpu_type!r}, found {known}")
-    rates = {}
-    for key, row in measured[gpu_type].items():
-        alone = row.get("null") if isinstance(row, dict) else None
-        if isinstance(alone, int | float):
-            rates[_key(path, key)] = float(alone)
+    known = ", ".join(measured) if isinstance(measured, dict) else "none"
+    rates: dict[str, dict[tuple[str, int], float]] = {}
+    for gpu_type in gpu_types:
+        if not isinstance(measured, dict) or not isinstance(measured.get(gpu_type), dict):
+            raise InputError(f"{path}: no rates of {gpu_type!r}, found {known}")
+        rates[gpu_type] = {}
+        for key, row in measured[gpu_type].items():
+            alone = row.get("null") if isinstance(row, dict) else None
+            if isinstance(alone, int | float):
+                rates[gpu_type][_key(path, key)] = float(alone)
     return rates
 
 

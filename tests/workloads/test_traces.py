@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from simulator.errors import InputError
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.workloads.alibaba import read_alibaba
-from simulator.workloads.gavel import read_gavel
+from simulator.workloads.gavel import read_gavel, read_training
 from simulator.workloads.philly import read_philly, read_philly_table
 from simulator.workloads.traces import READERS
 
@@ -322,3 +323,45 @@ def test_alibaba_without_gpu_pods(tmp_path: Path) -> None:
     path.write_text("\n".join(PODS.splitlines()[:2]))
     with pytest.raises(InputError, match="no pod that ran on a GPU"):
         read_alibaba(path)
+
+
+def shockwave_line(**changes: str) -> str:
+    fields = {
+        "type": "LM (batch size 5)", "command": "python3", "folder": "f", "arg": "--steps",
+        "needs_data": "1", "steps": "600", "gpus": "1", "mode": "gns", "weight": "2.0",
+        "slo": "-1.0", "duration": "60", "arrival": "30",
+    }  # fmt: skip
+    return "\t".join({**fields, **changes}.values()) + "\n"
+
+
+def training(tmp_path: Path, line: str) -> Any:
+    rates = {"v100": {"('LM (batch size 5)', 1)": {"null": 10.0}, "('A3C', 1)": {"null": 1.0}}}
+    (tmp_path / "rates.json").write_text(json.dumps(rates))
+    (tmp_path / "jobs.trace").write_text(line)
+    return read_training(tmp_path / "jobs.trace", tmp_path / "rates.json")
+
+
+def test_training_jobs_of_a_trace(tmp_path: Path) -> None:
+    jobs = training(tmp_path, shockwave_line() + shockwave_line(arrival="10", mode="static"))
+    assert jobs.submit_s.tolist() == [10, 30]
+    assert jobs.mode == ["static", "gns"]
+    assert (jobs.model[0], jobs.batch_size[0], jobs.steps.tolist()) == ("LM", 5, [600, 600])
+    assert jobs.weight.tolist() == [2, 2]
+    assert jobs.rates_by_type(["v100"]).tolist() == [[10.0], [10.0]]
+    plain = read_gavel(tmp_path / "jobs.trace", tmp_path / "rates.json")
+    assert durations(plain) == [60, 60]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mode": "loud"}, "mode is 'loud', expected one of static, accordion, gns"),
+        ({"type": "A3C"}, "type is 'A3C', expected a model whose epochs are known"),
+        ({"gpus": "16"}, "expected a type with a rate on v100 for its number of GPUs"),
+        ({"weight": "0"}, "weight is '0', expected a number > 0"),
+        ({"steps": "2.5"}, "steps is '2.5', expected a whole number"),
+    ],
+)
+def test_bad_training_jobs(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        training(tmp_path, shockwave_line(**changes))

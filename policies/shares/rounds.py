@@ -1,0 +1,184 @@
+"""Rounds by shares: an allocation X of time, jobs x GPU types, carried out round by round.
+
+The mechanism of Gavel (Narayanan et al., OSDI 2020, Section 5): in each round the jobs that have received
+least of their share go first. What the paper leaves open is an option with a name of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+from simulator.errors import InputError
+
+TieBreak = Literal["released", "submission"]
+"""Order of equal priorities: by deficit, then by share, the largest first; or by submission alone."""
+
+
+@dataclass(frozen=True)
+class RoundRules:
+    """Rules of the rounds.
+
+    Attributes
+    ----------
+    round_s : length of a round.
+    reset_s : shares are computed anew at most this often; time received counts from then.
+    credit : rounds that count as received by every job after a reset.
+    unserved_first : a job that has not run since the reset has priority ``1e9 X``. Otherwise its
+        credit counts as what it has received.
+    tie_break : see `TieBreak`.
+
+    Raises
+    ------
+    InputError
+        A rule out of range.
+    """
+
+    round_s: float = 120.0
+    reset_s: float = 1000.0
+    credit: float = 0.5
+    unserved_first: bool = False
+    tie_break: TieBreak = "released"
+
+    def __post_init__(self) -> None:
+        for name, least in (("round_s", 1e-3), ("reset_s", 0.0), ("credit", 0.0)):
+            value = getattr(self, name)
+            if not least <= value < 1e12:
+                raise InputError(f"rounds: {name} is {value}, expected a number >= {least:g}")
+        if self.tie_break not in get_args(TieBreak):
+            known = ", ".join(get_args(TieBreak))
+            raise InputError(f"rounds: tie_break is {self.tie_break!r}, expected one of {known}")
+
+
+class Chosen(NamedTuple):
+    """A job that runs in a round, on GPUs of one type."""
+
+    job: int
+    gpu_type: int
+    gpus: int
+
+
+class ShareRounds:
+    """Who runs in each round.
+
+    Parameters
+    ----------
+    capacity : ``(K,)`` GPUs of each type, in the order in which types are served.
+    rules : see `RoundRules`.
+
+    Attributes
+    ----------
+    gpus_of : GPUs of each job that is here, in order of submission.
+    shares : ``(K,)`` shares of each job, as of the last reset.
+    """
+
+    def __init__(self, capacity: Sequence[int], rules: RoundRules | None = None) -> None:
+        self.capacity = tuple(capacity)
+        self.rules = rules or RoundRules()
+        self.gpus_of: dict[int, int] = {}
+        self.shares: dict[int, tuple[float, ...]] = {}
+        self._received: dict[int, list[float]] = {}
+        self._deficit: dict[int, list[float]] = {}
+        self._reset_s = 0.0
+        self._stale = False
+
+    @property
+    def _credit_s(self) -> float:
+        return self.rules.credit * self.rules.round_s
+
+    def submit(self, job: int, gpus: int) -> None:
+        """A job arrives; it runs from the next reset on.
+
+        Raises InputError where no type has so many GPUs.
+        """
+        if gpus > max(self.capacity):
+            raise InputError(
+                f"job {job} needs {gpus} GPUs of one type, expected at most {max(self.capacity)}"
+            )
+        self.gpus_of[job] = gpus
+        self._received[job] = [self._credit_s] * len(self.capacity)
+        self._deficit[job] = [0.0] * len(self.capacity)
+        self._stale = True
+
+    def remove(self, job: int) -> None:
+        """A job has ended."""
+        for table in (self.gpus_of, self.shares, self._received, self._deficit):
+            table.pop(job, None)
+        self._stale = True
+
+    def wants_shares(self, now_s: float) -> bool:
+        """Whether jobs have come or gone since the last reset, and that is long enough ago.
+
+        A reset at time 0 does not count.
+        """
+        if not self._stale:
+            return False
+        return self._reset_s == 0 or now_s - self._reset_s >= self.rules.reset_s
+
+    def reset(self, now_s: float, shares: Mapping[int, Sequence[float]]) -> None:
+        """Shares of all jobs that are here, from now on.
+
+        What a job did not receive of its old share stays with it as its deficit.
+
+        Raises InputError where shares exceed the time of a job.
+        """
+        elapsed_s, credit_s = now_s - self._reset_s, self._credit_s
+        for job, old in self.shares.items():
+            deficit, received = self._deficit[job], self._received[job]
+            for k, share in enumerate(old):
+                deficit[k] += share * elapsed_s - (received[k] - credit_s)
+        self.shares = {job: tuple(map(float, shares[job])) for job in self.gpus_of}
+        for job, row in self.shares.items():
+            if not (min(row) >= 0 and sum(row) <= 1 + 1e-6):
+                raise InputError(
+                    f"shares of job {job} are {row}, expected numbers >= 0 with a sum of at most 1"
+                )
+            self._received[job] = [credit_s] * len(row)
+        self._reset_s, self._stale = now_s, False
+
+    def received(self, job: int, gpu_type: int, seconds: float) -> None:
+        """A job has run."""
+        self._received[job][gpu_type] += seconds
+
+    def choose(self) -> list[Chosen]:
+        """Jobs of the next round, those of most GPUs first, by priority among equals.
+
+        A job that does not fit is passed over; so is one whose share is 0.
+        """
+        chosen: list[Chosen] = []
+        placed: set[int] = set()
+        for k, free in enumerate(self.capacity):
+            for job in self._by_priority(k):
+                gpus = self.gpus_of[job]
+                if gpus <= free and job not in placed:
+                    chosen.append(Chosen(job, k, gpus))
+                    placed.add(job)
+                    free -= gpus
+                    if not free:
+                        break
+        chosen.sort(key=lambda each: (each.gpu_type, -each.gpus))
+        return chosen
+
+    def priorities(self, gpu_type: int) -> dict[int, float]:
+        """Priority of each job that has a share: that share over the part of the time received."""
+        k, credit_s = gpu_type, self._credit_s
+        total = sum(received[k] for received in self._received.values())
+        found = {}
+        for job, shares in self.shares.items():
+            received = self._received[job][k]
+            if received == 0 or (self.rules.unserved_first and received == credit_s):
+                found[job] = 1e9 * shares[k]
+            else:
+                found[job] = shares[k] / (received / total)
+        return found
+
+    def _by_priority(self, k: int) -> list[int]:
+        priority = self.priorities(k)
+        jobs = [job for job, value in priority.items() if value > 0]
+        if self.rules.tie_break == "submission":
+            return sorted(jobs, key=lambda job: -priority[job])
+        deficit, shares = self._deficit, self.shares
+        return sorted(
+            jobs, key=lambda job: (priority[job], deficit[job][k], shares[job][k]), reverse=True
+        )

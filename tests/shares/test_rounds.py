@@ -1,0 +1,186 @@
+"""Rounds by shares, against small cases by hand."""
+
+import numpy as np
+import pytest
+
+from policies.shares import Active, Chosen, RoundRules, ShareRounds, assign, gandiva_fair, replay
+from simulator.errors import InputError
+from simulator.workloads.training import RoundWork, Training, TrainingJobs
+
+
+def rounds(capacity=(2,), **rules):
+    return ShareRounds(capacity, RoundRules(**{"round_s": 100.0, "reset_s": 1000.0, **rules}))
+
+
+def jobs_of(steps, gpus, rate=1.0, mode="static", model="LM", size=5, submit_s=None):
+    n = len(steps)
+    sizes = (5, 10, 20, 40, 80)
+    table = {(f"LM (batch size {b})", g): rate for b in sizes for g in (1, 2, 4)}
+    return TrainingJobs(
+        [str(j) for j in range(n)],
+        [model] * n,
+        [size] * n,
+        np.array(gpus),
+        np.array(steps),
+        [mode] * n,
+        np.zeros(n) if submit_s is None else np.array(submit_s, dtype=float),
+        np.ones(n),
+        np.full(n, np.inf),
+        {"v100": table},
+    )
+
+
+def test_the_job_that_received_least_of_its_share_goes_first():
+    r = rounds(capacity=(1,))
+    for job in (0, 1):
+        r.submit(job, 1)
+    r.reset(0.0, {0: (0.75,), 1: (0.25,)})
+    order = []
+    for _ in range(8):
+        (chosen,) = r.choose()
+        order.append(chosen.job)
+        r.received(chosen.job, 0, 100.0)
+    # Time received with half a round of credit: 0 runs while 0.75/received_0 > 0.25/received_1.
+    assert order == [0, 0, 1, 0, 0, 0, 1, 0]
+    assert order.count(0) == 6
+
+
+def test_a_job_that_does_not_fit_is_passed_over_and_large_ones_are_listed_first():
+    r = rounds(capacity=(4,))
+    for job, gpus in enumerate((1, 4, 2)):
+        r.submit(job, gpus)
+    r.reset(0.0, dict.fromkeys(range(3), (0.5,)))
+    assert r.choose() == [Chosen(2, 0, 2), Chosen(0, 0, 1)]
+
+
+def test_deficits_break_ties_unless_the_order_of_submission_does():
+    for tie_break, first in (("released", 1), ("submission", 0)):
+        r = rounds(capacity=(1,), tie_break=tie_break)
+        r.submit(0, 1)
+        r.submit(1, 1)
+        r.reset(100.0, {0: (0.5,), 1: (0.5,)})
+        r.received(0, 0, 100.0)  # so job 1 did not receive its share until the next reset
+        r.reset(1100.0, {0: (0.5,), 1: (0.5,)})
+        assert r.choose()[0].job == first
+
+
+def test_jobs_wait_for_the_next_reset():
+    r = rounds()
+    r.submit(0, 1)
+    assert r.wants_shares(50.0)
+    r.reset(50.0, {0: (1.0,)})
+    r.submit(1, 1)
+    assert not r.wants_shares(1049.0)
+    assert r.wants_shares(1050.0)
+    assert [c.job for c in r.choose()] == [0]
+
+
+def test_types_are_served_in_order_and_a_share_of_zero_does_not_run():
+    r = rounds(capacity=(1, 1))
+    for job in range(3):
+        r.submit(job, 1)
+    r.reset(0.0, {0: (1.0, 0.0), 1: (0.5, 0.5), 2: (0.0, 0.0)})
+    assert r.choose() == [Chosen(0, 0, 1), Chosen(1, 1, 1)]
+
+
+def test_credit_zero_means_that_unserved_jobs_go_first():
+    r = rounds(capacity=(1,), credit=0.0)
+    r.submit(0, 1)
+    r.submit(1, 1)
+    r.reset(0.0, {0: (0.9,), 1: (0.1,)})
+    r.received(0, 0, 100.0)
+    assert r.choose()[0].job == 1
+
+
+def test_leases_are_extended():
+    before = {7: (1,), 8: (0,), 9: (2, 3)}
+    chosen = [Chosen(5, 0, 2), Chosen(6, 0, 1), Chosen(7, 0, 1), Chosen(8, 0, 1)]
+    # 5 takes 0 and 1, so 7 and 8 must move; with 9 gone they find 2 and 3.
+    assert assign(chosen, before, range(5)) == {5: (0, 1), 6: (2,), 7: (3,), 8: (4,)}
+    assert assign(chosen[1:], before, range(5)) == {7: (1,), 8: (0,), 6: (2,)}
+
+
+def test_a_round_ends_with_its_last_job_and_steps_are_whole():
+    result = replay(jobs_of([150, 30], [1, 1], rate=1.3), {"v100": 2}, gandiva_fair)
+    # 156 steps fit into 120 s, so one round: 150 and 30 steps at 1.3/s.
+    assert result.completion_s == pytest.approx([150 / 1.3, 30 / 1.3])
+    long = replay(jobs_of([200], [1], rate=1.3), {"v100": 1}, gandiva_fair)
+    assert [r.begin_s for r in long.rounds] == [0.0, pytest.approx(156 / 1.3)]
+
+
+def test_a_resumed_job_loses_time_only_in_a_full_round():
+    work = RoundWork()
+    assert work.of(1000, 1.0, 120.0, 20.0) == (100, 120.0, 20.0)
+    assert work.of(100, 1.0, 120.0, 20.0) == (100, 100.0, 0.0)
+    assert work.lost_s(False, False, False) == 20.0
+    assert RoundWork(first_start_s=5.0).lost_s(False, False, False) == 5.0
+    assert RoundWork(reallocation_s=7.0).lost_s(True, True, False) == 7.0
+    assert work.lost_s(True, True, True) == 0.0
+
+
+def test_time_is_shared_equally_between_jobs_of_any_size():
+    result = replay(
+        jobs_of([1200, 1200], [2, 2]), {"v100": 2}, gandiva_fair, work=RoundWork(resume_s=0.0)
+    )
+    turns = [next(iter(r.gpus)) for r in result.rounds]
+    assert turns == [0, 1] * 10
+    assert result.completion_s.tolist() == [2280.0, 2400.0]
+
+
+def test_shares_of_gpu_time():
+    active = Active(
+        np.ones((3, 1)), np.array([1, 1, 2]), np.array([2]), np.ones(3), np.ones(3), np.zeros(3)
+    )
+    assert gandiva_fair(active)[:, 0] == pytest.approx([2 / 3] * 3)
+    assert gandiva_fair(active, of="gpus")[:, 0] == pytest.approx([2 / 3, 2 / 3, 1 / 3])
+
+
+def test_accordion_keeps_its_batch_in_critical_epochs():
+    job = Training("ResNet-18", 1, "accordion", 128, 391 * 300, 128, 391 * 300)
+    sizes = []
+    for epoch in (0, 9, 10, 149, 150, 160, 250, 260):
+        job.done = 391 * epoch
+        sizes.append(job.wanted())
+    assert sizes == [128, 128, 256, 256, 128, 256, 128, 256]
+
+
+def test_gradient_noise_takes_one_change_at_a_time_and_the_epoch_counts_as_done():
+    job = Training("Recommendation", 1, "gns", 1024, 116 * 100, 1024, 116 * 100)
+    job.done = 116 * 70 + 3
+    assert job.wanted() == 2048
+    job.change_to(2048)
+    assert (job.steps, job.done, job.batch_size) == (116 * 50, 71 * 58, 2048)
+    assert job.wanted() == 4096
+
+
+def test_a_job_left_without_steps_is_given_up_after_five_rounds():
+    # 12,000 steps a round. In the tenth, epoch 11 begins; with batches of 80 it counts as done: 11 x 746
+    # of 124,124 / 16 steps, so none are left.
+    jobs = jobs_of([124_124], [1], rate=100.0, mode="accordion")
+    result = replay(jobs, {"v100": 1}, gandiva_fair)
+    assert len(result.rounds) == 15
+    assert result.completion_s.tolist() == [1200.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RoundRules(round_s=0.0), "round_s is 0.0"),
+        (lambda: RoundRules(credit=float("nan")), "credit is nan"),
+        (lambda: RoundRules(tie_break="luck"), "tie_break is 'luck'"),
+        (lambda: rounds().submit(0, 3), "needs 3 GPUs of one type, expected at most 2"),
+        (lambda: replay(jobs_of([10], [4]), {"v100": 2}, gandiva_fair), "expected at most 2"),
+        (lambda: gandiva_fair(None, of="weeks"), "of is 'weeks'"),
+    ],
+)
+def test_bad_input_is_one_line(call, message):
+    with pytest.raises(InputError, match=message) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
+def test_shares_over_the_time_of_a_job_are_refused():
+    r = rounds(capacity=(1, 1))
+    r.submit(0, 1)
+    with pytest.raises(InputError, match="shares of job 0"):
+        r.reset(0.0, {0: (0.7, 0.7)})
