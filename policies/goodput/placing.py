@@ -1,0 +1,73 @@
+"""GPUs of nodes for a number of GPUs: from the nodes with most free GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from simulator.model.contract import Placement, View
+
+Nodes = tuple[tuple[int, int], ...]
+"""Node and GPUs of it, in the order in which the job's nodes are connected."""
+
+
+def take(gpus: int, free: dict[int, int]) -> Nodes:
+    """So many GPUs, from the node with most free GPUs, then the next; of equals the first.
+
+    Parameters
+    ----------
+    free : free GPUs by node, in order of nodes; what is taken is subtracted.
+
+    Raises
+    ------
+    ValueError
+        Fewer GPUs are free.
+    """
+    if gpus > sum(free.values()):
+        raise ValueError(f"{gpus} GPUs wanted, {sum(free.values())} are free")
+    taken = []
+    while gpus:
+        node = max(free, key=free.__getitem__)
+        part = min(free[node], gpus)
+        taken.append((node, part))
+        free[node] -= part
+        gpus -= part
+    return tuple(taken)
+
+
+def nodes_of(shares: Iterable[Placement]) -> Nodes:
+    """Nodes and GPUs of a job that runs."""
+    return tuple((share.node, int(share.gpus)) for share in shares)
+
+
+def placements(plan: Mapping[int, Nodes]) -> list[Placement]:
+    """A plan as placements."""
+    return [Placement(job, node, gpus) for job, nodes in plan.items() for node, gpus in nodes]
+
+
+def capacities(view: View) -> dict[int, int]:
+    """GPUs of each node, in order of nodes."""
+    types, fixed = view.cluster.node_types, view.cluster.node_type_of
+    gpus = [int(types[0 if fixed is None else fixed[n]].gpus) for n in view.nodes]
+    return dict(zip(view.nodes.tolist(), gpus, strict=True))
+
+
+def place_beside(
+    wanted: Mapping[int, int], kept: Mapping[int, Nodes], capacity: Mapping[int, int]
+) -> dict[int, Nodes]:
+    """Nodes for jobs in the given order, beside those that stay as they are.
+
+    Parameters
+    ----------
+    wanted : GPUs by job, in the order of placing; those in ``kept`` are left out.
+    kept : nodes of the jobs that stay.
+    capacity : GPUs by node.
+    """
+    free = dict(capacity)
+    for nodes in kept.values():
+        for node, gpus in nodes:
+            free[node] -= gpus
+    plan = dict(kept)
+    for job, gpus in wanted.items():
+        if job not in plan and gpus:
+            plan[job] = take(gpus, free)
+    return plan

@@ -1,0 +1,383 @@
+"""Goodput: training progress per second, from measured tables (Pollux, OSDI 2021, Section 3).
+
+    goodput = throughput x statistical efficiency
+
+Throughput depends on the GPUs by node and on the batch size. Statistical efficiency falls with the batch size
+and depends on the gradient noise, which changes from epoch to epoch. Both are tables of an `Application`;
+`Goodput` is the performance model of jobs that train such applications.
+
+Progress is counted in iterations at the initial (smallest) batch size. A batch that is ``s`` times as large
+is worth ``gain`` of them, ``1 <= gain <= s`` (Pollux, Equation 5)::
+
+    gain = (var + sqr) / (var / s + sqr)
+
+with the variance and the squared norm of the gradient of that epoch.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simulator.arguments import checked
+from simulator.errors import InputError
+from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.contract import Placement
+
+Ring = tuple[int, ...]
+"""GPUs of a job by node, in the order in which its nodes are connected, for example ``(4, 4, 2)``."""
+
+LOCAL_SLACK = 1e-8
+"""Slack of divisions that are rounded up."""
+
+
+class BatchSize(NamedTuple):
+    """A job's configuration beside its GPUs.
+
+    Attributes
+    ----------
+    local : samples that a GPU takes in one pass.
+    accumulation : passes whose gradients are added up before the one that synchronises.
+    """
+
+    local: int
+    accumulation: int = 0
+
+
+class StepTime(NamedTuple):
+    """Seconds of one pass with synchronisation, and the part of it that is synchronisation."""
+
+    step_s: float
+    sync_s: float
+
+    def with_accumulation(self, passes: int) -> float:
+        """Seconds of one step with so many passes before the one that synchronises."""
+        return self.step_s + (self.step_s - self.sync_s) * passes
+
+
+@checked("application")
+@dataclass(frozen=True, eq=False)
+class Application:
+    """Measurements of one training application: ``B`` batch sizes, ``E`` epochs.
+
+    Parameters
+    ----------
+    name : its name.
+    batch_sizes : ``(B,)`` global batch sizes that were trained with, ascending; the first is the initial one.
+    progress : ``(B, E)`` progress at the end of each epoch, in iterations at the initial batch size.
+    iterations : ``(B, E)`` iterations until the end of each epoch.
+    grad_sqr, grad_var : ``(B, E)`` squared norm and variance of the gradient.
+    by_ring : measured placements: local batch sizes ``(L,)``, seconds of a step and of its synchronisation
+        ``(L, 2)``. A ring stands for all its rotations.
+    spread : ``(M, 5)`` more measurements: nodes, GPUs, local batch size, seconds of a step, of synchronisation.
+        Placements that are not in ``by_ring`` are interpolated between these and the means of ``by_ring``.
+    max_local : largest local batch size that fits in a GPU's memory; None: the largest that was measured.
+
+    Raises
+    ------
+    InputError
+        Tables of different shapes, batch sizes that do not ascend, or progress that does not.
+    """
+
+    name: str
+    batch_sizes: IntArray
+    progress: FloatArray
+    iterations: FloatArray
+    grad_sqr: FloatArray
+    grad_var: FloatArray
+    by_ring: Mapping[Ring, tuple[FloatArray, FloatArray]]
+    spread: FloatArray
+    max_local: int | None = None
+    _steps: dict[tuple[Ring, int], StepTime] = field(default_factory=dict, init=False, repr=False)
+    _gains: dict[int, list[float]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.batch_sizes), *np.shape(self.progress)[1:])
+        for name in ("progress", "iterations", "grad_sqr", "grad_var"):
+            found = np.shape(getattr(self, name))
+            if found != shape or len(found) != 2:
+                raise InputError(
+                    f"application {self.name}: {name} has shape {found}, expected {shape}, "
+                    "batch sizes by epochs"
+                )
+        if not len(self.batch_sizes) or not (np.diff(self.batch_sizes, prepend=0) > 0).all():
+            raise InputError(
+                f"application {self.name}: batch sizes are {list(self.batch_sizes)}, expected "
+                "ascending numbers > 0"
+            )
+        if not (np.diff(self.borders) > 0).all():
+            raise InputError(
+                f"application {self.name}: progress does not rise from epoch to epoch, expected it to"
+            )
+        if not self.by_ring:
+            raise InputError(f"application {self.name}: no measured placement, expected one")
+
+    @cached_property
+    def borders(self) -> FloatArray:
+        """``(E + 1,)`` progress at which each epoch begins, and the last ends.
+
+        An epoch is over when the least progress that any batch size had made at its end is reached. The
+        papers do not say this; it follows from the results that were published with the tables.
+        """
+        return np.concatenate([[0.0], np.min(self.progress, axis=0)])
+
+    @property
+    def num_epochs(self) -> int:
+        """Number of epochs of a training."""
+        return len(self.borders) - 1
+
+    @property
+    def initial(self) -> int:
+        """The initial batch size."""
+        return int(self.batch_sizes[0])
+
+    @property
+    def largest(self) -> int:
+        """The largest batch size."""
+        return int(self.batch_sizes[-1])
+
+    @cached_property
+    def smallest_local(self) -> int:
+        """The smallest local batch size that was measured."""
+        return int(min(sizes[0] for sizes, _ in self.by_ring.values()))
+
+    @cached_property
+    def largest_local(self) -> int:
+        """The largest local batch size."""
+        measured = int(max(sizes[-1] for sizes, _ in self.by_ring.values()))
+        return measured if self.max_local is None else min(measured, self.max_local)
+
+    def step(self, ring: Ring, local: int) -> StepTime:
+        """Times of a step; not a number where they cannot be interpolated.
+
+        Over nodes and GPUs that were measured, linearly between local batch sizes; elsewhere linearly between
+        nodes, GPUs and local batch sizes.
+        """
+        key = (ring, local)
+        known = self._steps.get(key)
+        if known is None:
+            known = self._steps[key] = self._interpolate(canonical(ring), local)
+        return known
+
+    def gains(self, batch: int) -> list[float]:
+        """``(E,)`` progress of one step with this batch size in each epoch."""
+        known = self._gains.get(batch)
+        if known is None:
+            sqr, var = self.noise(batch)
+            scale = batch / self.initial
+            known = self._gains[batch] = ((var + sqr) / (var / scale + sqr)).tolist()
+        return known
+
+    def noise(self, batch: float) -> tuple[FloatArray, FloatArray]:
+        """``(E,)`` squared norm and ``(E,)`` variance of the gradient, between those of batch sizes."""
+        return self.between(self.grad_sqr, batch), self.between(self.grad_var, batch)
+
+    def between(self, table: FloatArray, batch: float) -> FloatArray:
+        """``(E,)`` row of a table at a batch size, linearly between the rows of those measured."""
+        sizes = self.batch_sizes
+        low = min(max(int(np.searchsorted(sizes, batch, side="right")) - 1, 0), len(sizes) - 1)
+        high = min(low + 1, len(sizes) - 1)
+        if batch == sizes[low] or low == high:
+            return np.asarray(table[low], dtype=np.float64)
+        part = (batch - sizes[low]) / (sizes[high] - sizes[low])
+        return np.asarray(table[low] + (table[high] - table[low]) * part)
+
+    def split(self, batch: int, gpus: int, accumulate_alone: bool = True) -> BatchSize:
+        """The configuration of a batch size on so many GPUs: as few passes as fit in memory.
+
+        Rounded up to whole samples, as long as the largest batch size is kept.
+
+        Parameters
+        ----------
+        accumulate_alone : whether a job on one GPU accumulates at least once, if its batch is larger than the
+            initial one: gradient noise is estimated from several gradients of one step.
+        """
+        share = math.ceil(batch / gpus - LOCAL_SLACK)
+        passes = math.ceil(share / self.largest_local - LOCAL_SLACK)
+        if accumulate_alone and gpus == 1 and batch > self.initial:
+            passes = max(2, passes)
+        local = math.ceil(share / passes - LOCAL_SLACK)
+        return BatchSize(min(local, self.largest // (gpus * passes)), passes - 1)
+
+    @cached_property
+    def _scattered(self) -> Any:
+        """Linear interpolation over nodes, GPUs and local batch sizes."""
+        from scipy.interpolate import LinearNDInterpolator  # slow to import, rarely used
+
+        cells: dict[tuple[int, int, int], list[FloatArray]] = {}
+        for ring, (sizes, times) in self.by_ring.items():
+            for size, time in zip(sizes.tolist(), times, strict=True):
+                cells.setdefault((len(ring), sum(ring), int(size)), []).append(time)
+        points = sorted(cells)
+        means = [np.mean(cells[point], axis=0) for point in points]
+        spread = np.asarray(self.spread, dtype=np.float64).reshape(-1, 5)
+        where = np.vstack([np.array(points, dtype=np.float64), spread[:, :3]])
+        return LinearNDInterpolator(where, np.vstack([np.array(means), spread[:, 3:]]))
+
+    def _interpolate(self, ring: Ring, local: int) -> StepTime:
+        measured = self.by_ring.get(ring)
+        if measured is None:
+            if len(ring) == 1 and not len(self.spread):
+                return StepTime(math.nan, math.nan)
+            step_s, sync_s = self._scattered([len(ring), sum(ring), local])[0].tolist()
+            return StepTime(step_s, sync_s)
+        sizes, times = measured
+        if not sizes[0] <= local <= sizes[-1]:
+            return StepTime(math.nan, math.nan)
+        step_s, sync_s = (float(np.interp(local, sizes, times[:, k])) for k in (0, 1))
+        return StepTime(step_s, sync_s)
+
+
+def canonical(ring: Ring) -> Ring:
+    """The first of all rotations of a ring."""
+    if len(ring) == 1:
+        return ring
+    return min(ring[i:] + ring[:i] for i in range(len(ring)))
+
+
+def ring_of(shares: Sequence[Placement]) -> Ring:
+    """GPUs by node, in the order in which a decision names the nodes."""
+    if len(shares) == 1:
+        return (int(shares[0].gpus),)
+    counts: Counter[int] = Counter()
+    for share in shares:
+        counts[share.node] += int(share.gpus)
+    return tuple(counts.values())
+
+
+def packed(gpus: int, per_node: int) -> Ring:
+    """The ring of so many GPUs on as few nodes as possible."""
+    full, rest = divmod(gpus, per_node)
+    return (per_node,) * full + ((rest,) if rest else ())
+
+
+@checked("goodput")
+@dataclass(frozen=True, eq=False)
+class Goodput:
+    """Performance model of jobs that train `Application`; see `simulator.core.progress` for its methods.
+
+    Parameters
+    ----------
+    applications : what is trained.
+    application_of : ``(J,)`` index of each job's application.
+    batch_size : ``(J,)`` global batch size that its user chose.
+
+    Raises
+    ------
+    InputError
+        An index without an application, or a batch size outside of its measurements.
+    """
+
+    applications: Sequence[Application]
+    application_of: IntArray
+    batch_size: IntArray
+    _kinds: list[tuple[Application, int]] = field(default_factory=list, init=False, repr=False)
+    _rates: dict[tuple[int, Ring, BatchSize], list[float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _left: list[list[float]] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.applications)
+        for job, (a, batch) in enumerate(zip(self.application_of, self.batch_size, strict=True)):
+            if not 0 <= a < count:
+                raise InputError(f"application_of job {job} is {a}, expected 0 to {count - 1}")
+            app = self.applications[a]
+            if not app.initial <= batch <= app.largest:
+                raise InputError(
+                    f"batch size of job {job} is {batch}, expected {app.initial} to {app.largest}, "
+                    f"what was measured of {app.name}"
+                )
+        self._kinds.extend(
+            (self.applications[a], int(b))
+            for a, b in zip(self.application_of, self.batch_size, strict=True)
+        )
+        for app in self.applications:  # fractions of the work that are left where epochs begin
+            self._left.append((-(1.0 - app.borders / app.borders[-1])).tolist())
+
+    time_unit_s = 1.0
+    """Epochs last whole seconds, as in the program that published the tables."""
+
+    def __len__(self) -> int:
+        return len(self.application_of)
+
+    @property
+    def network_penalty(self) -> float:
+        """1: placements over several nodes have times of their own."""
+        return 1.0
+
+    def application(self, job: int) -> Application:
+        """What the job trains."""
+        return self._kinds[job][0]
+
+    def epoch(self, job: int, left: float) -> int:
+        """The epoch in which a job is, from 0, that has so much of its work left."""
+        borders = self._left[int(self.application_of[job])]
+        return min(bisect_right(borders, -left), len(borders) - 1) - 1
+
+    def next_change(self, job: int, left: float) -> float:
+        """The fraction of the work that is left at the end of this epoch."""
+        return -self._left[int(self.application_of[job])][self.epoch(job, left) + 1] or 0.0
+
+    def configuration(self, job: int, shares: Sequence[Placement], left: float) -> BatchSize:
+        """The user's batch size on these GPUs."""
+        app, batch = self._kinds[job]
+        return app.split(batch, sum(ring_of(shares)))
+
+    def rate(
+        self, job: int, shares: Sequence[Placement], configuration: BatchSize | None, left: float
+    ) -> float:
+        """Fraction of the job's work that is done in a second; 0: it cannot run so."""
+        ring = ring_of(shares)
+        chosen = configuration or self.configuration(job, shares, left)
+        return self.rates(job, ring, chosen)[self.epoch(job, left)]
+
+    def rates(self, job: int, ring: Ring, chosen: BatchSize) -> list[float]:
+        """``(E,)`` the rate in each epoch."""
+        key = (int(self.application_of[job]), ring, chosen)
+        known = self._rates.get(key)
+        if known is None:
+            app = self.applications[key[0]]
+            step_s = app.step(ring, chosen.local).with_accumulation(chosen.accumulation)
+            batch = sum(ring) * chosen.local * (chosen.accumulation + 1)
+            work = step_s * app.borders[-1]
+            known = [g / work if work > 0 else 0.0 for g in app.gains(batch)]
+            self._rates[key] = known
+        return known
+
+    def whole_s(self, job: int, ring: Ring) -> float:
+        """Seconds of the whole job on these GPUs with its user's batch size."""
+        if not ring:
+            return math.inf
+        app, batch = self._kinds[job]
+        rates = self.rates(job, ring, app.split(batch, sum(ring)))
+        if not min(rates) > 0:
+            return math.inf
+        work = np.diff(app.borders) / app.borders[-1]
+        return float((work / np.array(rates)).sum())
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds of the whole job on ``gpus`` (whole) GPUs of one node."""
+        return self.whole_s(job, (int(gpus),)) if gpus >= 1 and gpus == int(gpus) else math.inf
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """``(n, V, G + 1)`` `time_s` of each number of GPUs of one node."""
+        shape = (len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1)
+        table = np.full(shape, np.inf)
+        for v, node_type in enumerate(cluster.node_types):
+            for g in range(1, int(min(node_type.gpus, shape[2] - 1)) + 1):
+                table[:, v, g] = [self.whole_s(int(job), (g,)) for job in jobs]
+        return table
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """``(J,)`` the least of GPUs times seconds on one node."""
+        table = self.table_s(np.arange(len(self)), cluster)[:, :, 1:]
+        least: FloatArray = (table * np.arange(1, table.shape[2] + 1)).min(axis=(1, 2))
+        return least

@@ -1,0 +1,168 @@
+"""Workloads and tables in the format of Pollux's simulator (petuum/adaptdl).
+
+A workload has one job a line, ``name,time,application,num_replicas,batch_size``: when it is submitted (s), what it
+trains, and on how many GPUs with which batch size its user would run it. A folder of tables has for each
+application:
+
+    APPLICATION_placements.csv    placement,local_bsz,step_time,sync_time      placement 124: 1, 2 and 4 GPUs of 3 nodes
+    APPLICATION_scalability.csv   num_nodes,num_replicas,local_bsz,step_time,sync_time
+    APPLICATION_validation-B.csv  progress,iteration,metric,grad_sqr,grad_var  one line an epoch, at batch size B
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from simulator.errors import InputError
+from simulator.model.cluster import FloatArray
+from simulator.model.goodput import Application, Goodput, Ring, canonical
+from simulator.model.workload import Workload
+from simulator.workloads.tables import Table
+
+MAX_LOCAL = {"yolov3": 8}
+"""Largest local batch sizes below those of the tables: yolov3's spread over nodes was measured up to 8 only,
+and the published results follow from 8."""
+
+
+def read_pollux(
+    path: str | Path,
+    tables: str | Path | None = None,
+    max_local: Mapping[str, int] = MAX_LOCAL,
+) -> Workload:
+    """Jobs of a workload in Pollux's format.
+
+    Parameters
+    ----------
+    path : the workload.
+    tables : the folder of tables; the workload's own where not given.
+    max_local : largest local batch size of an application, where it is not the largest that was measured.
+
+    Returns
+    -------
+    Jobs in order of submission; `Workload.num_gpus` is what the user asks for, `Workload.model` the
+    application, and the performance model a `Goodput`.
+
+    Raises
+    ------
+    InputError
+        The first thing wrong with a file, or an application without tables.
+    """
+    path = Path(path)
+    folder = path.parent if tables is None else Path(tables)
+    table = Table.read(path, ("name", "time", "application", "num_replicas", "batch_size"))
+    names = table.texts("application")
+    gpus = table.whole_numbers("num_replicas", at_least=1)
+    batch = table.whole_numbers("batch_size", at_least=1)
+    submit_s = table.numbers("time", at_least=0)
+    known = dict.fromkeys(names)
+    found: dict[str, Application] = {}
+    for name in known:
+        if (
+            re.fullmatch(r"[\w.-]+", name) is None
+            or not _file(folder, name, "placements").is_file()
+        ):
+            raise table.error(
+                names.index(name),
+                "application",
+                f"one with tables {name}_placements.csv in {folder}",
+            )
+        found[name] = read_application(folder, name, max_local.get(name))
+    for row, name in enumerate(names):
+        _check_batch(table, row, found[name], int(gpus[row]), int(batch[row]))
+    order = np.argsort(submit_s, kind="stable")
+    index = {name: i for i, name in enumerate(known)}
+    ids = table.texts("name", unique=True)
+    return Workload(
+        job_id=[ids[j] for j in order],
+        submit_s=submit_s[order],
+        performance=Goodput(
+            list(found.values()), np.array([index[names[j]] for j in order]), batch[order]
+        ),
+        num_gpus=gpus[order],
+        model=[names[j] for j in order],
+    )
+
+
+def read_application(folder: str | Path, name: str, max_local: int | None = None) -> Application:
+    """The tables of one application.
+
+    Raises
+    ------
+    InputError
+        The first thing wrong with a file, none of batch sizes, or batch sizes of different epochs.
+    """
+    folder = Path(folder)
+    sizes, tables = [], []
+    for path in sorted(folder.glob(f"{name}_validation-*.csv")):
+        number = re.fullmatch(r".*-(\d+)\.csv", path.name)
+        if number is not None:
+            sizes.append(int(number.group(1)))
+            tables.append(Table.read(path, ("progress", "iteration", "grad_sqr", "grad_var")))
+    if not sizes:
+        raise InputError(f"{folder}: no {name}_validation-B.csv, expected one a batch size B")
+    epochs = {len(table) for table in tables}
+    if len(epochs) > 1:
+        raise InputError(
+            f"{folder}: {name}_validation files have {min(epochs)} to {max(epochs)} rows, expected "
+            "the same number of epochs in all"
+        )
+    order = np.argsort(sizes)
+
+    def rows(column: str) -> FloatArray:
+        return np.array([tables[i].numbers(column, at_least=0) for i in order])
+
+    spread = Table.read(
+        _file(folder, name, "scalability"),
+        ("num_nodes", "num_replicas", "local_bsz", "step_time", "sync_time"),
+    )
+    columns = ("num_nodes", "num_replicas", "local_bsz", "step_time", "sync_time")
+    return Application(
+        name=name,
+        batch_sizes=np.array(sizes)[order],
+        progress=rows("progress"),
+        iterations=rows("iteration"),
+        grad_sqr=rows("grad_sqr"),
+        grad_var=rows("grad_var"),
+        by_ring=_placements(_file(folder, name, "placements")),
+        spread=np.column_stack([spread.numbers(column, at_least=0) for column in columns]),
+        max_local=max_local,
+    )
+
+
+def _file(folder: Path, name: str, kind: str) -> Path:
+    return folder / f"{name}_{kind}.csv"
+
+
+def _placements(path: Path) -> dict[Ring, tuple[FloatArray, FloatArray]]:
+    """Local batch sizes and times of each ring of nodes."""
+    table = Table.read(path, ("placement", "local_bsz", "step_time", "sync_time"))
+    rings = table.texts("placement")
+    good = np.array([re.fullmatch("[1-9]+", ring) is not None for ring in rings])
+    table.require("placement", good, "one digit 1 to 9 a node")
+    local = table.numbers("local_bsz", more_than=0)
+    times = np.column_stack(
+        [table.numbers("step_time", more_than=0), table.numbers("sync_time", at_least=0)]
+    )
+    found = {}
+    for text in dict.fromkeys(rings):
+        mine = np.array([ring == text for ring in rings])
+        order = np.argsort(local[mine], kind="stable")
+        found[canonical(tuple(map(int, text)))] = (local[mine][order], times[mine][order])
+    return found
+
+
+def _check_batch(table: Table, row: int, app: Application, gpus: int, batch: int) -> None:
+    """`InputError` unless the batch size was measured, and fits the GPUs."""
+    if not app.initial <= batch <= app.largest:
+        raise table.error(row, "batch_size", f"{app.initial} to {app.largest}, what was measured")
+    most = batch // app.smallest_local
+    if gpus > most:
+        raise table.error(
+            row,
+            "num_replicas",
+            f"at most {most} GPUs for a batch size of {batch}, at least {app.smallest_local} a GPU",
+        )

@@ -1,0 +1,52 @@
+"""Pollux's format: what is read, and one line for each mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simulator.errors import InputError
+from simulator.model.goodput import Goodput
+from simulator.workloads.pollux import read_pollux
+from tests.goodput.applications import FILES, WORKLOAD, toy, write
+
+
+def test_jobs_come_in_order_of_submission(tmp_path: Path) -> None:
+    workload = read_pollux(write(tmp_path))
+    assert list(workload.job_id) == ["b", "a"]
+    assert workload.submit_s.tolist() == [5.0, 10.0]
+    assert workload.num_gpus.tolist() == [1, 2]
+    assert list(workload.model) == ["toy", "toy"]
+    assert isinstance(workload.performance, Goodput)
+    assert workload.performance.batch_size.tolist() == [10, 40]
+    read, expected = workload.performance.applications[0], toy()
+    assert read.borders.tolist() == expected.borders.tolist()
+    assert read.gains(25) == expected.gains(25)
+    assert read.step((2, 1), 12) == expected.step((2, 1), 12)
+    assert read.step((1, 1, 1, 1), 12) == pytest.approx(expected.step((1, 1, 1, 1), 12))
+
+
+PLACEMENTS, VALIDATION = FILES["toy_placements.csv"], FILES["toy_validation-40.csv"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"jobs__csv": WORKLOAD.replace("b,5,toy", "b,5,tox")}, "line 3: application is 'tox'"),
+        ({"jobs__csv": WORKLOAD.replace("toy,1,10", "toy,1,9")}, "line 3: batch_size is '9', expected 10 to 40"),
+        ({"jobs__csv": WORKLOAD.replace("toy,2,40", "toy,8,40")}, "line 2: num_replicas is '8', expected at most 4"),
+        ({"jobs__csv": WORKLOAD.replace("b,5", "b,x")}, "line 3: time is 'x', expected a number >= 0"),
+        ({"jobs__csv": WORKLOAD.replace("b,5", "a,5")}, "line 3: name is 'a', expected a name not used before"),
+        ({"jobs__csv": "name,time\na,1\n"}, "column 'application' is missing"),
+        ({"toy_placements__csv": PLACEMENTS.replace("12,20", "1x,20")}, "placement is '1x', expected one digit"),
+        ({"toy_placements__csv": PLACEMENTS.replace("2.0,0.0", ",0.0")}, "step_time is empty, expected a number > 0"),
+        ({"toy_validation__40__csv": VALIDATION + "300,9,1,1,1\n"}, "2 to 3 rows, expected the same number of epochs"),
+        ({"toy_validation__40__csv": VALIDATION.replace("199,", "99,")}, "progress does not rise"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_pollux(write(tmp_path, **changed))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
