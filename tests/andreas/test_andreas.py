@@ -78,7 +78,7 @@ def test_armida_is_table_v_and_j9_cannot_be_on_time():
 
 def test_the_replay_and_its_power(tmp_path):
     outcome = run_armida({"method": "greedy", "seed": 1})
-    film = _film(outcome.tables, tmp_path / "film.html", "ARMIDA").read_text("utf-8")
+    film = _film(outcome.tables, "ARMIDA")(tmp_path / "film.html").read_text("utf-8")
     events = json.loads(film.split('id="replay-data">')[1].split("</script>")[0])
     assert events["jobs"]["id"] == list(armida()[0].job_id)
     assert events["runs"][0]["decisions"] == outcome.tables["decisions"]["time_s"].tolist()

@@ -7,35 +7,6 @@ a setting has no row.
 from experiments.report.contents import Claim
 
 ROWS = {
-    "ANDREAS2021": {
-        ("Abstract", "cost reduction vs first-principle"): "mean of both scenarios",
-        ("V-B scen.1", "total cost reduction"): "mixed arrivals, rates of the STS branch",
-        ("V-B scen.2", "total cost reduction"): "mixed arrivals, rates of the main branch",
-        ("V-B", "optimizer time per call scen.1"): "< 0.1",
-        ("V-B", "optimizer time per call scen.2"): "< 0.01",
-        ("Table III", "real energy cost"): "real energy cost",
-        ("Table III", "predicted energy cost"): "predicted energy cost",
-        ("Table III", "deviation"): "deviation of the predicted cost",
-        ("Table III", "average deviation per optimizer call"): "energy of an optimizer call",
-        ("Abstract", "worst-case deviation"): "worst case",
-        ("V-C", "due date violations"): "miss their due date",
-        ("Fig4", "J6 shares armida-06 with J10; J2 preempts J7 on armida-07"): "J2 displaces J7",
-    },
-    "KirosThesis": {
-        ("4.3.3/Fig4.3", "RG gain vs EDF"): "gain of RG over EDF",
-        ("4.3.3/Fig4.3", "pure Greedy gain vs EDF"): "gain of the greedy over EDF",
-        ("4.3.3", "RG gain over Greedy"): "gain of RG over the greedy, by gap",
-        ("4.3.4/Fig4.4", "RG gain over Greedy"): "gain of RG over the greedy, 30,000 s",
-        ("4.3.5/Fig4.6", "hierarchical RG gain vs centralized"): "gain of the hierarchical RG",
-        ("4.4", "time per call Greedy/RG/LS"): "time of a call, local-search",
-        ("4.4", "monolithic model time at 40 nodes"): "time of the central model",
-        ("4.4", "hierarchical model average time"): "time of the model of one controller",
-        ("4.4", "RG speed vs hierarchical"): "hierarchical model RG is",
-        ("4.4", "Greedy speed vs hierarchical (homogeneous data centre)"): "the greedy is",
-        ("4.4", "RG promising up to"): "nodes up to which RG decides",
-        ("4.1", "execution-time model error"): "error of the execution-time model",
-        ("4.3.2", "Hierarchical vs RG total cost"): "over that of the hierarchical model",
-    },
     "GPURental2024": {
         ("Fig1 (derived)", "k1*(b)"): "relative difference of widths and E[T] from the closed form",
         (
@@ -105,17 +76,12 @@ ROWS = {
     },
 }
 SETTINGS = {
-    "ANDREAS2021": {
-        "MaxIt_RG", "rho", "arrivals", "energy price", "PUE", "inter-arrival", "optimizer period",
-    },
-    "KirosThesis": {"inter-arrival mean", "job traces x RG seeds"},
     "GPURental2024": {"types", "example"},
     "Synergy2022": {"load of Fig10a", "duration law", "server", "round"},
 }  # fmt: skip
 """What a paper chose, not what it found: laws, periods, prices, weights. By name, so that a result
 of the same place is not left out with it."""
-SETTING_PLACES = {("ANDREAS2021", "Table II"),
-                  ("ANDREAS2021", "Table V")}  # fmt: skip
+SETTING_PLACES: set[tuple[str, str]] = set()
 """Tables of machines and of the jobs of a replay."""
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.thesis.claims import _times, claims
+from experiments.papers.thesis import PAPER
+from experiments.papers.thesis.claims import call_times
 from experiments.papers.thesis.figures import costs, gains
 from experiments.papers.thesis.runs import DUE_LAWS, run_decision, tasks
 from experiments.sweep.results import Results
@@ -55,7 +56,9 @@ def test_claims_count_traces_and_figures_keep_to_those_of_the_thesis():
     more = gains(results, "gap", "edf", ("randomised-greedy",), more=True)
     assert set(few["trace"]) == {1, 2, 3}
     assert set(more["trace"]) == {1, 2, 3, 4, 5, 6, 7, 8}
-    row = next(c for c in claims(results) if c.claim.startswith("gain of RG over EDF, due dates"))
+    row = next(
+        c for c in PAPER.claims(results) if c.claim.startswith("gain of RG over EDF, due dates")
+    )
     by_trace = student(more.groupby("trace")["gain"].mean().to_numpy())
     assert by_trace.n == 8
     assert (row.ours, row.ci_low) == pytest.approx((by_trace.mean, by_trace.lower))
@@ -71,7 +74,7 @@ def test_the_ratio_to_the_hierarchical_model_counts_every_trace():
         assert by_trace.n == 8
         row = next(
             c
-            for c in claims(results)
+            for c in PAPER.claims(results)
             if c.claim == f"total cost of RG over that of the hierarchical model, {law}"
         )
         assert (row.ours, row.ci_high) == pytest.approx(np.exp([by_trace.mean, by_trace.upper]))
@@ -87,8 +90,8 @@ def test_local_search_over_rg_names_both_times(monkeypatch):
             "local-search cpu_s": [1.2, 9.0],
         }
     )
-    monkeypatch.setattr(sys.modules[_times.__module__], "decision_table", lambda _: table)
-    made = _times(Results(MadeUp([]), [], "paper"))
+    monkeypatch.setattr(sys.modules[call_times.__module__], "decision_table", lambda _: table)
+    made = call_times(Results(MadeUp([]), [], "paper"))
     row = next(c for c in made if c.claim == "time of local search over RG")
     assert row.ours == pytest.approx(5.0)  # 20 % more and 10 % less
     assert row.why.startswith("RG takes 5.5000 s here, local search 5.1000 s")

@@ -5,8 +5,7 @@ validation on ARMIDA (Table III, Figures 4 and 5); beside them the exact optimum
 objective at each decision and over whole runs, and how far every method is from the floor.
 """
 
-from experiments.papers.andreas.claims import claims
-from experiments.papers.andreas.figures import figures
-from experiments.papers.andreas.runs import tasks
+from experiments.papers.andreas import claims, figures
+from experiments.papers.andreas.paper import PAPER
 
-__all__ = ["claims", "figures", "tasks"]
+__all__ = ["PAPER", "claims", "figures"]

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from experiments.papers.andreas.paper import PAPER
 from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, events_of_figure_4
-from experiments.pictures.plots import (
-    MARKERS,
-    PALETTE,
-    PAPER,
-    beside,
-    canvas,
-    draw_line,
-    intervals,
-    legend_below,
-    log_ticks,
-    paper_line,
-)
-from experiments.report.contents import Figure, save_figure
+from experiments.pictures import plots
+from experiments.report.experiment import Drawn
+from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from experiments.sweep.results import Results
 
 LABELS = {
     "fifo-shared": "FIFO",
@@ -46,26 +35,7 @@ LABELS = {
     "exact": "exact optimum of the proxy, every event",
 }
 SHOWN = ("fifo-shared", "edf-shared", "ps-shared", "greedy", "randomised-greedy", "randomised-all")
-PREDICTED_EUR = 1.08438
-PAPER_SAVING = {1: 62, 2: 30}
-"""Per cent of the total cost, mixed arrivals."""
-PAPER_SAVING_LABEL = "paper, mixed arrivals: 62 % (left), 30 % (right)"
 SCENARIO = {1: "nodes of 2 V100 or 1 T4", 2: "nodes of 4 V100 or 2 T4"}
-
-
-def figures(results: Results, out_dir: Path) -> list[Figure]:
-    """Draw all figures whose runs are there."""
-    command = f"schedlab reproduce andreas --scale {results.scale or 'quick'}"
-    drawn = [
-        *(_scenario(results, out_dir, command, scenario) for scenario in (1, 2)),
-        _savings_figure(results, out_dir, command),
-        _floor(results, out_dir, command),
-        _gaps(results, out_dir, command),
-        _replay_gantt(results, out_dir, command),
-        _replay_released(results, out_dir, command),
-        _power(results, out_dir, command),
-    ]
-    return [figure for figure in drawn if figure is not None]
 
 
 def savings(results: Results) -> pd.DataFrame:
@@ -74,9 +44,7 @@ def savings(results: Results) -> pd.DataFrame:
     By scenario, rates, arrivals, size, seed, method and the method that it is compared with. Seeds
     that ran at some of the sizes alone are left out: the saving follows the size.
     """
-    runs = results.where("run_scenario").scalars()
-    if runs.empty:
-        return runs
+    runs = results.runs("run_scenario")
     keys = ["scenario", "rates", "arrivals", "num_nodes", "seed"]
     wide = runs.pivot(index=keys, columns="method", values="total_cost")
     tables = []
@@ -86,7 +54,9 @@ def savings(results: Results) -> pd.DataFrame:
                 saving = 100 * (1 - wide[method] / wide[over])
                 table = _at_all_sizes(saving.dropna().rename("saving").reset_index())
                 tables.append(table.assign(method=method, over=over))
-    return pd.concat(tables) if tables else pd.DataFrame()
+    if not tables:
+        raise NoRuns("no run of the randomised greedy beside a first-principle method")
+    return pd.concat(tables)
 
 
 def _at_all_sizes(table: pd.DataFrame) -> pd.DataFrame:
@@ -104,161 +74,152 @@ def _seeds_by_method(runs: pd.DataFrame) -> str:
     return f"{most} seeds" + (f" (at some sizes {', '.join(fewer)})" if fewer else "")
 
 
-def _scenario(results: Results, out_dir: Path, command: str, scenario: int) -> Figure | None:
-    runs = results.where(
-        "run_scenario", scenario=scenario, arrivals="mixed", rates="measured"
-    ).scalars()
-    runs = runs[runs["method"].isin(SHOWN)] if not runs.empty else runs
-    if runs.empty:
-        return None
-    figure, axes = canvas(2, 2, width=5.2, height=3.3)
-    panels = (
-        ("energy_cost", "energy cost, EUR"),
-        ("total_cost", "total cost, EUR"),
-        ("makespan_s", "time to finish all, h"),
-        ("mean_decision_cpu_s", "CPU time of a call, s"),
-    )
+PANELS = {
+    "energy_cost": "energy cost, EUR",
+    "total_cost": "total cost, EUR",
+    "makespan_s": "time to finish all, h",
+    "mean_decision_cpu_s": "CPU time of a call, s",
+}
+
+
+@PAPER.figure("figure_3", "Figure 3: {title}", "{caption}", scenario=1)
+def figure_3(results: Results, scenario: int) -> Drawn:
+    runs = results.runs("run_scenario", scenario=scenario, arrivals="mixed", rates="measured")
+    runs = runs[runs["method"].isin(SHOWN)]
+    figure, axes = plots.canvas(2, 2, width=5.2, height=3.3)
+    names = {method: LABELS[method] for method in SHOWN}
     rows = []
-    for ax, (value, what) in zip(axes, panels, strict=True):
-        scale = 3600.0 if value == "makespan_s" else 1.0
-        for index, method in enumerate(SHOWN):
-            part = runs[runs["method"] == method]
-            if part.empty:
-                continue
-            part = part.assign(value=part[value] / scale)
-            line = intervals(part, ["num_nodes"], "value", geometric=value == "total_cost")
-            x = beside(line["num_nodes"], index, len(SHOWN))
-            draw_line(ax, x, line, LABELS[method], index)
-            rows.append(line.assign(method=method, quantity=value))
+    for ax, (value, what) in zip(axes, PANELS.items(), strict=True):
+        shown = runs.assign(value=runs[value] / (3600.0 if value == "makespan_s" else 1.0))
+        log = value == "total_cost"
+        drawn = plots.lines(ax, shown, "num_nodes", "value", "method", names, geometric=log)
+        rows.append(drawn.assign(quantity=value))
         ax.set(xlabel="nodes N", ylabel=what)
         ax.set_xticks(sorted(set(runs["num_nodes"])))
-    log_ticks(axes[1])
+    plots.log_ticks(axes[1])
     axes[3].set_yscale("log")
-    limit_s = 0.1 if scenario == 1 else 0.01
-    paper_line(axes[3], limit_s, f"paper: below {limit_s:g} s")
-    legend_below(figure, axes[3], 4)
-    return save_figure(
-        out_dir,
-        f"figure_{4 - scenario}",
-        f"Figure {4 - scenario}: scenario {scenario}, {SCENARIO[scenario]}",
+    limit_s = PAPER[f"call-time.{scenario}"].high
+    plots.paper_line(axes[3], limit_s, f"paper: below {limit_s:g} s")
+    plots.legend_below(figure, axes[3], 4)
+    caption = (
         f"Energy cost, total cost, time to finish and time of a call; J = 10 N, mixed arrivals, "
         f"means and 95 % intervals over {_seeds_by_method(runs)}. FIFO, EDF and PS lie on each "
         f"other where nothing is late. The text of the paper assigns this scenario to its Figure {4 - scenario}, "
-        f"the caption there is that of the other scenario.",
-        figure,
-        pd.concat(rows),
-        command=command,
-        seeds=tuple(sorted(set(runs["seed"]))),
+        f"the caption there is that of the other scenario."
     )
+    title = f"scenario {scenario}, {SCENARIO[scenario]}"
+    return Drawn(figure, pd.concat(rows), {"title": title, "caption": caption})
 
 
-def _savings_figure(results: Results, out_dir: Path, command: str) -> Figure | None:
+PAPER.figure("figure_2", "Figure 2: {title}", "{caption}", scenario=2)(figure_3)
+
+
+@PAPER.figure(
+    "savings",
+    "Savings over first-principle methods",
+    "Saving of total cost by the randomised greedy on the same jobs: mean over sizes and seeds, "
+    "and each of them as a dash. The main branch of the authors' program draws other rates in "
+    "scenario 2. The saving follows the load: it is near 100 % once the "
+    "first-principle methods are late, because one late job costs more than the energy of all.",
+)
+def figure_savings(results: Results) -> Drawn:
     table = savings(results)
-    if table.empty:
-        return None
-    figure, axes = canvas(1, 2, width=5.6, height=3.8)
+    figure, axes = plots.canvas(1, 2, width=5.6, height=3.8)
     rows = []
     arrivals = ("low", "mixed", "mixed, main branch", "high")
     other = table["rates"] == "node"
     table = table.assign(arrivals=table["arrivals"].where(~other, "mixed, main branch"))
+    pairs = [
+        (m, over) for m in ("randomised-greedy", "randomised-all") for over in FIRST_PRINCIPLES
+    ]
     for ax, scenario in zip(axes, (1, 2), strict=True):
-        place = 0
-        for method in ("randomised-greedy", "randomised-all"):
-            for over in FIRST_PRINCIPLES:
-                part = table[
-                    (table["scenario"] == scenario)
-                    & (table["method"] == method)
-                    & (table["over"] == over)
-                ]
-                line = intervals(part, ["arrivals"], "saving").set_index("arrivals")
-                line = line.reindex([a for a in arrivals if a in line.index]).reset_index()
-                x = np.array([arrivals.index(a) for a in line["arrivals"]]) + 0.13 * (place - 2.5)
-                label = f"{LABELS[method]}, over {LABELS[over]}"
-                ax.plot(x, line["mean"], MARKERS[place], color=PALETTE[place], label=label, ms=7)
-                each = part["arrivals"].map(arrivals.index) + 0.13 * (place - 2.5)
-                ax.plot(each, part["saving"], "_", color=PALETTE[place], ms=9)
-                rows.append(line.assign(scenario=scenario, method=method, over=over))
-                place += 1
-        paper_line(ax, PAPER_SAVING[scenario], PAPER_SAVING_LABEL)
+        for place, (method, over) in enumerate(pairs):
+            part = table[
+                (table["scenario"] == scenario)
+                & (table["method"] == method)
+                & (table["over"] == over)
+            ]
+            line = plots.intervals(part, ["arrivals"], "saving").set_index("arrivals")
+            line = line.reindex([a for a in arrivals if a in line.index]).reset_index()
+            at = line["arrivals"].map(arrivals.index) + 0.13 * (place - 2.5)
+            each = part["arrivals"].map(arrivals.index) + 0.13 * (place - 2.5)
+            _means_and_runs(ax, (at, line["mean"]), (each, part["saving"]), place, "_")
+            ax.lines[-2].set_label(f"{LABELS[method]}, over {LABELS[over]}")
+            rows.append(line.assign(scenario=scenario, method=method, over=over))
+        printed = [PAPER[f"saving.{s}"].low for s in (1, 2)]
+        label = f"paper, mixed arrivals: {printed[0]:g} % (left), {printed[1]:g} % (right)"
+        plots.paper_line(ax, printed[scenario - 1], label)
         ax.set_xticks(range(4), [name.replace(", ", ",\n") for name in arrivals])
         ax.set_xlim(-0.5, 3.5)
         ax.set(xlabel="arrivals", ylabel="saving of total cost, %", title=SCENARIO[scenario])
-    legend_below(figure, axes[0], 3)
-    return save_figure(
-        out_dir,
-        "savings",
-        "Savings over first-principle methods",
-        "Saving of total cost by the randomised greedy on the same jobs: mean over sizes and seeds, "
-        "and each of them as a dash. The main branch of the authors' program draws other rates in "
-        "scenario 2. The saving follows the load: it is near 100 % once the "
-        "first-principle methods are late, because one late job costs more than the energy of all.",
-        figure,
-        pd.concat(rows),
-        command=command,
-        seeds=tuple(sorted(set(table["seed"]))),
-    )
+    plots.legend_below(figure, axes[0], 3)
+    return Drawn(figure, pd.concat(rows))
 
 
-def _floor(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = results.where("run_scenario", rates="measured").scalars()
-    floors = results.where("run_floor").scalars()
-    if runs.empty or floors.empty:
-        return None
+def _means_and_runs(
+    ax: Axes,
+    means: tuple[pd.Series, pd.Series],
+    runs: tuple[pd.Series, pd.Series],
+    index: int,
+    dash: str,
+) -> None:
+    """Points of means, and each run as a dash."""
+    colour = plots.PALETTE[index]
+    ax.plot(*means, plots.MARKERS[index], color=colour, markersize=7)
+    ax.plot(*runs, dash, color=colour, markersize=8, alpha=0.6)
+
+
+@PAPER.figure(
+    "floor",
+    "How far from the floor, N = {smallest}",
+    "Total cost over the least that the jobs could cost if each were alone (see "
+    "experiments/analysis/bounds.py): geometric mean over seeds, and each seed as a dash; the numbers "
+    "have 95 % intervals. No schedule is left of the dashed line.",
+)
+def lower_bound(results: Results) -> Drawn:
+    runs = results.runs("run_scenario", rates="measured")
     keys = ["scenario", "arrivals", "num_nodes", "seed"]
-    runs = runs.join(floors.set_index(keys)["floor"], on=keys).dropna(subset=["floor"])
+    bounds = results.runs("run_floor").set_index(keys)["floor"]
+    runs = runs.join(bounds, on=keys).dropna(subset=["floor"])
     smallest = runs["num_nodes"].min()
     runs = runs[(runs["num_nodes"] == smallest) & runs["method"].isin(LABELS)]
     runs = runs.assign(ratio=runs["total_cost"] / runs["floor"])
-    figure, axes = canvas(1, 2, width=6.0, height=4.6)
+    figure, axes = plots.canvas(1, 2, width=6.0, height=4.6)
     rows = []
     methods = [m for m in LABELS if m in set(runs["method"])]
     for ax, scenario in zip(axes, (1, 2), strict=True):
         for index, arrivals in enumerate(("low", "mixed", "high")):
             part = runs[(runs["scenario"] == scenario) & (runs["arrivals"] == arrivals)]
-            if not part.empty:
-                line = _over_floor(ax, part, methods, index, f"{arrivals} arrivals")
-                rows.append(line.assign(scenario=scenario, arrivals=arrivals))
-        ax.axvline(1.0, color=PAPER, linestyle="--")
+            if part.empty:
+                continue
+            line = plots.intervals(part, ["method"], "ratio", geometric=True).set_index("method")
+            line = line.reindex([m for m in methods if m in line.index]).reset_index()
+            at = line["method"].map(methods.index) + 0.2 * (index - 1)
+            each = part["method"].map(methods.index) + 0.2 * (index - 1)
+            _means_and_runs(ax, (line["mean"], at), (part["ratio"], each), index, "|")
+            ax.lines[-2].set_label(f"{arrivals} arrivals")
+            rows.append(line.assign(scenario=scenario, arrivals=arrivals))
+        ax.axvline(1.0, color=plots.PAPER, linestyle="--")
         ax.set(xlabel="total cost over the floor", ylabel="method", title=SCENARIO[scenario])
-        log_ticks(ax, "x")
+        plots.log_ticks(ax, "x")
         ax.set_yticks(range(len(methods)), [LABELS[m] for m in methods])
         ax.invert_yaxis()
-    legend_below(figure, axes[0], 3)
-    return save_figure(
-        out_dir,
-        "floor",
-        f"How far from the floor, N = {smallest}",
-        "Total cost over the least that the jobs could cost if each were alone (see "
-        "experiments/analysis/bounds.py): geometric mean over seeds, and each seed as a dash; the numbers "
-        "have 95 % intervals. No schedule is left of the dashed line.",
-        figure,
-        pd.concat(rows),
-        command=command,
-        seeds=tuple(sorted(set(runs["seed"]))),
-    )
+    plots.legend_below(figure, axes[0], 3)
+    return Drawn(figure, pd.concat(rows), {"smallest": smallest})
 
 
-def _over_floor(
-    ax: Axes, runs: pd.DataFrame, methods: list[str], index: int, label: str
-) -> pd.DataFrame:
-    """Each run as a dash, each method's mean as a point; the means with their intervals."""
-    line = intervals(runs, ["method"], "ratio", geometric=True).set_index("method")
-    line = line.reindex([m for m in methods if m in line.index]).reset_index()
-    y = np.array([methods.index(m) for m in line["method"]]) + 0.2 * (index - 1)
-    place = dict(zip(line["method"], y, strict=True))
-    each = runs[runs["method"].isin(list(place))]
-    colour = PALETTE[index]
-    ax.plot(each["ratio"], each["method"].map(place), "|", color=colour, alpha=0.45, ms=6)
-    ax.plot(line["mean"], y, MARKERS[index], label=label, color=colour)
-    return line
-
-
-def _gaps(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = results.where("run_gaps").scalars()
-    if runs.empty:
-        return None
+@PAPER.figure(
+    "gaps",
+    "Optimality gap at each decision",
+    "Proxy objective of each method against the exact optimum at decisions of runs of the "
+    "randomised greedy, among plans that open as many nodes; the gap is relative to the optimum "
+    "without the part that no decision changes. Means over seeds and sizes; bars go from the "
+    "lowest to the highest run.",
+)
+def gaps(results: Results) -> Drawn:
+    runs = results.runs("run_gaps")
     methods = ("greedy", "randomised-greedy", "randomised-all", *FAMILY[2:])
-    figure, axes = canvas(1, 2, width=5.6, height=3.6)
+    figure, axes = plots.canvas(1, 2, width=5.6, height=3.6)
     rows = []
     settings = [(s, a) for s in (1, 2) for a in ("mixed", "high")]
     panels = (
@@ -267,13 +228,13 @@ def _gaps(results: Results, out_dir: Path, command: str) -> Figure | None:
     )
     for ax, (value, what) in zip(axes, panels, strict=True):
         for index, method in enumerate(methods):
-            line = intervals(runs, ["scenario", "arrivals"], f"{method} {value}")
+            line = plots.intervals(runs, ["scenario", "arrivals"], f"{method} {value}")
             line = line.set_index(["scenario", "arrivals"])
             each = runs.groupby(["scenario", "arrivals"])[f"{method} {value}"]
             line = line.assign(low=each.min(), high=each.max()).reindex(settings).reset_index()
             line[["mean", "low", "high"]] *= 100
             x = np.arange(len(settings)) + 0.12 * (index - 2)
-            draw_line(ax, x, line, LABELS[method], index, linestyle="none")
+            plots.draw_line(ax, x, line, LABELS[method], index, linestyle="none")
             rows.append(line.assign(quantity=value, method=method))
         ax.set_xticks(range(len(settings)), [f"{s}, {a}" for s, a in settings])
         ax.set(xlabel="scenario, arrivals", ylabel=what)
@@ -281,79 +242,63 @@ def _gaps(results: Results, out_dir: Path, command: str) -> Figure | None:
     axes[1].set_ylim(-0.3, None)
     axes[1].set_yticks([0, 1, 10, 100, 1000, 10000], ["0", "1", "10", "100", "1,000", "10,000"])
     axes[0].set_ylim(-4, 104)
-    legend_below(figure, axes[0], 5)
-    return save_figure(
-        out_dir,
-        "gaps",
-        "Optimality gap at each decision",
-        "Proxy objective of each method against the exact optimum at decisions of runs of the "
-        "randomised greedy, among plans that open as many nodes; the gap is relative to the optimum "
-        "without the part that no decision changes. Means over seeds and sizes; bars go from the "
-        "lowest to the highest run.",
-        figure,
-        pd.concat(rows),
-        command=command,
-        seeds=tuple(sorted(set(runs["seed"]))),
-    )
+    plots.legend_below(figure, axes[0], 5)
+    return Drawn(figure, pd.concat(rows))
 
 
-def _replay_gantt(results: Results, out_dir: Path, command: str) -> Figure | None:
-    found = results.where("run_armida", method="randomised-greedy", seed=1)
-    if not found.tasks:
-        return None
-    return _replay(
-        found,
-        out_dir,
-        "figure_4",
-        "Figure 4: ARMIDA, who ran where, with the papers' proxy",
-        "The replay of Table V under the randomised greedy with the proxy objective as printed, a "
-        "decision every 300 s. Jobs get both GPUs of armida-06 when their due date is near, and are "
-        "preempted, as in the paper; but another schedule comes out: J9, which cannot be on time, has "
-        "both GPUs of armida-06 when J10 comes. Red: late.",
-        command,
-    )
+NODES = {0: "armida-05 (1 V100)", 1: "armida-06 (2 V100)", 2: "armida-07 (1 T4)"}
 
 
-def _replay_released(results: Results, out_dir: Path, command: str) -> Figure | None:
-    """The replay in which the paper's events come about, if one of the seeds drawn has them."""
+@PAPER.figure(
+    "figure_4",
+    "Figure 4: ARMIDA, who ran where, with the papers' proxy",
+    "The replay of Table V under the randomised greedy with the proxy objective as printed, a "
+    "decision every 300 s. Jobs get both GPUs of armida-06 when their due date is near, and are "
+    "preempted, as in the paper; but another schedule comes out: J9, which cannot be on time, has "
+    "both GPUs of armida-06 when J10 comes. Red: late.",
+)
+def figure_4(results: Results) -> Drawn:
+    return _replay(_tables_of_replay(results))
+
+
+@PAPER.figure(
+    "figure_4_events",
+    "Figure 4: the same with the released objective",
+    "As above, but the plan of least cost and tardiness until the first job ends is taken, "
+    "as in the authors' program, from draws of all configurations. J10 starts beside J6 on "
+    "armida-06 at 2400 s, and J2 displaces J7 on armida-07 at 7200 s, both as in the paper; "
+    "seed {seed} is the first in which both come about. Red: late.",
+)
+def figure_4_events(results: Results) -> Drawn:
     found = results.where("run_armida", method="randomised-first")
     for task in found.tasks:
-        if all(events_of_figure_4(found.outcome(task).tables["schedule"])):
-            seed = int(str((task.labels or {})["seed"]))
+        tables = found.asked().outcome(task).tables
+        if all(events_of_figure_4(tables["schedule"])):
             return _replay(
-                found.where("run_armida", method="randomised-first", seed=seed),
-                out_dir,
-                "figure_4_events",
-                "Figure 4: the same with the released objective",
-                "As above, but the plan of least cost and tardiness until the first job ends is taken, "
-                "as in the authors' program, from draws of all configurations. J10 starts beside J6 on "
-                "armida-06 at 2400 s, and J2 displaces J7 on armida-07 at 7200 s, both as in the paper; "
-                f"seed {seed} is the first in which both come about. Red: late.",
-                command,
+                {**tables, "scalars": found.where(seed=task.columns()["seed"]).scalars()}
             )
-    return None
+    raise NoRuns("no seed in which both events come about")
 
 
-def _replay(
-    found: Results, out_dir: Path, name: str, heading: str, caption: str, command: str
-) -> Figure:
+def _tables_of_replay(results: Results) -> dict[str, pd.DataFrame]:
+    found = results.where("run_armida", method="randomised-greedy", seed=1)
+    scalars = found.runs()
+    return {**found.outcome(found.tasks[0]).tables, "scalars": scalars}
+
+
+def _replay(tables: dict[str, pd.DataFrame]) -> Drawn:
     from experiments.pictures.gantt import draw
 
-    tables = found.outcome(found.tasks[0]).tables
-    names = {0: "armida-05 (1 V100)", 1: "armida-06 (2 V100)", 2: "armida-07 (1 T4)"}
-    schedule = tables["schedule"].assign(node=tables["schedule"]["node"].map(names))
-    spent = float(found.scalars()["energy_cost"].iloc[0])
-    title = f"ARMIDA: {spent:.3f} EUR (paper, predicted: {PREDICTED_EUR:.3f} EUR)"
-    seeds = tuple(int(seed) for seed in found.scalars()["seed"])
+    schedule = tables["schedule"].assign(node=tables["schedule"]["node"].map(NODES))
+    spent, seed = tables["scalars"].iloc[0][["energy_cost", "seed"]]
+    printed = PAPER["predicted-cost"].low
+    title = f"ARMIDA: {spent:.3f} EUR (paper, predicted: {printed:.3f} EUR)"
     drawing = draw(schedule, tables["jobs"], title)
-    figure = save_figure(
-        out_dir, name, heading, caption, drawing, schedule, command=command, seeds=seeds
-    )
-    return dataclasses.replace(figure, replay=_film(tables, out_dir / f"{name}_replay.html", title))
+    return Drawn(drawing, schedule, {"seed": int(seed)}, _film(tables, title))
 
 
-def _film(tables: dict[str, pd.DataFrame], path: Path, title: str) -> Path:
-    """The page that plays the run of a Gantt chart."""
+def _film(tables: dict[str, pd.DataFrame], title: str) -> Callable[[Path], Path]:
+    """Writes the page that plays the run of a Gantt chart."""
     from experiments.replay import Recording, facts_of, replay
     from experiments.scenario.facts import machines_of
     from simulator.workloads.andreas import armida
@@ -363,7 +308,7 @@ def _film(tables: dict[str, pd.DataFrame], path: Path, title: str) -> Path:
         "ARMIDA", tables["schedule"], tables["jobs"], decisions["time_s"].tolist(),
         machines_of(*armida()), facts_of(decisions),
     )  # fmt: skip
-    return replay(run, path, title)
+    return lambda path: replay(run, path, title)
 
 
 def power_over_time(schedule: pd.DataFrame) -> pd.DataFrame:
@@ -383,27 +328,21 @@ def power_over_time(schedule: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows)
 
 
-def _power(results: Results, out_dir: Path, command: str) -> Figure | None:
-    found = results.where("run_armida", method="randomised-greedy", seed=1)
-    if not found.tasks:
-        return None
-    table = power_over_time(found.outcome(found.tasks[0]).tables["schedule"])
-    figure, axes = canvas(3, 1, width=9.0, height=1.6, sharex=True, sharey=True)
-    names = ("armida-05 (1 V100)", "armida-06 (2 V100)", "armida-07 (1 T4)")
+@PAPER.figure(
+    "figure_5",
+    "Figure 5: ARMIDA, power",
+    "Power of the three nodes over the replay; a node without a job draws nothing here.",
+)
+def figure_5(results: Results) -> Drawn:
+    table = power_over_time(_tables_of_replay(results)["schedule"])
+    figure, axes = plots.canvas(3, 1, width=9.0, height=1.6, sharex=True, sharey=True)
     for index, (_, part) in enumerate(table.groupby("node")):
         time_h, power_w = part["start_s"] / 3600, 1000 * part["kw"]
-        axes[index].fill_between(time_h, power_w, step="post", color=PALETTE[index], alpha=0.8)
-        axes[index].set_title(names[index], fontsize=10)
+        axes[index].fill_between(
+            time_h, power_w, step="post", color=plots.PALETTE[index], alpha=0.8
+        )
+        axes[index].set_title(NODES[index], fontsize=10)
     axes[0].set_ylim(0, 1150 * table["kw"].max())
     figure.supylabel("power with PUE 1.33, W", fontsize=10)
     axes[2].set(xlabel="time since the first submission, h", xlim=(0, None))
-    return save_figure(
-        out_dir,
-        "figure_5",
-        "Figure 5: ARMIDA, power",
-        "Power of the three nodes over the replay; a node without a job draws nothing here.",
-        figure,
-        table,
-        command=command,
-        seeds=(1,),
-    )
+    return Drawn(figure, table)

@@ -4,8 +4,7 @@ Figures 4.2 to 4.6 and the times of Section 4.4; beside them path relinking, loc
 share of configurations that the randomised greedy draws from, and the lower bound.
 """
 
-from experiments.papers.thesis.claims import claims
-from experiments.papers.thesis.figures import figures
-from experiments.papers.thesis.runs import tasks
+from experiments.papers.thesis import claims, figures
+from experiments.papers.thesis.paper import PAPER
 
-__all__ = ["claims", "figures", "tasks"]
+__all__ = ["PAPER", "claims", "figures"]

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from experiments.papers.thesis.paper import PAPER
 from experiments.papers.thesis.runs import CENTRAL, DUE_LAWS, MORE_TRACES
-from experiments.pictures.plots import (
-    PALETTE,
-    PAPER,
-    beside,
-    beside_log,
-    canvas,
-    draw_line,
-    intervals,
-    legend_below,
-    log_ticks,
-    paper_line,
-    thousands,
-)
-from experiments.report.contents import Figure, save_figure
-
-if TYPE_CHECKING:
-    from experiments.sweep.results import Results
+from experiments.pictures import plots
+from experiments.report.experiment import Drawn
+from experiments.sweep.results import NoRuns, Results
 
 LABELS = {
     "fifo": "FIFO",
@@ -42,28 +29,9 @@ LABELS = {
     "hierarchical-randomised": "hierarchical RG",
     "hierarchical-milp": "hierarchical, exact MILP",
 }
-TIMES_S = {"greedy": 0.0038, "randomised-greedy": 3.04, "local-search": 3.15}
 SMALL_UP_TO = 20
 """Nodes that end the first regime of Figure 4.6."""
 KEYS = ["study", "num_nodes", "mean_gap_s", "trace"]
-
-
-def figures(results: Results, out_dir: Path) -> list[Figure]:
-    """Draw all figures whose runs are there."""
-    command = f"schedlab reproduce thesis --scale {results.scale or 'quick'}"
-    drawn = [
-        draw(results, out_dir, command)
-        for draw in (
-            _figure_4_2,
-            _figure_4_3,
-            _figure_4_4,
-            _figure_4_5,
-            _figure_4_6,
-            _proxies,
-            _decisions,
-        )
-    ]
-    return [figure for figure in drawn if figure is not None]
 
 
 def costs(
@@ -78,7 +46,7 @@ def costs(
         [results.where("run_scenario", study=name, due=due).scalars() for name in studies]
     )
     if runs.empty:
-        return runs
+        raise NoRuns(f"no run of study {study}")
     return runs.pivot_table(index=KEYS[1:], columns="method", values="total_cost")
 
 
@@ -93,46 +61,49 @@ def gains(
 ) -> pd.DataFrame:
     """Gain of methods over another one on the same jobs, %; one row a trace and method."""
     wide = costs(results, study, due, more=more)
-    if wide.empty or over not in wide or not set(methods) & set(wide.columns):
-        return pd.DataFrame()
+    if over not in wide or not set(methods) & set(wide.columns):
+        raise NoRuns(f"no run of {over} beside one of {', '.join(methods)}")
     table = pd.DataFrame({m: 100 * (1 - wide[m] / wide[over]) for m in methods if m in wide})
     return table.reset_index().melt(KEYS[1:], var_name="method", value_name="gain").dropna()
 
 
+OVER_TRACES = (
+    " Intervals are 95 %, over {traces} traces; the seeds are those of the random methods on each "
+    "trace."
+)
+"""What the intervals of a figure rest on, in words."""
+GAP = "mean time between submissions x N, s"
+
+
 def _by_law(
-    tables: dict[str, pd.DataFrame],
+    tables: Mapping[str, pd.DataFrame],
     x: str,
     methods: tuple[str, ...],
     value: str,
     labels: tuple[str, str],
     log: bool = False,
-) -> tuple[Any, list[Any], pd.DataFrame]:
-    """A panel for each law of due dates: drawing, axes, and the numbers; ``labels`` of x and y."""
-    figure, axes = canvas(1, 2, width=5.8, height=4.2, sharey=True)
+) -> tuple[Drawn, list[Any]]:
+    """A panel for each law of due dates, and its axes; ``labels`` of x and y."""
+    figure, axes = plots.canvas(1, 2, width=5.8, height=4.2, sharey=True)
+    names = {method: LABELS[method] for method in methods}
     rows = []
     for ax, (due, table) in zip(axes, tables.items(), strict=True):
-        here = [method for method in methods if method in set(table["method"])]
-        span = float(np.ptp(table[x]))
-        for place, method in enumerate(here):
-            line = intervals(table[table["method"] == method], [x], value, geometric=log)
-            places = beside(line[x], place, len(here), span)
-            draw_line(ax, places, line, LABELS[method], methods.index(method))
-            rows.append(line.assign(method=method, due=due))
+        drawn = plots.lines(ax, table, x, value, "method", names, geometric=log)
+        rows.append(drawn.assign(due=due))
         ax.set(xlabel=labels[0], title=DUE_LAWS[due])
         if x == "num_nodes":
             ax.set_xticks(sorted(set(table[x])))
         else:
-            thousands(ax.xaxis)
+            plots.thousands(ax.xaxis)
     axes[0].set(ylabel=labels[1])
-    return figure, list(axes), pd.concat(rows)
+    numbers = pd.concat(rows)
+    return Drawn(figure, numbers, {"traces": numbers["n"].max()}), axes
 
 
-def _over_traces(table: pd.DataFrame) -> str:
-    """What the intervals of a figure rest on, in words."""
-    return (
-        f" Intervals are 95 %, over {table['n'].max()} traces; the seeds are those of the random methods on each "
-        "trace."
-    )
+def _gains_by_law(
+    results: Results, study: str, over: str, methods: tuple[str, ...]
+) -> dict[str, pd.DataFrame]:
+    return {due: gains(results, study, over, methods, due) for due in DUE_LAWS}
 
 
 def _trace_means(results: Results, study: str, value: str) -> dict[str, pd.DataFrame]:
@@ -140,189 +111,161 @@ def _trace_means(results: Results, study: str, value: str) -> dict[str, pd.DataF
 
     Seeds on one trace are no further observations of the method: an interval counts traces.
     """
-    tables = {}
-    for due in DUE_LAWS:
-        runs = results.where("run_scenario", study=study, due=due).scalars()
-        if not runs.empty:
-            runs = runs.pivot_table(index=[*KEYS[1:], "method"], values=value).reset_index()
-        tables[due] = runs
-    return tables
+    index = [*KEYS[1:], "method"]
+    return {
+        due: results.runs("run_scenario", study=study, due=due)
+        .pivot_table(index=index, values=value)
+        .reset_index()
+        for due in DUE_LAWS
+    }
 
 
-GAP = "mean time between submissions x N, s"
-
-
-def _figure_4_2(results: Results, out_dir: Path, command: str) -> Figure | None:
+@PAPER.figure(
+    "figure_4_2",
+    "Figure 4.2: hierarchical model and randomised greedy",
+    "Total cost against the mean time between submissions. The hierarchical method solves its "
+    "MILP exactly here, which the thesis could not; geometric means over traces, of each the mean "
+    "over random seeds." + OVER_TRACES,
+)
+def figure_4_2(results: Results) -> Drawn:
     runs = _trace_means(results, "gap", "total_cost")
-    if any(part.empty for part in runs.values()):
-        return None
     methods = ("hierarchical-milp", "randomised-greedy", "randomised-all", "greedy")
-    labels = (GAP, "total cost, $")
-    figure, axes, table = _by_law(runs, "mean_gap_s", methods, "total_cost", labels, log=True)
-    log_ticks(axes[0])
-    legend_below(figure, axes[0], 4)
-    return save_figure(
-        out_dir,
-        "figure_4_2",
-        "Figure 4.2: hierarchical model and randomised greedy",
-        "Total cost against the mean time between submissions. The hierarchical method solves its "
-        "MILP exactly here, which the thesis could not; geometric means over traces, of each the mean "
-        "over random seeds." + _over_traces(table),
-        figure,
-        table,
-        command=command,
-        seeds=results.seeds,
+    drawn, axes = _by_law(
+        runs, "mean_gap_s", methods, "total_cost", (GAP, "total cost, $"), log=True
     )
+    plots.log_ticks(axes[0])
+    plots.legend_below(drawn.drawing, axes[0], 4)
+    return drawn
 
 
-def _figure_4_3(results: Results, out_dir: Path, command: str) -> Figure | None:
-    tables = {due: gains(results, "gap", "edf", CENTRAL, due) for due in DUE_LAWS}
-    if any(table.empty for table in tables.values()):
-        return None
-    labels = (GAP, "gain over EDF, %")
-    figure, axes, table = _by_law(tables, "mean_gap_s", CENTRAL, "gain", labels)
+@PAPER.figure(
+    "figure_4_3",
+    "Figure 4.3: gain over EDF",
+    "Share of EDF's total cost that each method saves on the same jobs, mean over traces. The "
+    "variants of ours run under the first law alone." + OVER_TRACES,
+)
+def figure_4_3(results: Results) -> Drawn:
+    tables = _gains_by_law(results, "gap", "edf", CENTRAL)
+    drawn, axes = _by_law(tables, "mean_gap_s", CENTRAL, "gain", (GAP, "gain over EDF, %"))
+    greedy, rg = PAPER["gain.greedy-over-edf"].low, PAPER["gain.rg-over-edf"].low
     for ax in axes:
-        paper_line(ax, 95.05, "thesis: greedy 95.05 %, RG 95.99 %")
-    legend_below(figure, axes[0], 4)
-    return save_figure(
-        out_dir,
-        "figure_4_3",
-        "Figure 4.3: gain over EDF",
-        "Share of EDF's total cost that each method saves on the same jobs, mean over traces. The "
-        "variants of ours run under the first law alone." + _over_traces(table),
-        figure,
-        table,
-        command=command,
-        seeds=results.seeds,
-    )
+        plots.paper_line(ax, greedy, f"thesis: greedy {greedy:g} %, RG {rg:g} %")
+    plots.legend_below(drawn.drawing, axes[0], 4)
+    return drawn
 
 
-def _figure_4_4(results: Results, out_dir: Path, command: str) -> Figure | None:
-    tables = {due: gains(results, "size", "greedy", CENTRAL[1:], due) for due in DUE_LAWS}
-    if any(table.empty for table in tables.values()):
-        return None
+@PAPER.figure(
+    "figure_4_4",
+    "Figure 4.4: central greedy and its improvements",
+    "Share of the greedy's total cost that each method saves; 30,000 s / N between submissions."
+    + OVER_TRACES,
+)
+def figure_4_4(results: Results) -> Drawn:
+    methods = CENTRAL[1:]
+    tables = _gains_by_law(results, "size", "greedy", methods)
     labels = ("nodes N", "gain over the greedy, %")
-    figure, axes, table = _by_law(tables, "num_nodes", CENTRAL[1:], "gain", labels)
+    drawn, axes = _by_law(tables, "num_nodes", methods, "gain", labels)
+    printed = PAPER["gain.rg-by-size"].low
     for ax in axes:
-        paper_line(ax, 3.0, "thesis: RG 3 %")
-        ax.axhline(0.0, color=PAPER, linewidth=0.8)
-    legend_below(figure, axes[0], 4)
-    return save_figure(
-        out_dir,
-        "figure_4_4",
-        "Figure 4.4: central greedy and its improvements",
-        "Share of the greedy's total cost that each method saves; 30,000 s / N between submissions."
-        + _over_traces(table),
-        figure,
-        table,
-        command=command,
-        seeds=results.seeds,
-    )
+        plots.paper_line(ax, printed, f"thesis: RG {printed:g} %")
+        ax.axhline(0.0, color=plots.PAPER, linewidth=0.8)
+    plots.legend_below(drawn.drawing, axes[0], 4)
+    return drawn
 
 
-def _figure_4_5(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = _trace_means(results, "size", "mean_decision_cpu_s")
-    if any(part.empty for part in runs.values()):
-        return None
+@PAPER.figure(
+    "figure_4_5",
+    "Figure 4.5: time of a decision, central and hierarchical",
+    "Mean CPU time of the decisions of whole runs, from the view to the placements." + OVER_TRACES,
+)
+def figure_4_5(results: Results) -> Drawn:
+    value = "mean_decision_cpu_s"
     methods = ("greedy", "hierarchical-greedy", "randomised-greedy", "hierarchical-randomised")
     labels = ("nodes N", "CPU time of a decision in a run, s")
-    figure, axes, table = _by_law(
-        runs, "num_nodes", methods, "mean_decision_cpu_s", labels, log=True
-    )
+    runs = _trace_means(results, "size", value)
+    drawn, axes = _by_law(runs, "num_nodes", methods, value, labels, log=True)
     axes[0].set_yscale("log")
-    legend_below(figure, axes[0], 4)
-    return save_figure(
-        out_dir,
-        "figure_4_5",
-        "Figure 4.5: time of a decision, central and hierarchical",
-        "Mean CPU time of the decisions of whole runs, from the view to the placements."
-        + _over_traces(table),
-        figure,
-        table,
-        command=command,
-        seeds=results.seeds,
-    )
+    plots.legend_below(drawn.drawing, axes[0], 4)
+    return drawn
 
 
-def _figure_4_6(results: Results, out_dir: Path, command: str) -> Figure | None:
+@PAPER.figure(
+    "figure_4_6",
+    "Figure 4.6: hierarchical against central",
+    "Gain over the central randomised greedy (negative: dearer) of methods that split the nodes "
+    f"among controllers of five. Two regimes, up to {SMALL_UP_TO} nodes and beyond (shaded), have rows "
+    "of their own in the table of claims; the figure proxies shows at how many decisions the "
+    "randomised greedy improves on the greedy's plan." + OVER_TRACES,
+)
+def figure_4_6(results: Results) -> Drawn:
     methods = ("hierarchical-randomised", "hierarchical-greedy", "hierarchical-milp", "greedy")
-    tables = {due: gains(results, "size", "randomised-greedy", methods, due) for due in DUE_LAWS}
-    if any(table.empty for table in tables.values()):
-        return None
+    tables = _gains_by_law(results, "size", "randomised-greedy", methods)
     labels = ("nodes N", "gain over the central RG, %")
-    figure, axes, table = _by_law(tables, "num_nodes", methods, "gain", labels)
+    drawn, axes = _by_law(tables, "num_nodes", methods, "gain", labels)
+    printed = PAPER["gain.hierarchical"].low
     for ax, part in zip(axes, tables.values(), strict=True):
-        paper_line(ax, -15.0, "thesis: hierarchical RG -15 %")
-        ax.axhline(0.0, color=PAPER, linewidth=0.8)
+        plots.paper_line(ax, printed, f"thesis: hierarchical RG {printed:g} %")
+        ax.axhline(0.0, color=plots.PAPER, linewidth=0.8)
         if part["num_nodes"].max() > SMALL_UP_TO:
-            ax.axvspan(SMALL_UP_TO + 5, part["num_nodes"].max() + 3, color=PAPER, alpha=0.08)
-    legend_below(figure, axes[0], 3)
-    return save_figure(
-        out_dir,
-        "figure_4_6",
-        "Figure 4.6: hierarchical against central",
-        "Gain over the central randomised greedy (negative: dearer) of methods that split the nodes "
-        f"among controllers of five. Two regimes, up to {SMALL_UP_TO} nodes and beyond (shaded), have rows "
-        "of their own in the table of claims; the figure proxies shows at how many decisions the "
-        "randomised greedy improves on the greedy's plan." + _over_traces(table),
-        figure,
-        table,
-        command=command,
-        seeds=results.seeds,
-    )
+            ends = SMALL_UP_TO + 5, part["num_nodes"].max() + 3
+            ax.axvspan(*ends, color=plots.PAPER, alpha=0.08)
+    plots.legend_below(drawn.drawing, axes[0], 3)
+    return drawn
 
 
-def _proxies(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = results.where("run_proxies").scalars()
-    if runs.empty:
-        return None
-    figure, axes = canvas(1, 2, width=5.4, height=3.6, sharey=True)
+@PAPER.figure(
+    "proxies",
+    "How often the randomised greedy improves on the greedy's plan",
+    "At every decision of runs of RG, both plan the same jobs: the share of decisions at which RG's "
+    "plan has the lower proxy objective. Means and intervals over traces; 30,000 s / N between "
+    "submissions.",
+)
+def proxies(results: Results) -> Drawn:
+    runs = results.runs("run_proxies")
+    runs = runs.assign(percent=100 * runs["better_share"])
+    figure, axes = plots.canvas(1, 2, width=5.4, height=3.6, sharey=True)
+    names = {method: LABELS[method] for method in ("randomised-greedy", "randomised-all")}
     rows = []
     for ax, due in zip(axes, DUE_LAWS, strict=True):
-        for index, method in enumerate(("randomised-greedy", "randomised-all")):
-            part = runs[(runs["due"] == due) & (runs["method"] == method)]
-            part = part.assign(percent=100 * part["better_share"])
-            line = intervals(part, ["num_nodes"], "percent")
-            draw_line(ax, beside(line["num_nodes"], index, 2), line, LABELS[method], index)
-            rows.append(line.assign(due=due, method=method))
+        part = runs[runs["due"] == due]
+        line = plots.lines(ax, part, "num_nodes", "percent", "method", names)
+        rows.append(
+            line[["num_nodes", "mean", "low", "high", "n"]].assign(due=due, method=line["method"])
+        )
         ax.set(xlabel="nodes N", title=DUE_LAWS[due])
         ax.set_ylim(-4, None)
         ax.set_xticks(sorted(set(runs["num_nodes"])))
     axes[0].set(ylabel="decisions with a better plan, %")
-    legend_below(figure, axes[0], 2)
-    return save_figure(
-        out_dir,
-        "proxies",
-        "How often the randomised greedy improves on the greedy's plan",
-        "At every decision of runs of RG, both plan the same jobs: the share of decisions at which RG's "
-        "plan has the lower proxy objective. Means and intervals over traces; 30,000 s / N between "
-        "submissions.",
-        figure,
-        pd.concat(rows),
-        command=command,
-        seeds=results.seeds,
-    )
+    plots.legend_below(figure, axes[0], 2)
+    return Drawn(figure, pd.concat(rows))
 
 
-def _decisions(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = results.where("run_decision").scalars()
-    if runs.empty:
-        return None
-    figure, axes = canvas(1, 2, width=5.4, height=4.0)
-    rows = []
+@PAPER.figure(
+    "decisions",
+    "CPU time of a decision by size",
+    "One decision with all 10 N jobs in the queue, 1,000 iterations, one thread, compiled code "
+    "already loaded. Stars: the thesis's averages, drawn right of 100 nodes.",
+)
+def decisions(results: Results) -> Drawn:
+    runs = results.runs("run_decision")
+    figure, axes = plots.canvas(1, 2, width=5.4, height=4.0)
     methods = ("greedy", "randomised-greedy", "local-search", "path-relinking")
+    names = {method: LABELS[method] for method in methods}
+    rows = []
     for ax, homogeneous in zip(axes, (False, True), strict=True):
         part = runs[runs["homogeneous"] == homogeneous]
+        long = pd.concat(
+            part[["num_nodes"]].assign(method=method, cpu_s=part[f"{method} cpu_s"])
+            for method in methods
+        )
+        line = plots.lines(ax, long, "num_nodes", "cpu_s", "method", names, geometric=True)
+        rows.append(line.assign(homogeneous=homogeneous))
         for index, method in enumerate(methods):
-            line = intervals(part, ["num_nodes"], f"{method} cpu_s", geometric=True)
-            places = beside_log(line["num_nodes"], index, len(methods), 20)
-            draw_line(ax, places, line, LABELS[method], index)
-            rows.append(line.assign(method=method, homogeneous=homogeneous))
-            if method in TIMES_S:
-                label = f"thesis: {LABELS[method]}, {TIMES_S[method]:g} s"
+            if f"call-time.{method}" in PAPER.numbers:
+                printed_s = PAPER[f"call-time.{method}"].low
                 ax.plot(
-                    [140 + 15 * index], [TIMES_S[method]], "*", color=PALETTE[index], markersize=11,
-                    markeredgecolor=PAPER, label=label,
+                    [140 + 15 * index], [printed_s], "*", color=plots.PALETTE[index], markersize=11,
+                    markeredgecolor=plots.PAPER, label=f"thesis: {LABELS[method]}, {printed_s:g} s",
                 )  # fmt: skip
         title = "equal nodes" if homogeneous else "VMs of the catalogue"
         ax.set(xlabel="nodes N, jobs 10 N", ylabel="CPU time of a decision, s", title=title)
@@ -330,24 +273,12 @@ def _decisions(results: Results, out_dir: Path, command: str) -> Figure | None:
         sizes = sorted(set(part["num_nodes"]))
         ax.set_xticks(sizes, [str(n) for n in sizes])
         ax.minorticks_off()
-    legend_below(figure, axes[0], 4)
-    return save_figure(
-        out_dir,
-        "decisions",
-        "CPU time of a decision by size",
-        "One decision with all 10 N jobs in the queue, 1,000 iterations, one thread, compiled code "
-        "already loaded. Stars: the thesis's averages, drawn right of 100 nodes.",
-        figure,
-        pd.concat(rows),
-        command=command,
-        seeds=results.seeds,
-    )
+    plots.legend_below(figure, axes[0], 4)
+    return Drawn(figure, pd.concat(rows))
 
 
 def decision_table(results: Results) -> pd.DataFrame:
     """CPU seconds of one decision at the largest size up to 100 nodes, VMs of the catalogue."""
-    runs = results.where("run_decision", homogeneous=False).scalars()
-    if runs.empty:
-        return runs
+    runs = results.runs("run_decision", homogeneous=False)
     largest = int(np.max([n for n in runs["num_nodes"] if n <= 100]))
     return runs[runs["num_nodes"] == largest]
