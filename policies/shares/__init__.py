@@ -2,6 +2,13 @@
 
 from policies.shares.gandiva import gandiva_fair
 from policies.shares.leases import assign
+from policies.shares.optimal import (
+    finish_time_fairness,
+    max_min_fairness,
+    max_throughput,
+    min_cost,
+    min_makespan,
+)
 from policies.shares.problem import Active, Shares
 from policies.shares.replay import Replayed, Round, replay
 from policies.shares.rounds import Chosen, RoundRules, ShareRounds
@@ -15,6 +22,11 @@ __all__ = [
     "ShareRounds",
     "Shares",
     "assign",
+    "finish_time_fairness",
     "gandiva_fair",
+    "max_min_fairness",
+    "max_throughput",
+    "min_cost",
+    "min_makespan",
     "replay",
 ]

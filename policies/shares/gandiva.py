@@ -6,9 +6,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from policies.shares.linear import level
 from policies.shares.problem import Active, Shares
 from simulator.errors import InputError
-from simulator.model.cluster import FloatArray
 
 Of = Literal["jobs", "gpus"]
 """What is equal between jobs: time, as in Shockwave's release, or GPU time, as in the paper."""
@@ -30,18 +30,8 @@ def gandiva_fair(active: Active, of: Of = "jobs") -> Shares:
     mix /= mix.sum(axis=1, keepdims=True)
     total = float(active.capacity.sum())
     if of == "gpus":
-        time = level(active.gpus.astype(np.float64), total)
+        gpus = active.gpus.astype(np.float64)
+        time = level(gpus, gpus, total)
     else:
         time = np.full(len(active), min(1.0, total / len(active)))
     return np.asarray(mix * time[:, None])
-
-
-def level(gpus: FloatArray, capacity: float) -> FloatArray:
-    """``(n,)`` times of at most 1 at which all have equal GPU time, or run all the time."""
-    time = np.ones(len(gpus))
-    left, count = capacity, len(gpus)
-    for j in np.argsort(gpus, kind="stable"):
-        time[j] = min(1.0, left / count / gpus[j])
-        left -= time[j] * gpus[j]
-        count -= 1
-    return time

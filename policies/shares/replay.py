@@ -13,7 +13,7 @@ import numpy as np
 
 from policies.shares.leases import Gpus, assign
 from policies.shares.problem import Active, Shares
-from policies.shares.rounds import RoundRules, ShareRounds
+from policies.shares.rounds import Chosen, RoundRules, ShareRounds
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.workloads.training import RoundWork, Training, TrainingJobs
@@ -93,7 +93,6 @@ class _Run:
     ) -> None:
         self.jobs, self.types, self.allocate, self.work = jobs, tuple(cluster), allocate, work
         self.rounds = ShareRounds(tuple(cluster.values()), rules)
-        self.rates = jobs.rates_by_type(self.types)
         ends = np.cumsum(list(cluster.values())).tolist()
         self.gpus = [range(a, b) for a, b in zip([0, *ends], ends, strict=False)]
         self.training: dict[int, Training] = {}
@@ -106,7 +105,7 @@ class _Run:
 
     def _check(self) -> None:
         capacity = np.array(self.rounds.capacity)
-        fits = (self.jobs.num_gpus[:, None] <= capacity) & (self.rates > 0)
+        fits = (self.jobs.num_gpus[:, None] <= capacity) & (self.jobs.rates_by_type(self.types) > 0)
         for job in np.flatnonzero(~fits.any(axis=1))[:1]:
             raise InputError(
                 f"job {self.jobs.job_id[job]}: {self.jobs.num_gpus[job]} GPUs of no type run it, "
@@ -136,15 +135,24 @@ class _Run:
         active = list(self.training)
         gpus = self.jobs.num_gpus[active]
         capacity = np.array(self.rounds.capacity)
-        rates = np.where(gpus[:, None] <= capacity, self.rates[active], 0.0)
+        rates = np.array([self._rates_now(job) for job in active])
+        rates[gpus[:, None] > capacity] = 0.0
         left = np.array([max(0, self.training[job].left) for job in active], dtype=np.float64)
         age_s = self.now_s - self.jobs.submit_s[active]
         shares = self.allocate(Active(rates, gpus, capacity, left, self.jobs.weight[active], age_s))
         self.rounds.reset(self.now_s, dict(zip(active, shares.tolist(), strict=True)))
         self.result.shares.append((self.now_s, active, shares))
 
+    def _rates_now(self, job: int) -> list[float]:
+        """Steps/s on each type at the batch size of now."""
+        size = self.training[job].batch_size
+        return [self.jobs.rate(job, gpu_type, size) for gpu_type in self.types]
+
+    def _chosen(self) -> list[Chosen]:
+        return self.rounds.choose()
+
     def _run_round(self) -> None:
-        chosen = self.rounds.choose()
+        chosen = self._chosen()
         gpus: dict[int, Gpus] = {}
         for k, numbers in enumerate(self.gpus):
             gpus |= assign([c for c in chosen if c.gpu_type == k], self.before, numbers)

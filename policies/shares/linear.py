@@ -1,0 +1,221 @@
+"""Linear programs over shares, with one solution whatever the solver.
+
+An optimum of these programs is rarely unique, and which one a solver returns decides who runs first.
+So the solution is defined here: the values of the jobs are lexicographically max-min, then shares go to
+types of GPU by a stated preference, in which earlier jobs count more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from policies.milp.model import BoolArray, Model, SolverOptions
+from policies.milp.solvers import SolverName, solve
+from policies.shares.problem import Active, Shares
+from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
+
+SLACK = 1e-9
+"""What a value that was reached may lose, relatively, when the next ones are maximised."""
+RISES = 1e-5
+"""A job whose time could rise by no more than this has reached its end."""
+DIGITS = 6
+"""Decimals of shares: below them solvers differ, and a difference would break a tie of priorities."""
+
+
+COST_SCALE = 1e4
+"""Solvers stop at reduced costs of 1e-7; of costs of 1 that would be seen in the shares."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A condition on the shares: ``coefficients * X`` sums up to at least ``least``."""
+
+    coefficients: FloatArray
+    least: float
+
+
+class Program:
+    """Shares X >= 0 that fit: no job runs more than all the time, no type has more jobs than GPUs.
+
+    Parameters
+    ----------
+    active : the jobs.
+    rows : further conditions.
+    solver : which solver answers.
+    """
+
+    def __init__(self, active: Active, rows: tuple[Row, ...] = (), solver: SolverName = "highs"):
+        self.active, self.rows, self.solver = active, rows, solver
+        n, k = active.rate.shape
+        self.shape = (n, k)
+        self._fits = [-np.kron(np.eye(n), np.ones(k))]
+        self._fits.append(-np.kron(active.gpus.astype(float), np.eye(k)))
+        self._least = [-np.ones(n), -active.capacity.astype(float)]
+        for row in rows:
+            self._fits.append(row.coefficients.reshape(1, -1))
+            self._least.append(np.array([row.least]))
+        self._upper = (active.rate > 0).astype(float).ravel()
+
+    def best(self, gain: FloatArray, rows: tuple[Row, ...] = ()) -> Shares | None:
+        """``(n, K)`` shares with the most ``sum(gain * X)``; None where none are possible."""
+        found = self._solve(-gain.ravel(), np.zeros((0, gain.size)), np.zeros(0), 0, rows)
+        return None if found is None else found[: gain.size].reshape(self.shape)
+
+    def max_min(self, value: FloatArray) -> Shares:
+        """``(n, K)`` shares whose job values ``sum_k value * X`` are lexicographically max-min.
+
+        Parameters
+        ----------
+        value : ``(n, K)`` value of each job's time on each type.
+
+        Raises InputError where no shares meet the rows.
+        """
+        n = self.shape[0]
+        scale = value.max(axis=1)
+        value = value / np.where(scale > 0, scale, 1.0)[:, None]
+        # Values are compared between jobs, so one scale for all; the least of the best keeps numbers near 1.
+        weight = scale / scale[scale > 0].min()
+        floor, open_ = np.zeros(n), scale > 0
+        while open_.any():
+            level = self._level(value, weight, floor, open_)
+            rise = self._rise(value, weight, floor, open_, level)
+            floor = np.where(open_, level / weight, floor) * (1 - SLACK)
+            # In exact arithmetic one job at least cannot rise at all.
+            open_ &= rise > max(RISES, rise[open_].min())
+        return self._preferred(value, floor)
+
+    def least(self, value: FloatArray) -> float:
+        """Most that all job values reach together."""
+        return self._level(value, np.ones(len(value)), np.zeros(len(value)), value.max(axis=1) > 0)
+
+    def _rows_of(self, value: FloatArray, jobs: IntArray) -> FloatArray:
+        """``(m, nK)`` rows of the values of some jobs."""
+        n, k = self.shape
+        rows = np.zeros((len(jobs), n * k))
+        for i, j in enumerate(jobs.tolist()):
+            rows[i, j * k : (j + 1) * k] = value[j]
+        return rows
+
+    def _level(
+        self, value: FloatArray, weight: FloatArray, floor: FloatArray, open_: BoolArray
+    ) -> float:
+        """Most that all open jobs reach together."""
+        jobs = np.arange(len(floor))
+        rows = self._rows_of(value, jobs)
+        extra = np.where(open_, -1.0 / weight, 0.0)[:, None]
+        least = np.where(open_, 0.0, floor)
+        cost = np.zeros(rows.shape[1] + 1)
+        cost[-1] = -1.0
+        found = self._solve(cost, np.hstack([rows, extra]), least, 1, ())
+        if found is None:
+            raise InputError("shares: no shares meet all conditions, expected weaker ones")
+        return float(found[-1])
+
+    def _rise(
+        self,
+        value: FloatArray,
+        weight: FloatArray,
+        floor: FloatArray,
+        open_: BoolArray,
+        level: float,
+    ) -> FloatArray:
+        """``(n,)`` how far each open job was seen above the level while the others keep theirs.
+
+        Those that no solution has lifted by more than `RISES` are asked for together, until none rises.
+        """
+        n = len(floor)
+        rows = self._rows_of(value, np.arange(n))
+        here = np.where(open_, level / weight, floor)
+        rise, asked = np.zeros(n), open_.copy()
+        while asked.any():
+            gain = np.where(asked, 1.0, 0.0)[:, None] * value
+            found = self._solve(-gain.ravel(), rows, here * (1 - SLACK), 0, ())
+            if found is None:
+                break
+            reached = (value * found[: value.size].reshape(self.shape)).sum(axis=1)
+            rise = np.maximum(rise, np.where(open_, reached - here, 0.0))
+            if not (asked & (rise > RISES)).any():
+                break
+            asked &= rise <= RISES
+        return rise
+
+    def _preferred(self, value: FloatArray, floor: FloatArray) -> Shares:
+        """Of all shares with these values those that prefer the types in their order, first jobs first."""
+        n, k = self.shape
+        rows = self._rows_of(value, np.arange(n))
+        order = 1.0 + 1.0 / np.sqrt(np.arange(2, n + 2))
+        cost = -np.outer(order, np.arange(k, 0, -1)).ravel()
+        found = self._solve(cost, rows, floor * (1 - 100 * SLACK), 0, ())
+        if found is None:
+            raise RuntimeError("max-min shares: their own values cannot be reached")
+        return rounded(found.reshape(self.shape))
+
+    def _solve(
+        self,
+        cost: FloatArray,
+        rows: FloatArray,
+        least: FloatArray,
+        extra: int,
+        more: tuple[Row, ...],
+    ) -> FloatArray | None:
+        """Solution of ``min cost @ x`` over shares and ``extra`` free columns; None: there is none."""
+        fits = [np.hstack([f, np.zeros((len(f), extra))]) for f in self._fits]
+        fits += [row.coefficients.reshape(1, -1) for row in more]
+        matrix = np.vstack([*fits, rows])
+        low = np.concatenate([*self._least, [row.least for row in more], least])
+        used = matrix != 0
+        row_start = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+        model = Model(
+            cost * COST_SCALE,
+            np.concatenate([np.zeros_like(self._upper), np.full(extra, -np.inf)]),
+            np.concatenate([self._upper, np.full(extra, np.inf)]),
+            np.zeros(len(cost), dtype=bool),
+            row_start.astype(np.int32),
+            np.nonzero(used)[1].astype(np.int32),
+            matrix[used],
+            low,
+            np.full(len(low), np.inf),
+            tight=True,
+        )
+        found = solve(model, self.solver, SolverOptions())
+        if found.status == "infeasible":
+            return None
+        if found.x is None:
+            raise RuntimeError(f"shares: the linear program ended with: {found.status}")
+        return found.x
+
+
+def rounded(shares: FloatArray) -> Shares:
+    """Shares to `DIGITS` decimals, none below 0 or above 1."""
+    return np.asarray(np.clip(np.round(shares, DIGITS), 0.0, 1.0) + 0.0)
+
+
+def level(value: FloatArray, gpus: FloatArray, capacity: float) -> FloatArray:
+    """Lexicographically max-min shares on GPUs of one type, in closed form.
+
+    Parameters
+    ----------
+    value, gpus : ``(n,)`` value of a job's whole time, and the GPUs that it takes.
+    capacity : GPUs.
+
+    Returns
+    -------
+    ``(n,)`` shares of at most 1 at which all values are equal, but for jobs that run all the time.
+    """
+    share = np.ones(len(value))
+    order = np.argsort(value, kind="stable")
+    # Jobs of small value run all the time: as long as the others together can still reach that value.
+    cost = gpus / value
+    rest = np.append(np.cumsum(cost[order][::-1])[::-1], 0.0)
+    left = capacity
+    for i, j in enumerate(order.tolist()):
+        if value[j] * rest[i] <= left:
+            left -= gpus[j]
+            continue
+        waits = order[i:]
+        share[waits] = left / rest[i] / value[waits]
+        break
+    return share

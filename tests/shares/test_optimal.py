@@ -1,0 +1,198 @@
+"""Allocations that optimise, against independent programs, closed forms and another solver."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from policies.shares import Active, gandiva_fair
+from policies.shares.linear import Program, level
+from policies.shares.optimal import (
+    finish_time_fairness,
+    max_min,
+    max_min_fairness,
+    max_throughput,
+    min_cost,
+    min_makespan,
+)
+from simulator.errors import InputError
+
+PRICES = np.array([3.0, 1.0, 0.5])
+ALL = {
+    "max-min-fairness": max_min_fairness,
+    "agnostic": partial(max_min_fairness, aware=False),
+    "min-makespan": min_makespan,
+    "max-throughput": max_throughput,
+    "finish-time-fairness": finish_time_fairness,
+    "min-cost": partial(min_cost, usd_per_h=PRICES),
+}
+
+
+def some_jobs(seed, n=8, types=3):
+    rng = np.random.default_rng(seed)
+    speed = np.sort(rng.uniform(0.2, 1.0, (n, types)))[:, ::-1]
+    rate = speed * rng.uniform(1, 50, (n, 1))
+    gpus = rng.choice([1, 1, 2, 4], n)
+    return Active(
+        rate,
+        gpus,
+        np.array([4, 4, 4])[:types],
+        rng.uniform(1e3, 1e5, n),
+        rng.choice([1.0, 2.0], n),
+        rng.uniform(0, 1e4, n),
+    )
+
+
+def fits(active, shares):
+    assert (shares >= 0).all()
+    assert (shares.sum(axis=1) <= 1 + 1e-5).all()
+    assert (active.gpus @ shares <= active.capacity + 1e-4).all()
+
+
+def optimum(active, value):
+    """Most of the least value, by SciPy: an independent formulation with its own matrices."""
+    n, k = value.shape
+    rows, most = [], []
+    for j in range(n):
+        x = np.zeros((n, k))
+        x[j] = -value[j]
+        rows.append([*x.ravel(), 1.0])
+        most.append(0.0)
+        x = np.zeros((n, k))
+        x[j] = 1
+        rows.append([*x.ravel(), 0.0])
+        most.append(1.0)
+    for t in range(k):
+        x = np.zeros((n, k))
+        x[:, t] = active.gpus
+        rows.append([*x.ravel(), 0.0])
+        most.append(active.capacity[t])
+    cost = np.zeros(n * k + 1)
+    cost[-1] = -1
+    found = linprog(cost, np.array(rows), most, bounds=[*[(0, None)] * (n * k), (None, None)])
+    return -found.fun
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_least_value_is_the_optimum(seed):
+    active = some_jobs(seed)
+    for value in (
+        active.rate / active.left[:, None],
+        active.rate * active.gpus[:, None] / active.rate.mean(axis=1, keepdims=True),
+    ):
+        shares = max_min(active, value)
+        fits(active, shares)
+        best = optimum(active, value)
+        assert Program(active).least(value) == pytest.approx(best, rel=1e-6)
+        assert (value * shares).sum(axis=1).min() == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_solver_does_not_matter(name, seed):
+    pytest.importorskip("gurobipy")
+    active = some_jobs(seed)
+    highs, gurobi = ALL[name](active, solver="highs"), ALL[name](active, solver="gurobi")
+    fits(active, highs)
+    assert highs == pytest.approx(gurobi, abs=3e-6)
+
+
+def test_one_type_has_a_closed_form():
+    active = some_jobs(3, n=12, types=1)
+    value = active.rate / active.left[:, None]
+    assert max_min(active, value) == pytest.approx(Program(active).max_min(value), abs=2e-6)
+
+
+def test_levels_by_hand():
+    # 4 GPUs. Job 0 runs all the time at a value of 1; the others reach 3 GPUs / (2/2 + 2/4) = 2.
+    shares = level(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 2.0]), 4.0)
+    assert shares.tolist() == [1.0, 1.0, 0.5]
+    assert level(np.ones(4), np.ones(4), 2.0).tolist() == [0.5] * 4
+
+
+def test_max_min_goes_on_after_the_first_level():
+    # One job runs on the second type alone, whose single GPU it fills; the others share the first.
+    active = Active(
+        np.array([[0.0, 1.0], [4.0, 0.0], [4.0, 0.0]]),
+        np.array([1, 1, 1]),
+        np.array([1, 1]),
+        np.ones(3),
+        np.ones(3),
+        np.zeros(3),
+    )
+    assert max_min(active, active.rate).tolist() == [[0, 1], [0.5, 0], [0.5, 0]]
+
+
+def test_weights_and_speeds_count_in_fairness():
+    active = Active(
+        np.array([[1.0], [1.0]]), np.array([1, 1]), np.array([1]), np.ones(2), np.array([3.0, 1.0]),
+        np.zeros(2),
+    )  # fmt: skip
+    assert max_min_fairness(active)[:, 0] == pytest.approx([0.75, 0.25])
+    # Job 1 is as fast on either type, so job 0 gets all of the type that is fast for it.
+    active = Active(
+        np.array([[4.0, 1.0], [1.0, 1.0]]), np.array([1, 1]), np.array([1, 1]), np.ones(2),
+        np.ones(2), np.zeros(2),
+    )  # fmt: skip
+    assert max_min_fairness(active).tolist() == [[1, 0], [0, 1]]
+    assert max_min_fairness(active, aware=False).sum(axis=1) == pytest.approx([1, 1])
+
+
+def test_jobs_of_least_work_left_get_less_time_for_the_makespan():
+    active = Active(
+        np.ones((2, 1)), np.array([1, 1]), np.array([1]), np.array([300.0, 100.0]), np.ones(2),
+        np.zeros(2),
+    )  # fmt: skip
+    assert min_makespan(active)[:, 0] == pytest.approx([0.75, 0.25])
+
+
+def test_finish_time_ratios_are_equal():
+    active = some_jobs(5, n=10, types=1)
+    shares = finish_time_fairness(active)
+    part = np.minimum(1, 4 / 10 / active.gpus)
+    ratio = (active.age_s + active.left / active.throughput(shares)) / (
+        active.age_s + active.left / (active.rate[:, 0] * part)
+    )
+    waiting = shares[:, 0] < 1 - 1e-9
+    assert np.ptp(ratio[waiting]) < 1e-6
+    assert ratio[~waiting].max(initial=0) <= ratio[waiting][0] + 1e-6
+
+
+def test_min_cost_takes_the_cheapest_work_and_keeps_due_dates():
+    active = Active(
+        np.array([[4.0, 3.0], [4.0, 1.0]]), np.array([1, 1]), np.array([1, 1]),
+        np.array([4000.0, 4000.0]), np.ones(2), np.zeros(2),
+    )  # fmt: skip
+    shares = min_cost(active, np.array([3.0, 1.0]))
+    assert shares[0].tolist() == [0, 1]  # 0.75 of its speed for a third of the money
+    assert shares[1].sum() == 0  # 1/3 a dollar on either type would lower the ratio
+    due = min_cost(active, np.array([3.0, 1.0]), np.array([np.inf, 2000.0]))
+    assert active.throughput(due)[1] >= 2.0 * (1 - 1e-5)
+
+
+def test_max_throughput_is_the_optimum():
+    active = some_jobs(1)
+    gain = active.rate / active.rate.max(axis=1, keepdims=True)
+    shares = max_throughput(active)
+    fits(active, shares)
+    assert (gain * shares).sum() == pytest.approx(
+        (gain * Program(active).best(gain)).sum(), rel=1e-5
+    )
+
+
+def test_all_jobs_run_where_there_is_room():
+    active = some_jobs(2, n=2, types=1)
+    for policy in (
+        max_min_fairness,
+        min_makespan,
+        max_throughput,
+        finish_time_fairness,
+        gandiva_fair,
+    ):
+        assert policy(active)[:, 0] == pytest.approx(np.ones(2)) or active.gpus.sum() > 4
+
+
+def test_prices_are_positive():
+    with pytest.raises(InputError, match="prices are"):
+        min_cost(some_jobs(0), np.array([1.0, 0.0, 1.0]))
