@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from experiments.analysis.shortage import Shortages
 from experiments.scenario.facts import ENGINE_COLUMNS
-from experiments.scenario.reading import read_table
+from experiments.scenario.reading import read_run, read_table
 from simulator.errors import InputError
 
 ENDINGS = {
@@ -35,11 +35,8 @@ def explain(folder: Path, job_id: str) -> list[str]:
     InputError
         No such folder, table, column or job.
     """
-    times, spans = ("arrival_s", "completion_s"), ("gpus", "start_s", "end_s")
-    jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
-    shares = read_table(
-        folder / "schedule.csv", ("job_id", "node", *spans), spans, may_be_empty=True
-    )
+    run = read_run(folder)
+    jobs, shares, machines = run
     names = jobs["job_id"]
     found = jobs[names == job_id]
     if found.empty:
@@ -50,8 +47,8 @@ def explain(folder: Path, job_id: str) -> list[str]:
     arrival = float(job["arrival_s"])
     arrived = jobs.set_index("job_id")["arrival_s"]
     own = shares[shares["job_id"] == job_id].sort_values(["start_s", "node"])
-    short = Shortages.of(folder, job, own, jobs, shares)
-    noted = _Noted.of(folder, int(own["node"].iloc[0]) if len(own) else None)
+    short = Shortages.of(folder, job, own, run)
+    noted = _Noted.of(folder, int(own["node"].iloc[0]) if len(own) else None, machines)
     lines = [f"{_time(arrival)}: submitted."]
     since = arrival
     for _, part in own.groupby("start_s"):
@@ -110,13 +107,15 @@ class _Noted:
     facts: Sequence[str]
 
     @classmethod
-    def of(cls, folder: Path, node: int | None) -> _Noted:
+    def of(cls, folder: Path, node: int | None, machines: dict[str, Any] | None) -> _Noted:
         path = folder / "decisions.csv"
         if node is None or not path.exists():
             return cls(pd.DataFrame(), ())
         columns = ("time_s", "controller", "active")
         table = read_table(path, columns, columns, may_be_empty=True)
-        count = _num_controllers(folder, table)  # they own every K-th node
+        # They own every K-th node. A run of an earlier version does not say how many there are: as many as decided.
+        count = (machines or {}).get("num_controllers")
+        count = count or (int(table["controller"].max()) + 1 if len(table) else 1)
         own = table[table["controller"] == node % count].sort_values("time_s", kind="stable")
         return cls(own, [str(name) for name in own if name not in ENGINE_COLUMNS])
 
@@ -143,21 +142,6 @@ class _Noted:
             return []
         when = f"{_time(float(row['time_s']))}, {_jobs(int(row['active']))} there"
         return [f"{begin} ({when}) noted: {', '.join(facts)}."]
-
-
-def _num_controllers(folder: Path, decisions: pd.DataFrame) -> int:
-    """As machines.json says; where it does not (an earlier version), as many as have decided."""
-    path = folder / "machines.json"
-    try:
-        found = json.loads(path.read_text("utf-8")) if path.exists() else {}
-        count = found.get("num_controllers")
-    except (OSError, ValueError, AttributeError):
-        raise InputError(
-            f"{path}: cannot be read, expected a file that `schedlab run --out` wrote"
-        ) from None
-    if isinstance(count, int) and count > 0:
-        return count
-    return int(decisions["controller"].max()) + 1 if len(decisions) else 1
 
 
 def _jobs(count: int, verb: str = "") -> str:

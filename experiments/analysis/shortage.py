@@ -1,6 +1,6 @@
 """What was short while a job waited, as far as the tables of a run show it.
 
-    short = Shortages.of(folder, job, own, jobs, shares)      # rows of the job, tables of the run
+    short = Shortages.of(folder, job, own, run)      # rows of the job, tables of the run
     short.lines(since_s, until_s)
 
 At every instant of the wait the free GPUs, CPUs and memory of the job's nodes are compared with what
@@ -12,10 +12,9 @@ that are shared only the sum of a node is known.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.scenario.reading import read_table
+from experiments.scenario.reading import RunTables, expect_nodes, read_json, read_table
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.model.tolerances import SUMS
@@ -173,9 +172,8 @@ class Shortages:
 
     @classmethod
     def of(
-        cls, folder: Path, job: pd.Series[Any], own: pd.DataFrame, jobs: pd.DataFrame,
-        shares: pd.DataFrame,
-    ) -> Shortages | None:  # fmt: skip
+        cls, folder: Path, job: pd.Series[Any], own: pd.DataFrame, run: RunTables
+    ) -> Shortages | None:
         """From the folder of a run; None where it does not say enough of the machines (older runs).
 
         Parameters
@@ -183,13 +181,14 @@ class Shortages:
         job : its row of jobs.csv.
         own : its rows of schedule.csv.
         """
-        machines = _machines(folder / "machines.json")
-        if "limits" not in machines or not {*RESOURCES} <= {*shares}:
+        jobs, shares, machines = run
+        if machines is None or not {"limits", "num_controllers", "elastic"} <= {*machines}:
+            return None
+        if not {*RESOURCES} <= {*shares}:
             return None
         count, controllers = int(machines["num_nodes"]), int(machines["num_controllers"])
         if own.empty and controllers > 1:
             return None  # which controller it belonged to is not known
-        _expect_nodes(shares, count, folder / "schedule.csv")
         index = 0 if own.empty else int(own["node"].iloc[0]) % controllers
         types = machines["type_of"]
         capacity = None
@@ -323,16 +322,6 @@ class Shortages:
         return NOTHING, ""
 
 
-def _expect_nodes(table: pd.DataFrame, count: int, path: Path) -> None:
-    """Raise InputError where a node is none of the ``count`` nodes of the run."""
-    nodes = pd.to_numeric(table["node"], errors="coerce")
-    wrong = table["node"][~((nodes >= 0) & (nodes < count) & (nodes % 1 == 0))]
-    if len(wrong):
-        raise InputError(
-            f"{path}: node is {wrong.iloc[0]}, expected a whole number from 0 to {count - 1}"
-        )
-
-
 def _with_outages(
     shares: pd.DataFrame, path: Path, capacity: FloatArray | None, count: int
 ) -> pd.DataFrame:
@@ -344,8 +333,8 @@ def _with_outages(
     away = read_table(path, spans, spans, may_be_empty=True)
     if away.empty:
         return shares
-    _expect_nodes(away, count, path)
-    nodes = away["node"].astype(int)
+    expect_nodes(away, count, path)
+    nodes = away["node"]
     whole = np.zeros((len(away), len(RESOURCES)))
     if capacity is not None:
         whole = np.where(np.isinf(capacity), 0.0, capacity)[nodes.to_numpy()]
@@ -354,20 +343,10 @@ def _with_outages(
     return pd.concat([shares, filled.assign(is_away=True)], ignore_index=True)
 
 
-def _machines(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: cannot be read, expected a file that `schedlab run --out` wrote")
-    return found
-
-
 def _quota(folder: Path, job: pd.Series[Any], jobs: pd.DataFrame) -> Quota | None:
     """That of the job's tenant, where quotas have kept jobs from the queue."""
-    path, summary = folder / "tenants.csv", _machines(folder / "summary.json")
-    if not summary.get("held_jobs") or not path.exists():
+    path, summary = folder / "tenants.csv", folder / "summary.json"
+    if not (summary.exists() and read_json(summary).get("held_jobs") and path.exists()):
         return None
     tenants = read_table(path, ("tenant",), ())
     for by in ("vc", "user"):

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.pictures.saving import check_kind, save_picture
-from experiments.scenario.reading import SHARE_COLUMNS, read_table
+from experiments.scenario.reading import SHARE_COLUMNS, read_run
 from experiments.sweep.chosen import one_run
 from experiments.sweep.ledger import LEDGER
+from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,9 +53,9 @@ def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None
         title, schedule, jobs = one_run(folder, where or {})
     else:
         title = str(folder.name)
-        schedule = read_table(folder / "schedule.csv", SHARE_COLUMNS, ("gpus", "start_s", "end_s"))
-        times = ("arrival_s", "completion_s", "tardiness_s")
-        jobs = read_table(folder / "jobs.csv", ("job_id", *times), times)
+        jobs, schedule, _ = read_run(folder)
+        if schedule.empty:
+            raise InputError(f"{folder / 'schedule.csv'}: no rows, expected at least one")
     drawing = draw(schedule, jobs, title=title)
     save_picture(drawing, path)
     return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from experiments.files import expect_no_input
 from experiments.replay.page import player_html
 from experiments.replay.recording import Recording, facts_of
 from experiments.scenario.output import FILES
-from experiments.scenario.reading import SHARE_COLUMNS, read_table
+from experiments.scenario.reading import read_json, read_run, read_table
 from experiments.sweep.chosen import runs_with, with_schedule
 from experiments.sweep.export import expect_no_part
 from experiments.sweep.ledger import LEDGER
@@ -68,31 +67,13 @@ def _of_run(folder: Path) -> Recording:
     """The run that ``schedlab run`` left."""
     if not (folder / "schedule.csv").exists():
         raise InputError(f"{folder}: no schedule.csv, expected a folder that `schedlab run` wrote")
-    numbers = ("gpus", "start_s", "end_s")
-    schedule = read_table(folder / "schedule.csv", (*SHARE_COLUMNS, "cpus"), numbers)
-    jobs = read_table(
-        folder / "jobs.csv", ("job_id", "arrival_s", "completion_s", "tardiness_s"), ("arrival_s",)
-    )
+    jobs, schedule, machines = read_run(folder, "cpus")
     decisions = read_table(folder / "decisions.csv", ("time_s",), ("time_s",))
-    summary = _json(folder / "summary.json") or {}
-    name = str(summary.get("policy") or folder.name)
+    summary = folder / "summary.json"
+    name = str((read_json(summary) if summary.exists() else {}).get("policy") or folder.name)
     return Recording(
-        name, schedule, jobs, decisions["time_s"].tolist(), _json(folder / "machines.json"),
-        facts_of(decisions),
-    )  # fmt: skip
-
-
-def _json(path: Path) -> dict[str, Any] | None:
-    """What the file holds; None where there is none (a folder of an earlier version)."""
-    if not path.exists():
-        return None
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: cannot be read, expected a file that `schedlab run --out` wrote")
-    return found
+        name, schedule, jobs, decisions["time_s"].tolist(), machines, facts_of(decisions)
+    )
 
 
 def _of_sweep(folder: Path, where: dict[str, str]) -> list[Recording]:

@@ -1,27 +1,235 @@
-"""Tables of a run's folder, read again for pictures, players and explanations."""
+"""A run's folder, read again for pictures, players and explanations; people edit these files.
+
+tables = read_run(folder)       # jobs, schedule and machines, which fit together
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from experiments.config import checked
+from experiments.scenario.schema import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
 from simulator.inputs import read_input
+from simulator.model.tolerances import SUMS
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from pandas import DataFrame
 
 SHARE_COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
 """Of schedule.csv, whose rows are shares."""
 NAMES = ("job_id", "node_type", "vc", "user", "tenant")
 """Columns of texts: a job may be called "NA"."""
+WRITTEN = "a file that `schedlab run --out` wrote"
+SHOWN = 60
+"""Letters of a value that a message shows."""
+
+Count = Annotated[int, Field(ge=0)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Kind(BaseModel):
+    """A node type; ``gpus`` is None on a rental pool."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    name: str
+    gpus: Annotated[int, Field(ge=1, le=MOST_GPUS)] | None
+    per_hour: Finite
+    per_gpu_hour: Finite
+    energy_per_hour: list[Finite] | None = None
+
+
+class Machines(BaseModel):
+    """What machines.json holds (`experiments.scenario.facts`); runs of earlier versions have fewer keys."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    currency: str
+    num_nodes: Annotated[int, Field(ge=1, le=MOST_NODES)]
+    num_controllers: Annotated[int, Field(ge=1, le=MOST_NODES)] | None = None
+    node_types: Annotated[list[_Kind], Field(min_length=1)]
+    type_of: list[Count] | None
+    due_s: list[Finite | None] | None = None
+    weight_per_s: list[Finite] | None = None
+    price_factor: list[Finite] | None = None
+    limits: list[Annotated[list[Finite], Field(min_length=2, max_length=2)]] | None = None
+    elastic: bool | None = None
+
+
+class RunTables(NamedTuple):
+    """The tables of one run, checked beside each other.
+
+    Attributes
+    ----------
+    jobs : one row a job; the names differ.
+    schedule : one row a share; of these jobs, on nodes that exist and have so many GPUs.
+    machines : None where the folder has no machines.json (a run of an earlier version).
+    """
+
+    jobs: DataFrame
+    schedule: DataFrame
+    machines: dict[str, Any] | None
+
+
+def read_run(folder: Path, *columns: str) -> RunTables:
+    """The jobs, the schedule and the machines of a run.
+
+    Parameters
+    ----------
+    columns : what schedule.csv needs beside `SHARE_COLUMNS`; numbers.
+
+    Raises
+    ------
+    InputError
+        A file, column or row is missing, a value is none, or the files do not fit together; one line.
+    """
+    times = ("arrival_s", "completion_s", "tardiness_s")
+    facts = ("first_start_s", "gpus", "ideal_s", "slowdown", "failures", "lost_gpu_s", "left")
+    jobs_path, path = folder / "jobs.csv", folder / "schedule.csv"
+    jobs = read_table(jobs_path, ("job_id", *times), times, or_blank=facts)
+    again = jobs["job_id"].duplicated().to_numpy()
+    _expect(~again, jobs, "job_id", jobs_path, "another name in each row")
+    ordered = (jobs["completion_s"] >= jobs["arrival_s"]).to_numpy()
+    _expect(ordered, jobs, "completion_s", jobs_path, "a time after arrival_s")
+    numbers = ("node", "gpus", "start_s", "end_s", *columns)
+    amounts = ("cpus", "memory_gb")
+    schedule = read_table(
+        path, (*SHARE_COLUMNS, *columns), numbers, or_blank=amounts, may_be_empty=True
+    )
+    known = schedule["job_id"].isin(set(jobs["job_id"])).to_numpy()
+    _expect(known, schedule, "job_id", path, "a job of jobs.csv")
+    ordered = (schedule["end_s"] >= schedule["start_s"]).to_numpy()
+    _expect(ordered, schedule, "end_s", path, "a time after start_s")
+    machines = read_machines(folder, len(jobs))
+    _expect_room(schedule, path, machines)
+    return RunTables(jobs, schedule, machines)
+
+
+def _expect_room(schedule: DataFrame, path: Path, machines: dict[str, Any] | None) -> None:
+    """Raise InputError where a share is on no node of the run, or a node gives more GPUs than it has."""
+    import numpy as np
+
+    count = MOST_NODES if machines is None else machines["num_nodes"]
+    expect_nodes(schedule, count, path)
+    gpus = schedule["gpus"].to_numpy()
+    limit = np.full(len(schedule), float(MOST_GPUS))
+    if machines is not None:
+        of_type = {kind["name"]: kind["gpus"] or np.inf for kind in machines["node_types"]}
+        named = schedule["node_type"].isin(of_type).to_numpy()
+        _expect(named, schedule, "node_type", path, "a type of machines.json")
+        limit = schedule["node_type"].map(of_type).to_numpy(dtype=np.float64)
+    _expect((gpus > 0) & (gpus <= limit), schedule, "gpus", path, "as many as the node has")
+    # In use on each node after each start: what ends at an instant makes place for what starts then.
+    rows = np.arange(len(schedule))
+    row = np.concatenate([rows, rows])
+    by = np.concatenate([-gpus, gpus])
+    time_s = np.concatenate([schedule["end_s"], schedule["start_s"]])
+    order = np.lexsort([by > 0, time_s, schedule["node"].to_numpy()[row]])
+    used = np.cumsum(by[order])  # each node comes back to 0 at its end
+    over = used > limit[row[order]] + SUMS * np.maximum(1.0, np.abs(by).cumsum())
+    fits = np.ones(len(schedule), dtype=np.bool_)
+    fits[row[order][over]] = False
+    _expect(fits, schedule, "gpus", path, "no more beside the other jobs than the node has")
+
+
+def _expect(
+    good: npt.NDArray[np.bool_], table: DataFrame, column: str, path: Path, expected: str
+) -> None:
+    """Raise InputError for the first row that is not good."""
+    import numpy as np
+
+    if not good.all():
+        row = int(np.argmin(good))
+        value = table[column].iloc[row]
+        value = f"{value:g}" if isinstance(value, float) else str(value)
+        shown = value if len(value) <= SHOWN else f"{value[:SHOWN]}.."
+        raise InputError(f"{path}, line {row + 2}: {column} is {shown}, expected {expected}")
+
+
+def expect_nodes(table: DataFrame, count: int, path: Path) -> None:
+    """Check the column ``node``, and make it one of whole numbers.
+
+    Raises
+    ------
+    InputError
+        A node is none of the ``count`` nodes of the run.
+    """
+    nodes = table["node"].to_numpy()
+    good = (nodes >= 0) & (nodes < count) & (nodes % 1 == 0)
+    _expect(good, table, "node", path, f"a whole number from 0 to {count - 1}")
+    table["node"] = nodes.astype(int)
+
+
+def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
+    """What machines.json says of a run with so many jobs; None where there is none.
+
+    Raises
+    ------
+    InputError
+        It is damaged, or its lists have other lengths than the run has nodes, types and jobs.
+    """
+    path = folder / "machines.json"
+    if not path.exists():
+        return None
+    found = read_json(path)
+    machines = checked(Machines, found, str(path))
+    lengths = {
+        "type_of": machines.num_nodes,
+        "price_factor": machines.num_nodes,
+        "limits": len(machines.node_types),
+        "due_s": num_jobs,
+        "weight_per_s": num_jobs,
+    }
+    for key, wanted in lengths.items():
+        values: Sequence[Any] | None = getattr(machines, key)
+        if values is not None and len(values) != wanted:
+            raise InputError(f"{path}: {key} has {len(values)} values, expected {wanted}")
+    if max(machines.type_of or [0]) >= len(machines.node_types):
+        raise InputError(
+            f"{path}: type_of has {max(machines.type_of or [0])}, expected numbers of node_types"
+        )
+    return found
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON file of a run's folder, which holds a table of keys.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or holds something else.
+    """
+    try:
+        found = json.loads(read_input(path, WRITTEN))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: cannot be read, expected {WRITTEN}")
+    return found
 
 
 def read_table(
-    path: Path, columns: tuple[str, ...], numbers: tuple[str, ...], *, may_be_empty: bool = False
+    path: Path,
+    columns: tuple[str, ...],
+    numbers: tuple[str, ...],
+    *,
+    or_blank: tuple[str, ...] = (),
+    may_be_empty: bool = False,
 ) -> DataFrame:
     """A table of a run's folder with these columns, some of them finite numbers.
+
+    Parameters
+    ----------
+    or_blank : columns that need not be there; numbers, or blank.
 
     Raises
     ------
@@ -31,8 +239,7 @@ def read_table(
     import numpy as np
     import pandas as pd
 
-    expected = "a file that `schedlab run --out` wrote"
-    content = read_input(path, expected)
+    content = read_input(path, WRITTEN)
     try:
         # A job may be called "NA"; in a column of numbers it is none.
         names = content.partition(b"\n")[0].decode().split(",")
@@ -44,19 +251,15 @@ def read_table(
             na_values=blanks,
         )
     except ValueError:  # also what pandas calls a parser's error
-        raise InputError(f"{path}: cannot be read, expected {expected}") from None
+        raise InputError(f"{path}: cannot be read, expected {WRITTEN}") from None
     missing = [c for c in columns if c not in table.columns]
     if missing:
         raise InputError(f"{path}: no column {missing[0]!r}, expected {', '.join(columns)}")
     if table.empty and not may_be_empty:
         raise InputError(f"{path}: no rows, expected at least one")
-    for name in numbers:
+    for name in (*numbers, *(n for n in or_blank if n in table.columns)):
         values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
-        good = np.isfinite(values)
-        if not good.all():
-            row = int(np.argmin(good))
-            raise InputError(
-                f"{path}, line {row + 2}: {name} is {table[name].iloc[row]}, expected a number"
-            )
+        good = np.isfinite(values) | (table[name].isna().to_numpy() & (name in or_blank))
+        _expect(good, table, name, path, "a number")
         table[name] = values
     return table

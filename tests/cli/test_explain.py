@@ -10,6 +10,7 @@ from experiments.analysis.explain import explain
 from experiments.analysis.shortage import Shortages
 from experiments.replay import Recording, events_of, replay_folders
 from experiments.scenario.output import write_result
+from experiments.scenario.reading import read_run
 from policies import make_policy
 from policies.packing import FreeCapacity
 from simulator import (
@@ -119,7 +120,8 @@ def test_a_node_that_the_run_does_not_have_is_one_line(tmp_path, name, node):
     table.to_csv(tmp_path / name, index=False)
     with pytest.raises(InputError) as error:
         explain(tmp_path, "b")
-    assert str(error.value).startswith(f"{tmp_path / name}: node is {node[0]}")
+    assert str(error.value).startswith(f"{tmp_path / name}, line ")
+    assert f": node is {node[0]}" in str(error.value)
     assert str(error.value).endswith("expected a whole number from 0 to 1")
 
 
@@ -396,11 +398,11 @@ def test_counts_say_the_same_as_all_nodes_together(tmp_path, policy, parts):
 
 def what_is_short(folder):
     """What was short at each change of each wait, by counts; the same in full, or it fails."""
-    table = pd.read_csv(folder / "jobs.csv", dtype={"job_id": str})
-    shares = pd.read_csv(folder / "schedule.csv", dtype={"job_id": str})
-    for _, job in table.iterrows():
-        own = shares[shares["job_id"] == job["job_id"]].sort_values(["start_s", "node"])
-        short = Shortages.of(folder, job, own, table, shares)
+    run = read_run(folder)
+    for _, job in run.jobs.iterrows():
+        own = run.schedule[run.schedule["job_id"] == job["job_id"]]
+        own = own.sort_values(["start_s", "node"])
+        short = Shortages.of(folder, job, own, run)
         since = job["arrival_s"]
         for begin, end in zip(own["start_s"], own["end_s"], strict=True):
             for _, _, use in short._stretches(since, begin) if begin > since else ():

@@ -80,6 +80,7 @@ def test_a_folder_without_a_run_says_so(tmp_path):
     with pytest.raises(InputError, match="no such file, expected a file that"):
         g.gantt(tmp_path)
     (tmp_path / "schedule.csv").write_text("job_id,node\na,1\n")
+    (tmp_path / "jobs.csv").write_text("job_id,arrival_s,completion_s,tardiness_s\na,0,5,0\n")
     with pytest.raises(InputError, match="no column 'node_type'"):
         g.gantt(tmp_path)
 
