@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from experiments.scenario.schema import Decisions, Nodes, PoissonJobs, Scenario
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from simulator import Result
     from simulator.laws import Law
     from simulator.model.cluster import FloatArray
+    from simulator.statistics import Estimate
+    from simulator.theory import RunLength
 
 BLIND = ("fifo", "fifo-strict", "fifo-backfill", "random-order")
 """Orders that neither look at sizes nor interrupt: they have the same mean wait."""
@@ -22,13 +26,18 @@ def formula_line(scenario: Scenario, result: Result) -> str:
     servers = _servers(scenario)
     if servers is None:
         return ""
+    from simulator import theory as queueing
     from simulator.laws import parse_law
+    from simulator.workloads.poisson import gaps_cv2
 
     assert isinstance(scenario.workload, PoissonJobs)
+    window = slice(*(scenario.window or (None,)))
     rate_per_s = scenario.workload.arrival_rate_per_h / HOUR_S
     law = parse_law(scenario.workload.duration_s)
     if scenario.workload.patience is not None:
-        return _loss_line(scenario, result, rate_per_s, law, servers)
+        if result.left is None:
+            return ""
+        return _loss_line(scenario, result.left[window], rate_per_s, law, servers)
     if rate_per_s * law.mean >= servers:
         return (
             f"formula: none, the load is {rate_per_s * law.mean / servers:.3g} of each GPU, "
@@ -43,9 +52,16 @@ def formula_line(scenario: Scenario, result: Result) -> str:
     if found is None:
         return ""
     name, response_s = found
+    length = queueing.response_run_length(
+        rate_per_s,
+        law,
+        servers,
+        gaps_cv2(scenario.workload.gaps) or 0.0,
+        first_come=scenario.policy in BLIND,
+    )
     return (
         f"formula ({name}): mean completion time {response_s / HOUR_S:.4g} h; "
-        f"this run {_measured(result)}"
+        f"this run {_measured(result.jct_s[window] / HOUR_S, length, ' h')}"
     )
 
 
@@ -98,34 +114,52 @@ def _formula(
     return None
 
 
-def _measured(result: Result) -> str:
-    """Mean of the run after its warm-up, with a 95 % interval where the run is long enough."""
-    return _with_interval(result.jct_s / HOUR_S, " h")
+def interval_of_run(values: FloatArray, length: RunLength) -> Estimate | None:
+    """Mean after the warm-up with its 95 % interval; None where the run is too short for one."""
+    from simulator.statistics import steady_state_mean
+
+    if len(values) < fewest_jobs(length):
+        return None
+    return steady_state_mean(values, relaxation=length.relaxation_jobs)
 
 
-def _with_interval(values: FloatArray, unit: str = "") -> str:
-    from simulator.statistics import batch_means, mser5
+def fewest_jobs(length: RunLength) -> int:
+    """Jobs of the shortest run that has an interval."""
+    from simulator.statistics import FEWEST
 
-    if len(values) < 1000:
-        return f"{values.mean():.4g}{unit} (too short for an interval, 1000 jobs give one)"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        estimate = batch_means(values[min(mser5(values), len(values) // 2) :])
-    low, high = estimate.lower, estimate.upper
-    return f"{estimate.mean:.4g}{unit}, 95 % interval {low:.4g} to {high:.4g}{unit}"
+    return max(length.jobs(), FEWEST)
+
+
+def _measured(values: FloatArray, length: RunLength, unit: str = "") -> str:
+    """Mean of the run, with its interval or with the reason why there is none."""
+    found = interval_of_run(values, length)
+    if found is not None:
+        low, high = f"{found.lower:.4g}", f"{found.upper:.4g}"
+        return f"{found.mean:.4g}{unit}, 95 % interval {low} to {high}{unit}"
+    return (
+        f"{values.mean():.4g}{unit} (an interval takes {fewest_jobs(length):,} jobs at this "
+        f"load, here are {len(values):,}; schedlab compare makes several runs)"
+    )
 
 
 def _loss_line(
-    scenario: Scenario, result: Result, rate_per_s: float, law: Law, servers: int
+    scenario: Scenario, left: npt.NDArray[np.bool_], rate_per_s: float, law: Law, servers: int
 ) -> str:
     """The share of jobs that leave, by Erlang B or Erlang A, and in this run."""
-    import numpy as np
+    from simulator import theory as queueing
+    from simulator.laws import parse_law
 
     share = loss_formula(scenario, rate_per_s, law, servers)
-    if share is None or result.left is None:
+    if share is None:
         return ""
     name, lost = share
-    measured = _with_interval(result.left.astype(np.float64))
+    assert isinstance(scenario.workload, PoissonJobs)
+    patience = scenario.workload.patience
+    patience_s = parse_law(patience).mean if isinstance(patience, str) else 0.0
+    length = queueing.lost_share_run_length(
+        rate_per_s, law.mean, servers, patience_s, (1 + law.cv2) / 2
+    )
+    measured = _measured(left.astype(float), length)
     return f"formula ({name}): share of jobs that leave {lost:.4g}; this run {measured}"
 
 

@@ -1,10 +1,10 @@
-"""Chance under control: named random streams, and what may be said of a mean.
+"""Random streams and confidence intervals.
 
-Streams make runs repeatable and comparable; the rest turns outputs into `Estimate` objects, so
-that no mean leaves the laboratory without its interval:
+Streams make runs repeatable and comparable; the rest turns outputs into `Estimate` objects, a
+number with its interval:
 
 - independent replications          `student`, `replicate`, `replicate_until_precise`
-- one long run                      `mser5` (warm-up), `batch_means`
+- one long run                      `steady_state_mean`, or `mser5` and `batch_means`
 - quantiles and ratios              `quantile`, `pooled_quantile`, `ratio` (bootstrap)
 - two policies on the same numbers  `paired_difference`
 """
@@ -18,8 +18,15 @@ from simulator.statistics.bootstrap import (
     quantile,
     ratio,
 )
-from simulator.statistics.estimates import LEVEL, Estimate, paired_difference, student
-from simulator.statistics.long_run import BATCHES, batch_means, mser5
+from simulator.statistics.estimates import (
+    LEVEL,
+    Estimate,
+    paired_difference,
+    skewed_student,
+    skewness,
+    student,
+)
+from simulator.statistics.long_run import BATCHES, FEWEST, batch_means, mser5, steady_state_mean
 from simulator.statistics.replications import (
     parse_precision,
     replicate,
@@ -30,6 +37,7 @@ from simulator.statistics.streams import Streams
 
 __all__ = [
     "BATCHES",
+    "FEWEST",
     "LEVEL",
     "RESAMPLES",
     "Estimate",
@@ -45,5 +53,8 @@ __all__ = [
     "replicate",
     "replicate_until_precise",
     "replications_needed",
+    "skewed_student",
+    "skewness",
+    "steady_state_mean",
     "student",
 ]

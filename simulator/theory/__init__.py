@@ -38,11 +38,17 @@ from simulator.theory.orders import (
     mg1_srpt_response_s,
 )
 from simulator.theory.patience import ErlangA, erlang_a
+from simulator.theory.run_length import (
+    RunLength,
+    lost_share_run_length,
+    response_run_length,
+)
 from simulator.theory.sizing import MOST_SERVERS, ServerSizing, size_servers
 
 __all__ = [
     "MOST_SERVERS",
     "ErlangA",
+    "RunLength",
     "ServerSizing",
     "erlang_a",
     "erlang_b",
@@ -52,6 +58,7 @@ __all__ = [
     "invert_laplace",
     "kingman_bound_s",
     "littles_law",
+    "lost_share_run_length",
     "mg1_mean_response_s",
     "mg1_mean_wait_s",
     "mg1_priority_response_s",
@@ -65,5 +72,6 @@ __all__ = [
     "mmc_mean_wait_s",
     "mmc_wait_exceeds",
     "mmc_wait_quantile_s",
+    "response_run_length",
     "size_servers",
 ]

@@ -375,7 +375,7 @@ GIVEN = {
     "transform": lambda s: 1 / s, "t": 1.0, "arrival_rates_per_s": [0.1, 0.2], "services": [LAW, LAW],
     "preemptive": True, "size_s": 1.0, "elapsed_s": 1.0, "controllers": 2, "target_delay_s": 5.0,
     "cost_s": 1.0, "mean_up_s": 9.0, "mean_down_s": 1.0, "work_s": 5.0, "interval_s": 2.0, "restart_s": 1.0,
-    "down_cv2": 1.0,
+    "down_cv2": 1.0, "gaps_cv2": 1.0, "cv2": 1.0, "first_come": True,
 }  # fmt: skip
 """Good values of every parameter of the closed forms."""
 WRONG = [
@@ -404,7 +404,7 @@ def test_values_of_a_wrong_kind_are_one_line_that_names_them(formula) -> None:  
     for name in {"servers", "controllers"} & set(given):
         with pytest.raises(InputError, match=f"{name} is 2.0, expected a whole number"):
             formula(**{**given, name: 2.0})
-    for name in set(given) - {"preemptive"}:
+    for name in set(given) - {"preemptive", "first_come"}:
         for wrong in WRONG:
             if name in LISTS and (wrong is WRONG[1] or wrong is WRONG[7]):
                 continue  # no numbers, or NaN among them: a matter of each formula

@@ -80,7 +80,7 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(runs.JOBS, "quick", 80)
     monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
     monkeypatch.setitem(runs.LOADS, "quick", (0.7,))
-    monkeypatch.setitem(runs.ONE_RUN_JOBS, "quick", 1000)
+    monkeypatch.setitem(runs.ONE_RUN_JOBS, "quick", 3500)
     monkeypatch.setitem(runs.FILLING_RUNS, "quick", 3)
     listed = tasks("quick")
     with Store(tmp_path / "store", create=True) as store:

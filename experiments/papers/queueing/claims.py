@@ -192,7 +192,7 @@ def _one_run(results: Results) -> list[Claim]:
     truth = mg1_mean_wait_s(rate_per_s(ONE_RUN_LOAD), LAWS["exponential"])
     return [
         judged(PAPER, "Pollaczek, Khinchine", f"M/M/1 at load {ONE_RUN_LOAD:g}, mean wait from one run "
-               f"of {len(waits)} jobs (MSER-5 leaves out {cut}, 20 batch means)", amount(truth),
+               f"of {len(waits)} jobs (the first {cut} left out, 20 batch means)", amount(truth),
                estimate, unit="s", why="one run of a loaded queue is a small sample")
     ]  # fmt: skip
 

@@ -95,7 +95,7 @@ def figure_one_run(results: Results, out_dir: Path, command: str) -> Figure | No
         label="all, 95 % interval by batch means",
     )
     ax.axhline(truth / SERVICE_S, color=PAPER, linestyle="--", label="Pollaczek-Khinchine")
-    ax.axvline(cut, color=PALETTE[2], linewidth=1.2, label=f"MSER-5: {cut} jobs left out")
+    ax.axvline(cut, color=PALETTE[2], linewidth=1.2, label=f"warm-up: {cut} jobs")
     naive = student(waits[cut:])
     thousands(ax.xaxis)
     ax.set(xlabel="jobs so far", ylabel="wait / mean service", ylim=(0, 1.3 * float(batches.max())))
@@ -106,8 +106,8 @@ def figure_one_run(results: Results, out_dir: Path, command: str) -> Figure | No
         "One long run: warm-up and batch means",
         f"M/M/1 at load {ONE_RUN_LOAD:g} from empty. Waits that follow each other are alike: the interval "
         f"by 20 batch means is {estimate.half_width / naive.half_width:.1f} times as wide as one that "
-        "takes them for independent. MSER-5 leaves out what disturbs the mean more than it helps; an empty "
-        "start is small beside the noise of so busy a queue.",
+        "takes them for independent. The first of 21 equal parts is the warm-up; an empty start is small "
+        "beside the noise of so busy a queue.",
         figure,
         pd.DataFrame(
             {

@@ -98,7 +98,8 @@ GENERAL_LOADS: dict[Scale, tuple[float, ...]] = {"quick": (0.7,), "paper": (0.7,
 
 JOBS: dict[Scale, int] = {"quick": 2500, "paper": 20_000}
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": tuple(range(1, 7)), "paper": tuple(range(1, 11))}
-ONE_RUN_JOBS: dict[Scale, int] = {"quick": 20_000, "paper": 200_000}
+ONE_RUN_JOBS: dict[Scale, int] = {"quick": 40_000, "paper": 200_000}
+"""More than `simulator.theory.RunLength.jobs` asks for at `ONE_RUN_LOAD`."""
 FILLING_RUNS: dict[Scale, int] = {"quick": 40, "paper": 400}
 
 

@@ -16,7 +16,7 @@ from experiments.papers.queueing.runs import (
 )
 from experiments.pictures.plots import intervals
 from simulator.model.cluster import FloatArray
-from simulator.statistics import Estimate, batch_means, mser5
+from simulator.statistics import BATCHES, Estimate, steady_state_mean
 from simulator.theory import (
     ggc_mean_wait_s,
     kingman_bound_s,
@@ -24,6 +24,7 @@ from simulator.theory import (
     mg1_priority_response_s,
     mg1_ps_response_s,
     mg1_srpt_response_s,
+    response_run_length,
 )
 
 if TYPE_CHECKING:
@@ -59,13 +60,14 @@ def study(results: Results, name: str) -> pd.DataFrame:
 
 
 def one_run(results: Results) -> tuple[FloatArray, int, Estimate] | None:
-    """Waits of the long run, s, the cut of MSER-5 and the mean with its batch-means interval."""
+    """Waits of the long run, s, the jobs of its warm-up and the mean with its interval."""
     runs = results.where("run_waits", load=ONE_RUN_LOAD)
     if not runs.tasks:
         return None
     waits = runs.outcome(runs.tasks[0]).tables["waits"]["wait_s"].to_numpy(dtype=float)
-    cut = mser5(waits)
-    return waits, cut, batch_means(waits[cut:])
+    length = response_run_length(rate_per_s(ONE_RUN_LOAD), LAWS["exponential"])
+    estimate = steady_state_mean(waits, relaxation=length.relaxation_jobs)
+    return waits, len(waits) // (BATCHES + 1), estimate
 
 
 def little_points(results: Results) -> pd.DataFrame:
