@@ -1,0 +1,104 @@
+"""AFS: GPUs by pairwise comparison of jobs (Hwang et al., NSDI 2021, Section 4, AFS-L).
+
+Of two jobs that hold GPUs, let ``a`` be the one that would be over first. The next GPU goes to ``b`` where
+
+    (t_b' - t_b) / t_b'  >  (t_a' - t_a) / t_a,
+
+``t`` and ``t'`` the speed with the GPUs that a job has and with one more; else to ``a``. So the shorter job is
+preferred, unless the longer one uses the GPU so much better that waiting for it pays. A job without a GPU comes before
+all that hold one; of two such jobs the shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from policies.goodput.optimus import place_by_size
+from policies.goodput.placing import capacities, nodes_of, placements
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import Decision, View
+from simulator.model.goodput import Goodput, packed
+
+
+class Afs:
+    """Apathetic future share with known lengths."""
+
+    def decide(self, view: View) -> Decision:
+        """Divide the GPUs anew; a job whose number of GPUs stays keeps its nodes."""
+        capacity = capacities(view)
+        total = sum(capacity.values())
+        with np.errstate(divide="ignore"):
+            speed = 1.0 / whole_times_s(view, total, max(capacity.values()))
+        gpus = dict(zip(view.jobs.tolist(), share_out(speed, view.remaining, total), strict=True))
+        running = {job: nodes_of(shares) for job, shares in view.running.items()}
+        return Decision(placements(place_by_size(gpus, running, capacity)))
+
+
+def whole_times_s(view: View, total: int, per_node: int) -> FloatArray:
+    """``(n, total + 1)`` seconds of each whole job by GPUs, on as few nodes as possible.
+
+    Infinite on no GPU, and beyond one node where the performance model knows times on one node only.
+    """
+    model, jobs = view.workload.performance, view.jobs
+    times_s = np.full((len(jobs), total + 1), np.inf)
+    if isinstance(model, Goodput):
+        for k, job in enumerate(jobs.tolist()):
+            most = min(total, int(model.batch_size[job]) // model.application(job).smallest_local)
+            for g in range(1, most + 1):
+                times_s[k, g] = model.whole_s(job, packed(g, per_node))
+    else:
+        one_node = model.table_s(jobs, view.cluster)[:, 0, :]
+        width = min(total + 1, one_node.shape[1])
+        times_s[:, :width] = one_node[:, :width]
+    return times_s
+
+
+def share_out(speed: FloatArray, remaining: FloatArray, total: int) -> list[int]:
+    """GPUs of each job, one after the other to the job of highest priority.
+
+    Parameters
+    ----------
+    speed : ``(n, total + 1)`` work per second by GPUs.
+    remaining : ``(n,)`` work left.
+    """
+    gpus = [0] * len(remaining)
+    candidates = set(range(len(gpus)))
+    for _ in range(total):
+        candidates = {j for j in candidates if _gains(speed[j], gpus[j])}
+        if not candidates:
+            break
+        gpus[_first(sorted(candidates), speed, remaining, gpus)] += 1
+    return gpus
+
+
+def _gains(speed: FloatArray, gpus: int) -> bool:
+    return gpus + 1 < len(speed) and bool(speed[gpus + 1] > speed[gpus])
+
+
+def _first(
+    jobs: Sequence[int], speed: FloatArray, remaining: FloatArray, gpus: Sequence[int]
+) -> int:
+    """The job that gets the next GPU."""
+    best = jobs[0]
+    for job in jobs[1:]:
+        if not gpus[job] or not gpus[best]:
+            if gpus[job] == gpus[best]:
+                shorter = remaining[job] / speed[job, 1] < remaining[best] / speed[best, 1]
+                best = job if shorter else best
+            else:
+                best = job if not gpus[job] else best
+            continue
+        a, b = best, job
+        if remaining[b] / speed[b, gpus[b]] < remaining[a] / speed[a, gpus[a]]:
+            a, b = b, a
+        gain_a = (speed[a, gpus[a] + 1] - speed[a, gpus[a]]) / speed[a, gpus[a]]
+        gain_b = (speed[b, gpus[b] + 1] - speed[b, gpus[b]]) / speed[b, gpus[b] + 1]
+        best = b if gain_b > gain_a else a
+    return best
+
+
+def afs() -> Afs:
+    """GPUs by the speed that one more gives the shorter and the longer of two jobs."""
+    return Afs()

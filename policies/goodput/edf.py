@@ -1,0 +1,45 @@
+"""Earliest due date first, each job as wide as it goes (the EDF that ElasticFlow compares with, ASPLOS 2023).
+
+Jobs in order of due dates; each takes the most GPUs that are free and that its performance model knows a time for, even
+where fewer would be faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from policies.goodput.afs import whole_times_s
+from policies.goodput.optimus import place_by_size
+from policies.goodput.placing import capacities, nodes_of, placements
+from simulator.model.contract import Decision, View
+
+
+class EdfElastic:
+    """Earliest due date first on elastic jobs, with preemption."""
+
+    def decide(self, view: View) -> Decision:
+        """Divide the GPUs anew; a job whose number of GPUs stays keeps its nodes."""
+        capacity = capacities(view)
+        total = sum(capacity.values())
+        known = np.isfinite(whole_times_s(view, total, max(capacity.values())))
+        order = np.argsort(view.due_s, kind="stable").tolist()
+        widths = widest_first([np.flatnonzero(known[k]).tolist() for k in order], total)
+        gpus = {int(view.jobs[k]): width for k, width in zip(order, widths, strict=True)}
+        running = {job: nodes_of(shares) for job, shares in view.running.items()}
+        return Decision(placements(place_by_size(gpus, running, capacity)))
+
+
+def widest_first(widths: Iterable[Sequence[int]], free: int) -> list[int]:
+    """GPUs of each job, in the given order: the largest of its widths that is free; 0: none."""
+    gpus = []
+    for mine in widths:
+        gpus.append(max((width for width in mine if width <= free), default=0))
+        free -= gpus[-1]
+    return gpus
+
+
+def edf_elastic() -> EdfElastic:
+    """Earliest due date first; each job gets the most GPUs that are free."""
+    return EdfElastic()
