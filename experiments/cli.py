@@ -30,7 +30,7 @@ from experiments.commands import (
     sweeps,
     trace,
 )
-from simulator.errors import InfeasibleDecision, InputError
+from simulator.errors import InfeasibleDecision, InputError, shortened
 
 NO_KERNELS = "no locator available for file"
 """What numba says where it finds no place for compiled code."""
@@ -169,7 +169,7 @@ def _complain(message: str, error: BaseException | None = None) -> None:
         if error is not None:
             traceback.print_exception(error)
         if message:
-            print(printable(" ".join(message.split("\n"))), file=sys.stderr)
+            print(printable(shortened(" ".join(message.split("\n")))), file=sys.stderr)
 
 
 def _usage(error: TyperException) -> str:

@@ -1,5 +1,7 @@
 """The errors that a user can cause, each reported in one line."""
 
+import re
+
 
 class InputError(ValueError):
     """Something that the user gave is wrong.
@@ -20,12 +22,19 @@ class InfeasibleDecision(RuntimeError):
     """
 
 
-LONGEST = 1500
-"""Characters of a message; of a longer one, beginning and end are kept."""
+LONGEST, LONGEST_WORD = 1000, 300
+"""Characters of a message, and of a word in it (a path); of longer ones, beginning and end are kept."""
+
+
+def shortened(text: str) -> str:
+    """A message of readable length, whatever it cites."""
+    text = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _ends(word[0], LONGEST_WORD), text)
+    return _ends(text, LONGEST)
+
+
+def _ends(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest // 2]}..{text[-longest // 3 :]}"
 
 
 def _one_line(text: str) -> str:
-    text = text.replace("\r", "\\r").replace("\n", "\\n")
-    if len(text) <= LONGEST:
-        return text
-    return f"{text[: LONGEST // 2]} .. {text[-LONGEST // 3 :]}"
+    return shortened(text.replace("\r", "\\r").replace("\n", "\\n"))

@@ -88,6 +88,7 @@ def make_policy(scenario: Scenario) -> Policy:
 def decision_points(decisions: Decisions) -> DecisionPoints:
     """When controllers decide; raises KeyedError for keys that exclude each other."""
     from simulator import DecisionPoints
+    from simulator.model.workload import LATEST_S
     from simulator.simulation import LEAST_PERIOD_S
 
     period_s, round_s = decisions.period_s, decisions.round_s
@@ -100,9 +101,10 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
         raise KeyedError("decisions", "both round_s and since_last_s given, expected one of them")
     periods = (("period_s", period_s), ("round_s", round_s), ("since_last_s", since_last_s))
     for key, value in periods:
-        if value is not None and value < LEAST_PERIOD_S:
+        if value is not None and not LEAST_PERIOD_S <= value < LATEST_S:
             raise KeyedError(
-                f"decisions.{key}", f"got {value:g}, expected at least {LEAST_PERIOD_S:g} s"
+                f"decisions.{key}",
+                f"got {value:g}, expected at least {LEAST_PERIOD_S:g} s and less than {LATEST_S:g} s",
             )
     with at_key("decisions"):
         if round_s is not None:

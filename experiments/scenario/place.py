@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simulator import Cluster, Workload
     from simulator.features.network import Network
 
-Factor = Annotated[float, Field(ge=1)]
+Factor = Annotated[float, Field(ge=1, le=1e6)]
 
 
 class NetworkKeys(Config):

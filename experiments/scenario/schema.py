@@ -28,7 +28,7 @@ from pydantic import Field, model_validator
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
 from experiments.scenario.extensions import is_registered
 from experiments.scenario.neighbours import SharingKeys
-from experiments.scenario.place import NetworkKeys
+from experiments.scenario.place import Factor, NetworkKeys
 from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
 from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
 from simulator.errors import InputError
@@ -375,7 +375,7 @@ class Scenario(Config):
     admission: AdmissionKeys | None = None
     sharing: SharingKeys | None = None
     network: NetworkKeys | None = None
-    network_penalty: Annotated[float, Field(ge=1)] | None = None
+    network_penalty: Factor | None = None
     """How many times longer any job takes over several nodes than on one."""
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
     tables: list[Literal["jobs", "decisions", "schedule"]] = ["jobs", "decisions"]  # noqa: RUF012

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 
 import numpy as np
@@ -44,7 +45,7 @@ class ByShare:
             for job in view.running:
                 using.keep(job)
                 share[tenants.of[job]] += has[job]
-            queues = [[job for job in queue if job in view.waiting] for queue in queues]
+            queues = [[job for job in queue if job not in view.running] for queue in queues]
         self._fill(using, tenants, queues, share, has)
         chosen = using.chosen
         if self._preemptive:
@@ -61,16 +62,19 @@ class ByShare:
         has: FloatArray,
     ) -> None:
         """Job by job, the tenant with the smallest share first; a job that does not fit is passed by."""
-        at = [0] * len(queues)
-        while True:
-            open_ = [t for t, queue in enumerate(queues) if at[t] < len(queue)]
-            if not open_ or using.room.gpus < 1:
-                return
-            t = min(open_, key=lambda t: (share[t].max() / tenants.weight[t], t))
-            job = queues[t][at[t]]
-            at[t] += 1
+
+        def entry(t: int, at: int) -> tuple[float, int, int]:
+            return float(share[t].max() / tenants.weight[t]), t, at
+
+        first = [entry(t, 0) for t, queue in enumerate(queues) if queue]
+        heapq.heapify(first)
+        while first and using.room.gpus >= 1:
+            _, t, at = heapq.heappop(first)
+            job = queues[t][at]
             if using.start(job):
                 share[t] += has[job]
+            if at + 1 < len(queues[t]):
+                heapq.heappush(first, entry(t, at + 1))
 
     def _shares_per_job(self, view: View) -> FloatArray:
         """``(J, R)`` what each job has of all there is, by resource."""

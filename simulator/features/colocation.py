@@ -190,7 +190,7 @@ def with_drawn_models(
         raise InputError("sharing: draw is given, but the jobs name their models themselves")
     names = sorted(chances)  # the order in which they are written must not matter
     values = np.array([chances[name] for name in names], dtype=np.float64)
-    if not len(values) or (values < 0).any() or not 0 < values.sum() < math.inf:
+    if not len(values) or (values < 0).any() or not 0 < sum(values.tolist()) < math.inf:
         raise InputError(f"sharing: draw is {dict(chances)}, expected chances >= 0, one above 0")
     drawn = streams.generator("models of sharing").choice(
         len(names), size=len(workload), p=values / values.sum()

@@ -6,7 +6,6 @@ nodes takes as long as its performance model says.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +17,9 @@ from simulator.datafiles import read_table
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.workload import Workload
+
+MOST_FACTOR = 1e6
+"""A job that takes longer than so many times as long is a mistake."""
 
 
 @checked("network")
@@ -39,10 +41,11 @@ class Network:
     def __post_init__(self) -> None:
         for name in ("same_rack", "across_racks"):
             column = getattr(self, name)
-            good = np.isfinite(column) & (column >= 1)
+            good = (column >= 1) & (column <= MOST_FACTOR)
             if not good.all():
                 raise InputError(
-                    f"network: {name} is {column[int(np.argmin(good))]}, expected a number >= 1"
+                    f"network: {name} is {column[int(np.argmin(good))]}, expected a number "
+                    f"from 1 to {MOST_FACTOR:g}"
                 )
         if (self.across_racks < self.same_rack).any():
             j = int(np.argmax(self.across_racks < self.same_rack))
@@ -85,8 +88,10 @@ def network_of(
     if size < 1:
         raise InputError(f"network: nodes_per_rack is {size}, expected at least 1")
     wide = same_rack if across_racks is None else across_racks
-    if not same_rack >= 1 or not math.isfinite(same_rack):
-        raise InputError(f"network: same_rack is {same_rack}, expected a number >= 1")
+    if not 1 <= same_rack <= MOST_FACTOR:
+        raise InputError(
+            f"network: same_rack is {same_rack}, expected a number from 1 to {MOST_FACTOR:g}"
+        )
     own = of_model or {}
     if own and not any(name in own for name in workload.model):
         raise InputError(

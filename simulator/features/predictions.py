@@ -39,6 +39,10 @@ OBSERVED = 0.01
 """Part of a job's work after which its speed counts as observed."""
 
 
+MOST_WRONG = 1e6
+"""A bias or noise beyond it is a mistake: times would differ by more than numbers can hold."""
+
+
 @checked("predictions")
 @dataclass(frozen=True)
 class Predictions:
@@ -58,12 +62,14 @@ class Predictions:
     learned: bool = False
 
     def __post_init__(self) -> None:
-        if not -1 < self.bias < math.inf:
-            raise InputError(f"bias is {self.bias}, expected a number above -1")
+        if not -1 < self.bias <= MOST_WRONG:
+            raise InputError(
+                f"bias is {self.bias}, expected a number above -1, at most {MOST_WRONG:g}"
+            )
         for name in ("noise", "configuration_noise"):
             value = getattr(self, name)
-            if not 0 <= value < math.inf:
-                raise InputError(f"{name} is {value}, expected a number >= 0")
+            if not 0 <= value <= MOST_WRONG:
+                raise InputError(f"{name} is {value}, expected a number from 0 to {MOST_WRONG:g}")
 
     @property
     def exact(self) -> bool:

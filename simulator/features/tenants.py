@@ -115,7 +115,7 @@ def with_drawn_tenants(
         raise InputError(f"tenants: draw is given, but the jobs name a {by} themselves")
     names = sorted(chances)  # the order in which they are written must not matter
     values = np.array([chances[name] for name in names], dtype=np.float64)
-    if not len(values) or (values < 0).any() or not 0 < values.sum() < math.inf:
+    if not len(values) or (values < 0).any() or not 0 < sum(values.tolist()) < math.inf:
         raise InputError(f"tenants: draw is {dict(chances)}, expected chances >= 0, one above 0")
     rng = streams.generator("tenants")
     drawn = rng.choice(len(names), size=len(workload), p=values / values.sum())
@@ -169,10 +169,8 @@ def envy_rate(held: FloatArray, demand: FloatArray, weight: FloatArray) -> Float
     scaled to its own weight, would be of use to it beyond its own (envy-freeness as in Ghodsi et
     al., DRF, NSDI 2011).
     """
-    use = np.minimum(held, demand)
-    per_weight = held / weight
-    others = np.minimum(per_weight[None, :] * weight[:, None], demand[:, None])
-    return np.asarray(np.maximum(0.0, others - use[:, None]).max(axis=1))
+    most = np.minimum((held / weight).max() * weight, demand)
+    return np.asarray(np.maximum(0.0, most - np.minimum(held, demand)))
 
 
 def shares_over_time(

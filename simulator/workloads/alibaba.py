@@ -42,6 +42,7 @@ def read_alibaba(path: str | Path) -> Workload:
     created = table.numbers("creation_time", at_least=0)
     scheduled = table.numbers("scheduled_time", at_least=0, empty=np.nan)
     deleted = table.numbers("deletion_time", at_least=0, empty=np.nan)
+    table.require("deletion_time", ~(deleted < scheduled), "a time after scheduled_time")
     cpus = table.numbers("cpu_milli", at_least=0) / 1000
     memory_gb = table.numbers("memory_mib", at_least=0) * GB_PER_MIB
     names = table.texts("name", unique=True)

@@ -127,4 +127,5 @@ def _times(path: str | Path) -> tuple[FloatArray, FloatArray]:
     created = table.numbers("creation_time", at_least=0)
     scheduled = table.numbers("scheduled_time", at_least=0, empty=np.nan)
     deleted = table.numbers("deletion_time", at_least=0, empty=np.nan)
+    table.require("deletion_time", ~(deleted < scheduled), "a time after scheduled_time")
     return created, deleted - scheduled

@@ -14,6 +14,9 @@ from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.elastic import mmpp_times
 
+LEAST_MEAN_S = 1e-6
+"""Of the durations; clocks do not resolve what is much shorter."""
+
 
 def poisson_jobs(
     num_jobs: int,
@@ -42,6 +45,10 @@ def poisson_jobs(
     patience : a job that has not started after so long leaves: s, the same for all, or a law. 0: it
         leaves at once where all is busy. None: no job leaves.
     """
+    if not duration_s.mean >= LEAST_MEAN_S:
+        raise InputError(
+            f"duration_s: the mean is {duration_s.mean:g} s, expected at least {LEAST_MEAN_S:g} s"
+        )
     mean_gap_s = SECONDS_PER_HOUR / arrival_rate_per_h
     gaps_s = _gaps(gaps, streams.generator("arrivals"), num_jobs) * mean_gap_s
     demand = streams.generator("gpus").choice(np.array(num_gpus, dtype=np.int64), num_jobs)

@@ -191,7 +191,7 @@ def test_work_is_conserved(seed, wait_s):
 
 def test_mistakes_are_one_line():
     jobs = jobs_of([4], model=["vgg16"])
-    with pytest.raises(InputError, match=r"same_rack is 0\.5, expected a number >= 1"):
+    with pytest.raises(InputError, match=r"same_rack is 0\.5, expected a number from 1 to 1e\+06"):
         network_of(jobs, 4, same_rack=0.5)
     with pytest.raises(InputError, match=r"across_racks is 1, expected at least same_rack, 1\.5"):
         network_of(jobs, 4, 2, 1.5, 1.0)
