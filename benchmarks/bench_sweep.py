@@ -1,4 +1,4 @@
-"""Sweeps: what a run costs beside itself, what a second worker brings, a ledger of 100,000 runs.
+"""Sweeps: what a run costs beside itself, what a second worker brings, a run database of 100,000.
 
 python -m benchmarks.bench_sweep
 """
@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.sweep.codeversion import code_version
-from experiments.sweep.records import Report
 from experiments.sweep.runner import run_tasks
-from experiments.sweep.store import Store
+from experiments.sweep.store import Report, Store
 from experiments.sweep.task import DEFAULT_SOURCES, Task
-from experiments.sweep.worker import Order, Site, execute
+from experiments.sweep.worker import Order, execute
 
 RUNS = "benchmarks.sweep_runs"
 
@@ -51,10 +50,9 @@ def overhead(count: int = 2000) -> None:
         sweep(todo[:10], 1)  # Starts the server that workers are forked from.
         wall_s, coordinator_s, _ = sweep(todo, 1)
         orders = [Order(task.key, task.function, task.config_json) for task in todo]
-        with tempfile.TemporaryDirectory() as folder:
-            cpu = time.process_time()
-            reports = [execute([order], Site(folder))[0] for order in orders]
-            worker_s = time.process_time() - cpu
+        cpu = time.process_time()
+        reports = [execute([order])[0] for order in orders]
+        worker_s = time.process_time() - cpu
         print(
             f"a run that does {name!r}: coordinator {coordinator_s / count * 1e3:.2f} ms CPU, "
             f"worker {worker_s / count * 1e3:.2f} ms CPU, {wall_s / count * 1e3:.2f} ms on the clock"
@@ -74,7 +72,7 @@ def speedup(count: int = 200, cpu_s: float = 0.05) -> None:
     )
 
 
-def ledger(runs: int = 100_000) -> None:
+def database(runs: int = 100_000) -> None:
     names = [f"scalar_{n}" for n in range(16)]
     todo = [
         Task(
@@ -113,7 +111,7 @@ def main() -> None:
     overhead()
     speedup()
     speedup(100, 0.2)
-    ledger()
+    database()
     cpu = time.process_time()
     code_version("experiments.scenario.run:run_scenario", DEFAULT_SOURCES)
     print(f"code version: {time.process_time() - cpu:.2f} CPU s, once a process")

@@ -60,13 +60,10 @@ for command in (
     fill.fill,
     explain.explain,
     trace.trace,
-    sweeps.sweep,
-    sweeps.status,
-    sweeps.export,
-    sweeps.retry,
     reproduce.reproduce,
 ):
     app.command()(command)
+app.add_typer(sweeps.app, name="sweep")
 
 
 def _version(asked: bool) -> None:
@@ -114,6 +111,7 @@ def main() -> None:
 def _run(words: list[str], debug: bool) -> int:
     """Carry out a command; returns the exit code."""
     try:
+        words = _renamed(words)
         return int(app(words, prog_name="schedlab", standalone_mode=False) or 0)
     except TyperException as error:
         found = _usage(error)
@@ -142,6 +140,18 @@ def _run(words: list[str], debug: bool) -> int:
         _complain(f"schedlab: {_described(error)}; --debug shows where", error if debug else None)
         theirs = isinstance(error, OSError | MemoryError) or NO_KERNELS in str(error)
         return 2 if theirs else 1
+
+
+def _renamed(words: list[str]) -> list[str]:
+    """The words of a command, those of an earlier name replaced, with a note."""
+    now = sweeps.renamed(words)
+    if now != words:
+        old = "sweep FILE" if words[0] == "sweep" else words[0]
+        new = " ".join(now[:2])
+        _complain(
+            f"schedlab: note: `schedlab {old}` is now `schedlab {new}`; the old name works in this release"
+        )
+    return now
 
 
 def _described(error: Exception) -> str:

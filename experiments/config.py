@@ -113,6 +113,7 @@ def configured_by(
     model: type[BaseModel],
     checks: Callable[[], Callable[[Any], None]] | None = None,
     files: Callable[[dict[str, Any]], FileKeys] = path_keys,
+    fixed_jobs: Callable[[Any], bool] = lambda _: False,
 ) -> Callable[[Function], Function]:
     """Marks a task function with the model of its configuration, so that sweeps check it first.
 
@@ -122,12 +123,14 @@ def configured_by(
         `InputError`, best a `KeyedError`, for what the model cannot see (an unknown policy).
     files : where a configuration names input files. They are relative to the file that says so,
         and what they hold is part of a run's key.
+    fixed_jobs : whether a configuration, as the model, has the same jobs under every seed.
     """
 
     def mark(function: Function) -> Function:
         function.config_model = model  # type: ignore[attr-defined]
         function.config_checks = checks  # type: ignore[attr-defined]
         function.config_files = files  # type: ignore[attr-defined]
+        function.config_fixed_jobs = fixed_jobs  # type: ignore[attr-defined]
         return function
 
     return mark

@@ -1,4 +1,4 @@
-"""`schedlab sweep`, `status`, `export`, `retry`: many runs in one folder."""
+"""`schedlab sweep run`, `status`, `export`, `retry`: many runs in one folder."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import typer
 from experiments.commands.options import AllowCode, Dask, Workers
 from simulator.errors import InputError
 
+app = typer.Typer(help="Many runs in one folder.", no_args_is_help=True)
 
-def sweep(
+
+@app.command()
+def run(
     file: Annotated[Path, typer.Argument(help="Sweep file (TOML), see examples/sweep_small.toml.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results. Default: out/NAME for NAME.toml.")
@@ -28,7 +31,7 @@ def sweep(
 ) -> None:
     """Many runs: a grid over any parameter, policies and seeds. After a stop it goes on where it was.
 
-    Example: schedlab sweep examples/sweep_small.toml --out sweep --workers 2
+    Example: schedlab sweep run examples/sweep_small.toml --out sweep --workers 2
     """
     from experiments.sweep import sweep as sweeps
 
@@ -39,6 +42,7 @@ def sweep(
     raise typer.Exit(code)
 
 
+@app.command()
 def status(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
     tracebacks: Annotated[
@@ -47,13 +51,14 @@ def status(
 ) -> None:
     """How many runs are done, failed and left.
 
-    Example: schedlab status sweep --tracebacks
+    Example: schedlab sweep status sweep --tracebacks
     """
     from experiments.sweep import sweep as sweeps
 
     raise typer.Exit(sweeps.status(folder, tracebacks=tracebacks))
 
 
+@app.command()
 def export(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
     format: Annotated[str | None, typer.Option(help="csv or parquet.", show_default="csv")] = None,
@@ -82,7 +87,7 @@ def export(
 ) -> None:
     """All runs of a sweep as one tidy table; or one run of it as a scenario file.
 
-    Example: schedlab export sweep --format parquet --table jobs
+    Example: schedlab sweep export sweep --format parquet --table jobs
     """
     from experiments.scenario.options import parse_options
     from experiments.sweep import sweep as sweeps
@@ -102,6 +107,7 @@ def export(
     raise typer.Exit(code)
 
 
+@app.command()
 def retry(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
     failed: Annotated[bool, typer.Option("--failed", help="Run failed runs again.")] = False,
@@ -111,9 +117,21 @@ def retry(
 ) -> None:
     """Finish a sweep; with --failed, run what failed again as well.
 
-    Example: schedlab retry sweep --failed
+    Example: schedlab sweep retry sweep --failed
     """
     from experiments.sweep import sweep as sweeps
 
     code = sweeps.retry(folder, failed=failed, workers=workers, dask=dask, allow_code=allow_code)
     raise typer.Exit(code)
+
+
+COMMANDS = tuple(
+    command.callback.__name__ for command in app.registered_commands if command.callback
+)
+
+
+def renamed(words: list[str]) -> list[str]:
+    """The present words of a command under its earlier name: sweep FILE, status, export, retry."""
+    if words[:1] == ["sweep"] and len(words) > 1 and words[1] not in (*COMMANDS, "--help"):
+        return ["sweep", "run", *words[1:]]
+    return ["sweep", *words] if words and words[0] in COMMANDS[1:] else words

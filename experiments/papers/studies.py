@@ -1,7 +1,7 @@
 """Studies that are plain simulations: a sweep file in a paper's package, as tasks.
 
 The file is data. Whoever wants to see or change what a figure rests on reads it, runs all of it by
-`schedlab sweep FILE`, or one setting of it by `schedlab run`. For example the runs of Figure 3 of
+`schedlab sweep run FILE`, or one setting of it by `schedlab run`. For example the runs of Figure 3 of
 the hierarchical paper are ``experiments/papers/hierarchical/figure_3.toml``.
 """
 

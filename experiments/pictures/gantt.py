@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from experiments.pictures.saving import check_kind, save_picture
 from experiments.scenario.reading import SHARE_COLUMNS, read_run
 from experiments.sweep.chosen import one_run
-from experiments.sweep.ledger import LEDGER
+from experiments.sweep.store import is_sweep
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None
     """
     path = out or folder / "gantt.png"
     check_kind(path)
-    if (folder / LEDGER).exists():
+    if is_sweep(folder):
         title, schedule, jobs = one_run(folder, where or {})
     else:
         title = str(folder.name)

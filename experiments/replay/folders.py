@@ -15,8 +15,7 @@ from experiments.scenario.output import FILES
 from experiments.scenario.reading import read_json, read_run, read_table
 from experiments.sweep.chosen import runs_with, with_schedule
 from experiments.sweep.export import expect_no_part
-from experiments.sweep.ledger import LEDGER
-from experiments.sweep.store import Store
+from experiments.sweep.store import Store, is_sweep
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def replay_folders(
     """
     for folder in folders:
         expect_no_input(out, (folder / name for name in FILES))
-        if (folder / LEDGER).exists():
+        if is_sweep(folder):
             expect_no_part(out, folder)
     recordings = [r for folder in folders for r in _recordings(folder, dict(where or {}))]
     if len(recordings) > MOST_RUNS:
@@ -58,7 +57,7 @@ def replay_folders(
 def _recordings(folder: Path, where: dict[str, str]) -> list[Recording]:
     if not folder.is_dir():
         raise InputError(f"{folder}: is no folder, expected one that `schedlab run --out` wrote")
-    if (folder / LEDGER).exists():
+    if is_sweep(folder):
         return _of_sweep(folder, where)
     return [_of_run(folder)]
 
@@ -89,7 +88,9 @@ def _of_sweep(folder: Path, where: dict[str, str]) -> list[Recording]:
                 )
         chosen = runs_with(store, where)
         if not chosen:
-            raise InputError(f"{folder}: no run with these labels, see `schedlab export {folder}`")
+            raise InputError(
+                f"{folder}: no run with these labels, see `schedlab sweep export {folder}`"
+            )
         if len(chosen) > MOST_RUNS:
             raise InputError(
                 f"{folder}: {len(chosen)} runs, expected at most {MOST_RUNS}; --where LABEL=VALUE "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.files import is_same, write_whole
 from experiments.scenario.facts import demands_of, machines_of
 from experiments.scenario.run import summarise
-from experiments.sweep.ledger import LEDGER
+from experiments.sweep.store import DATABASE, is_sweep
 from experiments.text import with_safe_cells
 from simulator.errors import InputError
 
@@ -60,8 +60,8 @@ def new_folder(folder: Path, inputs: Sequence[Path] = ()) -> Iterator[None]:
         raise InputError(f"--out {folder}: is a file, expected a folder") from None
     except OSError as error:
         raise InputError(f"--out {folder}: cannot be written ({error.strerror})") from None
-    if (folder / LEDGER).exists():
-        raise InputError(f"--out {folder}: holds a sweep ({LEDGER}), expected another folder")
+    if is_sweep(folder):
+        raise InputError(f"--out {folder}: holds a sweep ({DATABASE}), expected another folder")
     _expect_no_input(folder, inputs)
     with _alone(folder):  # A run that is refused here takes nothing away: the folder is another's.
         try:

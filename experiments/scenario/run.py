@@ -110,7 +110,12 @@ def _checks() -> Callable[[Scenario], None]:
     return ScenarioChecks()
 
 
-@configured_by(Scenario, _checks, file_keys)
+def has_fixed_jobs(scenario: Scenario) -> bool:
+    """Whether the jobs come from a file as they are, so that the seed may change nothing."""
+    return getattr(scenario.workload, "block_bootstrap", 0) is None
+
+
+@configured_by(Scenario, _checks, file_keys, has_fixed_jobs)
 def run_scenario(config: dict[str, Any]) -> Outcome:
     """Task function of sweeps: a scenario as JSON can say it -> its summary and tables."""
     scenario = Scenario.model_validate(config)

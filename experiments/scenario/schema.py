@@ -440,7 +440,7 @@ def read_scenario(path: Path) -> Scenario:
 def _expect_no_other_kind(raw: Mapping[str, Any], path: Path) -> None:
     """A sweep and types of jobs are TOML files, too; each has a command of its own."""
     if {"scenario", "grid", "points"} & set(raw):
-        kind, command = "a sweep", "sweep"
+        kind, command = "a sweep", "sweep run"
     elif isinstance(raw.get("types"), list):
         kind, command = "types of jobs for a rental", "rental"
     else:

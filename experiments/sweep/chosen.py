@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.config import toml_text
-from experiments.sweep.store import Store
+from experiments.sweep.store import Run, Store
 from experiments.sweep.sweepfile import RUN_SCENARIO
 from experiments.sweep.task import resolve
 from experiments.text import printable
@@ -18,7 +18,6 @@ from simulator.errors import InputError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from experiments.sweep.records import Report
     from experiments.sweep.task import Task
 
 KEEP = (
@@ -74,11 +73,13 @@ def runs_with(store: Store, where: Mapping[str, str]) -> dict[str, Task]:
     }
 
 
-def with_schedule(store: Store, key: str, name: str) -> Report:
+def with_schedule(store: Store, key: str, name: str) -> Run:
     """A finished run that kept schedule and jobs; raises InputError where it did not."""
     run = store.run(key)
     if run is None or run.status != "done":
-        raise InputError(f"{store.folder}: the run {name} is not finished, see `schedlab status`")
+        raise InputError(
+            f"{store.folder}: the run {name} is not finished, see `schedlab sweep status`"
+        )
     for table in ("schedule", "jobs"):
         if table not in run.tables:
             raise InputError(f"{store.folder}: the run {name} has no {table} table, {KEEP}")

@@ -39,17 +39,36 @@ MACHINERY = ("experiments.sweep.task", "experiments.config", "experiments.sweep.
 @functools.cache
 def code_version(function: str, sources: tuple[str, ...]) -> str:
     """Hash (hex) of the code that decides what ``function`` ("package.module:name") returns."""
-    module, _, name = function.partition(":")
-    lines, imported = _reachable(module, name)
-    declared = {inner for source in sources for inner in _modules(source)}
-    lines |= {f"{m}: {_module_code(m)}" for m in _with_imports(declared | imported)}
-    lines |= {_libraries(), _data()}
-    if any(source.partition(".")[0] == "policies" for source in sources):
-        lines |= _plugins()
     digest = hashlib.sha256()
-    for line in sorted(lines):
-        digest.update(line.encode())
+    for part in sorted(code_parts(function, sources).items()):
+        digest.update(repr(part).encode())
     return digest.hexdigest()
+
+
+@functools.cache
+def code_parts(function: str, sources: tuple[str, ...]) -> dict[str, str]:
+    """The parts of a code version: file, library or "data" -> version or hash (hex)."""
+    module, _, name = function.partition(":")
+    reached, imported = _reachable(module, name)
+    parts = {_file(m): _hash("\n".join(sorted(lines))) for m, lines in reached.items()}
+    declared = {inner for source in sources for inner in _modules(source)}
+    parts |= {_file(m): _module_code(m) for m in _with_imports(declared | imported)}
+    parts |= {**_libraries(), "data": _data()}
+    if any(source.partition(".")[0] == "policies" for source in sources):
+        parts |= _plugins()
+    return parts
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _file(module: str) -> str:
+    """The file of a module, relative to the folder of its top-level package."""
+    path = _origin(module)
+    return path.relative_to(
+        path.parents[module.count(".") + (path.name == "__init__.py")]
+    ).as_posix()
 
 
 def content_hash(name: str) -> str:
@@ -72,14 +91,14 @@ def _content(path: Path, files: tuple[tuple[Path, int, int], ...]) -> str:
 
 
 @functools.cache
-def _libraries() -> str:
-    lines = []
+def _libraries() -> dict[str, str]:
+    found = {}
     for name in LIBRARIES:
         try:
-            lines.append(f"{name}=={importlib.metadata.version(name)}")
+            found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            lines.append(f"{name} missing")
-    return "\n".join(lines)
+            found[name] = "missing"
+    return found
 
 
 @functools.cache
@@ -94,23 +113,23 @@ def _data() -> str:
     return digest.hexdigest()
 
 
-def _plugins() -> set[str]:
-    """A line for each module of the policies, dispatchers and workloads that packages register.
+def _plugins() -> dict[str, str]:
+    """The hash of each module of the policies, dispatchers and workloads that packages register.
 
     One that is no Python source, or cannot be found, stands in the way of nobody who does not ask
     for it: the bytes of its files, or a mark, and its version take the place of its code.
     """
-    lines = set()
+    parts: dict[str, str] = {}
     for entry in (entry for group in GROUPS for entry in installed(group)):
         package = entry.module.partition(".")[0]
         if package == "policies":
             continue
         try:
-            lines |= {f"{m}: {_module_code(m)}" for m in _modules(package)}
+            parts |= {_file(m): _module_code(m) for m in _modules(package)}
         except (InputError, SyntaxError, ValueError, OSError, ImportError):
             version = entry.dist.version if entry.dist is not None else ""
-            lines.add(f"{entry.value}: {_bytes_of(package)}, version {version}")
-    return lines
+            parts[entry.value] = f"{_bytes_of(package)}, version {version}"
+    return parts
 
 
 def _bytes_of(package: str) -> str:
@@ -146,7 +165,7 @@ def _modules(name: str) -> list[str]:
 
 @functools.cache
 def _module_code(module: str) -> str:
-    return hashlib.sha256(_normal(_parsed(_origin(module))).encode()).hexdigest()
+    return _hash(_normal(_parsed(_origin(module))))
 
 
 def _with_imports(modules: set[str]) -> set[str]:
@@ -204,18 +223,18 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def _reachable(module: str, name: str) -> tuple[set[str], set[str]]:
-    """What ``module:name`` can reach: code of its own package by name, and modules of ``FOLLOWED``."""
+def _reachable(module: str, name: str) -> tuple[dict[str, set[str]], set[str]]:
+    """Code that ``module:name`` can reach: statements of its own package by module, and modules of ``FOLLOWED``."""
     package = module.partition(".")[0]
     todo, seen = [(module, name)], set[tuple[str, str]]()
-    lines, modules = set[str](), set[str]()
+    lines, modules = dict[str, set[str]](), set[str]()
     while todo:
         module, name = where = todo.pop()
         if where in seen or module in MACHINERY:
             continue
         seen.add(where)
         for node in _statements(module, name):
-            lines.add(f"{module}: {_normal(node)}")
+            lines.setdefault(module, set()).add(_normal(node))
             todo += [(module, used.id) for used in ast.walk(node) if isinstance(used, ast.Name)]
             for source, imported in _imports(node, module):
                 if source.partition(".")[0] == package:

@@ -1,7 +1,10 @@
-"""Where tasks are carried out: processes of this machine, or a Dask cluster.
+"""The executors of sweeps: processes of this machine, or a Dask cluster.
 
-Both are a ``concurrent.futures.Executor``. The local one knows which worker has which task, so a
-worker that dies costs that one task an attempt and nobody else anything.
+Both are a ``concurrent.futures.Executor``. The local one is our own for one reason: a worker that is
+killed costs the one task that it had an attempt, and no other task anything. In
+``concurrent.futures.ProcessPoolExecutor`` a death breaks the pool. In pebble's ``ProcessPool`` all workers
+send their results through one pipe: killed while a result travels, a worker leaves half of it there,
+and no later result is read (seen with pebble 5.2.3 and a result of 300 MB).
 """
 
 from __future__ import annotations
@@ -13,13 +16,11 @@ import os
 import pickle
 import signal
 import threading
-import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
-from dataclasses import dataclass, field
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from experiments.sweep.worker import ONE_THREAD, RunTimeout, prepare
 from simulator.errors import InputError
@@ -33,6 +34,11 @@ TRIES = 3
 STARTS = 10
 # How long a Dask scheduler may take to answer.
 CONNECT_S = 10
+# How long a worker that closed its pipe gets to end by itself, for its exit code.
+ENDING_S = 1.0
+READY = ("ready", None)
+
+T = TypeVar("T")
 
 
 class WorkerDied(RuntimeError):
@@ -87,33 +93,19 @@ def open_pool(
     local.shutdown()
 
 
-@dataclass(eq=False)
-class _Item:
-    future: Future[Any]
-    call: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
-    deaths: int = 0
+class LocalPool(ThreadPoolExecutor):
+    """Worker processes of this machine, replaced when they die, with a time limit per call.
 
-
-@dataclass(eq=False)
-class _Worker:
-    process: BaseProcess
-    connection: Connection
-    ready: bool = False
-    item: _Item | None = None
-    deadline: float = field(default=float("inf"))
-
-
-class LocalPool(Executor):
-    """Worker processes of this machine, replaced when they die, with a time limit per task.
-
-    A task whose worker dies is given to another one; after ``TRIES`` deaths its future raises
-    WorkerDied. A task over its limit loses its worker and its future raises RunTimeout.
+    Each thread of the executor has a process and a pipe of its own, so a worker that is killed at
+    any instant, also while its result travels, disturbs no other. A call whose worker dies is made
+    again in a new one; after ``TRIES`` deaths its future raises WorkerDied. A call over its limit
+    loses its worker and its future raises RunTimeout.
 
     Parameters
     ----------
     workers : processes at most; they are started when there is work for them.
-    time_limit_s : wall-clock seconds a task may take; None is no limit.
-    modules : imported by each worker before its first task.
+    time_limit_s : wall-clock seconds a call may take; None is no limit.
+    modules : imported by each worker before its first call.
     """
 
     def __init__(
@@ -121,214 +113,117 @@ class LocalPool(Executor):
     ) -> None:
         if workers < 1:
             raise InputError(f"workers: got {workers}, expected an integer >= 1")
-        self._most = workers
+        super().__init__(workers, thread_name_prefix="local-pool")
         self._limit_s = time_limit_s
         self._modules = tuple(modules)
         self._context = _context(self._modules)
-        self._workers: list[_Worker] = []
-        self._waiting: deque[_Item] = deque()
+        self._own = threading.local()
+        self._workers: set[_Worker] = set()
+        # Two threads that ask for the end of one process would read its exit code at the same time.
         self._lock = threading.Lock()
-        self._closing = False
-        self._killed = False
-        # Whether the managing thread sleeps with workers to spare; only then is it to be woken.
-        self._idle = False
-        self._failed_starts = 0
-        self._bell, self._bell_rope = multiprocessing.Pipe(duplex=False)
-        self._thread = threading.Thread(target=self._manage, name="local-pool", daemon=True)
-        self._thread.start()
+        self._stopped = ""
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Have ``fn(*args, **kwargs)`` called in a worker; all of it must be picklable."""
-        item = _Item(Future(), (fn, args, kwargs))
-        with self._lock:
-            if self._closing:
-                raise RuntimeError("cannot submit to a pool that was shut down")
-            self._waiting.append(item)
-            wanted = self._idle
-        if wanted:
-            self._ring()
-        return item.future
+        return super().submit(self._call, fn, args, kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Finish what was submitted, or with ``cancel_futures`` only what is running; then stop."""
-        with self._lock:
-            self._closing = True
-            if cancel_futures:
-                for item in self._waiting:
-                    item.future.cancel()
-                self._waiting.clear()
-        self._ring()
+        super().shutdown(wait, cancel_futures=cancel_futures)
         if wait:
-            self._thread.join()
+            for worker in list(self._workers):
+                self._dismiss(worker)
 
     def kill(self) -> None:
         """End all workers now; unfinished futures are cancelled or raise BrokenExecutor."""
-        self._killed = True
+        with self._lock:  # No worker starts any more.
+            self._stopped = "the workers were stopped"
+            for worker in self._workers:
+                worker.process.kill()
         self.shutdown(cancel_futures=True)
 
     def pids(self) -> list[int]:
         """Process ids of the present workers."""
         return [w.process.pid for w in list(self._workers) if w.process.pid is not None]
 
-    # -- the managing thread --------------------------------------------------------------------
+    def _call(self, fn: Callable[..., T], args: Sequence[Any], kwargs: dict[str, Any]) -> T:
+        """One call, in a thread of the executor, which waits for its worker."""
+        for _ in range(TRIES):
+            worker = self._worker()
+            with contextlib.suppress(OSError):  # Where it has just died, `answer` tells.
+                worker.connection.send((fn, args, kwargs))
+            try:
+                message = worker.answer(self._limit_s)
+            except TimeoutError:
+                self._dismiss(worker)
+                raise RunTimeout(self._limit_s or 0.0) from None
+            if message is not None:
+                kind, value = message
+                if kind == "error":
+                    raise value
+                return cast(T, value)
+            self._dismiss(worker, ENDING_S)
+        why = _ending(worker.process)
+        raise WorkerDied(f"the run's worker process ended ({why}) {TRIES} times")
 
-    def _ring(self) -> None:
-        with contextlib.suppress(OSError):
-            self._bell_rope.send_bytes(b"!")
-
-    def _manage(self) -> None:
-        try:
-            while not self._killed and self._has_work():
-                self._assign()
-                self._sleep()
-                for worker in list(self._workers):
-                    self._attend(worker)
-        except BaseException as error:
-            self._abandon(BrokenExecutor(f"the workers cannot go on: {error}"), cancel=False)
-        finally:
-            self._abandon(BrokenExecutor("the workers were stopped"), cancel=True)
-            while self._workers:
-                self._dismiss(self._workers.pop())
-
-    def _has_work(self) -> bool:
+    def _worker(self) -> _Worker:
+        """The worker of this thread, ready for a call; a new one where it died."""
+        worker: _Worker | None = getattr(self._own, "worker", None)
         with self._lock:
-            busy = bool(self._waiting) or any(w.item for w in self._workers)
-            return busy or not self._closing
+            if worker in self._workers and worker.process.is_alive():
+                return worker
+        for _ in range(STARTS):
+            if worker is not None:
+                self._dismiss(worker, ENDING_S)
+            with self._lock:
+                if self._stopped:
+                    raise BrokenExecutor(self._stopped)
+                worker = self._own.worker = _Worker.start(self._context, self._modules)
+                self._workers.add(worker)
+            message = worker.answer()
+            if message == READY:
+                return worker
+            if message is not None:
+                self._stopped = f"the workers cannot start: {message[1]}"
+        why = _ending(worker.process) if worker is not None else ""
+        raise BrokenExecutor(f"the workers cannot go on: they die while starting ({why})")
 
-    def _assign(self) -> None:
-        for worker in self._workers:
-            if worker.ready and worker.item is None and (item := self._next()) is not None:
-                worker.item = item
-                worker.deadline = time.monotonic() + (self._limit_s or float("inf"))
-                try:
-                    worker.connection.send(item.call)
-                except OSError:
-                    pass  # It is dead; ``_attend`` sees that next.
-                except Exception as error:  # The call cannot be pickled.
-                    worker.item = None
-                    item.future.set_exception(error)
+    def _dismiss(self, worker: _Worker, grace_s: float = 0.0) -> None:
         with self._lock:
-            wanted = self._wanted()
-        for _ in range(wanted):
-            self._workers.append(self._start())
+            if worker in self._workers:
+                self._workers.remove(worker)
+                worker.process.join(grace_s)
+                worker.process.kill()
+                worker.process.join()
+                worker.connection.close()
 
-    def _wanted(self) -> int:
-        """How many workers to start: one for each waiting item that no starting worker will take."""
-        starting = sum(not w.ready for w in self._workers)
-        return min(self._most - len(self._workers), len(self._waiting) - starting)
 
-    def _next(self) -> _Item | None:
-        with self._lock:
-            while self._waiting:
-                item = self._waiting.popleft()
-                if item.deaths or item.future.set_running_or_notify_cancel():
-                    return item
-        return None
+@dataclass(frozen=True, eq=False)
+class _Worker:
+    process: BaseProcess
+    connection: Connection
 
-    def _start(self) -> _Worker:
+    @classmethod
+    def start(cls, context: Any, modules: Sequence[str]) -> _Worker:
         ours, theirs = multiprocessing.Pipe()
-        process = self._context.Process(
-            target=_serve, args=(theirs, self._modules), name="schedlab-worker", daemon=True
+        process = context.Process(
+            target=_serve, args=(theirs, modules), name="schedlab-worker", daemon=True
         )
         process.start()
         # Ours must be the only other end, or the death of the worker would not show in the pipe.
         theirs.close()
-        return _Worker(process, ours)
+        return cls(process, ours)
 
-    def _sleep(self) -> None:
-        """Until something happens: a message, a death, a submission, a deadline."""
-        idle = any(w.ready and w.item is None for w in self._workers)
-        with self._lock:
-            if (idle and self._waiting) or self._wanted() > 0:
-                return  # Submitted since `_assign` looked.
-            self._idle = idle or len(self._workers) < self._most
-        deadline = min((w.deadline for w in self._workers), default=float("inf"))
-        left_s = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
-        signs: list[Any] = [self._bell]
-        for worker in self._workers:
-            signs += (worker.connection, worker.process.sentinel)
-        wait(signs, left_s)
-        with self._lock:
-            self._idle = False
-        while self._bell.poll():
-            self._bell.recv_bytes()
-
-    def _attend(self, worker: _Worker) -> None:
-        # Asked first: what a worker sent before it died is still in the pipe and counts.
-        alive = worker.process.is_alive()
-        while (message := _read(worker.connection)) is not None:
-            self._receive(worker, *message)
-        if not alive or worker.connection.closed:
-            self._bury(worker)
-        elif time.monotonic() >= worker.deadline and worker.item is not None:
-            item, worker.item = worker.item, None
-            self._bury(worker)
-            item.future.set_exception(RunTimeout(self._limit_s or 0.0))
-
-    def _receive(self, worker: _Worker, kind: str, value: Any) -> None:
-        if kind == "ready":
-            worker.ready = True
-            self._failed_starts = 0
-            return
-        if kind == "broken":
-            raise RuntimeError(value)
-        item, worker.item, worker.deadline = worker.item, None, float("inf")
-        if item is not None and kind == "result":
-            item.future.set_result(value)
-        elif item is not None:
-            item.future.set_exception(value)
-
-    def _bury(self, worker: _Worker) -> None:
-        """Take a worker that died, or has to, out of the pool; its task gets another try."""
-        self._workers.remove(worker)
-        self._dismiss(worker)
-        item = worker.item
-        if not worker.ready:
-            self._failed_starts += 1
-            if self._failed_starts >= STARTS:
-                raise RuntimeError(f"they die while starting ({_ending(worker.process)})")
-        if item is None:
-            return
-        item.deaths += 1
-        if item.deaths < TRIES:
-            with self._lock:
-                self._waiting.appendleft(item)
-        else:
-            why = f"the run's worker process ended ({_ending(worker.process)}) {TRIES} times"
-            item.future.set_exception(WorkerDied(why))
-
-    @staticmethod
-    def _dismiss(worker: _Worker) -> None:
-        worker.process.kill()
-        worker.process.join()
-        worker.connection.close()  # More than once does no harm.
-
-    def _abandon(self, error: BrokenExecutor, *, cancel: bool) -> None:
-        """Nothing more will be done: what has not ended ends with ``error``, or cancelled."""
-        with self._lock:
-            self._closing = True
-            left = [w.item for w in self._workers if w.item is not None]
-            left += self._waiting
-            self._waiting.clear()
-        for worker in self._workers:
-            worker.item = None
-        for item in left:
-            future = item.future
-            if (cancel and future.cancel()) or future.done():
-                continue
-            if future.running() or future.set_running_or_notify_cancel():
-                future.set_exception(error)
-
-
-def _read(connection: Connection) -> tuple[str, Any] | None:
-    """The next message that waits in the pipe; closes the pipe at its end."""
-    try:
-        return connection.recv() if not connection.closed and connection.poll() else None
-    except (EOFError, OSError):
-        connection.close()
-        return None
-    except Exception as error:  # A result or an exception that cannot be put together here.
-        return "error", RuntimeError(f"{type(error).__name__}: {error}")
+    def answer(self, limit_s: float | None = None) -> tuple[str, Any] | None:
+        """The next message; None where the worker has died. Raises TimeoutError after the limit."""
+        if not wait([self.connection, self.process.sentinel], limit_s):
+            raise TimeoutError
+        try:
+            return self.connection.recv() if self.connection.poll() else None
+        except (EOFError, OSError):
+            return None
+        except Exception as error:  # A result or an exception that cannot be put together here.
+            return "error", RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _ending(process: BaseProcess) -> str:
@@ -344,7 +239,7 @@ def _serve(connection: Connection, modules: Sequence[str]) -> None:
     except Exception as error:
         connection.send(("broken", f"{type(error).__name__}: {error}"))
         return
-    connection.send(("ready", None))
+    connection.send(READY)
     while True:
         try:
             function, args, kwargs = connection.recv()

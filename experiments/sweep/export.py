@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from experiments.files import is_same, replacing
-from experiments.sweep.ledger import LEDGER, NO_SPACE
-from experiments.sweep.store import Store
-from experiments.sweep.tables import TABLES, read_table, table_path
+from experiments.sweep.store import DATABASE, LOCK, NO_SPACE, Store
 from experiments.sweep.task import Scalar
 from experiments.text import cell
 from simulator.errors import InputError
@@ -48,8 +46,8 @@ def write_export(
     Raises
     ------
     InputError
-        Unknown format, no run has that table, a table is missing or was changed, the file cannot
-        be written or is one of the store's own.
+        Unknown format, no run has that table, a run does not match its hash, the file cannot be
+        written or is one of the store's own.
     """
     if format not in FORMATS:
         raise InputError(f"--format: got {format!r}, expected one of {', '.join(FORMATS)}")
@@ -70,13 +68,11 @@ def write_export(
 
 
 def expect_no_part(path: Path, folder: Path, what: str = "--out") -> None:
-    """Raise InputError where a new file would take the place of a sweep's ledger, or of a run's table.
+    """Raise InputError where a new file would take the place of a sweep's run database.
 
     ``what``: the option that names the file.
     """
-    own = (folder / LEDGER, folder / "lock", folder / "id")
-    inside = (folder / TABLES).resolve() in path.resolve().parents
-    if inside or any(is_same(path, file) for file in own):
+    if any(is_same(path, folder / name) for name in (DATABASE, f"{DATABASE}-wal", LOCK)):
         raise InputError(f"{what} {path}: is a part of the sweep, expected another file")
 
 
@@ -89,18 +85,24 @@ def run_columns(store: Store, *, timings: bool = False) -> Columns:
     """
     rows = store.rows()
     columns: Columns = {name: _values(rows.labels, name) for name in _names(rows.labels)}
-    columns["status"] = list(rows.statuses)
-    columns["error"] = [error.rstrip().rpartition("\n")[2] for error in rows.errors]
+    columns["status"] = [run.status if run else "left" for run in rows.runs]
+    columns["error"] = [last_line(run.error) if run else "" for run in rows.runs]
+    scalars: list[dict[str, Scalar]] = [run.scalars if run else {} for run in rows.runs]
     taken = set(columns)
-    for name in _names(rows.scalars):
+    for name in _names(scalars):
         if not timings and name.endswith(MEASURED):
             continue
-        values = _values(rows.scalars, name)
+        values = _values(scalars, name)
         if name not in taken:
             columns[name] = values
         elif values != columns[name]:
             columns[f"result_{name}"] = values
     return columns
+
+
+def last_line(error: str) -> str:
+    """The message of a traceback."""
+    return error.rstrip().rpartition("\n")[2]
 
 
 def _names(rows: list[dict[str, Scalar]]) -> list[str]:
@@ -205,29 +207,15 @@ def _parts(store: Store, table: str) -> Iterator[pa.Table]:
     names = _names(rows.labels)
     # Typed over the whole sweep, so that the parts fit together.
     columns = {name: _array(_values(rows.labels, name)) for name in names}
-    of_run = store.marks()
-    for index, key in enumerate(rows.keys):
-        marks = of_run.get(key, {})
-        if table not in marks:
+    for index, run in enumerate(rows.runs):
+        if run is None or table not in run.tables:
             continue
-        content = read_table(store.folder, key, table, marks[table])
-        try:
-            part = pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
-            part = part.replace_schema_metadata(None)
-        except (pa.ArrowException, OSError) as error:
-            path = table_path(store.folder, key, table)
-            raise InputError(
-                f"{path}: table {table!r} of the run {_named(rows.labels[index])} cannot be read "
-                f"({str(error).partition(chr(10))[0]}); delete the file and start the same sweep again"
-            ) from None
+        part = pq.read_table(pa.BufferReader(store.content(run, table)))
+        part = part.replace_schema_metadata(None)
         for position, name in enumerate(n for n in names if n not in part.column_names):
             value = columns[name].slice(index, 1)
             part = part.add_column(position, name, _repeated(value, part.num_rows))
         yield part
-
-
-def _named(labels: dict[str, Scalar]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in labels.items())
 
 
 def _repeated(value: pa.Array, times: int) -> Any:

@@ -1,4 +1,4 @@
-"""How far a campaign is and when it ends: a bar on a terminal, a line a minute elsewhere."""
+"""Progress of a sweep and the time left: a bar on a terminal, a line a minute elsewhere."""
 
 from __future__ import annotations
 
@@ -37,10 +37,14 @@ class Pace:
     def __init__(self, tasks: Iterable[Task], slots: int) -> None:
         self._slots = slots
         self._left: dict[Kind, float] = defaultdict(float)
-        for task in tasks:
-            self._left[_kind(task)] += task.cost_s
+        self.add(tasks)
         self._of_kind: dict[Kind, deque[float]] = defaultdict(partial(deque, maxlen=RECENT))
         self._of_function: dict[str, deque[float]] = defaultdict(partial(deque, maxlen=RECENT))
+
+    def add(self, tasks: Iterable[Task]) -> None:
+        """Take tasks that are to be done into account."""
+        for task in tasks:
+            self._left[_kind(task)] += task.cost_s
 
     def ended(self, task: Task, wall_s: float) -> None:
         """Take one run into account."""

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from experiments.sweep.changes import SOURCES, changes, sources_of
 from experiments.sweep.executors import Pool, WorkerDied, open_pool
-from experiments.sweep.ledger import NO_SPACE, StoreFull, StoreLost
 from experiments.sweep.progress import Meter, Pace, State, in_good_order
-from experiments.sweep.records import Report
-from experiments.sweep.store import Store
-from experiments.sweep.task import Task
-from experiments.sweep.worker import Order, RunTimeout, Site, execute, in_brief
+from experiments.sweep.store import NO_SPACE, Report, Store, StoreFull, StoreLost
+from experiments.sweep.task import Task, canonical_json
+from experiments.sweep.worker import Order, RunTimeout, execute, in_brief
 from simulator.errors import InputError
 
 # How soon a signal and a full disk are noticed.
@@ -34,7 +33,7 @@ DIED_ELSEWHERE = "the run's worker process ended several times"
 
 
 class Interrupted(KeyboardInterrupt):
-    """Stopped by a signal; the ledger is whole and the same call goes on."""
+    """Stopped by a signal; the run database is whole and the same call goes on."""
 
     def __init__(self, number: int, left: int) -> None:
         super().__init__(f"stopped with {left} runs left; the same command goes on with them")
@@ -103,7 +102,7 @@ def run_tasks(
     resume : False refuses a folder that holds another list of tasks, or this one by another
         version of the code; True keeps of it what still fits.
     retry_failed : runs of the list that failed before are run again.
-    notes : kept in the ledger beside the tasks.
+    notes : kept in the run database beside the tasks.
 
     Raises
     ------
@@ -114,79 +113,116 @@ def run_tasks(
     StoreFull
         The disk is full. Finished runs are kept.
     StoreLost
-        The folder, or tables in it, were removed meanwhile.
+        The folder was removed meanwhile.
     BrokenExecutor
         The workers cannot be started, or the cluster is gone.
     """
     started = time.monotonic()
     _check(workers, time_limit_s)
     with store.locked(), _signals() as stop:
-        store.recover()
-        if not resume:
-            _expect_same(store, tasks)
-        store.plan(tasks, notes)
+        if broken := store.recover():
+            what = "a run does" if broken == 1 else f"{broken} runs do"
+            why = f"{what} not match the hash that was kept, and will be computed again"
+            print(f"schedlab: note: {store.folder}: {why}", file=sys.stderr)
+        if not resume and (changed := changes(store, tasks)):
+            raise InputError(
+                f"{store.folder}: holds {changed}, "
+                "expected an empty folder, or --resume to keep the runs that still fit"
+            )
+        store.plan(tasks, {**(notes or {}), SOURCES: sources_of(tasks)})
         if retry_failed:
             store.forget_failed()
-        campaign = _Campaign(tasks, store, Site(str(store.folder.absolute())), stop)
-        if campaign.pending:
-            count = min(workers or os.cpu_count() or 1, len(campaign.pending))
-            modules = sorted({task.function.partition(":")[0] for task in campaign.pending})
+        present = _Sweep(tasks, store, stop)
+        if present.pending:
+            count = min(workers or os.cpu_count() or 1, len(present.pending))
+            modules = sorted({task.function.partition(":")[0] for task in present.pending})
             with open_pool(count, dask=dask, time_limit_s=time_limit_s, modules=modules) as pool:
-                campaign.run(pool, time_limit_s, Meter(progress))
-            store.expect_tables()
-    done, failed = len(campaign.done), len(campaign.failed)
+                present.run(pool, time_limit_s, Meter(progress))
+            store.expect_there()
     return RunSummary(
-        campaign.total, done, failed, campaign.ended, campaign.cpu_s, time.monotonic() - started
+        present.total,
+        len(present.done),
+        len(present.failed),
+        present.ended,
+        present.cpu_s,
+        time.monotonic() - started,
     )
 
 
-class _Campaign:
+class _Sweep:
     """The runs of one call: which wait, which are under way, which have ended."""
 
-    def __init__(self, tasks: Sequence[Task], store: Store, site: Site, stop: list[int]) -> None:
+    def __init__(self, tasks: Sequence[Task], store: Store, stop: list[int]) -> None:
         states = store.states()
         self.tasks = {task.key: task for task in tasks}
         self.total = len(self.tasks)
         self.done = {key for key in self.tasks if states.get(key) == "done"}
         self.failed = {key for key in self.tasks if states.get(key) == "failed"}
         left = [task for key, task in self.tasks.items() if key not in states]
-        self.pending = deque(in_good_order(left))
         self.ended = 0
         self.cpu_s = 0.0
         self._recent_s = 0.0
         self._store = store
-        self._site = site
         self._stop = stop
         self._alone: set[str] = set()
-        self._flying: dict[Future[list[Report]], list[Task]] = {}
+        self._under_way: dict[Future[list[Report]], list[Task]] = {}
+        self._twins: dict[str, list[Task]] = {}
+        self.pending = deque(in_good_order(self._without_twins(left)))
+
+    def _without_twins(self, left: Iterable[Task]) -> list[Task]:
+        """The tasks without those that wait for another one, of the same jobs under another seed.
+
+        If that one draws no random number, they have its result.
+        """
+        first: dict[tuple[str, str], Task] = {}
+        now = []
+        seedless = self._store.seedless()
+        for task in [self.tasks[key] for key in self.tasks if key in self.done] + list(left):
+            if not task.fixed_jobs:
+                found = None
+            else:
+                rest = {name: value for name, value in task.config.items() if name != "seed"}
+                found = first.setdefault((task.function, canonical_json(rest)), task)
+            if task.key in self.done:
+                continue
+            if found is None or found is task:
+                now.append(task)
+            elif found.key not in self.done:
+                self._twins.setdefault(found.key, []).append(task)
+            elif found.key in seedless:
+                self._share(found.key, [task])
+            else:
+                now.append(task)
+        return now
+
+    def _share(self, key: str, twins: Sequence[Task]) -> None:
+        self._store.share(key, [task.key for task in twins])
+        self.done.update(task.key for task in twins)
 
     def run(self, pool: Pool, time_limit_s: float | None, meter: Meter) -> None:
         """Until nothing is left, or something stands in the way."""
-        if pool.remote:
-            self._site = Site(
-                self._site.folder, self._store.identity, time_limit_s, _versions(self.pending)
-            )
+        remote = (time_limit_s, _versions(self.tasks.values())) if pool.remote else ()
         pace = Pace(self.pending, pool.slots)
         meter.open(self._state(pool, pace))
         try:
-            while self.pending or self._flying:
-                self._submit(pool)
-                ended, _ = wait(self._flying, TICK_S, FIRST_COMPLETED)
+            while self.pending or self._under_way:
+                self._submit(pool, remote)
+                ended, _ = wait(self._under_way, TICK_S, FIRST_COMPLETED)
                 self._collect(ended, pool, pace)
                 if self._stop:
-                    raise Interrupted(self._stop[0], len(self.pending) + self._in_flight())
+                    raise Interrupted(self._stop[0], self.total - len(self.done | self.failed))
                 meter.update(self._state(pool, pace))
         finally:
             meter.close(self._state(pool, pace))
 
-    def _submit(self, pool: Pool) -> None:
+    def _submit(self, pool: Pool, remote: tuple[Any, ...]) -> None:
         # Enough that no worker waits for this loop, few enough that a stop loses little.
-        while self.pending and len(self._flying) < 2 * pool.slots + 2:
+        while self.pending and len(self._under_way) < 2 * pool.slots + 2:
             batch = [self.pending.popleft()]
             if pool.remote and batch[0].key not in self._alone:
                 batch += self._companions(pool.slots)
             orders = [Order(task.key, task.function, task.config_json) for task in batch]
-            self._flying[pool.executor.submit(execute, orders, self._site)] = batch
+            self._under_way[pool.executor.submit(execute, orders, *remote)] = batch
 
     def _companions(self, slots: int) -> list[Task]:
         """More short tasks for one message to a remote worker."""
@@ -203,7 +239,7 @@ class _Campaign:
         reports: list[Report] = []
         obstacle: BaseException | None = None
         for future in ended:
-            batch = self._flying.pop(future)
+            batch = self._under_way.pop(future)
             try:
                 reports += self._reports(future, batch, pool)
             except BaseException as error:
@@ -217,6 +253,12 @@ class _Campaign:
             # The first runs of a worker import what they need; that wears off.
             self._recent_s += (report.wall_s - self._recent_s) / min(self.ended, 20)
             pace.ended(self.tasks[report.key], report.wall_s)
+            twins = self._twins.pop(report.key, [])
+            if report.status == "done" and not report.seed_used:
+                self._share(report.key, twins)
+            else:
+                pace.add(twins)
+                self.pending.extend(twins)
         if obstacle is not None:
             raise obstacle
 
@@ -234,8 +276,6 @@ class _Campaign:
             return [Report(batch[0].key, "failed", error=in_brief(died))]
         except RunTimeout as error:
             return [Report(batch[0].key, "failed", error=in_brief(error), wall_s=error.limit_s)]
-        except StoreFull:
-            raise self._store.full() from None
         except (InputError, BrokenExecutor):
             raise
         except Cancelled:
@@ -244,7 +284,7 @@ class _Campaign:
             raise BrokenExecutor(f"a worker cannot run tasks ({in_brief(error)})") from error
 
     def _in_flight(self) -> int:
-        return sum(len(batch) for batch in self._flying.values())
+        return sum(len(batch) for batch in self._under_way.values())
 
     def _state(self, pool: Pool, pace: Pace) -> State:
         running = min(pool.slots, self._in_flight())
@@ -262,17 +302,6 @@ def _check(workers: int | None, time_limit_s: float | None) -> None:
         raise InputError(f"workers: got {workers}, expected an integer >= 1")
     if time_limit_s is not None and not time_limit_s > 0:
         raise InputError(f"time_limit_s: got {time_limit_s}, expected a number > 0")
-
-
-def _expect_same(store: Store, tasks: Sequence[Task]) -> None:
-    before, now = store.planned_keys(), [task.key for task in tasks]
-    if before and before != now:
-        common = len(set(before) & set(now))
-        raise InputError(
-            f"{store.folder}: holds another sweep, or this one by another version of the code "
-            f"({common} of {len(set(now))} runs in common), "
-            "expected an empty folder, or --resume to keep what fits"
-        )
 
 
 @contextlib.contextmanager

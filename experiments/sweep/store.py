@@ -1,57 +1,160 @@
-"""A folder of results: a ledger with one row a run, and one Parquet file a run and table.
+"""The results of a sweep in one folder.
 
-    DIR/ledger.sqlite                     written by the coordinating process alone
-    DIR/tables/ab/ab12...<name>.parquet   written by whoever computed the run
-    DIR/lock                              held while a sweep runs on the folder
-    DIR/id                                by which a worker elsewhere knows the folder
+    DIR/runs.sqlite    the run database: one row a run, and its tables as Parquet
+    DIR/lock           held while a sweep runs on the folder
 
-A run is finished once its row is committed. A table comes before its row and takes its name only
-when it is whole, so that the folder can be resumed from whatever instant it was left at.
+The coordinating process alone writes. A run is finished once its row is committed, and its tables are
+committed with it, so the folder can be resumed from whatever instant it was left at.
+
+Damage has one rule: each row and each table is kept with its hash. `Store.recover` removes the runs that
+do not match, and the sweep computes them again; whoever reads one before is told so in one line.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import hashlib
 import json
 import os
 import sqlite3
 import time
-import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
-from experiments.files import write_whole
-from experiments.sweep.ledger import (
-    LEDGER,
-    NO_SPACE,
-    StoreFull,
-    StoreLost,
-    disk_problem,
-    is_full,
-    is_read_only,
-    open_ledger,
-    reading,
-)
-from experiments.sweep.records import Counts, Report, Rows
-from experiments.sweep.tables import (
-    Mark,
-    is_whole,
-    mark_of,
-    marks_of,
-    own_files,
-    read_table,
-    table_path,
-    write_table,
-)
 from experiments.sweep.task import Scalar, Task
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+DATABASE = "runs.sqlite"
+LOCK = "lock"
+OF_EARLIER_RELEASES = "ledger.sqlite"
+
+APPLICATION_ID = 0x5C4ED1AB
+SCHEMA_VERSION = 3
+SCHEMA = """
+CREATE TABLE runs (           -- the computed runs, by whichever version of the code
+  key TEXT PRIMARY KEY, status TEXT NOT NULL, scalars TEXT NOT NULL, tables TEXT NOT NULL,
+  error TEXT NOT NULL, seed_used INTEGER NOT NULL, cpu_s REAL NOT NULL, wall_s REAL NOT NULL,
+  digest TEXT NOT NULL        -- hash of all columns before
+);
+CREATE TABLE contents (       -- Parquet files by their hash
+  digest TEXT PRIMARY KEY, content BLOB NOT NULL
+);
+CREATE TABLE tasks (          -- the runs of the present sweep, in order
+  position INTEGER PRIMARY KEY, key TEXT NOT NULL, labels TEXT NOT NULL,
+  function TEXT NOT NULL, config TEXT NOT NULL, sources TEXT NOT NULL,
+  files TEXT NOT NULL, cost_s REAL NOT NULL, fixed_jobs INTEGER NOT NULL
+);
+CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+COLUMNS = "key, status, scalars, tables, error, seed_used, cpu_s, wall_s"
+VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+READ_ONLY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+AGAIN = "start the same sweep again, which computes them anew"
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class StoreFull(OSError):
+    """The disk under a store is full; the message is one line: what is kept and what to do."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
+
+class StoreLost(RuntimeError):
+    """The folder of a store was removed or replaced while a sweep was running."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of one run, as it travels from a worker to the run database.
+
+    Attributes
+    ----------
+    tables : name -> Parquet file.
+    error : traceback of a failed run, empty for a finished one.
+    seed_used : False where no random number was drawn, so that another seed gives the same result.
+    """
+
+    key: str
+    status: Literal["done", "failed"]
+    scalars: Mapping[str, Scalar] = field(default_factory=dict)
+    tables: Mapping[str, bytes] = field(default_factory=dict)
+    error: str = ""
+    seed_used: bool = True
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+
+
+class Run(NamedTuple):
+    """A row of the run database. ``tables``: name -> hash of the Parquet file; see `Report`."""
+
+    key: str
+    status: str
+    scalars: dict[str, Scalar]
+    tables: dict[str, str]
+    error: str
+    seed_used: bool
+    cpu_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Runs of the present sweep by state; ``kept`` are others that the database holds."""
+
+    total: int
+    done: int
+    failed: int
+    kept: int
+
+    @property
+    def left(self) -> int:
+        """Neither done nor failed."""
+        return self.total - self.done - self.failed
+
+
+class Rows(NamedTuple):
+    """The runs of the present sweep, as lists of equal length.
+
+    ``runs`` are None where a run was not computed.
+    """
+
+    keys: list[str]
+    labels: list[dict[str, Scalar]]
+    runs: list[Run | None]
+
+
+def reading(method: Method) -> Method:
+    """Turn damage that a method finds in the database into an `InputError` of one line."""
+
+    @functools.wraps(method)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except InputError:
+            raise
+        except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:
+            if isinstance(error, sqlite3.Error) and is_full(error):
+                raise
+            first_line = str(error).partition("\n")[0]
+            raise InputError(
+                f"{self.folder / DATABASE}: is damaged ({first_line}); "
+                "move it away and start the sweep again"
+            ) from None
+
+    return cast(Method, read)
 
 
 class Store:
@@ -59,33 +162,24 @@ class Store:
 
     Parameters
     ----------
-    folder : where; made where ``create`` is set.
-    create : False opens for reading, and only a folder that has a ledger.
+    folder : where; made where ``create`` is set, and then it has to be empty or a sweep's.
+    create : False opens for reading, and only a folder that has a run database.
 
     Raises
     ------
     InputError
-        No ledger there, not a ledger of schedlab, or one of another version.
+        No run database there, not one of schedlab, of another version, or other files in the folder.
+    StoreFull
+        The disk is full.
     """
 
     def __init__(self, folder: Path | str, *, create: bool = False) -> None:
         self.folder = Path(folder)
-        self._db = open_ledger(self.folder, create=create)
+        self._db = _open(self.folder, create=create)
         self._place = _place(self.folder)
 
-    @property
-    def identity(self) -> str:
-        """What a worker finds in the folder's file "id" if it sees the folder."""
-        path = self.folder / "id"
-        try:
-            if not path.exists():
-                write_whole(path, uuid.uuid4().hex)
-            return path.read_text()
-        except OSError as error:
-            raise self.full() if error.errno in NO_SPACE else error from None
-
     def close(self) -> None:
-        """Close the ledger."""
+        """Close the run database."""
         self._db.close()
 
     def __enter__(self) -> Store:
@@ -117,7 +211,7 @@ class Store:
         import fcntl
 
         try:
-            with (self.folder / "lock").open() as file:
+            with (self.folder / LOCK).open() as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -139,17 +233,18 @@ class Store:
                 json.dumps(task.sources),
                 json.dumps(task.files),
                 task.cost_s,
+                task.fixed_jobs,
             )
             for position, task in enumerate(tasks)
         )
         with self._transaction() as db:
             db.execute("DELETE FROM tasks")
-            db.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            db.executemany(f"INSERT INTO tasks VALUES {VALUES}", rows)
             for name, value in (notes or {}).items():
                 db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, json.dumps(value)))
 
     def record(self, reports: Iterable[Report]) -> None:
-        """Commit what came out of runs; a row with status "done" is never replaced.
+        """Commit results of runs, all or none; a row with status "done" is never replaced.
 
         Raises
         ------
@@ -158,64 +253,68 @@ class Store:
         """
         reports = list(reports)
         self.expect_there()
+        contents: dict[str, bytes] = {}
+        rows = []
         for report in reports:
-            for name, content in report.contents.items():
-                self.write_table(report.key, name, content)
-        rows = [
-            (
+            digests = {name: _digest(content) for name, content in report.tables.items()}
+            contents |= {digests[name]: content for name, content in report.tables.items()}
+            row = (
                 report.key,
                 report.status,
                 json.dumps(report.scalars),
-                json.dumps(
-                    {**report.tables, **{n: mark_of(c) for n, c in report.contents.items()}}
-                ),
+                json.dumps(digests),
                 report.error,
-                report.cpu_s,
-                report.wall_s,
-                time.time(),
+                int(report.seed_used),
+                float(report.cpu_s),
+                float(report.wall_s),
             )
-            for report in reports
-        ]
+            rows.append((*row, _digest_of_row(row)))
         with self._transaction() as db:
             db.executemany(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
-                "SET status = excluded.status, scalars = excluded.scalars, "
-                "tables = excluded.tables, error = excluded.error, "
-                "cpu_s = excluded.cpu_s, wall_s = excluded.wall_s, "
-                "finished_at = excluded.finished_at WHERE runs.status != 'done'",
-                rows,
+                "INSERT INTO contents VALUES (?, ?) ON CONFLICT DO NOTHING", contents.items()
+            )
+            db.executemany(
+                "DELETE FROM runs WHERE key = ? AND status != 'done'", [row[:1] for row in rows]
+            )
+            db.executemany(f"INSERT INTO runs VALUES {VALUES} ON CONFLICT DO NOTHING", rows)
+
+    def share(self, key: str, others: Iterable[str]) -> None:
+        """Give the result of a finished run to ``others``, which differ from it in a seed unused."""
+        row = self._db.execute(f"SELECT {COLUMNS} FROM runs WHERE key = ?", (key,)).fetchone()
+        rows = [(other, *row[1:-2], 0.0, 0.0) for other in others]
+        with self._transaction() as db:
+            db.executemany(
+                f"INSERT OR REPLACE INTO runs VALUES {VALUES}",
+                [(*row, _digest_of_row(row)) for row in rows],
             )
 
     def forget_failed(self) -> int:
-        """Take the failed runs of the present sweep out of the ledger; returns how many."""
+        """Take the failed runs of the present sweep out of the database; returns how many."""
         with self._transaction() as db:
             return db.execute(
                 "DELETE FROM runs WHERE status = 'failed' AND key IN (SELECT key FROM tasks)"
             ).rowcount
 
     @reading
-    def recover(self) -> None:
-        """Make the tables agree with the ledger again, after whatever stopped an earlier sweep.
-
-        Removes files that no finished run owns, and the rows of runs whose files are missing, cut
-        short, or without the first and last bytes of a Parquet file, as a power cut may leave them.
-        """
-        owned = {
-            table_path(self.folder, key, name).name: (key, mark)
-            for key, tables in self._db.execute(
-                "SELECT key, tables FROM runs WHERE status = 'done' AND tables != '{}'"
-            )
-            for name, mark in marks_of(tables).items()
-        }
-        for entry in own_files(self.folder):
-            if entry.name not in owned:
-                os.unlink(entry.path)
-            elif is_whole(entry, owned[entry.name][1]):
-                del owned[entry.name]
-        broken = {(key,) for key, _ in owned.values()}
-        if broken:
+    def recover(self) -> int:
+        """Remove the runs that do not match their hash, or whose tables do not; returns how many."""
+        contents = self._db.execute("SELECT digest, content FROM contents")
+        whole = {digest for digest, content in contents if _digest(content) == digest}
+        broken, owned = [], set[str]()
+        for number, *row, digest in self._db.execute(f"SELECT rowid, {COLUMNS}, digest FROM runs"):
+            if digest == _digest_of_row(row) and whole.issuperset(
+                tables := _table(row[3]).values()
+            ):
+                owned.update(tables)
+            else:
+                broken.append((number,))
+        there = self._db.execute("SELECT rowid, digest FROM contents").fetchall()
+        stale = [(number,) for number, digest in there if digest not in owned]
+        if broken or stale:
             with self._transaction() as db:
-                db.executemany("DELETE FROM runs WHERE key = ?", sorted(broken))
+                db.executemany("DELETE FROM runs WHERE rowid = ?", broken)
+                db.executemany("DELETE FROM contents WHERE rowid = ?", stale)
+        return len(broken)
 
     def expect_there(self) -> None:
         """Raise StoreLost where the folder is not any more the one that was opened."""
@@ -225,43 +324,10 @@ class Store:
                 "start the same command again"
             )
 
-    @reading
-    def expect_tables(self) -> None:
-        """Raise StoreLost where tables of finished runs of the present sweep are not there."""
-        self.expect_there()
-        there = {entry.name for entry in own_files(self.folder)}
-        rows = self._db.execute(
-            "SELECT key, tables FROM runs WHERE status = 'done' AND tables != '{}' "
-            "AND key IN (SELECT key FROM tasks)"
-        )
-        lost = sum(
-            any(table_path(self.folder, key, name).name not in there for name in marks_of(tables))
-            for key, tables in rows
-        )
-        if lost:
-            raise StoreLost(
-                f"{self.folder}: the tables of {lost} finished runs were removed while a sweep was "
-                "running on it; start the same command again, which computes these runs anew"
-            )
-
-    def write_table(self, key: str, name: str, content: bytes) -> Mark:
-        """Write one table's file; returns its mark. Raises StoreFull."""
-        try:
-            return write_table(self.folder, key, name, content)
-        except OSError as error:
-            if error.errno not in NO_SPACE:
-                raise
-            raise self.full() from None
-
-    def full(self, error: sqlite3.OperationalError | None = None) -> StoreFull:
-        """The error of a full disk, or the one that SQLite gives."""
+    def full(self, error: sqlite3.Error) -> StoreFull:
+        """The error of a full disk."""
         kept = self._db.execute("SELECT count(*) FROM runs WHERE status = 'done'").fetchone()[0]
-        return StoreFull(
-            errno.ENOSPC,
-            f"{disk_problem(error)}; {kept} finished runs are kept, "
-            "make room and start the same command again",
-            str(self.folder),
-        )
+        return _full(self.folder, error, f"{kept} finished runs are kept, ")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -272,10 +338,10 @@ class Store:
         except BaseException as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            if isinstance(error, sqlite3.OperationalError) and is_full(error):
+            if isinstance(error, sqlite3.Error) and is_full(error):
                 raise self.full(error) from None
-            if isinstance(error, sqlite3.OperationalError) and is_read_only(error):
-                self.expect_there()  # SQLite says so of a ledger that was taken away, too.
+            if isinstance(error, sqlite3.Error) and is_read_only(error):
+                self.expect_there()  # SQLite says so of a database that was taken away, too.
                 raise InputError(
                     f"{self.folder}: cannot be written ({error}); what is in it is kept"
                 ) from None
@@ -287,30 +353,49 @@ class Store:
     def counts(self) -> Counts:
         """How far the present sweep is."""
         states = self.states()
-        found = Counter(states.get(key) for key in self.planned_keys())
-        return Counts(found.total(), found["done"], found["failed"])
+        planned = self.planned_keys()
+        found = Counter(states.get(key) for key in planned)
+        kept = len(states.keys() - set(planned))
+        return Counts(found.total(), found["done"], found["failed"], kept)
 
     @reading
     def states(self) -> dict[str, str]:
-        """Key -> "done" or "failed", of every run in the ledger."""
+        """Key -> "done" or "failed", of every run in the database."""
         return dict(self._db.execute("SELECT key, status FROM runs").fetchall())
+
+    @reading
+    def seedless(self) -> set[str]:
+        """The keys of finished runs that drew no random number."""
+        rows = self._db.execute("SELECT key FROM runs WHERE status = 'done' AND NOT seed_used")
+        return {key for (key,) in rows}
+
+    @reading
+    def same_under_all_seeds(self) -> int:
+        """The number of runs of the present sweep with fixed jobs that drew no random number."""
+        count: int = self._db.execute(
+            "SELECT count(*) FROM tasks JOIN runs USING (key) "
+            "WHERE fixed_jobs AND status = 'done' AND NOT seed_used"
+        ).fetchone()[0]
+        return count
 
     @reading
     def tasks(self) -> list[Task]:
         """The present sweep."""
         rows = self._db.execute(
-            "SELECT function, config, labels, cost_s, sources, files FROM tasks ORDER BY position"
+            "SELECT function, config, labels, cost_s, sources, files, fixed_jobs FROM tasks "
+            "ORDER BY position"
         )
         return [
             Task(
                 _text(function),
-                _table(json.loads(config)),
-                _table(json.loads(labels)),
+                _table(config),
+                _table(labels),
                 float(cost_s),
                 tuple(json.loads(sources)),
                 tuple(json.loads(files)),
+                bool(fixed_jobs),
             )
-            for function, config, labels, cost_s, sources, files in rows
+            for function, config, labels, cost_s, sources, files, fixed_jobs in rows
         ]
 
     @reading
@@ -320,7 +405,7 @@ class Store:
 
     @reading
     def note(self, name: str, default: Any = None) -> Any:
-        """What the sweep noted under ``name`` when it was planned."""
+        """The value that the sweep noted under ``name`` when it was planned."""
         row = self._db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         return json.loads(row[0]) if row else default
 
@@ -331,93 +416,220 @@ class Store:
             "SELECT labels, error FROM tasks JOIN runs USING (key) WHERE status = 'failed' "
             "ORDER BY position"
         )
-        return [(_table(json.loads(labels)), _text(error)) for labels, error in rows]
+        return [(_table(labels), _text(error)) for labels, error in rows]
 
     @reading
     def rows(self) -> Rows:
         """The present sweep in its order, one entry a run, whether it was computed or not."""
-        from pydantic_core import from_json
-
-        runs = {
-            key: values
-            for key, *values in self._db.execute("SELECT key, status, scalars, error FROM runs")
-        }
+        runs = {run.key: run for run in self._runs("")}
         planned = self._db.execute("SELECT key, labels FROM tasks ORDER BY position").fetchall()
-        found = [runs.get(key, ("left", "{}", "")) for key, _ in planned]
-        # Parsed in one go: of a large ledger, one text at a time takes most of the time.
-        return Rows(
-            [key for key, _ in planned],
-            _tables(from_json("[" + ",".join([labels for _, labels in planned]) + "]")),
-            [status for status, _, _ in found],
-            _tables(from_json("[" + ",".join([scalars for _, scalars, _ in found]) + "]")),
-            [_text(error) for _, _, error in found],
-        )
+        keys = [key for key, _ in planned]
+        labels = [_table(labels) for _, labels in planned]
+        return Rows(keys, labels, [runs.get(key) for key in keys])
 
     @reading
-    def marks(self) -> dict[str, dict[str, Mark]]:
-        """The tables of each finished run, by its key."""
-        rows = self._db.execute("SELECT key, tables FROM runs WHERE status = 'done'")
-        return {key: marks_of(tables) for key, tables in rows}
-
-    @reading
-    def run(self, key: str) -> Report | None:
+    def run(self, key: str) -> Run | None:
         """The row of one run; None where it was not computed."""
-        row = self._db.execute(
-            "SELECT status, scalars, tables, error, cpu_s, wall_s FROM runs WHERE key = ?",
-            (key,),
-        ).fetchone()
-        if row is None:
-            return None
-        status, scalars, tables, error, cpu_s, wall_s = row
-        return Report(
-            key,
-            status,
-            _table(json.loads(scalars)),
-            marks_of(tables),
-            error=_text(error),
-            cpu_s=cpu_s,
-            wall_s=wall_s,
-        )
+        return next(self._runs("WHERE key = ?", key), None)
+
+    @reading
+    def content(self, run: Run, name: str) -> bytes:
+        """One table of a finished run as a Parquet file.
+
+        Raises
+        ------
+        KeyError
+            The run left no such table.
+        InputError
+            The bytes are not those that were written.
+        """
+        if name not in run.tables:
+            raise KeyError(f"run {run.key[:12]} has no table {name!r}")
+        digest = run.tables[name]
+        row = self._db.execute("SELECT content FROM contents WHERE digest = ?", (digest,))
+        content = (row.fetchone() or (b"",))[0]
+        if _digest(content) != digest:
+            raise self._changed(f"table {name!r} of the run {run.key[:12]}")
+        return bytes(content)
 
     def table(self, key: str, name: str) -> DataFrame:
-        """One table of one finished run; raises KeyError where the run left no such table."""
+        """One table of one finished run; raises as ``content``."""
         import pandas as pd
 
         run = self.run(key)
-        if run is None or name not in run.tables:
-            raise KeyError(f"run {key[:12]} has no table {name!r}")
-        return pd.read_parquet(BytesIO(read_table(self.folder, key, name, run.tables[name])))
+        if run is None:
+            raise KeyError(f"no run {key[:12]}")
+        return pd.read_parquet(BytesIO(self.content(run, name)))
+
+    def _runs(self, where: str, *values: str) -> Iterator[Run]:
+        from pydantic_core import from_json  # three times as fast as json
+
+        for *row, digest in self._db.execute(f"SELECT {COLUMNS}, digest FROM runs {where}", values):
+            if digest != _digest_of_row(row):
+                raise self._changed(f"the run {row[0][:12]}")
+            key, status, scalars, tables, error, seed_used, cpu_s, wall_s = row
+            yield Run(
+                key, status, from_json(scalars), from_json(tables), error, bool(seed_used), cpu_s,
+                wall_s,
+            )  # fmt: skip
+
+    def _changed(self, what: str) -> InputError:
+        return InputError(f"{self.folder / DATABASE}: {what} does not match its hash; {AGAIN}")
+
+
+def _digest(content: Any) -> str:
+    """Hash (hex) of bytes; empty where a damaged cell holds something else."""
+    if not isinstance(content, bytes):
+        return ""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _digest_of_row(row: Sequence[Any]) -> str:
+    return _digest(repr(tuple(row)).encode(errors="surrogatepass"))
 
 
 def _text(value: Any) -> str:
-    """A text of the ledger; TypeError where it holds something else."""
     if not isinstance(value, str):
         raise TypeError(f"got {value!r}, expected a text")
     return value
 
 
-def _table(value: Any) -> dict[str, Any]:
-    """A JSON table of the ledger; TypeError where it holds something else."""
+def _table(text: Any) -> dict[str, Any]:
+    """A table from JSON; TypeError where it is something else."""
+    value = json.loads(text)
     if not isinstance(value, dict):
         raise TypeError(f"got {value!r}, expected a table")
     return value
 
 
-def _tables(values: list[Any]) -> list[dict[str, Any]]:
-    return [_table(value) for value in values]
+# -- opening ----------------------------------------------------------------------------------
+
+
+def is_full(error: sqlite3.Error) -> bool:
+    """Whether an error means that the disk has no space left."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    # Inside WAL mode a full disk may show as a failed write of the shared-memory file.
+    return bool(code == sqlite3.SQLITE_FULL or code & 0xFF == sqlite3.SQLITE_IOERR)
+
+
+def is_read_only(error: sqlite3.Error) -> bool:
+    """Whether an error means that the database cannot be written."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in READ_ONLY
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether a folder holds the run database of a sweep."""
+    return (folder / DATABASE).exists()
+
+
+def _full(folder: Path, error: sqlite3.Error, kept: str = "") -> StoreFull:
+    problem = "the disk is full"
+    if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_FULL:
+        problem = f"the disk is full or cannot be read or written (SQLite: {error})"
+    todo = f"{problem}; {kept}free some space and start the same command again"
+    return StoreFull(errno.ENOSPC, todo, str(folder))
+
+
+def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
+    path = folder / DATABASE
+    if path.is_symlink():
+        raise InputError(f"{path}: is a symbolic link, expected a file of this folder")
+    if (folder / OF_EARLIER_RELEASES).exists() and not path.exists():
+        raise InputError(
+            f"{folder}: holds a sweep of an earlier release ({OF_EARLIER_RELEASES}), which that "
+            "release reads; expected another folder"
+        )
+    if not create and not path.is_file():
+        raise InputError(f"{folder}: got no {DATABASE}, expected a folder that a sweep has written")
+    try:
+        if create:
+            folder.mkdir(parents=True, exist_ok=True)
+            _expect_empty(folder)
+        db = _connect(path, "mode=rwc" if create else "mode=ro")
+        try:
+            _check(db, folder, create=create)
+        except BaseException:
+            db.close()
+            raise
+        # Damaged texts are read all the same: their hash tells.
+        db.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    except sqlite3.Error as error:
+        if is_full(error):
+            raise _full(folder, error) from None
+        if create and is_read_only(error):
+            raise InputError(f"{folder}: cannot be written ({error})") from None
+        raise InputError(f"{path}: not a run database of schedlab ({error})") from None
+    return db
+
+
+def _expect_empty(folder: Path) -> None:
+    """A folder without a run database that holds something belongs to somebody else."""
+    if is_sweep(folder):
+        return
+    others = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
+    if others:
+        named = ", ".join(others[:3]) + (", .." if len(others) > 3 else "")
+        raise InputError(
+            f"{folder}: holds other files ({named}), expected a new or empty folder, "
+            "or one that a sweep has written"
+        )
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    url = path.absolute().as_uri()
+    db = sqlite3.connect(f"{url}?{mode}", uri=True, isolation_level=None, timeout=30)
+    try:
+        db.execute("PRAGMA user_version")
+    except sqlite3.OperationalError as error:
+        # A folder that cannot be written holds no place for SQLite's shared memory.
+        db.close()
+        if mode != "mode=ro" or not is_read_only(error):
+            raise
+        # A sweep that was killed leaves its last runs in a file beside the database.
+        beside = path.with_name(f"{path.name}-wal")
+        if beside.exists() and beside.stat().st_size:
+            raise InputError(
+                f"{beside}: holds runs that cannot be read where the folder cannot be written, "
+                "expected a copy of the whole folder at a place that can be written"
+            ) from None
+        db = sqlite3.connect(f"{url}?immutable=1", uri=True, isolation_level=None)
+    return db
+
+
+def _check(db: sqlite3.Connection, folder: Path, *, create: bool) -> None:
+    application = db.execute("PRAGMA application_id").fetchone()[0]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if create:
+        # NORMAL: a commit survives the end of the process; after a power cut the last few runs
+        # may be computed again, the database stays whole.
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+    empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if create and empty:
+        db.executescript(
+            f"BEGIN; {SCHEMA} PRAGMA application_id = {APPLICATION_ID}; "
+            f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+        )
+    elif (application, version) != (APPLICATION_ID, SCHEMA_VERSION):
+        raise InputError(
+            f"{folder / DATABASE}: not a run database that this version of schedlab reads "
+            f"(version {version}, expected {SCHEMA_VERSION})"
+        )
 
 
 def _place(folder: Path) -> tuple[int, int] | None:
-    """Which file the ledger of a folder is, whatever its name; None where there is none."""
+    """Device and inode of a folder's run database; None where there is none."""
     try:
-        found = os.stat(folder / LEDGER)
+        found = os.stat(folder / DATABASE)
     except OSError:
         return None
     return found.st_dev, found.st_ino
 
 
 def _lock_file(folder: Path) -> IO[str]:
-    path = folder / "lock"
+    path = folder / LOCK
     try:
         return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "r+")
     except OSError as error:

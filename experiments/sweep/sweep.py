@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.sweep.export import last_line
 from experiments.sweep.sweepfile import read_sweep
 from experiments.sweep.task import Scalar, Task
 from experiments.sweep.trust import expect_trusted
@@ -38,12 +39,11 @@ def sweep(
     The same sweep in the same folder always goes on. Another one, or this one after the code has
     changed, is refused unless ``resume`` is given: then what still fits is kept.
     """
-    from experiments.sweep.ledger import LEDGER
     from experiments.sweep.runner import exit_code
-    from experiments.sweep.store import Store
+    from experiments.sweep.store import Store, is_sweep
 
     spec, tasks = read_sweep(file, allow_code=allow_code)
-    if (out / "summary.json").exists() and not (out / LEDGER).exists():
+    if (out / "summary.json").exists() and not is_sweep(out):
         raise InputError(f"{out}: holds a run (summary.json), expected another folder")
 
     def work() -> int:
@@ -104,12 +104,10 @@ def retry(
 
 def store_folder(folder: Path) -> Path:
     """The folder of a sweep, or the store of a reproduction: results/quick -> results/quick/store."""
-    from experiments.sweep.ledger import LEDGER
+    from experiments.sweep.store import is_sweep
 
     inner = folder / "store"
-    if not (folder / LEDGER).exists() and (inner / LEDGER).exists():
-        return inner
-    return folder
+    return inner if is_sweep(inner) and not is_sweep(folder) else folder
 
 
 def _run(tasks: list[Task], store: Store, **options: Any) -> int:
@@ -130,11 +128,33 @@ def closing_lines(summary: RunSummary, store: Store) -> str:
     if summary.failed:
         lines += _failures(store, limit=FAILURES_SHOWN)
         lines.append(
-            f"tracebacks: schedlab status {store.folder} --tracebacks; "
-            f"again: schedlab retry {store.folder} --failed"
+            f"tracebacks: schedlab sweep status {store.folder} --tracebacks; "
+            f"again: schedlab sweep retry {store.folder} --failed"
         )
-    lines.append(f"one table of all: schedlab export {store.folder}")
+    lines += _remarks(store)
+    lines.append(f"one table of all: schedlab sweep export {store.folder}")
     return "\n".join(lines)
+
+
+def _remarks(store: Store) -> list[str]:
+    """Lines about runs that a reader would not expect."""
+    from experiments.sweep.store import DATABASE
+
+    counts, same, lines = store.counts(), store.same_under_all_seeds(), []
+    if same:
+        lines.append(
+            f"note: the seed changes nothing in {same} of {counts.total} runs, because their jobs come "
+            "from a file and nothing else is random. Each of their settings was computed once: its "
+            "seeds are one run, without an interval. workload.block_bootstrap = 100 in the scenario "
+            "draws another trace for each seed, in blocks of 100 jobs"
+        )
+    if counts.kept:
+        lines.append(
+            f"note: {counts.kept} runs that are not in the sweep file any more, or were made by other "
+            f"code, are kept in {store.folder / DATABASE}; they are in no table, and are taken up "
+            "when the file and the code are as they were"
+        )
+    return lines
 
 
 def _failures(store: Store, *, limit: int | None = None, tracebacks: bool = False) -> list[str]:
@@ -155,11 +175,6 @@ def _failures(store: Store, *, limit: int | None = None, tracebacks: bool = Fals
     return lines
 
 
-def last_line(error: str) -> str:
-    """What went wrong, without the way there."""
-    return error.rstrip().rpartition("\n")[2]
-
-
 def status(folder: Path, *, tracebacks: bool = False) -> int:
     """Print how far the sweep in the folder is, and which runs failed; returns the exit code."""
     from experiments.sweep.store import Store
@@ -172,7 +187,7 @@ def status(folder: Path, *, tracebacks: bool = False) -> int:
             f"{folder}: {counts.total} runs, {counts.done} done, {counts.failed} failed, "
             f"{counts.left} left; {running}"
         )
-        for line in _failures(store, tracebacks=tracebacks):
+        for line in _failures(store, tracebacks=tracebacks) + _remarks(store):
             print(line)
     return 0
 

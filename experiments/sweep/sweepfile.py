@@ -41,7 +41,7 @@ from simulator.errors import InputError
 
 RUN_SCENARIO = "experiments.scenario.run:run_scenario"
 MOST_RUNS = 1_000_000
-"""A sweep of more is a slip of the pen: planning it alone takes minutes and gigabytes."""
+"""A sweep of more is a mistake: planning it alone takes minutes and gigabytes."""
 
 Seed = Annotated[int, Field(ge=0)]
 
@@ -111,12 +111,13 @@ def read_sweep(
         values = _resolved(setting, file.parent, function)
         for number, policy in enumerate(policies):
             config = _with(base, values, policy, str(file)) | {"seed": seeds[0]}
-            config = function.checked(config, _Combination(file, setting, policy, number))
+            place = _Combination(file, setting, policy, number)
+            config, fixed_jobs = function.checked(config, place)
             labels = {name: _label(value) for name, value in setting.items()}
             if policy is not None:
                 labels["policy"] = _policy_label(policy)
             _expect_new(config, labels, seen, file)
-            tasks += [function.task(config, labels, seed) for seed in seeds]
+            tasks += [function.task(config, labels, seed, fixed_jobs) for seed in seeds]
     return spec, tasks
 
 
@@ -244,6 +245,7 @@ class _Function:
         run = resolve(name)
         self._model = getattr(run, "config_model", None)
         self._files = getattr(run, "config_files", path_keys)
+        self._has_fixed_jobs = getattr(run, "config_fixed_jobs", lambda _: False)
         checks = getattr(run, "config_checks", None)
         self._check = checks() if checks is not None else None
         self.is_scenario = name == RUN_SCENARIO
@@ -253,10 +255,10 @@ class _Function:
         for table, key in self._files(config):
             table[key] = str((folder / table[key]).absolute())
 
-    def checked(self, config: dict[str, Any], where: _Combination) -> dict[str, Any]:
-        """The configuration as its model sees it, defaults filled in."""
+    def checked(self, config: dict[str, Any], where: _Combination) -> tuple[dict[str, Any], bool]:
+        """The configuration as its model sees it, defaults filled in; whether its jobs are fixed."""
         if self._model is None:
-            return config
+            return config, False
         try:
             instance = self._model.model_validate(config)
             if self._check is not None:
@@ -268,12 +270,15 @@ class _Function:
         except InputError as error:
             raise InputError(f"{where.file}: {error}") from None
         full: dict[str, Any] = instance.model_dump(mode="json", exclude_none=True)
-        return full
+        return full, self._has_fixed_jobs(instance)
 
-    def task(self, config: dict[str, Any], labels: dict[str, Scalar], seed: int) -> Task:
+    def task(
+        self, config: dict[str, Any], labels: dict[str, Scalar], seed: int, fixed_jobs: bool
+    ) -> Task:
         config = config | {"seed": seed}
         files = dict.fromkeys(table[key] for table, key in self._files(config))
-        return Task(self._name, config, labels | {"seed": seed}, files=tuple(files))
+        labels = labels | {"seed": seed}
+        return Task(self._name, config, labels, files=tuple(files), fixed_jobs=fixed_jobs)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A task is one run: a pure function of a configuration, and the key that its result is kept under.
+"""A task is one run: a pure function of a configuration, and the key of its result.
 
 Everything that the laboratory computes in bulk is a list of tasks; ``experiments.sweep.runner.run_tasks``
 runs it, ``experiments.sweep.store.Store`` keeps what comes out. Light to import: no numpy, no pandas.
@@ -32,7 +32,7 @@ class Outcome:
 
     Attributes
     ----------
-    scalars : one value a name, kept in the ledger. NumPy scalars are accepted. Names that end in
+    scalars : one value a name, kept in the run database. NumPy scalars are accepted. Names that end in
         ``cpu_s`` or ``wall_s`` are measurements of this machine: kept, but left out of exported
         tables, which are the same bytes wherever they were computed.
     tables : one ``pandas.DataFrame`` a name ("jobs", "decisions"), kept as one Parquet file each.
@@ -58,6 +58,8 @@ class Task:
         what it calls in its own package (see ``experiments.sweep.codeversion``). Narrow it, say to
         ("simulator", "policies.milp"), and editing other policies keeps the results.
     files : files or folders that the run reads; what they hold is part of the key.
+    fixed_jobs : the jobs are the same under every ``config["seed"]``. Then the first seed of a
+        configuration is run before the others, which take its result where it drew nothing.
     """
 
     function: str
@@ -66,6 +68,7 @@ class Task:
     cost_s: float = 1.0
     sources: tuple[str, ...] = DEFAULT_SOURCES
     files: tuple[str, ...] = ()
+    fixed_jobs: bool = False
 
     @functools.cached_property
     def config_json(self) -> str:

@@ -1,6 +1,6 @@
 """Which functions a file may name.
 
-A sweep file and the ledger of a sweep are data: they may come from somebody else. The function
+A sweep file and the run database of a sweep are data: they may come from somebody else. The function
 that they name is called, so it has to be one of schedlab's own, one that an installed package has
 registered, or the user allows code explicitly (``--allow-code``).
 

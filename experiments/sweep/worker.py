@@ -1,7 +1,7 @@
-"""What happens in a worker process: run a task, write its tables, report.
+"""The work of a worker process: run a task and report its result.
 
-Nothing here touches the ledger. An exception of the task becomes a failed report; a full disk and
-a worker of another version of the code are no fault of the task and are raised.
+Nothing here touches the run database. An exception of the task becomes a failed report; a worker of
+another version of the code is no fault of the task and is raised.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from experiments.sweep.ledger import NO_SPACE, StoreFull, is_read_only
-from experiments.sweep.records import Report
-from experiments.sweep.tables import Mark, write_table
+from experiments.sweep.codeversion import code_version
+from experiments.sweep.store import Report
 from experiments.sweep.task import Outcome, Scalar, plain_scalar, resolve
 from simulator.errors import InputError
 
@@ -46,6 +44,8 @@ ONE_THREAD = dict.fromkeys(
 )
 # How long a run over its limit gets to end by an exception before its process is ended.
 GRACE_S = 20.0
+# Bytes of a table; SQLite's limit of a cell.
+LARGEST = 1_000_000_000
 
 
 class RunTimeout(RuntimeError):
@@ -68,24 +68,6 @@ class Order:
     config_json: str
 
 
-@dataclass(frozen=True)
-class Site:
-    """Where the results go, and what a remote worker has to agree on.
-
-    Attributes
-    ----------
-    folder : the store's folder; None where workers are remote and ``store_id`` does not match.
-    store_id : the name in the store's folder, to know it on a shared file system.
-    time_limit_s : enforced here; None where the executor does it.
-    code : (function, sources) -> code version of the coordinating process, checked if given.
-    """
-
-    folder: str
-    store_id: str = ""
-    time_limit_s: float | None = None
-    code: tuple[tuple[str, tuple[str, ...], str], ...] = ()
-
-
 def prepare(modules: Sequence[str]) -> None:
     """Set up a worker process: one thread, deaf to Ctrl-C, gone with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -95,40 +77,56 @@ def prepare(modules: Sequence[str]) -> None:
         importlib.import_module(module)
 
 
-def execute(orders: Sequence[Order], site: Site) -> list[Report]:
-    """Run the tasks one after another; see the module's text for what is raised."""
-    _check_code(site)
-    folder = Path(site.folder) if _sees_store(site) else None
-    return [_execute(order, folder, site.time_limit_s) for order in orders]
+def execute(
+    orders: Sequence[Order],
+    time_limit_s: float | None = None,
+    code: Sequence[tuple[str, tuple[str, ...], str]] = (),
+) -> list[Report]:
+    """Run the tasks one after another.
+
+    Parameters
+    ----------
+    time_limit_s : of a run, enforced here; None where the executor does it.
+    code : (function, sources, code version) of the coordinating process, to be the same here.
+
+    Raises
+    ------
+    InputError
+        The code differs here.
+    """
+    for function, sources, version in code:
+        if code_version(function, sources) != version:
+            raise InputError(
+                f"worker on {os.uname().nodename}: its code, data or libraries differ from the "
+                f"coordinating process's (for {function}), expected the same"
+            )
+    return [_execute(order, time_limit_s) for order in orders]
 
 
-def _execute(order: Order, folder: Path | None, time_limit_s: float | None) -> Report:
+def _execute(order: Order, time_limit_s: float | None) -> Report:
+    from simulator.statistics import watched
+
     wall, cpu = time.perf_counter(), time.process_time()
     scalars: dict[str, Scalar] = {}
-    contents: dict[str, bytes] = {}
+    tables: dict[str, bytes] = {}
     error = ""
+    drawn = None
     try:
         function = resolve(order.function)
-        with _limit(time_limit_s):
+        with _limit(time_limit_s), watched() as drawn:
             outcome = function(json.loads(order.config_json))
-        scalars, contents = _checked(outcome, order.function)
+        scalars, tables = _checked(outcome, order.function)
     except _OverLimit:
         error = in_brief(RunTimeout(time_limit_s or 0.0))
     except BaseException as problem:  # also SystemExit or KeyboardInterrupt of the run's own
         error = _report_of(problem)
-    if error:
-        scalars, contents = {}, {}
-    tables = {}
-    if folder is not None:
-        tables = {name: _write(folder, order.key, name, c) for name, c in contents.items()}
-        contents = {}
     return Report(
         order.key,
         "failed" if error else "done",
-        scalars,
-        tables,
-        contents,
+        {} if error else scalars,
+        {} if error else tables,
         error,
+        seed_used=drawn is None or drawn(),
         cpu_s=time.process_time() - cpu,
         wall_s=time.perf_counter() - wall,
     )
@@ -141,7 +139,11 @@ def _checked(outcome: object, function: str) -> tuple[dict[str, Scalar], dict[st
     for name in outcome.tables:
         if not name.isidentifier():
             raise ValueError(f"table {name!r} of {function}: expected letters, digits and _")
-    return scalars, {name: _parquet(table) for name, table in outcome.tables.items()}
+    tables = {name: _parquet(table) for name, table in outcome.tables.items()}
+    for name, content in tables.items():
+        if len(content) > LARGEST:
+            raise ValueError(f"table {name!r} of {function}: larger than 1 GB, expected less")
+    return scalars, tables
 
 
 def _parquet(table: DataFrame) -> bytes:
@@ -162,20 +164,6 @@ def _parquet(table: DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _write(folder: Path, key: str, name: str, content: bytes) -> Mark:
-    try:
-        return write_table(folder, key, name, content)
-    except OSError as error:
-        if is_read_only(error):
-            raise InputError(
-                f"{error.filename or folder}: cannot be written ({error.strerror}); finished runs "
-                "are kept"
-            ) from None
-        if error.errno not in NO_SPACE:
-            raise
-        raise StoreFull(error.errno, "the disk is full", str(folder)) from None
-
-
 def in_brief(problem: BaseException) -> str:
     """Type and message, for what is no fault of a line of code."""
     return f"{type(problem).__name__}: {problem}"
@@ -187,26 +175,6 @@ def _report_of(problem: BaseException) -> str:
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next
     return "".join(traceback.format_exception(type(problem), problem, frames)).rstrip()
-
-
-def _sees_store(site: Site) -> bool:
-    if not site.store_id:
-        return True
-    try:
-        return (Path(site.folder) / "id").read_text() == site.store_id
-    except OSError:
-        return False
-
-
-def _check_code(site: Site) -> None:
-    from experiments.sweep.codeversion import code_version
-
-    for function, sources, version in site.code:
-        if code_version(function, sources) != version:
-            raise InputError(
-                f"worker on {os.uname().nodename}: its code, data or libraries differ from the "
-                f"coordinating process's (for {function}), expected the same"
-            )
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from simulator.statistics.replications import (
     replicate_until_precise,
     replications_needed,
 )
-from simulator.statistics.streams import Streams
+from simulator.statistics.streams import Streams, watched
 
 __all__ = [
     "BATCHES",
@@ -57,4 +57,5 @@ __all__ = [
     "skewness",
     "steady_state_mean",
     "student",
+    "watched",
 ]

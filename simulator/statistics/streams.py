@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from simulator.errors import InputError
+
+# The generators of the present `watched` block, with their first states.
+_made: list[tuple[np.random.Generator, Any]] | None = None
+
+
+@contextmanager
+def watched() -> Iterator[Callable[[], bool]]:
+    """A block after which the given function tells whether a stream made in it was drawn from.
+
+    A run that drew nothing gives the same result under every seed.
+    """
+    global _made
+    before, _made = _made, []
+    made = _made
+    try:
+        yield lambda: any(_state(generator) != first for generator, first in made)
+    finally:
+        _made = before
+
+
+def _state(generator: np.random.Generator) -> Any:
+    bits = generator.bit_generator
+    return bits.state, getattr(bits.seed_seq, "n_children_spawned", 0)
 
 
 @dataclass(frozen=True)
@@ -41,7 +67,10 @@ class Streams:
 
         Calling twice gives the same numbers twice: hold on to the generator to go on.
         """
-        return np.random.Generator(np.random.PCG64(self._sequence(name, keys)))
+        generator = np.random.Generator(np.random.PCG64(self._sequence(name, keys)))
+        if _made is not None:
+            _made.append((generator, _state(generator)))
+        return generator
 
     def replication(self, index: int) -> Streams:
         """The streams of replication `index`: independent of all others of this seed."""

@@ -132,7 +132,7 @@ def test_a_policy_that_lacks_something_is_one_line(tmp_path: Path):
         "[cluster]", "[scenario.cluster]"
     )
     sweep.write_text(base.replace('policy = "edf"', '[scenario]\npolicy = "edf"'))
-    assert "due" in refused("sweep", sweep, "--out", tmp_path / "swept")
+    assert "due" in refused("sweep", "run", sweep, "--out", tmp_path / "swept")
 
 
 def test_machines_of_a_workload_are_replaced_only_with_adaptation(tmp_path: Path):

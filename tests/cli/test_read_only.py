@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.sweep.ledger import LEDGER
-from experiments.sweep.records import Report
-from experiments.sweep.store import Store
+from experiments.sweep.store import DATABASE, Report, Store
 from experiments.sweep.task import Task
-from experiments.sweep.worker import Order, Site, execute
 from simulator.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -83,8 +80,8 @@ def test_results_that_cannot_be_written(disk, schedlab, tmp_path: Path) -> None:
         for words in (
             (*run, "--out", out),
             (*run, "--stream", "--out", out),
-            ("sweep", tmp_path / "sweep.toml", "--workers", 1, "--out", out),
-            ("export", tmp_path / "swept", "--out", out / "runs.csv"),
+            ("sweep", "run", tmp_path / "sweep.toml", "--workers", 1, "--out", out),
+            ("sweep", "export", tmp_path / "swept", "--out", out / "runs.csv"),
             ("gantt", tmp_path / "out", "--out", out / "chart.svg"),
             ("replay", tmp_path / "out", "--out", out / "page.html"),
             ("trace", tmp_path / "jobs.csv", "--out", out / "trace.svg"),
@@ -104,46 +101,44 @@ def test_a_sweep_that_cannot_be_written_can_be_read(disk, schedlab, tmp_path: Pa
     finished_sweep(folder / "swept")
     freeze()
     before = contents(folder)
-    code, out, _ = schedlab("status", folder / "swept")
+    code, out, _ = schedlab("sweep", "status", folder / "swept")
     assert (code, "1 runs, 1 done" in out) == (0, True)
-    code, out, _ = schedlab("export", folder / "swept", "--out", tmp_path / "runs.csv")
+    code, out, _ = schedlab("sweep", "export", folder / "swept", "--out", tmp_path / "runs.csv")
     assert (code, (tmp_path / "runs.csv").read_text()) == (0, "seed,status,error,x\n1,done,,1.5\n")
-    for words in (("export", folder / "swept"), ("retry", folder / "swept", "--allow-code")):
+    for words in (
+        ("sweep", "export", folder / "swept"),
+        ("sweep", "retry", folder / "swept", "--allow-code"),
+    ):
         code, _, err = schedlab(*words)
         assert (code, err.count("\n")) == (2, 1), err
         assert "cannot be written" in err
     assert contents(folder) == before
 
 
-def test_runs_beside_the_ledger_are_not_lost_in_silence(disk, tmp_path: Path) -> None:
+def test_runs_beside_the_database_are_not_lost_in_silence(disk, tmp_path: Path) -> None:
     """What a killed sweep did last lies in a second file, which SQLite cannot read there."""
     folder, freeze = disk
     task = finished_sweep(tmp_path / "swept")
     with Store(tmp_path / "swept", create=True) as store:
         store.record([Report("0" * 64, "done")])
-        for name in (LEDGER, f"{LEDGER}-wal"):
+        for name in (DATABASE, f"{DATABASE}-wal"):
             shutil.copy(tmp_path / "swept" / name, folder)
     freeze()
-    with pytest.raises(InputError, match=f"{LEDGER}-wal: holds runs that cannot be read"):
+    with pytest.raises(InputError, match=f"{DATABASE}-wal: holds runs that cannot be read"):
         Store(folder)
     shutil.copytree(folder, tmp_path / "copy")
     with Store(tmp_path / "copy") as store:
         assert set(store.states()) == {task.key, "0" * 64}
 
 
-def test_a_disk_that_cannot_be_written_any_more_stops_a_sweep(disk, tmp_path: Path) -> None:
+def test_a_disk_that_cannot_be_written_any_more_stops_a_sweep(tmp_path: Path) -> None:
     """A disk with faults is made read-only by the system, while runs are under way."""
-    folder, freeze = disk
     task = finished_sweep(tmp_path / "swept")
     with Store(tmp_path / "swept", create=True) as store:
         store._db.execute("PRAGMA query_only = ON")
         with pytest.raises(InputError, match=r"swept: cannot be written .*what is in it is kept"):
             store.record([Report("0" * 64, "done")])
         assert store.states() == {task.key: "done"}
-    freeze()
-    order = Order(task.key, task.function, task.config_json)
-    with pytest.raises(InputError, match=r"cannot be written \(Read-only file system\); finished"):
-        execute([order], Site(str(folder)))
 
 
 def test_compiled_kernels_that_cannot_be_kept(disk, tmp_path: Path) -> None:

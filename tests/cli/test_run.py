@@ -192,7 +192,7 @@ def test_bad_options_are_one_line(tmp_path: Path, words: list[str], complaint: s
         ),
         (["run", "examples/mmc.toml", "--seed", "1.5"], "run: --seed: expected a valid integer"),
         (["run", "examples/mmc.toml", "--seed"], "schedlab: Option '--seed' requires an argument"),
-        (["sweep"], "sweep: Missing argument"),
+        (["sweep", "run"], "sweep run: Missing argument"),
         (
             ["solve", "--instance", "x", "--nodes", "3", "--solver", "y"],
             "solve: --solver: 'y' is not",
@@ -224,14 +224,14 @@ def test_a_run_and_a_sweep_never_share_a_folder(tmp_path: Path) -> None:
     jobs = write_jobs(tmp_path / "jobs.csv", GOOD)
     run = ["run", "--jobs", jobs, "--nodes", 2, "--policy", "fifo"]
     assert schedlab(*run, cwd=tmp_path).returncode == 0
-    assert schedlab("sweep", file, "--workers", 1, cwd=tmp_path).returncode == 0
-    assert (tmp_path / "out" / "some" / "ledger.sqlite").exists()
-    second = schedlab("sweep", file, "--out", "out", "--workers", 1, cwd=tmp_path)
+    assert schedlab("sweep", "run", file, "--workers", 1, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "out" / "some" / "runs.sqlite").exists()
+    second = schedlab("sweep", "run", file, "--out", "out", "--workers", 1, cwd=tmp_path)
     assert (second.returncode, second.stderr.count("\n")) == (2, 1)
     assert "out: holds a run (summary.json)" in second.stderr
     second = schedlab(*run, "--out", "out/some", cwd=tmp_path)
     assert (second.returncode, second.stderr.count("\n")) == (2, 1)
-    assert "out/some: holds a sweep (ledger.sqlite)" in second.stderr
+    assert "out/some: holds a sweep (runs.sqlite)" in second.stderr
     assert not (tmp_path / "out" / "some" / "summary.json").exists()
 
 
@@ -327,16 +327,16 @@ def test_bad_scenarios_are_one_line(tmp_path: Path, text: str, complaint: str) -
 @pytest.mark.parametrize(
     ("command", "example", "said"),
     [
-        ("run", "sweep_small", "holds a sweep, expected a scenario; try: schedlab sweep "),
+        ("run", "sweep_small", "holds a sweep, expected a scenario; try: schedlab sweep run "),
         ("run", "rental_figure1", "holds types of jobs for a rental, expected a scenario; try: schedlab rental "),
-        ("sweep", "hierarchical", "holds a scenario, expected a sweep; try: schedlab run "),
+        ("sweep run", "hierarchical", "holds a scenario, expected a sweep; try: schedlab run "),
     ],
 )  # fmt: skip
 def test_a_file_of_another_kind_is_answered_with_its_command(
     tmp_path: Path, command: str, example: str, said: str
 ) -> None:
     file = f"examples/{example}.toml"
-    ran = schedlab(command, file, "--out", tmp_path / "out")
+    ran = schedlab(*command.split(), file, "--out", tmp_path / "out")
     assert ran.returncode == 2
     assert ran.stderr == f"schedlab: {file}: {said}{file}\n"
     assert not (tmp_path / "out").exists()
@@ -437,3 +437,22 @@ def test_a_refused_run_leaves_the_folder_of_the_other(
             pass
         monkeypatch.undo()
         assert out.is_dir()
+
+
+def test_earlier_names_of_the_commands_of_sweeps_work_with_a_note(tmp_path: Path) -> None:
+    """One note that names the new one; then as if the new one had been given."""
+    file, out = tmp_path / "some.toml", tmp_path / "out"
+    file.write_text(
+        'policies = ["fifo"]\nscenario.workload = { kind = "hierarchical", num_nodes = 2 }\n'
+    )
+    for words, old, new in (
+        (("sweep", file, "--out", out, "--workers", 1), "sweep FILE", "sweep run"),
+        (("status", out), "status", "sweep status"),
+        (("export", out), "export", "sweep export"),
+        (("retry", out), "retry", "sweep retry"),
+    ):
+        ran = schedlab(*words)
+        assert ran.returncode == 0, ran.stderr
+        note = f"schedlab: note: `schedlab {old}` is now `schedlab {new}`; the old name works"
+        assert ran.stderr.count(note) == 1
+    assert (out / "runs.csv").exists()

@@ -190,7 +190,7 @@ def test_foresight(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
 def test_figures_of_a_reproduction(paper: Paper, tmp_path: Path) -> None:
-    if not (RESULTS / "store" / "ledger.sqlite").exists():
+    if not (RESULTS / "store" / "runs.sqlite").exists():
         pytest.skip(f"{RESULTS} holds no reproduction")
     experiment = load(paper)
     with Store(RESULTS / "store") as store:

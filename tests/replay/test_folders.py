@@ -88,7 +88,7 @@ def test_runs_of_a_sweep(tmp_path, browser):
     (tmp_path / "sweep.toml").write_text(SWEEP + 'tables = ["jobs", "decisions", "schedule"]\n')
     assert (
         schedlab(
-            "sweep", tmp_path / "sweep.toml", "--out", tmp_path / "s", "--workers", "1"
+            "sweep", "run", tmp_path / "sweep.toml", "--out", tmp_path / "s", "--workers", "1"
         ).returncode
         == 0
     )
@@ -109,7 +109,7 @@ def test_runs_of_a_sweep(tmp_path, browser):
 
 def test_a_sweep_that_kept_no_schedule_says_how_to(tmp_path):
     (tmp_path / "sweep.toml").write_text(SWEEP)
-    schedlab("sweep", tmp_path / "sweep.toml", "--out", tmp_path / "s", "--workers", "1")
+    schedlab("sweep", "run", tmp_path / "sweep.toml", "--out", tmp_path / "s", "--workers", "1")
     found = schedlab("replay", tmp_path / "s", "--where", "seed=1")
     assert found.returncode == 2
     assert "no schedule table, expected a run that kept its schedule" in found.stderr

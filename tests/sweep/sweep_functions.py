@@ -78,7 +78,7 @@ def until(config: dict[str, Any]) -> Outcome:
 
 
 def large(config: dict[str, Any]) -> Outcome:
-    """A table of `kb` KB that does not compress, and as much text in the ledger."""
+    """A table of `kb` KB that does not compress, and as much text in its row."""
     rng = np.random.default_rng(config["seed"])
     outcome = Outcome({"text": rng.bytes(config.get("text_kb", 0) * 512).hex()})
     if config.get("kb", 0):

@@ -75,13 +75,6 @@ def test_same_bytes_as_on_this_machine_alone(tmp_path, cluster):
     assert exported(tmp_path / "dask") == exported(tmp_path / "local")
 
 
-def test_workers_that_do_not_see_the_folder_send_their_tables(tmp_path, cluster, monkeypatch):
-    monkeypatch.setattr(Store, "identity", "that of another folder")
-    assert run(draws(8), tmp_path / "dask", cluster).done == 8
-    run(draws(8), tmp_path / "local", None)
-    assert exported(tmp_path / "dask") == exported(tmp_path / "local")
-
-
 def test_a_lost_worker_loses_nothing(tmp_path, cluster):
     def kill_one() -> None:
         time.sleep(0.5)

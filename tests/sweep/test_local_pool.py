@@ -136,7 +136,7 @@ def test_kill_ends_workers_and_futures(tmp_path):
     with pytest.raises(CancelledError):
         waiting.result()
     assert pool.pids() == []
-    with pytest.raises(RuntimeError, match="shut down"):
+    with pytest.raises(RuntimeError, match="after shutdown"):
         pool.submit(square, 1)
 
 

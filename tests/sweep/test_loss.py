@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import sqlite3
@@ -13,16 +12,12 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from experiments.sweep.export import write_export
-from experiments.sweep.ledger import LEDGER, StoreLost
-from experiments.sweep.records import Report
 from experiments.sweep.runner import run_tasks
-from experiments.sweep.store import Store
+from experiments.sweep.store import DATABASE, Report, Store, StoreLost
 from experiments.sweep.sweep import export, retry, status
-from experiments.sweep.tables import table_path, write_table
 from experiments.sweep.task import Task
 from simulator.errors import InputError
 
@@ -39,54 +34,6 @@ def finished(tmp_path):
     return tmp_path / "out"
 
 
-def table_files(folder: Path) -> list[Path]:
-    return sorted((folder / "tables").rglob("*.parquet"))
-
-
-def test_foreign_files_stay(finished, tmp_path):
-    """Whatever lies under tables/ and was not named by a store is left alone."""
-    key = "0" * 64
-    group = table_files(finished)[0].parent
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    foreign = [
-        group / "notes.txt",
-        group / "thesis.parquet",
-        group / f"{key}.values.csv",
-        finished / "tables" / "my data" / "only copy.parquet",
-        finished / "tables" / "readme",
-        elsewhere / f"{key}.values.parquet",
-    ]
-    for path in foreign:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("mine")
-    (finished / "tables" / "00").symlink_to(elsewhere)
-    left = [group / f"{group.name}{key[2:]}.values.parquet"]
-    left.append(left[0].with_name(f".{left[0].name}.0123456789abcdef.tmp"))
-    for path in left:
-        path.write_text("of a run that was stopped")
-    with Store(finished, create=True) as store, store.locked():
-        store.recover()
-        assert store.states() == dict.fromkeys(store.planned_keys(), "done")
-    assert [path.read_text() for path in foreign] == ["mine"] * len(foreign)
-    assert not any(path.exists() for path in left)
-
-
-def test_tables_behind_a_link_are_refused(finished, tmp_path):
-    """Two sweeps on one folder of tables would each delete the other's."""
-    (finished / "tables").rename(tmp_path / "tables")
-    (finished / "tables").symlink_to(tmp_path / "tables")
-    before = table_files(tmp_path)
-    with (
-        Store(finished, create=True) as store,
-        pytest.raises(InputError, match="tables: is a symbolic link, expected a folder"),
-    ):
-        store.recover()
-    assert table_files(tmp_path) == before != []
-    with pytest.raises(InputError, match="is a symbolic link"):
-        write_table(finished, "0" * 64, "values", b"x")
-
-
 def test_a_folder_of_somebody_else_is_refused(tmp_path):
     (tmp_path / "tables" / "ab").mkdir(parents=True)
     (tmp_path / "photo.png").write_text("mine")
@@ -97,38 +44,21 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["photo.png", "tables"]
 
 
-@pytest.mark.parametrize("name", ["lock", "id", LEDGER])
+@pytest.mark.parametrize("name", ["lock", DATABASE])
 def test_links_in_place_of_the_store_s_own_files_are_not_followed(tmp_path, name):
     victim = tmp_path / "victim"
     victim.write_text("mine")
     out = tmp_path / "out"
-    if name == LEDGER:
+    if name == DATABASE:
         out.mkdir()
         (out / name).symlink_to(victim)
         with pytest.raises(InputError, match="is a symbolic link"):
             Store(out, create=True)
     else:
         with Store(out, create=True) as store:
-            (out / name).symlink_to(tmp_path / "nowhere" if name == "id" else victim)
-            if name == "lock":
-                with pytest.raises(InputError, match=r"lock: cannot be written .is a symbolic"):
-                    store.locked().__enter__()
-            else:
-                assert len(store.identity) == 32
-                assert not (out / "id").is_symlink()
-    assert victim.read_text() == "mine"
-    assert not (tmp_path / "nowhere").exists()
-
-
-def test_a_planted_link_under_a_name_in_the_making_is_not_followed(tmp_path, monkeypatch):
-    victim = tmp_path / "victim"
-    victim.write_text("mine")
-    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
-    path = table_path(tmp_path, "0" * 64, "values")
-    path.parent.mkdir(parents=True)
-    path.with_name(f".{path.name}.guessed.tmp").symlink_to(victim)
-    with pytest.raises(FileExistsError):
-        write_table(tmp_path, "0" * 64, "values", b"x")
+            (out / name).symlink_to(victim)
+            with pytest.raises(InputError, match=r"lock: cannot be written .is a symbolic"):
+                store.locked().__enter__()
     assert victim.read_text() == "mine"
 
 
@@ -136,9 +66,9 @@ SWEEP = """
 import shutil, sys, threading, time
 from pathlib import Path
 from experiments.sweep.runner import exit_code, run_tasks
-from experiments.sweep.store import Store
+from experiments.sweep.store import DATABASE, Report, Store, StoreLost
 from experiments.sweep.task import Task
-out, what = Path(sys.argv[1]), sys.argv[2]
+out = Path(sys.argv[1])
 tasks = [Task("sweep_functions:draw", {"seed": s, "sleep_s": 0.02}) for s in range(40)]
 
 def work():
@@ -146,7 +76,7 @@ def work():
         def remove():
             while store_done() < 5:
                 time.sleep(0.01)
-            shutil.rmtree(out / what if what != "." else out, ignore_errors=True)
+            shutil.rmtree(out, ignore_errors=True)
         def store_done():
             with Store(out) as other:
                 return len(other.states())
@@ -159,23 +89,14 @@ sys.exit(exit_code(work))
 """
 
 
-@pytest.mark.parametrize(
-    ("what", "told"),
-    [(".", "was removed or replaced while a sweep"), ("tables", "finished runs were removed")],
-)
-def test_what_is_removed_during_a_sweep_is_reported(tmp_path, what, told):
-    """The sweep must not end "40 of 40 done" where tables are gone."""
+def test_a_folder_that_is_removed_during_a_sweep_is_reported(tmp_path):
+    """The sweep must not end "40 of 40 done" where nothing is left."""
     here = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-    words = [sys.executable, "-c", SWEEP, str(tmp_path / "out"), what]
+    words = [sys.executable, "-c", SWEEP, str(tmp_path / "out")]
     ran = subprocess.run(words, env=here, capture_output=True, text=True, timeout=120)
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert told in ran.stderr
+    assert "was removed or replaced while a sweep" in ran.stderr
     assert ran.stderr.count("\n") == 1
-    if what == "tables":  # The same command computes the lost runs anew.
-        with Store(tmp_path / "out", create=True) as store:
-            todo = [t for t in store.tasks() if t.config["seed"] < 40]
-            assert run_tasks(todo, store, workers=1, progress=False).done == 40
-        assert len(table_files(tmp_path / "out")) == 40
 
 
 def test_a_folder_replaced_by_another_sweep_is_noticed(finished, tmp_path):
@@ -184,13 +105,6 @@ def test_a_folder_replaced_by_another_sweep_is_noticed(finished, tmp_path):
         Store(finished, create=True).close()
         with pytest.raises(StoreLost, match="was removed or replaced"):
             store.record([Report("0" * 64, "done")])
-
-
-def test_export_reports_a_missing_table(finished):
-    table_files(finished)[1].unlink()
-    with pytest.raises(InputError, match="is missing; start the same sweep again"):
-        export(finished, table="values")
-    assert not (finished / "values.csv").exists()
 
 
 def test_runs_without_the_table_are_no_loss(finished):
@@ -203,52 +117,67 @@ def test_runs_without_the_table_are_no_loss(finished):
     assert rows == 30
 
 
-def test_a_single_flipped_bit_is_found_wherever_it_is(finished):
-    """At the export, and where figures read tables; each of 60 places of the file."""
-    path = table_files(finished)[0]
-    whole = path.read_bytes()
-    key, name, _ = path.name.split(".")
-    with Store(finished) as store:
-        for place in range(0, len(whole), max(1, len(whole) // 60)):
-            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-            with pytest.raises(InputError, match="was changed since it was written"):
-                write_export(store, format="csv", out=None, table=name, timings=False)
-            with pytest.raises(InputError, match="was changed since it was written"):
-                store.table(key, name)
-        path.write_bytes(whole)
-        assert len(store.table(key, name)) == 10
+def runs_and_values(folder: Path) -> bytes:
+    export(folder)
+    export(folder, table="values")
+    return (folder / "runs.csv").read_bytes() + (folder / "values.csv").read_bytes()
 
 
-def test_pages_have_checksums_for_other_readers(finished):
-    path = table_files(finished)[0]
-    whole = path.read_bytes()
-    offset = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
-    path.write_bytes(whole[: offset + 60] + bytes([whole[offset + 60] ^ 1]) + whole[offset + 61 :])
-    with pytest.raises(OSError, match="checksum"):
-        pq.read_table(path, page_checksum_verification=True)
-
-
-def test_a_ledger_of_the_first_version_is_read_and_goes_on(finished):
-    """It has lengths of tables, no hashes."""
-    with sqlite3.connect(finished / LEDGER) as db:
-        for key, tables in db.execute("SELECT key, tables FROM runs").fetchall():
-            sizes = {name: mark[0] for name, mark in json.loads(tables).items()}
-            db.execute("UPDATE runs SET tables = ? WHERE key = ?", (json.dumps(sizes), key))
-        db.execute("PRAGMA user_version = 1")
-    db.close()
-    with Store(finished) as store:
-        assert store.run(store.planned_keys()[0]).tables["values"].digest == ""
-        assert len(store.table(store.planned_keys()[0], "values")) == 10
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE runs SET scalars = '{' WHERE rowid = 2",
+        "UPDATE runs SET scalars = '[1]' WHERE rowid = 2",
+        "UPDATE runs SET scalars = replace(scalars, '0', '1') WHERE rowid = 1",
+        "UPDATE runs SET tables = 'null' WHERE rowid = 2",
+        "UPDATE runs SET tables = '{}' WHERE rowid = 2",
+        "UPDATE runs SET cpu_s = 'long' WHERE rowid = 2",
+        "UPDATE runs SET error = x'00ff' WHERE rowid = 2",
+        "UPDATE runs SET digest = '' WHERE rowid = 2",
+        "UPDATE runs SET key = x'ff' WHERE rowid = 2",
+        "UPDATE contents SET content = zeroblob(length(content)) WHERE rowid = 2",
+        "UPDATE contents SET content = 'text' WHERE rowid = 2",
+        "UPDATE contents SET digest = x'ff' WHERE rowid = 2",
+        "DELETE FROM contents WHERE rowid = 2",
+    ],
+)
+def test_a_run_that_does_not_match_its_hash_is_computed_again(finished, sql, capsys):
+    """One rule, with a line that says so; whoever reads the run before is told in one line."""
+    whole = runs_and_values(finished)
+    damage(finished, sql)
+    with pytest.raises(InputError, match="does not match its hash; start the same sweep again"):
+        runs_and_values(finished)
     with Store(finished, create=True) as store:
-        assert run_tasks(store.tasks(), store, workers=1, progress=False).computed == 0
+        assert run_tasks(tasks(3), store, workers=1, progress=False).computed == 1
+    assert (
+        "a run does not match the hash that was kept, and will be comp" in capsys.readouterr().err
+    )
+    assert runs_and_values(finished) == whole
 
 
-@pytest.mark.parametrize("out", [LEDGER, "lock", "tables/ab/x.csv", "tables/x.csv"])
+def test_a_single_flipped_bit_of_a_table_is_found_wherever_it_is(finished):
+    """At the export, and where figures read tables; each of 60 places of the file."""
+    with Store(finished, create=True) as store:
+        key = store.planned_keys()[0]
+        whole = store.content(store.run(key), "values")
+        change = "UPDATE contents SET content = ? WHERE content = ?"
+        for place in range(0, len(whole), max(1, len(whole) // 60)):
+            flipped = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+            store._db.execute(change, (flipped, whole))
+            with pytest.raises(InputError, match="does not match its hash"):
+                write_export(store, format="csv", out=None, table="values", timings=False)
+            with pytest.raises(InputError, match="does not match its hash"):
+                store.table(key, "values")
+            store._db.execute(change, (whole, flipped))
+        assert len(store.table(key, "values")) == 10
+
+
+@pytest.mark.parametrize("out", [DATABASE, "lock"])
 def test_an_export_never_replaces_a_part_of_the_sweep(finished, out):
-    before = (finished / LEDGER).read_bytes()
+    before = (finished / DATABASE).read_bytes()
     with pytest.raises(InputError, match="is a part of the sweep, expected another file"):
         export(finished, out=finished / out)
-    assert (finished / LEDGER).read_bytes() == before
+    assert (finished / DATABASE).read_bytes() == before
 
 
 def test_texts_of_an_export_are_no_formulas(tmp_path):
@@ -260,7 +189,7 @@ def test_texts_of_an_export_are_no_formulas(tmp_path):
     with Store(tmp_path / "out", create=True) as store:
         store.plan(planned)
         content = pd.DataFrame({"job_id": ["=a", "b"]}).to_parquet()
-        store.record([Report(t.key, "done", {"x": 1.5}, contents={"j": content}) for t in planned])
+        store.record([Report(t.key, "done", {"x": 1.5}, tables={"j": content}) for t in planned])
 
         def labels_of(**options: bool) -> list[str]:
             path, _ = write_export(
@@ -300,7 +229,7 @@ def test_a_run_that_raises_an_exit_fails_like_any_other(tmp_path, does):
 
 
 def damage(folder: Path, sql: str) -> None:
-    db = sqlite3.connect(folder / LEDGER, isolation_level=None)
+    db = sqlite3.connect(folder / DATABASE, isolation_level=None)
     db.execute("PRAGMA writable_schema = ON")
     db.execute("PRAGMA ignore_check_constraints = ON")
     db.execute(sql)
@@ -321,13 +250,6 @@ def complaint(command: Callable[[], object]) -> str:
     [
         "DROP TABLE runs",
         "DROP TABLE tasks",
-        "UPDATE runs SET scalars = '{'",
-        "UPDATE runs SET scalars = '[1]'",
-        "UPDATE runs SET tables = '[]'",
-        "UPDATE runs SET tables = 'null'",
-        'UPDATE runs SET tables = \'{"values": "x"}\'',
-        "UPDATE runs SET status = 'lost'",
-        "UPDATE runs SET error = x'00ff'",
         "UPDATE tasks SET labels = '3'",
         "UPDATE tasks SET labels = ''",
         "UPDATE tasks SET config = '[]'",
@@ -339,7 +261,7 @@ def complaint(command: Callable[[], object]) -> str:
         "UPDATE sqlite_master SET sql = 'CREATE TABLE runs (x)' WHERE name = 'runs'",
     ],
 )
-def test_a_damaged_ledger_is_one_line(finished, sql, capsys):
+def test_a_damaged_database_is_one_line(finished, sql, capsys):
     """Each command either works or says what is wrong in one line."""
     with Store(finished, create=True) as store, store._transaction() as db:
         db.execute("INSERT OR REPLACE INTO notes VALUES ('time_limit_s', 'null')")
@@ -356,9 +278,9 @@ def test_a_damaged_ledger_is_one_line(finished, sql, capsys):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_bytes_of_a_ledger_at_random(finished, seed):
+def test_bytes_of_a_database_at_random(finished, seed):
     """Pages overwritten: one line, or an answer, never a traceback."""
-    path = finished / LEDGER
+    path = finished / DATABASE
     whole = path.read_bytes()
     chance = random.Random(seed)
     for _ in range(10):

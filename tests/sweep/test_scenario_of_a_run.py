@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def export(*words: object) -> tuple[int, str]:
-    ran = CliRunner().invoke(app, ["export", *map(str, words)])
+    ran = CliRunner().invoke(app, ["sweep", "export", *map(str, words)])
     return ran.exit_code, str(ran.exception or "")
 
 
@@ -102,7 +102,7 @@ def test_mistakes(folder: Path, words: list[str], complaint: str, monkeypatch: A
 
 def test_never_over_an_input_or_a_part_of_the_sweep(folder: Path) -> None:
     words = ["--where", "policy=edf", "--where", "seed=2", "--where", "decisions.period_s=1800"]
-    for name in (folder.parent / "some.csv", folder / "ledger.sqlite"):
+    for name in (folder.parent / "some.csv", folder / "runs.sqlite"):
         before = name.read_bytes()
         code, text = export(folder, "--scenario", name, *words)
         assert code != 0

@@ -1,9 +1,8 @@
-"""The ledger and the tables of a folder."""
+"""The run database of a folder."""
 
 from __future__ import annotations
 
 import csv
-import errno
 import os
 import sqlite3
 import subprocess
@@ -14,12 +13,9 @@ import pandas as pd
 import pytest
 
 from experiments.sweep.export import run_columns, write_export
-from experiments.sweep.ledger import StoreFull
-from experiments.sweep.records import Report
 from experiments.sweep.results import Results
-from experiments.sweep.store import Store
+from experiments.sweep.store import Report, Store, StoreFull
 from experiments.sweep.sweep import export, status
-from experiments.sweep.tables import Mark, table_path, write_table
 from experiments.sweep.task import Task
 from simulator.errors import InputError
 
@@ -41,7 +37,7 @@ def test_states_of_the_present_sweep(store):
     store.record([Report(first.key, "done"), Report(second.key, "failed", error="E: x\nE: y")])
     store.record([Report(other.key, "done")])
     counts = store.counts()
-    assert (counts.total, counts.done, counts.failed, counts.left) == (4, 2, 1, 1)
+    assert (counts.total, counts.done, counts.failed, counts.left, counts.kept) == (4, 2, 1, 1, 1)
     assert [task.key for task in store.tasks()] == [first.key, second.key, third.key, first.key]
     assert store.note("time_limit_s") == 2.0
     assert store.failures() == [({"seed": 1}, "E: x\nE: y")]
@@ -62,51 +58,24 @@ def test_done_is_never_replaced_and_failed_is(store):
 def test_a_batch_is_kept_as_a_whole_or_not_at_all(store):
     first, second = tasks(2)
     with pytest.raises(sqlite3.IntegrityError):
-        store.record([Report(first.key, "done"), Report(second.key, "nonsense")])  # type: ignore[arg-type]
+        store.record([Report(first.key, "done"), Report(second.key, None)])  # type: ignore[arg-type]
     assert store.states() == {}
 
 
-def test_recover_removes_what_no_finished_run_owns(store):
-    whole, cut, missing, failed, unknown, zeros, tail, head = tasks(8)
-    for task in (whole, cut, failed, unknown, zeros, tail, head):
-        write_table(store.folder, task.key, "values", b"PAR1datsPAR1")
-    sizes = {"values": Mark(12)}
-    store.record(
-        [
-            Report(whole.key, "done", tables=sizes),
-            Report(cut.key, "done", tables=sizes),
-            Report(missing.key, "done", tables=sizes),
-            Report(failed.key, "failed", error="E"),
-            *(Report(task.key, "done", tables=sizes) for task in (zeros, tail, head)),
-        ]
-    )
-    # Blocks that a power cut kept from the disk read as zeros in a file of full length.
-    table_path(store.folder, zeros.key, "values").write_bytes(bytes(12))
-    table_path(store.folder, tail.key, "values").write_bytes(b"PAR1".ljust(12, b"\0"))
-    table_path(store.folder, head.key, "values").write_bytes(b"PAR1".rjust(12, b"\0"))
-    path = table_path(store.folder, cut.key, "values")
-    path.write_bytes(b"twelve")
-    path.with_name(f".{path.name}.1.2.tmp").write_bytes(b"tw")
-    store.recover()
-    assert store.states() == {whole.key: "done", failed.key: "failed"}
-    left = [p for p in (store.folder / "tables").rglob("*") if p.is_file()]
-    assert sorted(p.name for p in left) == sorted(
-        table_path(store.folder, task.key, "values").name
-        for task in (whole, cut, zeros, tail, head)
-    )
+def test_a_folder_of_an_earlier_release_is_told(tmp_path):
+    (tmp_path / "ledger.sqlite").write_text("")
+    for create in (True, False):
+        with pytest.raises(InputError, match="holds a sweep of an earlier release"):
+            Store(tmp_path, create=create)
 
 
-def test_a_table_that_cannot_be_read_is_named_in_one_line(store):
-    (task,) = tasks(1)
-    store.plan([task])
-    write_table(store.folder, task.key, "values", b"PAR1".ljust(40, b"\0") + b"PAR1")
-    store.record([Report(task.key, "done", tables={"values": Mark(44)})])
-    with pytest.raises(
-        InputError, match="table 'values' of the run seed=0 cannot be read"
-    ) as error:
-        write_export(store, format="csv", out=None, table="values", timings=False)
-    assert str(table_path(store.folder, task.key, "values")) in str(error.value)
-    assert "\n" not in str(error.value)
+def test_equal_tables_are_kept_once_and_go_with_their_last_run(store):
+    done = [Report(task.key, "done", tables={"values": b"same"}) for task in tasks(3)]
+    store.record([*done, Report("f" * 64, "failed")])
+    assert store._db.execute("SELECT count(*) FROM contents").fetchone() == (1,)
+    store._db.execute("DELETE FROM runs WHERE status = 'done'")
+    assert store.recover() == 0
+    assert store._db.execute("SELECT count(*) FROM contents").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(
@@ -126,18 +95,6 @@ def test_what_sqlite_says_of_the_disk_is_told(store, code, told):
         fail()
 
 
-def test_table_is_whole_or_not_there(store, monkeypatch):
-    (task,) = tasks(1)
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)  # A directory that grows needs room too.
-    with pytest.raises(StoreFull, match="0 finished runs are kept"):
-        store.write_table(task.key, "values", b"x")
-    assert not [p for p in (store.folder / "tables").rglob("*") if p.is_file()]
-
-
 def test_one_sweep_at_a_time(store):
     with store.locked(), Store(store.folder, create=True) as other:
         assert other.is_locked()
@@ -152,7 +109,7 @@ def test_tables_of_workers_elsewhere_are_written_by_the_store(store):
     (task,) = tasks(1)
     store.plan([task])
     table = pd.DataFrame({"value": [1.0, 2.0]})
-    store.record([Report(task.key, "done", {"x": 1}, contents={"values": table.to_parquet()})])
+    store.record([Report(task.key, "done", {"x": 1}, tables={"values": table.to_parquet()})])
     results = Results(store, [task])
     pd.testing.assert_frame_equal(results.outcome(task).tables["values"], table)
     assert results.table("values")["seed"].tolist() == [0, 0]
@@ -209,7 +166,7 @@ def test_export_of_a_table_has_the_labels_of_its_run(store):
     store.plan(planned)
     for task in planned:
         part = pd.DataFrame({"job": [0, 1], "wait_s": [0.5, task.config["seed"]]})
-        store.record([Report(task.key, "done", contents={"jobs": part.to_parquet(index=False)})])
+        store.record([Report(task.key, "done", tables={"jobs": part.to_parquet(index=False)})])
     path, rows = write_export(store, format="csv", out=None, table="jobs", timings=False)
     assert rows == 4
     assert path.read_text().splitlines()[:2] == ["seed,x,job,wait_s", "0,1,0,0.5"]
@@ -235,19 +192,19 @@ def _path(options):
     return Path(options["out"])
 
 
-def test_a_folder_without_a_ledger_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"got no ledger\.sqlite"):
+def test_a_folder_without_a_run_database_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"got no runs\.sqlite"):
         status(tmp_path)
 
 
 def test_something_else_under_that_name_is_told(tmp_path):
-    (tmp_path / "ledger.sqlite").write_text("this is no database, it is a longish text" * 50)
-    with pytest.raises(InputError, match="not a ledger of schedlab"):
+    (tmp_path / "runs.sqlite").write_text("this is no database, it is a longish text" * 50)
+    with pytest.raises(InputError, match="not a run database of schedlab"):
         status(tmp_path)
-    (tmp_path / "ledger.sqlite").unlink()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as db:
+    (tmp_path / "runs.sqlite").unlink()
+    with sqlite3.connect(tmp_path / "runs.sqlite") as db:
         db.execute("CREATE TABLE something (x)")
-    with pytest.raises(InputError, match="not a ledger"):
+    with pytest.raises(InputError, match="not a run database"):
         Store(tmp_path, create=True)
 
 
@@ -270,7 +227,7 @@ def test_status_groups_equal_errors(store, capsys):
     ]
 
 
-def large_ledger(folder, runs: int) -> None:
+def large_database(folder, runs: int) -> None:
     policies = ("fifo", "edf", "ps", "milp")
     config = {"workload": {"kind": "poisson", "num_jobs": 1000}, "cluster": {"num_nodes": 16}}
     planned = [
@@ -304,8 +261,8 @@ def cpu_s_of(code: str, *arguments: str) -> float:
 
 
 @pytest.mark.slow
-def test_ledger_of_100_000_runs_is_quick(tmp_path):
-    large_ledger(tmp_path / "out", 100_000)
+def test_database_of_100_000_runs_is_quick(tmp_path):
+    large_database(tmp_path / "out", 100_000)
     start = cpu_s_of("")
     for code in ("sweep.status(Path(sys.argv[1]))", "sweep.export(Path(sys.argv[1]))"):
         # The target is 2 s on a quiet machine (benchmarks/bench_sweep.py); twice that on a busy one.
@@ -314,8 +271,8 @@ def test_ledger_of_100_000_runs_is_quick(tmp_path):
         assert sum(1 for _ in file) == 100_001
 
 
-def test_ledger_of_2_000_runs_exports_whole(tmp_path):
-    large_ledger(tmp_path, 2_000)
+def test_database_of_2_000_runs_exports_whole(tmp_path):
+    large_database(tmp_path, 2_000)
     with Store(tmp_path) as store:
         assert store.counts().done == 2_000
         columns = run_columns(store)

@@ -160,9 +160,9 @@ def _alive(pid: str) -> bool:
         return False
 
 
-def test_coordinator_killed(tmp_path, undisturbed):
-    codes, _ = stop_and_resume(tmp_path, signal.SIGKILL, 60, [20])
-    assert codes == [-signal.SIGKILL]
+def test_coordinator_killed_three_times(tmp_path, undisturbed):
+    codes, _ = stop_and_resume(tmp_path, signal.SIGKILL, 60, [10, 25, 40])
+    assert codes == [-signal.SIGKILL] * 3
     assert exported(tmp_path / "out") == undisturbed(60)
 
 
@@ -224,7 +224,7 @@ def test_failures_are_told_and_retried(tmp_path):
     assert code == 1
     assert "0 of 4 runs done, 4 failed" in words
     assert "failed: seed=0 (and 3 more): FileNotFoundError: not yet" in words
-    assert f"schedlab retry {tmp_path / 'out'} --failed" in words
+    assert f"schedlab sweep retry {tmp_path / 'out'} --failed" in words
     mark.touch()
     code, words, _ = finish(start("retry", tmp_path / "out"))
     assert code == 0
@@ -275,7 +275,7 @@ def test_disk_full(tmp_path, small_disk, kb, text_kb):
     assert 5 <= kept < 40
     assert err.strip().splitlines()[-1] == (
         f"schedlab: {out}: the disk is full; {kept} finished runs are kept, "
-        "make room and start the same command again"
+        "free some space and start the same command again"
     )
     assert "Traceback" not in err
     code, _, err = finish(start(file, out))  # Still full: it says so again, and loses nothing.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from experiments.sweep import codeversion
+from experiments.sweep.changes import SOURCES, sources_of
 from experiments.sweep.runner import run_tasks
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import export, retry, status, sweep
@@ -19,6 +21,15 @@ policies = ["fifo", "edf"]
 seeds = [3, 5]
 [scenario]
 workload = { kind = "hierarchical", num_nodes = 5, jobs_per_node = 2 }
+"""
+
+
+TRACE = """
+policies = ["fifo", "fifo-strict"]
+seeds = 3
+[scenario]
+workload = { kind = "csv", path = "jobs.csv" }
+cluster = { kind = "nodes", num_nodes = 2 }
 """
 
 
@@ -387,11 +398,62 @@ def test_commands_from_start_to_table(tmp_path, capsys):
 
 def test_retry_refuses_when_the_code_has_changed(tmp_path, monkeypatch):
     file, out = write(tmp_path, BASE), tmp_path / "out"
+    tasks = read_sweep(file)[1]
     with Store(out, create=True) as store:
-        store.plan(read_sweep(file)[1])
-    monkeypatch.setattr(codeversion, "code_version", lambda function, sources: "newer")
-    with pytest.raises(InputError, match=r"another version of the code.*--resume"):
-        retry(out, progress=False)
+        store.plan(tasks, {SOURCES: sources_of(tasks)})
+    parts = codeversion.code_parts(tasks[0].function, tasks[0].sources)
+    newer = parts | {"policies/greedy/policy.py": "newer"}
+    monkeypatch.setattr(codeversion, "code_parts", lambda function, sources: newer)
+    monkeypatch.setattr("experiments.sweep.changes.code_parts", lambda function, sources: newer)
+    codeversion.code_version.cache_clear()
+    try:
+        with pytest.raises(InputError) as refused:
+            retry(out, progress=False)
+    finally:
+        codeversion.code_version.cache_clear()
+    assert str(refused.value) == (
+        f"{out}: holds this sweep by other code or data (policies/greedy/policy.py has changed; "
+        "0 of 4 runs in common), expected an empty folder, or --resume to keep the runs that still fit"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            "seeds = [3, 5]",
+            "seeds = [3, 6, 7]",
+            "another sweep (seed: 6, 7 new, 5 left out; 2 of 6",
+        ),
+        ('"fifo", "edf"', '"fifo"', "another sweep (policy: edf left out; 2 of 2 runs"),
+        ("num_nodes = 5", "num_nodes = 2", "(workload.num_nodes: 2 new, 5 left out; 0 of 4"),
+    ],
+)
+def test_a_refusal_names_the_parameter_or_the_seed(tmp_path, before, after, told):
+    assert before in BASE
+    with Store(tmp_path / "out", create=True) as store:
+        store.plan(read_sweep(write(tmp_path, BASE))[1])
+        with pytest.raises(InputError) as refused:
+            run_tasks(
+                read_sweep(write(tmp_path, BASE.replace(before, after)))[1], store, resume=False
+            )
+    assert told in str(refused.value)
+
+
+def test_a_refusal_names_the_input_file(tmp_path):
+    jobs = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\n"
+    file, out = write(tmp_path, TRACE), tmp_path / "out"
+    for rows in (jobs, jobs + "b,10,50,8\n"):
+        (tmp_path / "jobs.csv").write_text(rows)
+        tasks = read_sweep(file)[1]
+        with Store(out, create=True) as store:
+            if rows == jobs:
+                store.plan(tasks, {SOURCES: sources_of(tasks)})
+                continue
+            with pytest.raises(
+                InputError, match=r"other code or data \(/.*jobs\.csv has changed; 0 of"
+            ):
+                run_tasks(tasks, store, resume=False)
 
 
 def test_the_example_has_200_runs_and_its_first_and_last_work(tmp_path):
@@ -448,3 +510,57 @@ def test_a_study_at_another_size(tmp_path):
     _, tasks = read_sweep(write(tmp_path, text), changes=changes)
     assert [task.config["workload"]["num_nodes"] for task in tasks] == [5, 5]
     assert [task.config["workload"]["mean_gap_s"] for task in tasks] == [1000, 2000]
+
+
+def fixed_trace(folder: Path, more: str = "", workload: str = "") -> Path:
+    rows = "".join(f"j{i},{10 * i},{100 + 7 * i},{1 + i % 3}\n" for i in range(12))
+    (folder / "jobs.csv").write_text(f"job_id,submit_time_s,duration_s,num_gpus\n{rows}")
+    return write(folder, TRACE.replace('"jobs.csv"', f'"jobs.csv"{workload}') + more)
+
+
+def test_seeds_that_change_nothing_are_computed_once_and_told(tmp_path, capsys):
+    """Of a fixed trace under a policy that draws nothing; also where a sweep is started again."""
+    file, out = fixed_trace(tmp_path), tmp_path / "out"
+    assert sweep(file, out, workers=2, progress=False) == 0
+    printed = capsys.readouterr().out
+    assert "6 of 6 runs done, 0 failed; 2 computed now" in printed
+    assert "note: the seed changes nothing in 6 of 6 runs" in printed
+    assert "workload.block_bootstrap" in printed
+    export(out)
+    table = pd.read_csv(out / "runs.csv")
+    assert table["seed"].tolist() == [0, 1, 2] * 2
+    assert table.groupby("policy")["mean_jct_s"].nunique().tolist() == [1, 1]
+    capsys.readouterr()
+    assert status(out) == 0
+    assert "the seed changes nothing in 6 of 6 runs" in capsys.readouterr().out
+    file.write_text(file.read_text().replace("seeds = 3", "seeds = 5"))
+    assert sweep(file, out, workers=2, progress=False, resume=True) == 0
+    assert "10 of 10 runs done, 0 failed; 0 computed now" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "workload"),
+    [('adapt = { due = "factor:2,9" }', ""), ("", ", block_bootstrap = 4")],
+    ids=["due dates are drawn", "another trace for each seed"],
+)
+def test_seeds_that_change_something_are_all_computed(tmp_path, capsys, more, workload):
+    file = fixed_trace(tmp_path, more, workload)
+    assert sweep(file, tmp_path / "out", workers=2, progress=False) == 0
+    printed = capsys.readouterr().out
+    assert "6 of 6 runs done, 0 failed; 6 computed now" in printed
+    assert "note:" not in printed
+
+
+def test_runs_that_left_the_file_are_kept_and_told(tmp_path, capsys):
+    file, out = write(tmp_path, BASE), tmp_path / "out"
+    assert sweep(file, out, workers=1, progress=False) == 0
+    file.write_text(BASE.replace("[3, 5]", "[3]"))
+    capsys.readouterr()
+    assert sweep(file, out, workers=1, progress=False, resume=True) == 0
+    kept = f"2 runs that are not in the sweep file any more, or were made by other code, are kept in {out}"
+    assert kept in capsys.readouterr().out
+    file.write_text(BASE)
+    assert sweep(file, out, workers=1, progress=False, resume=True) == 0
+    printed = capsys.readouterr().out
+    assert "4 of 4 runs done, 0 failed; 0 computed now" in printed
+    assert "are kept in" not in printed

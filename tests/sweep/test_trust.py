@@ -1,4 +1,4 @@
-"""A sweep file and a ledger are data: functions of the user's own need leave."""
+"""A sweep file and a run database are data: functions of the user's own need leave."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_function_of_one_s_own_needs_leave(tmp_path: Path) -> None:
         "def run(config):\n    return Outcome({'x': config['x'] + config['seed']})\n"
     )
     write(tmp_path, "my_model:run")
-    words = ["sweep", "sweep.toml", "--out", "out", "--workers", "1"]
+    words = ["sweep", "run", "sweep.toml", "--out", "out", "--workers", "1"]
     refused = run(tmp_path, *words, path=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "sweep.toml: function: got 'my_model:run', which would run code" in refused.stderr
@@ -65,7 +65,7 @@ def test_a_registered_function_needs_no_leave(tmp_path: Path, monkeypatch) -> No
         read_sweep(write(tmp_path, "my_model:other"))
 
 
-def test_a_ledger_is_no_way_around(tmp_path: Path) -> None:
+def test_a_run_database_is_no_way_around(tmp_path: Path) -> None:
     """A folder from somebody else may name any function; retry does not call it."""
     with Store(tmp_path / "out", create=True) as store:
         store.plan([Task("sweep_functions:draw", {"seed": 1})])

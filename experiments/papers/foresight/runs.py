@@ -1,7 +1,7 @@
 """The runs of the proof: every method on the same fresh instances, and the bounds.
 
 The simulations are data, the sweep files of this folder. For example
-`schedlab sweep experiments/papers/foresight/compared_energy.toml` makes those on fixed nodes.
+`schedlab sweep run experiments/papers/foresight/compared_energy.toml` makes those on fixed nodes.
 No setting of foresight was chosen on their seeds: its development used 901 to 918.
 """
 
