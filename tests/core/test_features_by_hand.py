@@ -1,0 +1,240 @@
+"""Features with numbers worked out by hand; small mistakes in them were not seen before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.replay import replay_folders
+from experiments.report.verdict import amount, effect, verdict
+from experiments.scenario.output import write_result
+from policies import make_policy
+from simulator import (
+    Cluster,
+    Decision,
+    DecisionPoints,
+    FixedDuration,
+    InfeasibleDecision,
+    NodeType,
+    Placement,
+    ServerSpec,
+    View,
+    Workload,
+    simulate,
+)
+from simulator.features.admission import Admission
+from simulator.features.colocation import neighbours_of
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.fractional import SharedDuration
+from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.tenants import tenants_of
+from simulator.laws import Deterministic
+from simulator.statistics import Streams
+
+
+def jobs(
+    submit_s: Sequence[float], duration_s: Sequence[float], gpus: Sequence[int], **columns: Any
+) -> Workload:
+    """Jobs j0, j1, .. of fixed demand."""
+    count = np.array(gpus)
+    names = [f"j{k}" for k in range(len(count))]
+    times = FixedDuration(np.array(duration_s, dtype=float), count)
+    return Workload(names, np.array(submit_s, dtype=float), times, num_gpus=count, **columns)
+
+
+def nodes(gpus: int, count: int = 1, controllers: int = 1, **spec: Any) -> Cluster:
+    return Cluster.of_nodes(NodeType("n", "GPU", gpus, **spec), count, controllers)
+
+
+@pytest.mark.parametrize("policy", ["fair-share", "drf"])
+def test_what_a_tenant_has_already_counts(policy: str) -> None:
+    """Two GPUs. At 10 s tenant a still runs j0, b nothing: b's j3 comes before a's j2, which was first."""
+    work = jobs([0, 0, 4, 5], [100, 10, 20, 20], [1, 1, 1, 1], vc=["a", "b", "a", "b"])
+    run = simulate(work, nodes(2), make_policy(policy), tenants=tenants_of(work))
+    assert run.first_start_s.tolist() == [0.0, 0.0, 30.0, 10.0]
+
+
+def test_admission_where_a_job_of_all_gpus_waits() -> None:
+    """Two GPUs: j1 needs both, so it waits 100 s for j0 and ends at 110 s, after its due date of 105 s."""
+    work = jobs([0, 0], [100, 10], [1, 2], due_s=[104.0, 105.0], weight_per_s=[1.0, 1.0])
+    run = simulate(work, nodes(2), make_policy("deadline-first"), admission=Admission("reject"))
+    assert run.jobs_table()["status"].tolist() == ["done", "rejected"]
+    work = jobs([0, 0], [100, 10], [1, 2], due_s=[104.0, 110.0], weight_per_s=[1.0, 1.0])
+    run = simulate(work, nodes(2), make_policy("deadline-first"), admission=Admission("reject"))
+    assert run.completion_s.tolist() == [100.0, 110.0]
+
+
+def test_envy_counts_the_tenants_own_weight() -> None:
+    """For an hour p (weight 1) holds 4 GPUs; q (weight 2) holds 1 and asks for 6: min(8, 6) - 1 = 5 of envy."""
+    work = jobs([0, 0, 0], [3600, 3600, 3600], [4, 1, 5], vc=["p", "q", "q"])
+    tenants = tenants_of(work, weight={"q": 2.0})
+    table = simulate(work, nodes(5), make_policy("fifo-backfill"), tenants=tenants).tenants_table()
+    assert table.set_index("tenant")["envy_gpu_h"].to_dict() == pytest.approx({"p": 0.0, "q": 5.0})
+
+
+def test_a_node_is_back_when_both_causes_are_over() -> None:
+    """Down from 500 to 530 s by one cause and from 510 to 560 s by another: away for 60 s in one piece."""
+    work = jobs([0, 490], [1, 100], [1, 1])
+    causes = [
+        Outages(Deterministic(500.0), Deterministic(30.0), [(0,)]),
+        Outages(Deterministic(510.0), Deterministic(50.0), [(0,)], name="rack"),
+    ]
+    run = simulate(work, nodes(1), make_policy("fifo-strict"), failures=Failures(causes))
+    assert run.completion_s.tolist() == pytest.approx([1.0, 660.0])
+    away = run.outages_table()
+    assert (away["start_s"].tolist(), away["end_s"].tolist()) == ([500.0], [560.0])
+    assert run.summary()["availability"] == pytest.approx(1 - 60 / 660)
+
+
+@pytest.mark.parametrize("interval", ["young", "daly"])
+def test_the_interval_follows_the_failures_of_jobs(interval: str) -> None:
+    """Young: sqrt(2 x 2 s x 1e6 s) = 2000 s, Daly 1999 s: two checkpoints of 2 s in 5000 s of work."""
+    work = jobs([0], [5000], [1])
+    failures = Failures((), Checkpoints(interval, cost_s=2.0), Deterministic(1e6))
+    run = simulate(work, nodes(1), make_policy("fifo-strict"), failures=failures)
+    assert run.completion_s.tolist() == pytest.approx([5004.0])
+
+
+def test_after_an_outage_who_decides_at_ends_decides_at_once() -> None:
+    """No decisions at arrivals. The node is away from 600 to 630 s; the next period would begin at 1000 s."""
+    work = jobs([0, 490], [1, 200], [1, 1])
+    run = simulate(
+        work, nodes(1), make_policy("fifo-strict"),
+        failures=Failures([Outages(Deterministic(600.0), Deterministic(30.0), [(0,)])]),
+        decision_points=DecisionPoints(on_arrival=False, period_s=500.0),
+    )  # fmt: skip
+    assert run.completion_s.tolist() == pytest.approx([1.0, 830.0])
+
+
+def newest_on_gpu_0(view: View) -> Decision:
+    """The latest of the waiting jobs on half of GPU 0, where no other job runs."""
+    if view.running or not view.waiting:
+        return Decision([], keep_running=True)
+    job = list(view.waiting)[-1]
+    return Decision(
+        [Placement(job, 0, 0.5)], keep_running=True, fractional=True, gpus_of={job: (0,)}
+    )
+
+
+def test_a_late_decision_counts_the_jobs_own_memory() -> None:
+    """9 GB each on a GPU of 16. Decisions take 10 s, two at a time: j1's is made while j0 has not begun."""
+    times = SharedDuration(np.array([100.0, 100.0]), np.array([1, 1]), part=np.array([0.5, 0.5]))
+    work = Workload(
+        ["j0", "j1"], [0.0, 5.0], times, num_gpus=[1, 1], model=["resnet50", "resnet50"]
+    )
+    for gpu_memory_gb, starts in ((16.0, [10.0, 120.0]), (18.0, [10.0, 15.0])):
+        neighbours = neighbours_of(work, gpu_memory_gb=gpu_memory_gb, memory_gb={"resnet50": 9.0})
+        run = simulate(
+            work, nodes(1), newest_on_gpu_0, neighbours=neighbours,
+            server=ServerSpec(Deterministic(10.0), 2),
+        )  # fmt: skip
+        assert run.first_start_s.tolist() == pytest.approx(starts)
+
+
+def test_memory_of_a_node_is_checked_for_parts_of_gpus() -> None:
+    """Two halves of the GPU, 6 GB each, on a node of 10 GB."""
+
+    def both(view: View) -> Decision:
+        shares = [Placement(job, 0, 0.5, cpus=0.0, memory_gb=6.0) for job in view.waiting]
+        gpus_of = dict.fromkeys(view.waiting, (0,))
+        return Decision(shares, keep_running=True, fractional=True, gpus_of=gpus_of)
+
+    times = SharedDuration(np.array([100.0, 100.0]), np.array([1, 1]), part=np.array([0.5, 0.5]))
+    for memory_gb, told in ((10.0, "12 GB|memory"), (12.0, "")):
+        work = Workload(["j0", "j1"], [0.0, 0.0], times, num_gpus=[1, 1], memory_gb=[6.0, 6.0])
+        cluster = nodes(1, memory_gb=memory_gb)
+        if told:
+            with pytest.raises(InfeasibleDecision, match=told):
+                simulate(work, cluster, both)
+        else:
+            assert simulate(work, cluster, both).completion_s.tolist() == [100.0, 100.0]
+
+
+def test_a_controller_has_its_part_of_a_quota() -> None:
+    """Two controllers with a node of 4 GPUs each. a's quota of 4 is 2 there: j0 has borrowed, b takes it back."""
+    work = jobs([0, 0, 5], [100, 10, 10], [4, 1, 2], vc=["a", "a", "b"])
+    tenants = tenants_of(work, quota={"a": 4.0, "b": 4.0}, borrowing=True)
+    run = simulate(work, nodes(4, 2, 2), make_policy("capacity"), tenants=tenants)
+    assert run.first_start_s[2] == 5.0
+    assert run.preemptions.tolist() == [1, 0, 0]
+
+
+def test_the_latest_borrower_gives_back_first() -> None:
+    """Four GPUs, lent to j0 and then to j1; b's job needs two of them."""
+    work = jobs([0, 1, 5], [100, 100, 10], [2, 2, 2], vc=["a", "a", "b"])
+    tenants = tenants_of(work, quota={"a": 1.0, "b": 3.0}, borrowing=True)
+    run = simulate(work, nodes(4), make_policy("capacity"), tenants=tenants)
+    assert run.preemptions.tolist() == [0, 1, 0]
+    assert run.completion_s.tolist() == pytest.approx([100.0, 111.0, 15.0])
+
+
+def test_energy_of_gpus_that_no_decision_names() -> None:
+    """An hour on one of two GPUs: 300 W, of which the idle node draws 100."""
+    work = jobs([0], [3600], [1])
+    cluster = nodes(2, power_w=(100.0, 300.0, 500.0))
+    run = simulate(
+        work,
+        cluster,
+        make_policy("fifo-strict"),
+        neighbours=neighbours_of(work, gpu_memory_gb=16.0),
+    )
+    assert run.meters.energy_kwh == pytest.approx(0.3)
+
+
+def test_what_is_observed_corrects_what_is_predicted() -> None:
+    """100 s are predicted as 200. At 50 s half of the work is done, and 50 s are left to see."""
+    seen = {}
+
+    def watching(view: View) -> Decision:
+        for job, shares in view.running.items():
+            seen[job, view.now_s] = view.remaining_of(job) * view.time_s_of(job, shares)
+        return Decision([Placement(job, 0, 1) for job in view.waiting], keep_running=True)
+
+    work = jobs([0, 50], [100, 10], [1, 1])
+    for learned, left_s in ((True, 50.0), (False, 100.0)):
+        shown = Shown(predicted(work, Predictions(bias=1.0), Streams(1)), learned)
+        simulate(work, nodes(2), watching, shown=shown)
+        assert seen[0, 50.0] == pytest.approx(left_s)
+
+
+def test_who_waits_behind_a_job_that_leaves_starts_then() -> None:
+    """Two GPUs, j0 on one of them. j1 needs two and leaves at 11 s, when its patience of 10 s is over."""
+    work = jobs([0, 1, 2], [100, 10, 10], [1, 2, 1], patience_s=[np.inf, 10.0, np.inf])
+    run = simulate(work, nodes(2), make_policy("fifo-strict"))
+    assert run.left is not None
+    assert run.left.tolist() == [False, True, False]
+    assert run.first_start_s[2] == pytest.approx(11.0)
+
+
+def test_times_of_a_replay_count_from_the_first_submission(tmp_path) -> None:
+    work = jobs([1000, 1010], [100, 100], [1, 1], due_s=[1500.0, np.inf], weight_per_s=[1.0, 0.0])
+    write_result(simulate(work, nodes(1), make_policy("fifo-strict")), tmp_path)
+    page = replay_folders([tmp_path], tmp_path / "replay.html").read_text("utf-8")
+    told = json.loads(page.split('id="replay-data">')[1].split("</script>")[0])
+    assert told["jobs"]["arrival"] == [0, 10]
+    assert told["jobs"]["due"] == [500, None]
+    assert told["runs"][0]["end"] == [100, 200]
+    assert told["runs"][0]["decisions"] == [0, 10, 100]
+
+
+@pytest.mark.parametrize(
+    ("ours", "of_effect", "of_amount"),
+    [
+        (-25.0, "reproduced", "reproduced"),
+        (-35.0, "reproduced", "partly"),
+        (-17.0, "reproduced", "partly"),
+        (-12.0, "partly", "partly"),
+        (-50.0, "partly", "partly"),
+        (-70.0, "partly", "not reproduced"),
+        (-5.0, "not reproduced", "not reproduced"),
+        (25.0, "not reproduced", "not reproduced"),
+    ],
+)
+def test_a_published_range_below_zero(ours: float, of_effect: str, of_amount: str) -> None:
+    """-30 to -20 against no effect, 0: -36 to -16 is reproduced; as an amount, -33 to -18, and -60 to -10 partly."""
+    assert verdict(effect(-30.0, high=-20.0, none=0.0), ours) == of_effect
+    assert verdict(amount(-30.0, high=-20.0), ours) == of_amount
