@@ -45,7 +45,7 @@ def main() -> None:
     values = rng.exponential(size=1000)
     runs = list(values.reshape(20, 50))
     measure("Student interval of 1000", lambda: student(values))
-    measure("pooled quantile of 20 runs of 50", lambda: pooled_quantile(runs, 0.99, rng))
+    measure("pooled quantile of 20 runs of 50", lambda: pooled_quantile(runs, 0.99))
 
 
 def run(name: str) -> None:

@@ -9,6 +9,7 @@ computed. The queues come from `benchmarks.queues`, which equals the simulator j
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,14 +17,24 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.queues import poisson_queue
+from benchmarks.queues import first_come, poisson_queue
 from experiments.scenario.formulas import fewest_jobs, interval_of_run
 from simulator import theory as q
 from simulator.laws import Exponential, HyperExponential, Law
-from simulator.statistics import Estimate, Streams
+from simulator.statistics import (
+    Estimate,
+    Streams,
+    bootstrap_interval,
+    mean_of_skewed,
+    pooled_quantile,
+    quantile,
+    ratio,
+)
+from simulator.workloads.bootstrap import block_length, drawn_blocks
 
 SEEDS = 600
 SEEDS_OF_SHORTEST = 1000
+SETS = 1000
 ONE, VARIABLE = Exponential(1.0), HyperExponential.with_cv2(1.0, 4.0)
 LOADS = (0.5, 0.8, 0.9)
 LENGTHS = (5_000, 0, 50_000, 200_000)
@@ -101,7 +112,7 @@ class Cell:
         shown = [e for e in found if e is not None]
         return Cell(
             of, setting, len(found), len(shown),
-            sum(e.upper < truth for e in shown), sum(e.lower > truth for e in shown),
+            sum(bool(e.upper < truth) for e in shown), sum(bool(e.lower > truth) for e in shown),
             float(np.median([e.half_width for e in shown]) / truth) if shown else 0.0,
         )  # fmt: skip
 
@@ -116,6 +127,114 @@ def one_run(queue: Queue, load: float, length: int, seeds: int | None = None) ->
     return Cell.count("run", f"{queue.name} {load} {length}", queue.truth(load), found)
 
 
+def runs_compared(load: float, jobs: int, minus: bool) -> Cell:
+    """The mean of ten runs of `schedlab compare`, or the mean difference to a server 5 % faster.
+
+    The truth is the mean over all runs of this length, by ten times as many.
+    """
+    rng = Streams(1).generator(f"compared {load} {jobs}")
+    values = np.empty(10 * SETS)
+    for k in range(len(values)):
+        arrival, size = np.cumsum(rng.exponential(1 / load, jobs)), rng.exponential(1.0, jobs)
+        values[k] = first_come(arrival, size, 1).mean()
+        if minus:
+            values[k] -= first_come(arrival, 0.95 * size, 1).mean()
+    found = [mean_of_skewed(part) for part in values.reshape(SETS, 10)]
+    what = "difference" if minus else "mean"
+    return Cell.count(
+        f"compare, {what} of 10 runs",
+        f"M/M/1 {load}, {jobs} jobs",
+        float(values.mean()),
+        list(found),
+    )
+
+
+def traces_drawn(load: float, jobs: int, sets: int = 400, draws: int = 40) -> Cell:
+    """The interval of `schedlab compare --bootstrap 40`, blocks of the default length.
+
+    The truth is the mean over all traces of this length.
+    """
+    rng = Streams(1).generator(f"traces {load} {jobs}")
+
+    def mean_response(gaps: np.ndarray, size: np.ndarray) -> float:
+        return float(first_come(np.cumsum(gaps), size, 1).mean())
+
+    truth = np.mean(
+        [
+            mean_response(rng.exponential(1 / load, jobs), rng.exponential(1.0, jobs))
+            for _ in range(10_000)
+        ]
+    )
+    found: list[Estimate | None] = []
+    for _ in range(sets):
+        gaps, size = rng.exponential(1 / load, jobs), rng.exponential(1.0, jobs)
+        again = []
+        for _ in range(draws):
+            rows = drawn_blocks(jobs, block_length(jobs), rng)
+            again.append(mean_response(gaps[rows], size[rows]))
+        found.append(bootstrap_interval(mean_response(gaps, size), again))
+    return Cell.count("compare --bootstrap 40", f"M/M/1 {load}, {jobs} jobs", float(truth), found)
+
+
+def savings(runs: int) -> Cell:
+    """The ratio of the mean costs of two policies, exponential and dependent."""
+    rng = Streams(1).generator(f"ratio {runs}")
+
+    def one() -> Estimate:
+        other = rng.exponential(1.0, runs) + 0.5
+        return ratio(0.5 * other + 0.5 * rng.exponential(1.0, runs), other, rng)
+
+    truth = 0.5 + 0.5 / 1.5
+    return Cell.count("ratio", f"{runs} exponential pairs", truth, [one() for _ in range(SETS)])
+
+
+def quantiles(count: int, q: float) -> Cell:
+    """A quantile of independent exponential values."""
+    rng = Streams(1).generator(f"quantile {count} {q}")
+    found = [quantile(rng.exponential(1.0, count), q) for _ in range(SETS)]
+    return Cell.count(
+        "quantile", f"{q} of {count} exponential values", -math.log(1 - q), list(found)
+    )
+
+
+def pooled_quantiles(runs: int, q: float) -> Cell:
+    """A quantile of the responses of all jobs of several runs of M/M/1; the start is left out."""
+    rng = Streams(1).generator(f"pooled {runs} {q}")
+    load, jobs = 0.8, 2500
+    found = [
+        pooled_quantile(
+            [poisson_queue("first come", load, 1, ONE, jobs, rng)[500:] for _ in range(runs)], q
+        )
+        for _ in range(SETS)
+    ]
+    truth = -math.log(1 - q) / (1 - load)
+    return Cell.count("pooled_quantile", f"{q} of {runs} runs, M/M/1 {load}", truth, list(found))
+
+
+OTHERS: dict[str, Callable[[], Cell]] = {
+    **{
+        f"compared {load} {jobs} {minus}": lambda u=load, n=jobs, m=minus: runs_compared(u, n, m)  # type: ignore[misc]
+        for load, jobs in ((0.5, 1000), (0.8, 1000), (0.8, 5000), (0.9, 5000))
+        for minus in (False, True)
+    },
+    **{
+        f"traces {load} {jobs}": lambda u=load, n=jobs: traces_drawn(u, n)  # type: ignore[misc]
+        for load, jobs in ((0.5, 2000), (0.8, 2000), (0.8, 20_000))
+    },
+    **{f"ratio {runs}": lambda n=runs: savings(n) for runs in (5, 10, 20)},  # type: ignore[misc]
+    **{
+        f"quantile {count} {q}": lambda n=count, q=q: quantiles(n, q)  # type: ignore[misc]
+        for count, q in ((20, 0.5), (100, 0.9), (200, 0.95))
+    },
+    **{
+        f"pooled {runs} {q}": lambda n=runs, q=q: pooled_quantiles(n, q)  # type: ignore[misc]
+        for runs in (5, 10, 20)
+        for q in (0.5, 0.95)
+    },
+}
+"""The other intervals, by key."""
+
+
 def cells() -> Iterator[tuple[tuple[str, str], Callable[[], Cell]]]:
     """Key and maker of every cell."""
     for queue in QUEUES:
@@ -125,12 +244,14 @@ def cells() -> Iterator[tuple[tuple[str, str], Callable[[], Cell]]]:
                     ("run", f"{queue.name} {load} {length}"),
                     lambda q=queue, u=load, n=length: one_run(q, u, n),  # type: ignore[misc]
                 )
+    for key, make in OTHERS.items():
+        yield ("other", key), make
 
 
 def computed(kept: Path | None) -> dict[tuple[str, str], Cell]:
     """All cells; those of the file are read, the others computed and added to it."""
     lines = kept.read_text("utf-8").splitlines() if kept and kept.exists() else []
-    found = {(c.of, c.setting): c for c in (Cell(**json.loads(line)) for line in lines)}
+    found = {tuple(key): Cell(**cell) for key, cell in map(json.loads, lines)}
     for key, make in cells():
         if key in found:
             continue
@@ -138,8 +259,17 @@ def computed(kept: Path | None) -> dict[tuple[str, str], Cell]:
         print(found[key], file=sys.stderr, flush=True)
         if kept:
             with kept.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(found[key])) + "\n")
+                file.write(json.dumps([key, asdict(found[key])]) + "\n")
     return found
+
+
+def table_of_others(found: dict[tuple[str, str], Cell]) -> Iterator[str]:
+    """Markdown: coverage and misses of the other intervals."""
+    yield "| interval | of | coverage (below, above) |"
+    yield "|---|---|---|"
+    for key in OTHERS:
+        cell = found["other", key]
+        yield f"| {cell.of} | {cell.setting} | {shown(cell)} |"
 
 
 def table_of_runs(found: dict[tuple[str, str], Cell]) -> Iterator[str]:
@@ -167,7 +297,7 @@ def shown(cell: Cell) -> str:
 def main() -> None:
     """Compute the cells and print the tables."""
     found = computed(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
-    print("\n".join(table_of_runs(found)))
+    print("\n".join([*table_of_runs(found), "", *table_of_others(found)]))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,8 @@ from simulator.errors import InputError
 from simulator.statistics import (
     Estimate,
     bootstrap_interval,
-    paired_difference,
+    mean_of_skewed,
     replications_needed,
-    student,
 )
 
 if TYPE_CHECKING:
@@ -329,8 +328,9 @@ def _of_runs(runs: Runs) -> Callable[[str, str, str], Estimate]:
 
     def estimate(metric: str, name: str, minus: str) -> Estimate:
         values = [run[metric] for run in runs[name]]
-        if not minus:
-            return student(values)
-        return paired_difference(values, [run[metric] for run in runs[minus]])
+        if minus:
+            others = [run[metric] for run in runs[minus]]
+            values = [value - other for value, other in zip(values, others, strict=True)]
+        return mean_of_skewed(values)
 
     return estimate

@@ -3,9 +3,9 @@
 Streams make runs repeatable and comparable; the rest turns outputs into `Estimate` objects, a
 number with its interval:
 
-- independent replications          `student`, `replicate`, `replicate_until_precise`
+- independent replications          `student`, `mean_of_skewed`, `replicate`, `replicate_until_precise`
 - one long run                      `steady_state_mean`, or `mser5` and `batch_means`
-- quantiles and ratios              `quantile`, `pooled_quantile`, `ratio` (bootstrap)
+- quantiles and ratios              `quantile`, `pooled_quantile`, `ratio`
 - two policies on the same numbers  `paired_difference`
 """
 
@@ -21,6 +21,7 @@ from simulator.statistics.bootstrap import (
 from simulator.statistics.estimates import (
     LEVEL,
     Estimate,
+    mean_of_skewed,
     paired_difference,
     skewed_student,
     skewness,
@@ -44,6 +45,7 @@ __all__ = [
     "Streams",
     "batch_means",
     "bootstrap_interval",
+    "mean_of_skewed",
     "mser5",
     "paired_difference",
     "parse_precision",

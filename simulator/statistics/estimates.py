@@ -99,6 +99,22 @@ def skewed_student(
     return Estimate(mean, mean - corrected(t) * error, mean - corrected(-t) * error, count, level)
 
 
+def mean_of_skewed(values: npt.ArrayLike, level: float = LEVEL) -> Estimate:
+    """Mean of independent observations; Student's t interval corrected for their skewness.
+
+    For example means of short runs of a queue, which rare busy periods make.
+
+    Parameters
+    ----------
+    values : ``(n,)`` one number a replication, finite.
+    """
+    x = observations(values)
+    if len(x) == 1:
+        return student(x, level)
+    error = float(x.std(ddof=1)) / math.sqrt(len(x))
+    return skewed_student(float(x.mean()), error, skewness(x), len(x), level)
+
+
 def skewness(x: FloatArray) -> float:
     """Sample skewness with the usual correction for small samples; 0 of fewer than three values."""
     n, centred = len(x), x - x.mean()

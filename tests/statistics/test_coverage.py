@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks import coverage
 from benchmarks.coverage import QUEUES, one_run
 from benchmarks.queues import RESPONSES
 from policies import make_policy
@@ -55,3 +56,26 @@ def test_the_case_that_was_covered_in_72_per_cent_of_the_runs() -> None:
     assert cell.shown == 200
     assert cell.coverage >= 0.92
     assert min(cell.below, cell.above) > 0
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "compared 0.5 1000 False",
+        "compared 0.5 1000 True",
+        "ratio 20",
+        "quantile 100 0.9",
+        "pooled 10 0.5",
+    ],
+)
+def test_the_other_intervals(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setattr(coverage, "SETS", 300)
+    cell = coverage.OTHERS[key]()
+    assert cell.shown == 300
+    assert cell.coverage >= 0.92
+    assert min(cell.below, cell.above) > 0
+
+
+def test_traces_in_blocks() -> None:
+    cell = coverage.traces_drawn(0.5, 1000, sets=200)
+    assert cell.coverage >= 0.92

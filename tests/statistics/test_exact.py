@@ -14,11 +14,11 @@ from scipy import stats
 
 from simulator.errors import InputError
 from simulator.statistics import (
-    RESAMPLES,
     Estimate,
     Streams,
     batch_means,
     bootstrap_interval,
+    mean_of_skewed,
     mser5,
     paired_difference,
     parse_precision,
@@ -212,65 +212,73 @@ def test_resamples_that_are_too_few_are_refused(level: float, least: int) -> Non
 def test_a_quantile_is_the_median_unbiased_one() -> None:
     """Hyndman and Fan's type 8: at place (n + 1/3) q + 1/3, here 28/3 * 0.3 + 1/3 = 3.1333."""
     x = rng().permutation(np.arange(10.0, 100.0, 10.0))
-    assert quantile(x, 0.3, rng()).mean == pytest.approx(30 + 10 * (28 * 0.1 + 1 / 3 - 3))
+    assert quantile(x, 0.3).mean == pytest.approx(30 + 10 * (28 * 0.1 + 1 / 3 - 3))
 
 
-def test_a_quantile_of_two_by_counting_the_resamples() -> None:
-    """Medians of resamples of (0, 1) are 0, 1/2, 1 with 1/4, 1/2, 1/4."""
-    assert ends(quantile([0.0, 1.0], 0.5, rng(), 0.95)) == (0, 1)
-    found = quantile([0.0, 1.0], 0.5, rng(), 0.4)
-    assert ends(found) == (0.5, 0.5)
-    assert (found.n, found.level) == (2, 0.4)
+@pytest.mark.parametrize(("n", "q", "level"), [(9, 0.5, 0.95), (200, 0.9, 0.95), (30, 0.3, 0.8)])
+def test_the_ends_of_a_quantile_are_the_closest_that_the_binomial_law_allows(n, q, level) -> None:  # type: ignore[no-untyped-def]
+    found = quantile(rng().permutation(np.arange(1.0, n + 1)), q, level)
+    low, high, part = int(found.lower), int(found.upper), (1 - level) / 2
+    assert stats.binom.cdf(low - 1, n, q) <= part < stats.binom.cdf(low, n, q)
+    assert stats.binom.sf(high - 1, n, q) <= part < stats.binom.sf(high - 2, n, q)
+    assert (found.n, found.level) == (n, level)
 
 
-def test_a_quantiles_interval_is_of_percentiles_of_two_thousand_resamples() -> None:
-    x = rng(8).exponential(2.0, 30)
-    found = quantile(x, 0.7, rng(2), 0.9)
-    rows = x[rng(2).integers(0, 30, (RESAMPLES, 30))]
-    values = np.quantile(rows, 0.7, axis=1, method="median_unbiased")
-    assert ends(found) == pytest.approx(tuple(np.quantile(values, [0.05, 0.95])), rel=1e-12)
-
-
-def test_a_pooled_quantile_by_counting_the_resamples() -> None:
-    """Runs A = (10, 0, 0) and B = (10): medians of AA and AB are 0, of BB, one in four, 10."""
-    runs = [[10.0, 0.0, 0.0], [10.0]]
-    found = pooled_quantile(runs, 0.5, rng(), 0.95)
-    assert (found.mean, *ends(found), found.n) == (0, 0, 10, 2)
-    found = pooled_quantile(runs, 0.5, rng(), 0.4)
-    assert (*ends(found), found.level) == (0, 0, 0.4)
-    assert pooled_quantile(runs, 0.51, rng()).mean == 10
-    assert pooled_quantile(runs[::-1], 0.5, rng()).mean == 0
+def test_a_quantile_with_nothing_beyond_it_has_an_infinite_end() -> None:
+    found = quantile(np.arange(20.0), 0.95)
+    assert math.isfinite(found.lower)
+    assert found.upper == math.inf
+    assert ends(quantile([0.0, 1.0], 0.5)) == (-math.inf, math.inf)
+    assert ends(quantile([0.0, 1.0], 0.5, 0.5)) == (0.0, 1.0)
 
 
 def test_a_pooled_quantile_is_the_value_that_the_part_of_all_does_not_exceed() -> None:
     runs = [rng(i).exponential(1.0, n) for i, n in enumerate((3, 9, 1, 14))]
     pool = np.sort(np.concatenate(runs))
     for q in (0.1, 0.5, 0.9, 0.99):
-        assert pooled_quantile(runs, q, rng()).mean == pool[math.ceil(27 * q) - 1]
-    picks = rng(3).integers(0, 4, (RESAMPLES, 4))
-    values = []
-    for pick in picks:
-        drawn = np.sort(np.concatenate([runs[i] for i in pick]))
-        values.append(drawn[math.ceil(len(drawn) * 0.5) - 1])
-    found = pooled_quantile(runs, 0.5, rng(3), 0.9)
-    assert ends(found) == pytest.approx(tuple(np.quantile(values, [0.05, 0.95])), rel=1e-12)
+        assert pooled_quantile(runs, q).mean == pool[math.ceil(27 * q) - 1]
+    runs = [[10.0, 0.0, 0.0], [10.0]]
+    assert [pooled_quantile(runs, q).mean for q in (0.5, 0.51)] == [0, 10]
+    assert pooled_quantile(runs[::-1], 0.5).mean == 0
 
 
-def test_resamples_come_from_the_generator_that_is_given() -> None:
-    for call in (
-        partial(quantile, [1.0, 2.0], 0.5),
-        partial(pooled_quantile, [[1.0], [2.0]], 0.5),
-        partial(ratio, [1.0, 2.0], [3.0, 4.0]),
-    ):
-        used = rng(3)
-        call(rng=used)
-        assert used.integers(1 << 40) != rng(3).integers(1 << 40)
+def test_the_ends_of_a_pooled_quantile_by_hand() -> None:
+    """Ten runs of ten; five have 4 of them at most 50, five have 6: the part is 0.5 +- t 0.1/3."""
+    runs = [
+        np.r_[np.arange(low) + 10 * k / 1000, 60 + np.arange(10 - low) + k / 1000]
+        for k, low in enumerate([4, 6] * 5)
+    ]
+    pool = np.sort(np.concatenate(runs))
+    found = pooled_quantile(runs, 0.5, 0.9)
+    half = stats.t.ppf(0.95, 9) * math.sqrt(10 / 9 * 10 * 1.0) / 100
+    assert found.mean == pool[49]
+    assert ends(found) == (
+        pool[math.ceil(50 - 100 * half) - 1],
+        pool[math.ceil(50 + 100 * half) - 1],
+    )
+    assert (found.n, found.level) == (10, 0.9)
+    extreme = pooled_quantile(runs, 0.999)
+    assert extreme.mean == pool[-1]
+
+
+def test_a_ratio_draws_from_the_generator_that_is_given() -> None:
+    used = rng(3)
+    ratio([1.0, 2.0], [3.0, 4.0], used)
+    assert used.integers(1 << 40) != rng(3).integers(1 << 40)
 
 
 def test_one_run_or_observation_has_a_quantile_and_no_interval() -> None:
-    for found in (quantile([3.0], 0.5, rng(), 0.9), pooled_quantile([[3.0]], 0.5, rng(), 0.9)):
+    for found in (quantile([3.0], 0.5, 0.9), pooled_quantile([[3.0]], 0.5, 0.9)):
         assert (found.mean, *ends(found), found.n) == (3, -math.inf, math.inf, 1)
         assert found.level == 0.9
+
+
+def test_the_mean_of_skewed_values_is_students_where_nothing_leans() -> None:
+    x = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
+    assert ends(mean_of_skewed(x, 0.9)) == pytest.approx(ends(student(x, 0.9)))
+    assert mean_of_skewed([4.0]) == student([4.0])
+    leaning = mean_of_skewed([1.0, 1.0, 2.0, 9.0])
+    assert leaning.upper - leaning.mean > leaning.mean - leaning.lower
 
 
 def test_a_ratio_that_never_varies_is_exact() -> None:
@@ -300,12 +308,12 @@ def test_a_ratio_does_not_depend_on_units() -> None:
         (lambda: student([1.0], 0.0), "confidence level is 0.0, expected between 0 and 1"),
         (lambda: student([1.0], 1.0), "confidence level is 1.0, expected between 0 and 1"),
         (lambda: student([1.0], 1.5), "confidence level is 1.5, expected between 0 and 1"),
-        (lambda: quantile([1.0], 0.0, rng()), "quantile is 0.0, expected between 0 and 1"),
-        (lambda: quantile([1.0], 1.0, rng()), "quantile is 1.0, expected between 0 and 1"),
-        (lambda: pooled_quantile([[1.0]], 1.5, rng()), "quantile is 1.5, expected between"),
-        (lambda: quantile([1.0], 0.5, rng(), 2.0), "confidence level is 2.0"),
+        (lambda: quantile([1.0], 0.0), "quantile is 0.0, expected between 0 and 1"),
+        (lambda: quantile([1.0], 1.0), "quantile is 1.0, expected between 0 and 1"),
+        (lambda: pooled_quantile([[1.0]], 1.5), "quantile is 1.5, expected between"),
+        (lambda: quantile([1.0], 0.5, 2.0), "confidence level is 2.0"),
         (lambda: bootstrap_interval(0.0, np.zeros(99), 1.0), "confidence level is 1.0"),
-        (lambda: pooled_quantile([], 0.5, rng()), "^pooled quantile of no runs, expected at least"),
+        (lambda: pooled_quantile([], 0.5), "^pooled quantile of no runs, expected at least"),
         (lambda: paired_difference([1.0], [1.0, 2.0]), "of 1 and 2 runs, expected equal numbers"),
         (lambda: ratio([1.0], [1.0, 2.0], rng()), "ratio of 1 and 2 runs, expected equal numbers"),
         (lambda: ratio([1.0, 2.0], [1.0, -1.0], rng()), "^ratio: the denominators' mean is 0, exp"),
