@@ -14,7 +14,13 @@ Of = Literal["jobs", "gpus"]
 """What is equal between jobs: time, as in Shockwave's release, or GPU time, as in the paper."""
 
 
-def gandiva_fair(active: Active, of: Of = "jobs") -> Shares:
+def check_of(of: str) -> None:
+    """`InputError` unless ``of`` is one of `Of`."""
+    if of not in get_args(Of):
+        raise InputError(f"gandiva-fair: of is {of!r}, expected one of {', '.join(get_args(Of))}")
+
+
+def gandiva_fair(active: Active, of: str = "jobs") -> Shares:
     """Shares of equal time, or of equal GPU time.
 
     Each type of GPU is shared by itself, in proportion to its number: all jobs get the same mix. With
@@ -23,8 +29,7 @@ def gandiva_fair(active: Active, of: Of = "jobs") -> Shares:
 
     Raises InputError for another value of ``of``.
     """
-    if of not in get_args(Of):
-        raise InputError(f"gandiva-fair: of is {of!r}, expected one of {', '.join(get_args(Of))}")
+    check_of(of)
     runs = active.rate > 0
     mix = np.where(runs, active.capacity, 0.0)
     mix /= mix.sum(axis=1, keepdims=True)

@@ -63,7 +63,7 @@ def finish_time_fairness(active: Active, solver: SolverName = "highs") -> Shares
 
     def value(ratio: float) -> FloatArray:
         needed = left / (ratio * alone_s - active.age_s)
-        return active.rate / needed[:, None]
+        return np.asarray(active.rate / needed[:, None])
 
     fastest_s = active.age_s + left / active.rate.max(axis=1)
     low, high = float((fastest_s / alone_s).max()), 1.0
@@ -129,7 +129,7 @@ def most(
 
 def work_left(active: Active) -> FloatArray:
     """``(n,)`` work that is left, never 0, so that a job of none still has a value."""
-    return np.maximum(active.left, 1e-9 * active.rate.max(axis=1))
+    return np.asarray(np.maximum(active.left, 1e-9 * active.rate.max(axis=1)))
 
 
 def _least(active: Active, value: FloatArray, solver: SolverName) -> float:

@@ -39,7 +39,7 @@ class RoundRules:
     reset_s: float = 1000.0
     credit: float = 0.5
     unserved_first: bool = False
-    tie_break: TieBreak = "released"
+    tie_break: str = "released"
 
     def __post_init__(self) -> None:
         for name, least in (("round_s", 1e-3), ("reset_s", 0.0), ("credit", 0.0)):
@@ -64,7 +64,8 @@ class ShareRounds:
 
     Parameters
     ----------
-    capacity : ``(K,)`` GPUs of each type, in the order in which types are served.
+    capacity : ``(K,)`` GPUs of each type, in the order in which types are served; may fall and rise
+        again while nodes are down.
     rules : see `RoundRules`.
 
     Attributes
@@ -75,6 +76,7 @@ class ShareRounds:
 
     def __init__(self, capacity: Sequence[int], rules: RoundRules | None = None) -> None:
         self.capacity = tuple(capacity)
+        self._largest = max(capacity)
         self.rules = rules or RoundRules()
         self.gpus_of: dict[int, int] = {}
         self.shares: dict[int, tuple[float, ...]] = {}
@@ -92,9 +94,9 @@ class ShareRounds:
 
         Raises InputError where no type has so many GPUs.
         """
-        if gpus > max(self.capacity):
+        if gpus > self._largest:
             raise InputError(
-                f"job {job} needs {gpus} GPUs of one type, expected at most {max(self.capacity)}"
+                f"job {job} needs {gpus} GPUs of one type, expected at most {self._largest}"
             )
         self.gpus_of[job] = gpus
         self._received[job] = [self._credit_s] * len(self.capacity)

@@ -46,6 +46,13 @@ SHARING_IN_TIME = {
     "complementary",
     "slices",
 }  # tests/orders and tests/sharing have them
+SHARES = {
+    "gandiva-fair",
+    "max-min-fairness",
+    "min-makespan",
+    "max-throughput",
+    "finish-time-fairness",
+}  # tests/shares has them
 EQUAL_NODES = {"elasticflow"}  # tests/tenants has it
 PREEMPTIVE = {"srpt", "deadline-first"}  # their jobs spend time on reconfigurations too
 OPTIONS = {
@@ -67,7 +74,7 @@ common = settings(
 
 def elastic_policies() -> list[str]:
     """Those that choose the GPUs of jobs on nodes."""
-    other = FIXED_ONLY | SHARING_IN_TIME | BETWEEN_TENANTS | EQUAL_NODES
+    other = FIXED_ONLY | SHARING_IN_TIME | BETWEEN_TENANTS | EQUAL_NODES | SHARES
     return [n for n in policy_names() if n not in other and not _is_rental(n)]
 
 

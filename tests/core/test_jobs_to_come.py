@@ -39,6 +39,13 @@ WRAPPED = (
     "sjf@noted",
 )
 assert set(SYNERGY) <= set(names())
+SHARES = (
+    "gandiva-fair",
+    "max-min-fairness",
+    "min-makespan",
+    "max-throughput",
+    "finish-time-fairness",
+)
 NAMES = [*policy_names(), *SYNERGY, *WRAPPED]
 NAMES.remove("milp-literal")  # milp with another program on the same instance: takes a minute
 KNOWS_RATES = [name for name in NAMES if "arrivals" in needs_of(name)]
@@ -53,6 +60,7 @@ OPTIONS = {
     "randomised-greedy": {"iterations": 10},
     "local-search": {"iterations": 10},
     "path-relinking": {"iterations": 10},
+    **{name: {"round_s": 30.0, "reset_s": 0.0} for name in SHARES},
     "linear-score": {"weights": "0.5,-1,-2,0.3,0.7,5,0"},
 }
 

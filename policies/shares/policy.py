@@ -1,0 +1,211 @@
+"""Policies of shares on the engine: an allocation, carried out in rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from policies.packing import beside
+from policies.shares import gandiva, optimal
+from policies.shares.placing import place
+from policies.shares.problem import Active, Shares
+from policies.shares.rounds import RoundRules, ShareRounds
+from simulator import Decision, InputError, View
+from simulator.model.contract import LEAST_AGAIN_S
+
+
+class SharePolicy:
+    """Jobs of fixed demand take turns on GPUs of several types, by shares of time.
+
+    A round begins when the last one is over, or when none of its jobs runs any more. Within a round
+    nothing starts, so GPUs that become free stay idle until its end. Shares are computed at most every
+    ``reset_s`` seconds, when jobs have come or gone, and recorded with the decision (``least_share``,
+    ``mean_share``).
+
+    Parameters
+    ----------
+    round_s, reset_s, credit, unserved_first, tie_break : see `RoundRules`.
+    """
+
+    name = "shares"
+
+    def __init__(
+        self,
+        round_s: float = 120.0,
+        reset_s: float = 1000.0,
+        credit: float = 0.5,
+        unserved_first: bool = False,
+        tie_break: str = "released",
+    ) -> None:
+        self.rules = RoundRules(round_s, reset_s, credit, unserved_first, tie_break)
+        self._rounds: ShareRounds | None = None
+        self._types: list[int] = []
+        self._all: tuple[int, ...] = ()
+        self._type_of: dict[int, int] = {}
+        self._nodes_of: dict[int, list[int]] = {}
+        self._rates: dict[int, list[float]] = {}
+        self._runs: dict[int, int] = {}
+        self._begin_s = -math.inf
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """``(n, K)`` shares of the active jobs."""
+        raise NotImplementedError
+
+    def decide(self, view: View) -> Decision:
+        """Begin a round where one is over; else only say when to ask again."""
+        rounds = self._rounds or self._begin(view)
+        end_s = self._begin_s + self.rules.round_s
+        if view.now_s < end_s - LEAST_AGAIN_S and view.running:
+            return Decision(keep_running=True, again_s=max(LEAST_AGAIN_S, end_s - view.now_s))
+        for job, k in self._runs.items():
+            if job in rounds.gpus_of:
+                rounds.received(job, k, min(view.now_s - self._begin_s, self.rules.round_s))
+        rounds.capacity = self._capacity(view, view.nodes.tolist())
+        self._update(view, rounds)
+        info: dict[str, float] = {}
+        if rounds.wants_shares(view.now_s):
+            info = self._reset(view, rounds)
+        chosen = [each._replace(gpu_type=self._types[each.gpu_type]) for each in rounds.choose()]
+        placements = place(view, chosen, self._nodes_of)
+        placed = {p.job for p in placements}
+        self._runs = {c.job: self._types.index(c.gpu_type) for c in chosen if c.job in placed}
+        self._begin_s = view.now_s
+        return Decision(placements, info=info, again_s=self.rules.round_s)
+
+    def _begin(self, view: View) -> ShareRounds:
+        """The rounds, at the first decision."""
+        fixed = view.cluster.node_type_of
+        if fixed is None:
+            raise InputError(f"{self.name}: this policy needs nodes of fixed types")
+        own = range(view.controller, view.cluster.num_nodes, view.cluster.num_controllers)
+        self._type_of = {node: int(fixed[node]) for node in own}
+        self._types = sorted(set(self._type_of.values()))
+        self._all = self._capacity(view, own)
+        self._rounds = ShareRounds(self._all, self.rules)
+        return self._rounds
+
+    def _capacity(self, view: View, nodes: Sequence[int]) -> tuple[int, ...]:
+        """``(K,)`` GPUs of each type on these nodes, which are those of the round."""
+        self._nodes_of = {k: [n for n in nodes if self._type_of[n] == k] for k in self._types}
+        gpus = [int(view.cluster.node_types[k].gpus) for k in self._types]
+        return tuple(g * len(self._nodes_of[k]) for g, k in zip(gpus, self._types, strict=True))
+
+    def _update(self, view: View, rounds: ShareRounds) -> None:
+        """Jobs that have come and gone since the last round."""
+        for job in [job for job in rounds.gpus_of if job not in view.active]:
+            rounds.remove(job)
+        for job in view.jobs.tolist():
+            if job not in rounds.gpus_of:
+                self._rates[job] = self._rates_of(view, job)
+                rounds.submit(job, int(view.workload.num_gpus[job]))
+
+    def _rates_of(self, view: View, job: int) -> list[float]:
+        """Parts of the job's work that are done in a second, on each type."""
+        gpus, rates = int(view.workload.num_gpus[job]), []
+        if not gpus:
+            raise InputError(f"{self.name}: this policy needs jobs of fixed demand")
+        for k in self._types:
+            cpus, memory_gb = beside(view.cluster.node_types[k], gpus)
+            time_s = view.workload.performance.time_s(job, k, gpus, cpus, memory_gb)
+            rates.append(1 / time_s if gpus <= self._all[self._types.index(k)] else 0.0)
+        if not any(rates):
+            raise InputError(
+                f"{self.name}: job {view.workload.job_id[job]!r} runs on no type of GPU by itself, "
+                "expected one with enough GPUs"
+            )
+        return rates
+
+    def _reset(self, view: View, rounds: ShareRounds) -> dict[str, float]:
+        """New shares, of the cluster as it is when no node is down."""
+        jobs: Sequence[int] = list(rounds.gpus_of)
+        place_of = {job: i for i, job in enumerate(view.jobs.tolist())}
+        rows = [place_of[job] for job in jobs]
+        active = Active(
+            np.array([self._rates[job] for job in jobs]),
+            view.num_gpus[rows],
+            np.array(self._all),
+            view.remaining[rows],
+            np.ones(len(jobs)),
+            view.now_s - view.submit_s[rows],
+        )
+        shares = self.allocate(view, active)
+        rounds.reset(view.now_s, dict(zip(jobs, shares.tolist(), strict=True)))
+        time = shares.sum(axis=1)
+        return {"least_share": float(time.min()), "mean_share": float(time.mean())}
+
+
+class GandivaFair(SharePolicy):
+    """Equal shares of time (of = "jobs") or of GPU time ("gpus"), in rounds; no optimisation."""
+
+    name = "gandiva-fair"
+
+    def __init__(
+        self,
+        of: str = "jobs",
+        round_s: float = 120.0,
+        reset_s: float = 1000.0,
+        credit: float = 0.5,
+        unserved_first: bool = False,
+        tie_break: str = "released",
+    ) -> None:
+        super().__init__(round_s, reset_s, credit, unserved_first, tie_break)
+        gandiva.check_of(of)
+        self.of = of
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """Equal shares."""
+        return gandiva.gandiva_fair(active, self.of)
+
+
+class MaxMinFairness(SharePolicy):
+    """The least normalised throughput is maximised (Gavel's least attained service), in rounds."""
+
+    name = "max-min-fairness"
+
+    def __init__(
+        self,
+        aware: bool = True,
+        round_s: float = 120.0,
+        reset_s: float = 1000.0,
+        credit: float = 0.5,
+        unserved_first: bool = False,
+        tie_break: str = "released",
+    ) -> None:
+        super().__init__(round_s, reset_s, credit, unserved_first, tie_break)
+        self.aware = aware
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """Max-min throughputs, of speeds where ``aware``."""
+        return optimal.max_min_fairness(active, self.aware)
+
+
+class MinMakespan(SharePolicy):
+    """The last job ends as soon as possible (Gavel), in rounds."""
+
+    name = "min-makespan"
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """Throughputs in proportion to the work that is left."""
+        return optimal.min_makespan(active)
+
+
+class MaxThroughput(SharePolicy):
+    """The sum of throughputs, each relative to the job's fastest type, is maximised (Gavel), in rounds."""
+
+    name = "max-throughput"
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """The most throughput."""
+        return optimal.max_throughput(active)
+
+
+class FinishTimeFairness(SharePolicy):
+    """The largest finish time, relative to that on an n-th of the cluster, is minimised, in rounds."""
+
+    name = "finish-time-fairness"
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """Equal ratios of finish times."""
+        return optimal.finish_time_fairness(active)

@@ -1,0 +1,109 @@
+"""Policies of shares on the engine."""
+
+import numpy as np
+import pytest
+
+from policies import make_policy
+from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
+from simulator.features.faults import Failures, Outages
+from simulator.laws import Deterministic
+from simulator.simulation import DecisionPoints
+
+NAMES = [
+    "gandiva-fair",
+    "max-min-fairness",
+    "min-makespan",
+    "max-throughput",
+    "finish-time-fairness",
+]
+
+
+def cluster(nodes=2, gpus=2):
+    return Cluster.of_nodes(NodeType("server", "V100", gpus), nodes)
+
+
+def workload(duration_s, gpus, submit_s=None):
+    n = len(duration_s)
+    return Workload(
+        [f"j{i}" for i in range(n)],
+        np.zeros(n) if submit_s is None else np.array(submit_s, dtype=float),
+        FixedDuration(np.array(duration_s, dtype=float), np.array(gpus)),
+        np.array(gpus),
+    )
+
+
+def test_two_jobs_take_turns():
+    result = simulate(
+        workload([240.0, 240.0], [2, 2]), cluster(nodes=1), make_policy("gandiva-fair")
+    )
+    assert result.completion_s.tolist() == [360.0, 480.0]
+
+
+def test_a_free_gpu_stays_idle_until_the_round_ends():
+    result = simulate(
+        workload([50.0, 120.0, 60.0], [2, 2, 2]), cluster(), make_policy("gandiva-fair")
+    )
+    assert result.completion_s.tolist() == [50.0, 120.0, 180.0]
+
+
+def test_rounds_of_the_cluster_give_the_same():
+    jobs = workload([240.0, 240.0, 360.0], [2, 2, 4])
+    own = simulate(jobs, cluster(), make_policy("gandiva-fair"))
+    rounds = simulate(
+        jobs, cluster(), make_policy("gandiva-fair"), decision_points=DecisionPoints.rounds(120.0)
+    )
+    assert own.completion_s.tolist() == rounds.completion_s.tolist()
+
+
+def test_a_running_job_keeps_its_node():
+    jobs = workload([600.0, 360.0], [1, 1])
+    result = simulate(jobs, cluster(nodes=2, gpus=1), make_policy("max-min-fairness"))
+    assert result.completion_s.tolist() == [600.0, 360.0]
+    assert (result.schedule_table().groupby("job_id")["node"].nunique() == 1).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_policy_serves_all_jobs(name):
+    rng = np.random.default_rng(1)
+    jobs = workload(
+        rng.uniform(100, 2000, 30), rng.choice([1, 2, 4], 30), np.sort(rng.uniform(0, 3000, 30))
+    )
+    result = simulate(jobs, cluster(nodes=3, gpus=4), make_policy(name))
+    assert np.isfinite(result.completion_s).all()
+    assert (result.jct_s >= jobs.performance.duration_s * (1 - 1e-9)).all()
+
+
+def test_two_types_of_gpu():
+    types = [NodeType("a", "V100", 2), NodeType("b", "K80", 2)]
+    machines = Cluster(node_types=types, num_nodes=2, node_type_of=[0, 1])
+    result = simulate(workload([600.0] * 6, [1] * 6), machines, make_policy("max-min-fairness"))
+    assert np.isfinite(result.completion_s).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"of": "weeks"}, "of is 'weeks', expected one of jobs, gpus"),
+        ({"round_s": 0.0}, "round_s is 0.0"),
+        ({"tie_break": "luck"}, "tie_break is 'luck'"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(InputError, match=message):
+        make_policy("gandiva-fair", **options)
+
+
+def test_a_job_larger_than_any_type_is_refused_in_one_line():
+    types = [NodeType("a", "V100", 2), NodeType("b", "K80", 2)]
+    machines = Cluster(node_types=types, num_nodes=2, node_type_of=[0, 1])
+    with pytest.raises(InputError, match="job 'j0' runs on no type of GPU by itself"):
+        simulate(workload([100.0], [4]), machines, make_policy("gandiva-fair"))
+
+
+def test_nodes_that_are_down_are_left_out():
+    jobs = workload([3000.0] * 4, [2] * 4)
+    down = Outages(Deterministic(500.0), Deterministic(400.0), [(0,)])
+    result = simulate(
+        jobs, cluster(nodes=2), make_policy("gandiva-fair"), failures=Failures(outages=[down])
+    )
+    assert np.isfinite(result.completion_s).all()
