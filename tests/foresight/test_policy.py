@@ -356,3 +356,50 @@ def test_rivals_are_asked_as_often() -> None:
         make_policy("greedy@self-timed", nonsense=1)
     with pytest.raises(InputError, match="unknown policy"):
         make_policy("nonsense@self-timed")
+
+
+def test_who_wants_node_time_by_hand() -> None:
+    """At 40 s: a (100 s on the fastest, due at 300 s) and b (200 s, due at 140 s), none of them has run.
+
+    The window is the median of 300 and 200 s. a lives 300 s, so an arrival like it falls into the window with
+    250 / 600; b lives 200 s, 1 - 200 / 500. Of a's 260 s to its due date 250 are in the window, of b's work all.
+    The mean gap is (40 + 150 / 8) / 2 = 29.375 s.
+    """
+    cluster = Cluster.of_vms(CATALOG[:1], 1)
+    ledger = Ledger(Machines.of(cluster, cluster.nodes_of(0)))
+    work = Workload(
+        ["a", "b"], [0.0, 40.0], TimeTable(np.array([[[np.inf, 100.0]], [[np.inf, 200.0]]])),
+        due_s=[300.0, 140.0], weight_per_s=[0.01, 0.01],
+    )  # fmt: skip
+    seen: list[Demand] = []
+
+    class Spy:
+        def decide(self, view: View) -> Decision:
+            rows = ledger.update(view)
+            seen.append(ledger.demand(view, rows, 0.5))
+            idle = view.now_s < 40.0
+            return Decision([]) if idle else make_policy("fifo").decide(view)
+
+    simulate(work, cluster, Spy())
+    demand = seen[1]
+    arrivals = 0.5 * 250.0 / 29.375 / 2
+    assert demand.window_s == pytest.approx(250.0)
+    assert demand.due_in_s.tolist() == pytest.approx([260.0, 100.0, 300.0, 100.0])
+    expected = [250 / 260, 1.0, arrivals * 250 / 600, arrivals * (1 - 200 / 500)]
+    assert demand.part.tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("two_steps", "step_s"), [(True, 7.9325), (False, 12.5)])
+def test_the_steps_by_hand(two_steps: bool, step_s: float) -> None:
+    """A late job of 100 s: the first gap is 12.5 s, in two steps 0.63 x 5.25 + 0.37 x 12.5 s on average.
+
+    Running it for a step saves the lateness of that step; what it costs is paid in any case.
+    """
+    work = Workload(
+        ["a"], [0.0], TimeTable(np.array([[[np.inf, 100.0]]])), due_s=[0.0], weight_per_s=[0.01]
+    )  # fmt: skip
+    policy = make_policy(
+        "foresight", two_steps=two_steps, tilt=0.0, price=False, caution=False, hull=False
+    )
+    table = simulate(work, Cluster.of_vms(CATALOG[:1], 1), policy).decisions_table()
+    assert table["gain"].iloc[0] == pytest.approx(0.01 * step_s, rel=1e-3)
