@@ -61,7 +61,9 @@ def status(
 @app.command()
 def export(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
-    format: Annotated[str | None, typer.Option(help="csv or parquet.", show_default="csv")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="csv, parquet, json or latex.", show_default="csv")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
     table: Annotated[
         str | None, typer.Option(help="Export this table of all runs instead, e.g. jobs.")
@@ -72,6 +74,22 @@ def export(
             "--timings", help="Also export measured times. They differ from machine to machine."
         ),
     ] = False,
+    summary: Annotated[
+        bool,
+        typer.Option(
+            "--summary",
+            help="Means and paired differences with 95 % intervals instead, for each setting.",
+        ),
+    ] = False,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="With --summary: scalars with commas between them.", show_default="mean_jct_s"
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="With --summary: also draw it (.png, .svg or .pdf).")
+    ] = None,
     raw: Annotated[
         bool,
         typer.Option("--raw", help="Keep texts in CSV files as they are, also texts like '=1+1'."),
@@ -85,7 +103,7 @@ def export(
         typer.Option(help="The run with this label, e.g. seed=1. Can be given more than once."),
     ] = None,
 ) -> None:
-    """All runs of a sweep as one tidy table; or one run of it as a scenario file.
+    """All runs of a sweep as one tidy table, or a summary; or one run of it as a scenario file.
 
     Example: schedlab sweep export sweep --format parquet --table jobs
     """
@@ -97,13 +115,31 @@ def export(
         raise InputError("--where: was given without --scenario, expected both")
     if scenario is not None:
         of_tables = {"format": format, "out": out, "table": table, "timings": timings, "raw": raw}
+        of_tables |= {"summary": summary}
         for name, value in of_tables.items():
             if value:
                 raise InputError(f"--{name}: was given with --scenario, expected one of them")
         raise typer.Exit(sweeps.export_scenario(folder, scenario, labels))
+    for name, value in {"metric": metric, "figure": figure}.items():
+        if value is not None and not summary:
+            raise InputError(f"--{name}: was given without --summary, expected both")
+    if summary and table is not None:
+        raise InputError("--table: was given with --summary, expected one of them")
+    metrics = [name.strip() for name in (metric or "mean_jct_s").split(",")] if summary else []
     code = sweeps.export(
-        folder, format=format or "csv", out=out, table=table, timings=timings, raw=raw
+        folder,
+        format=format or "csv",
+        out=out,
+        table=table,
+        timings=timings,
+        raw=raw,
+        summary=metrics,
     )
+    if figure is not None:
+        from experiments.pictures.estimates import sweep_estimates
+
+        sweep_estimates(sweeps.store_folder(folder), metrics, figure)
+        print(figure)
     raise typer.Exit(code)
 
 

@@ -19,11 +19,11 @@ METADATA: dict[str, dict[str, Any]] = {
 """Kinds of picture, and what is left out of each so that the same run gives the same picture."""
 
 
-def check_kind(path: Path) -> None:
+def check_kind(path: Path, what: str = "--out") -> None:
     """`InputError` for a name that does not say what kind of picture it is."""
     if path.suffix.lower() not in METADATA:
         raise InputError(
-            f"--out {path}: ends in {path.suffix!r}, expected one of {', '.join(METADATA)}"
+            f"{what} {path}: ends in {path.suffix!r}, expected one of {', '.join(METADATA)}"
         )
 
 

@@ -19,8 +19,10 @@ from simulator.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pandas import DataFrame
 
-FORMATS = ("csv", "parquet")
+FORMATS = {"csv": "csv", "parquet": "parquet", "json": "json", "latex": "tex"}
+"""Formats of a table, and how their files end."""
 # Scalars by these endings are measurements of a machine, not results.
 MEASURED = ("cpu_s", "wall_s")
 
@@ -35,6 +37,7 @@ def write_export(
     table: str | None,
     timings: bool,
     raw: bool = False,
+    summary: DataFrame | None = None,
 ) -> tuple[Path, int]:
     """Write the table; returns its path and its number of rows.
 
@@ -51,20 +54,46 @@ def write_export(
     """
     if format not in FORMATS:
         raise InputError(f"--format: got {format!r}, expected one of {', '.join(FORMATS)}")
-    path = out or store.folder / f"{table or 'runs'}.{format}"
+    name = "summary" if summary is not None else table or "runs"
+    path = out or store.folder / f"{name}.{FORMATS[format]}"
     expect_no_part(path, store.folder)
-    whole = _runs(store, timings) if table is None else _all_of(store, table, timings)
+    if summary is not None:
+        import pyarrow as pa
+
+        whole = pa.Table.from_pandas(summary, preserve_index=False)
+    else:
+        whole = _runs(store, timings) if table is None else _all_of(store, table, timings)
     try:
         with replacing(path) as file:
             if format == "csv":
                 _write_csv(whole if raw else _safe(whole), file)
-            else:
+            elif format == "parquet":
                 _write_parquet(whole, file)
+            elif format == "json":
+                file.write(json_text(whole.to_pandas()).encode())
+            else:
+                file.write(latex_text(whole.to_pandas()).encode())
     except OSError as error:
         if error.errno in NO_SPACE:
             raise InputError(f"{path}: cannot be written, the disk is full") from None
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     return path, int(whole.num_rows)
+
+
+def json_text(table: DataFrame) -> str:
+    """A table as a JSON list of objects, one a row; null where there is no value."""
+    return f"{table.to_json(orient='records', indent=1)}\n"
+
+
+def latex_text(table: DataFrame) -> str:
+    """A table for LaTeX with booktabs; an estimate and its interval are one cell each."""
+    if {"mean", "lower", "upper"} <= set(table.columns):
+        ends = zip(table["lower"], table["upper"], strict=True)
+        spans = ["" if low != low else f"{low:,.4g} to {high:,.4g}" for low, high in ends]
+        table = table.assign(**{"95 % interval": spans}).drop(columns=["lower", "upper"])
+    return table.to_latex(
+        index=False, escape=True, float_format=lambda value: f"{value:,.4g}", na_rep=""
+    )
 
 
 def expect_no_part(path: Path, folder: Path, what: str = "--out") -> None:

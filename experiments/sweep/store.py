@@ -370,13 +370,13 @@ class Store:
         return {key for (key,) in rows}
 
     @reading
-    def same_under_all_seeds(self) -> int:
-        """The number of runs of the present sweep with fixed jobs that drew no random number."""
-        count: int = self._db.execute(
-            "SELECT count(*) FROM tasks JOIN runs USING (key) "
+    def same_under_all_seeds(self) -> set[str]:
+        """The keys of the runs of the present sweep with fixed jobs that drew no random number."""
+        rows = self._db.execute(
+            "SELECT key FROM tasks JOIN runs USING (key) "
             "WHERE fixed_jobs AND status = 'done' AND NOT seed_used"
-        ).fetchone()[0]
-        return count
+        )
+        return {key for (key,) in rows}
 
     @reading
     def tasks(self) -> list[Task]:

@@ -6,7 +6,7 @@ folder was taken away; 128 + signal where they were stopped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,7 +143,7 @@ def _remarks(store: Store) -> list[str]:
     counts, same, lines = store.counts(), store.same_under_all_seeds(), []
     if same:
         lines.append(
-            f"note: the seed changes nothing in {same} of {counts.total} runs, because their jobs come "
+            f"note: the seed changes nothing in {len(same)} of {counts.total} runs, because their jobs come "
             "from a file and nothing else is random. Each of their settings was computed once: its "
             "seeds are one run, without an interval. workload.block_bootstrap = 100 in the scenario "
             "draws another trace for each seed, in blocks of 100 jobs"
@@ -200,25 +200,35 @@ def export(
     table: str | None = None,
     timings: bool = False,
     raw: bool = False,
+    summary: Sequence[str] = (),
 ) -> int:
     """Write one tidy table of the sweep in the folder, one row a run; returns the exit code.
 
     Parameters
     ----------
-    format : "csv" or "parquet".
-    out : the file; ``folder``/runs.csv (or the table's name) where None.
+    format : "csv", "parquet", "json" or "latex".
+    out : the file; ``folder``/runs.csv (or the table's name, or summary) where None.
     table : instead, all rows of this table of every run ("jobs").
     timings : with the scalars that measure this machine; without, the same bytes anywhere.
     raw : texts in CSV as they are; without, those that a spreadsheet takes for formulas are marked.
+    summary : scalars, of which means and paired differences by cell are written instead of the runs.
     """
     from experiments.sweep.export import write_export
     from experiments.sweep.store import Store
+    from experiments.sweep.summary import Summary
 
     with Store(store_folder(folder)) as store:
+        found = Summary.of(store, summary) if summary else None
         path, rows = write_export(
-            store, format=format, out=out, table=table, timings=timings, raw=raw
+            store,
+            format=format,
+            out=out,
+            table=table,
+            timings=timings,
+            raw=raw,
+            summary=None if found is None else found.table,
         )
-    print(f"{path}: {rows} rows")
+    print(f"{path}: {rows} rows" + (f" from {found.runs} finished runs" if found else ""))
     return 0
 
 
