@@ -71,3 +71,26 @@ def simpy_fifo(submit_s: FloatArray, duration_s: FloatArray, gpus: FloatArray, t
     env.process(arrive())
     env.run()
     return completion
+
+
+def simpy_resource(submit_s: FloatArray, duration_s: FloatArray, total: int) -> list:
+    """SimPy as its first examples have it: a process a job, one GPU each, which are a `simpy.Resource`."""
+    env = simpy.Environment()
+    gpus = simpy.Resource(env, total)
+    completion = [0.0] * len(submit_s)
+    lengths = duration_s.tolist()
+
+    def run(job):
+        with gpus.request() as mine:
+            yield mine
+            yield env.timeout(lengths[job])
+        completion[job] = env.now
+
+    def arrive():
+        for job, gap_s in enumerate(np.diff(submit_s, prepend=0.0).tolist()):
+            yield env.timeout(gap_s)
+            env.process(run(job))
+
+    env.process(arrive())
+    env.run()
+    return completion

@@ -22,6 +22,8 @@ def main() -> None:
     from browser import CHROMIUM, Browser
     from replay_runs import fixed_jobs
 
+    from experiments.replay import replay
+
     if CHROMIUM is None:
         print("needs Chromium (Debian: apt-get install chromium)")
         return
@@ -34,7 +36,7 @@ def main() -> None:
             return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
 
         for jobs in (1_000, 10_000):
-            page = fixed_jobs(jobs, 100).replay(Path(folder, f"{jobs}.html"))
+            page = replay(fixed_jobs(jobs, 100), Path(folder, f"{jobs}.html"))
             browser.open(page.as_uri(), 1280)
             browser.run("player.jump(player.replay.end * 0.5)")
             before = busy_s()

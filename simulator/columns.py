@@ -11,7 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy.typing as npt
 
-ColumnType = Literal["text", "integer", "number"]
+ColumnType = Literal["text", "integer", "number", "boolean"]
+Values = Sequence[Any] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -38,4 +39,4 @@ class ColumnData(NamedTuple):
     """A column with its values of one run, one a row, in order of the rows."""
 
     column: Column
-    values: Sequence[Any] | npt.NDArray[Any]
+    values: Values

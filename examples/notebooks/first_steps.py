@@ -12,6 +12,7 @@ app = marimo.App(width="medium")
 def _():
     import marimo as mo
 
+    import experiments.replay  # noqa: F401  a result then shows its player
     from experiments import compare
     from policies import make_policy
     from simulator import Cluster, NodeType, simulate

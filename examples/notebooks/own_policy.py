@@ -12,6 +12,7 @@ app = marimo.App(width="medium")
 def _():
     import marimo as mo
 
+    import experiments.replay  # noqa: F401  a result then shows its player
     from simulator import NO_CHANGE, Cluster, Decision, NodeType, Placement, simulate
     from simulator.laws import Exponential
     from simulator.statistics import Streams

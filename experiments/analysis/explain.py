@@ -10,18 +10,21 @@ from typing import Any
 import pandas as pd
 
 from experiments.analysis.shortage import Shortages
-from experiments.scenario.facts import ENGINE_COLUMNS
 from experiments.scenario.reading import read_run, read_table
 from simulator.errors import InputError
+from simulator.metrics.decision_table import RESERVED
 
 ENDINGS = {
     "left": "leaves before it starts; its patience is over",
     "rejected": "is rejected; admission control cannot promise its due date",
-    "given up": "is given up, since it failed too often",
+    "abandoned": "is abandoned, since it failed too often",
     "killed": "is killed, as the log says",
     "failed": "fails for the last time, as the log says",
 }
 """How a job ends, by its status, where it does not simply end."""
+
+FORMER = {"given up": "abandoned"}
+"""Statuses in files of format 1."""
 
 MOST_NAMED = 5
 """So many of the jobs that passed it are named; the others are counted."""
@@ -66,6 +69,7 @@ def explain(folder: Path, job_id: str) -> list[str]:
         since = end
     done = float(job["completion_s"])
     status = str(job.get("status", "left" if job.get("left", 0) == 1 else "done"))
+    status = FORMER.get(status, status)
     if status in ("left", "rejected"):
         if done > arrival:
             lines.append(_wait(job_id, arrival, done, arrival, shares, arrived))
@@ -74,7 +78,7 @@ def explain(folder: Path, job_id: str) -> list[str]:
     after = f"{_span(done - arrival)} after its submission"
     lines.append(f"{_time(done)}: {ENDINGS.get(status, 'ends')}, {after}.")
     lines += _failures(job)
-    if status == "given up":
+    if status == "abandoned":
         return lines
     if "slowdown" in job and pd.notna(job["slowdown"]):
         lines.append(f"Alone it would have taken {_span(float(job['ideal_s']))}: "
@@ -117,7 +121,7 @@ class _Noted:
         count = (machines or {}).get("num_controllers")
         count = count or (int(table["controller"].max()) + 1 if len(table) else 1)
         own = table[table["controller"] == node % count].sort_values("time_s", kind="stable")
-        return cls(own, [str(name) for name in own if name not in ENGINE_COLUMNS])
+        return cls(own, [str(name) for name in own if name not in RESERVED])
 
     def starting(self, at_s: float) -> list[str]:
         """What was noted when the job was started."""

@@ -69,6 +69,10 @@ def run(
             help="For long runs: write the tables as Parquet files while the simulation runs.",
         ),
     ] = False,
+    timing: Annotated[
+        bool,
+        typer.Option("--timing", help="Measure the CPU time of each decision: timing.csv."),
+    ] = False,
     raw: Annotated[
         bool,
         typer.Option("--raw", help="Keep names in CSV files as they are, also names like '=1+1'."),
@@ -76,8 +80,8 @@ def run(
 ) -> None:
     """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.
 
-    Leaves summary.json, jobs.csv, decisions.csv, schedule.csv and machines.json in the folder --out.
-    With --stream the tables are jobs.parquet, decisions.parquet and schedule.parquet.
+    Leaves summary.json, jobs.csv, decisions.csv, schedule.csv, timeline.csv and machines.json in the folder
+    --out (docs/tables.md has all columns). With --stream: jobs.parquet, decisions.parquet, schedule.parquet.
 
     Example: schedlab run examples/hierarchical.toml --policy edf --out out
     """
@@ -117,7 +121,7 @@ def run(
     with output.new_folder(out, input_files(checked, scenario)):
         output.clear_unfinished(out)
         with of_file(source):
-            result = simulate_scenario(checked, stream_to=out if stream else None)
+            result = simulate_scenario(checked, stream_to=out if stream else None, measure=timing)
         notes = output.write_result(result, out, checked.window, raw=raw)
         for note in (*result.workload.notes, *notes):
             print(f"schedlab: note: {printable(note)}", file=sys.stderr)

@@ -1,15 +1,17 @@
 """Watch a run: its events as a small versioned table, and a page that plays them.
 
->>> result.replay("replay.html")                      # from Python; in a notebook it shows itself
+>>> replay(result, "replay.html")                     # one run
 >>> replay([fifo, srtf], "replay.html")               # several runs on the same jobs, in step
 
-``schedlab replay DIR [DIR2 ..]`` does the same for folders. docs/replay.md describes the events.
+``schedlab replay DIR [DIR2 ..]`` does the same for folders. In a notebook that has imported this package, a result
+shows its player. docs/replay.md describes the events.
 """
 
 from experiments.replay.events import FORMAT, VERSION, events_of
 from experiments.replay.folders import replay_folders
 from experiments.replay.page import embedded_html, replay
 from experiments.replay.recording import Recording, facts_of
+from simulator import Result
 
 __all__ = [
     "FORMAT",
@@ -21,3 +23,6 @@ __all__ = [
     "replay",
     "replay_folders",
 ]
+
+if embedded_html not in Result.views:
+    Result.views.append(embedded_html)

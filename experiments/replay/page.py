@@ -62,7 +62,7 @@ def embedded_html(result: Result) -> str:
         return "<p>No schedule was kept, so there is no replay.</p>"
     if len(result.schedule) > MOST_SHARES_SHOWN:
         return (
-            f"<p>{len(result.schedule):,} shares: <code>result.replay('replay.html')</code> writes "
+            f"<p>{len(result.schedule):,} shares: <code>replay(result, 'replay.html')</code> writes "
             "the replay as a page.</p>"
         )
     inside = html.escape(player_html([Recording.of(result)]), quote=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from experiments.scenario.facts import ENGINE_COLUMNS, machines_of
+from experiments.scenario.facts import machines_of
 from simulator.errors import InputError
+from simulator.metrics.decision_table import RESERVED, is_measured
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -68,5 +69,5 @@ def facts_of(decisions: DataFrame) -> dict[str, list[Any]]:
     return {
         str(name): [None if isna(value) else value for value in decisions[name].tolist()]
         for name in decisions
-        if name not in ENGINE_COLUMNS and not decisions[name].isna().all()
+        if name not in RESERVED and not is_measured(str(name)) and not decisions[name].isna().all()
     }

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
 
-ENGINE_COLUMNS = ("time_s", "controller", "active", "cpu_s", "again_s")
-"""Columns of a table of decisions that the engine fills; the others are what the policy noted."""
-
 
 def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
     """What the tables of a run do not say: machines, prices, due dates, weights; as JSON holds it.

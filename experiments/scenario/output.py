@@ -1,4 +1,4 @@
-"""A result as files: summary.json, jobs.csv, decisions.csv, schedule.csv, machines.json.
+"""A result as files: summary.json, machines.json, and the tables of docs/tables.md as CSV.
 
 One run writes into a folder at a time, and never over a file that it has read.
 """
@@ -15,25 +15,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.files import is_same, write_whole
+from experiments.scenario.csv_tables import csv_bytes, with_safe_texts
 from experiments.scenario.facts import demands_of, machines_of
 from experiments.scenario.run import summarise
 from experiments.sweep.store import DATABASE, is_sweep
-from experiments.text import with_safe_cells
 from simulator.errors import InputError
+from simulator.metrics import run_tables
+from simulator.metrics.decision_table import is_measured
 
 if TYPE_CHECKING:
     from simulator import Result
 
 
 SUMMARY = "summary.json"
-TABLES = ("jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv")
-TENANTS = "tenants.csv"
-SHARES = "shares.csv"
-OUTAGES = "outages.csv"
 MACHINES = "machines.json"
-STREAMED = ("jobs.parquet", "decisions.parquet", "schedule.parquet")
-"""What `simulator.metrics.streaming` writes in place of `TABLES`."""
-FILES = (SUMMARY, MACHINES, *TABLES, TENANTS, SHARES, OUTAGES, *STREAMED)
+FORMAT = 2
+"""Version of the files of a run, in ``summary.json``; 1 had none."""
+TABLES = tuple(f"{name}.csv" for name in run_tables.TABLES)
+PARQUET = tuple(f"{name}.parquet" for name in run_tables.STREAMED)
+"""What `simulator.metrics.streaming` writes in place of the CSV files of the same names."""
+FILES = (SUMMARY, MACHINES, *TABLES, *PARQUET)
 """Of a run; nothing else takes the place of one."""
 
 
@@ -110,7 +111,7 @@ def expect_no_records(folder: Path, streams: bool) -> None:
     ----------
     streams : whether this run streams its records; they are never written over.
     """
-    for name in (*(TABLES if streams else ()), *STREAMED):
+    for name in (*(TABLES if streams else ()), *PARQUET):
         if (folder / name).exists():
             raise InputError(
                 f"--out {folder}: holds {name} of another run, expected a folder without it"
@@ -123,9 +124,8 @@ def clear_unfinished(folder: Path) -> None:
 
     A link goes, and what it leads to stays.
     """
-    for name in STREAMED:
-        for path in folder.glob(f".{name}.*.tmp"):
-            path.unlink(missing_ok=True)
+    for path in folder.glob(".*.parquet.*.tmp"):
+        path.unlink(missing_ok=True)
 
 
 def write_result(
@@ -134,44 +134,30 @@ def write_result(
     """Write the files, each whole or not at all; returns notes on what they cannot hold.
 
     A folder with a ``summary.json`` holds one whole result: an old one goes first, the new one
-    comes last. Where a run streamed its records, its tables are there already.
+    comes last. Where a run streamed its records, its tables are there already. ``timing.csv`` is there where
+    CPU times of decisions were measured; the same scenario and seed give the same bytes in all other files.
 
     Parameters
     ----------
     raw : texts as they are; without it, names that a spreadsheet would take for a formula
         ("=1+1") get a ``'`` before them.
     """
-    summary, notes = finite(summarise(result, window))
+    scalars = {k: v for k, v in summarise(result, window).items() if not is_measured(k)}
+    summary, notes = finite({"format": FORMAT, **scalars})
     (folder / SUMMARY).unlink(missing_ok=True)
-    makers = [
-        result.jobs_table,
-        result.decisions_table,
-        result.schedule_table,
-        result.timeline_table,
-    ]
-    names = list(TABLES)
-    if result.streamed_to is not None:
-        makers, names = [], []
-    for name in (TENANTS, SHARES, OUTAGES):
-        (folder / name).unlink(missing_ok=True)
-    if any(result.workload.vc) or any(result.workload.user) or result.tenants is not None:
-        names.append(TENANTS)
-        makers.append(result.tenants_table)
-    if result.tenants is not None:
-        names.append(SHARES)
-        makers.append(result.shares_table)
-    if result.damage is not None:
-        names.append(OUTAGES)
-        makers.append(result.outages_table)
-    for name, make in zip(names, makers, strict=True):
-        table = make() if raw else with_safe_cells(make())
-        _write(folder / name, table.to_csv(index=False, lineterminator="\n"))
+    for name, (_, make) in run_tables.TABLES.items():
+        streamed = result.streamed_to is not None and name in run_tables.STREAMED
+        unmeasured = name == "timing" and not result.decisions.cpu_s
+        table = None if streamed or unmeasured else make(result)
+        if table is None:
+            (folder / f"{name}.csv").unlink(missing_ok=True)
+        else:
+            _write(folder / f"{name}.csv", csv_bytes(table if raw else with_safe_texts(table)))
     known = machines_of(result.workload, result.cluster) | demands_of(
         result.workload, result.cluster
     )
-    machines = json.dumps(known, separators=(",", ":"))
-    _write(folder / MACHINES, machines + "\n")
-    _write(folder / SUMMARY, json.dumps(summary, indent=2, allow_nan=False) + "\n")
+    _write_json(folder / MACHINES, known, separators=(",", ":"))
+    _write_json(folder / SUMMARY, summary, indent=2, allow_nan=False)
     return notes
 
 
@@ -185,21 +171,24 @@ def finite(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return plain, notes
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     try:
-        write_whole(path, text)
+        write_whole(path, content)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+def _write_json(path: Path, values: Mapping[str, Any], **how: Any) -> None:
+    _write(path, (json.dumps(values, **how) + "\n").encode())
+
+
 def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = None) -> str:
     """The lines that the command prints at its end."""
-    s = summarise(result, window)
-    hours = 3600.0
+    mean_s, hours = float(result.jct_s[result.served(window)].mean()), 3600.0
     of = "" if window is None else f" of jobs {window[0]}:{window[1]}"
     return (
-        f"{s['policy']}: {s['jobs']} jobs, mean completion time{of} "
-        f"{s['mean_jct_s'] / hours:.2f} h, makespan {result.makespan_s / hours:.2f} h, "
-        f"total cost {result.total_cost:.2f} {s['currency']} "
-        f"({s['late_jobs']} jobs late), {s['decisions']} decisions -> {folder}"
+        f"{result.policy}: {len(result.workload)} jobs, mean completion time{of} "
+        f"{mean_s / hours:.2f} h, makespan {result.makespan_s / hours:.2f} h, "
+        f"total cost {result.total_cost:.2f} {result.cluster.currency} "
+        f"({int((result.tardiness_s > 0).sum())} jobs late), {len(result.decisions)} decisions -> {folder}"
     )

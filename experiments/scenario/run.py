@@ -42,6 +42,7 @@ def run(
     stream_to: Path | None = None,
     agent: Policy | None = None,
     built: tuple[Workload, Cluster] | None = None,
+    measure: bool = True,
 ) -> Result:
     """Build what the scenario describes and simulate it.
 
@@ -50,8 +51,8 @@ def run(
     agent : decides in place of the scenario's policy. Its CPU time is not measured.
     built : the workload and the cluster, where `build` has made them already.
     record_schedule : keep what ran where and when.
-    stream_to : a folder for the records of a long run (`simulator.metrics.streaming`). The CPU time of its
-        decisions is not measured.
+    stream_to : a folder for the records of a long run (`simulator.metrics.streaming`).
+    measure : measure the CPU time of decisions.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def run(
             network=make_network(scenario, workload, cluster),
             policy_name=scenario.policy if agent is None else "agent",
             record_schedule=record_schedule,
-            measure_decisions=stream_to is None and agent is None,
+            measure_decisions=measure and agent is None,
             stream_to=stream_to,
             shown=shown_to_policies(scenario, workload),
         )
@@ -144,8 +145,8 @@ def decision_facts(result: Result) -> dict[str, float | int]:
     """
     import pandas as pd
 
-    table = result.decisions_table()
-    facts = table.drop(columns=["time_s", "controller"])
+    timing = result.timing_table().drop(columns=["time_s", "controller"])
+    facts = result.decisions_table().drop(columns=["time_s", "controller"]).join(timing)
     reported = [name for name in facts if name not in ("active", "cpu_s")]
     if reported:  # Where there was nothing to decide, nothing is reported.
         facts = facts.dropna(subset=reported, how="all")

@@ -2,12 +2,12 @@
 
     simulate(workload, cluster, policy, stream_to="out")
 
-leaves ``jobs.parquet``, ``decisions.parquet`` and, where the schedule is recorded,
-``schedule.parquet``, with the columns of the tables of the same names. What a decision says of
-itself is one column of JSON, ``facts``. In memory there is one block of each.
+leaves ``jobs.parquet``, ``decisions.parquet`` and, where the schedule is recorded, ``schedule.parquet``, with the
+columns of the tables of the same names; ``timing.parquet`` where decisions are measured. In memory there is one
+block of each.
 
-The files have random names until the simulation has ended (`simulator.outputs`): what has its name is
-whole.
+While the simulation runs, notes of decisions are texts of JSON in a file of their own, since which notes there are
+is known only at its end. The files have random names until then (`simulator.outputs`): a file with its name is whole.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 from array import array
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple
@@ -23,22 +24,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.core.records import DecisionLog, ScheduleLog, ShareRecord
+from simulator.columns import ColumnType
+from simulator.core.records import DecisionLog, Facts, ScheduleLog, add_running_s
 from simulator.errors import InputError
-from simulator.metrics.result import Result
-from simulator.model.cluster import Cluster
+from simulator.metrics.decision_table import Decisions, decisions_table, note_types, timing_table
+from simulator.metrics.record import RunRecord
+from simulator.metrics.run_tables import STREAMED, TABLES
+from simulator.metrics.schedule_table import SCHEDULE, Names, Shares
+from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.workload import Workload
 from simulator.outputs import created_beside
 
 ROWS = 65_536
 """Rows of a block."""
 
-NAMES = ("jobs", "decisions", "schedule")
+RAW = "raw_decisions"
+"""File of decisions while the simulation runs; it never gets this name."""
 
-_DECISIONS = pa.schema(
+_RAW = pa.schema(
     [
         ("time_s", pa.float64()), ("controller", pa.int64()), ("active", pa.int64()),
-        ("cpu_s", pa.float64()), ("again_s", pa.float64()), ("facts", pa.string()),
+        ("again_s", pa.float64()), ("cpu_s", pa.float64()), ("notes", pa.string()),
     ]
 )  # fmt: skip
 
@@ -83,7 +89,7 @@ class RecordStream:
             raise InputError(
                 f"{folder}: cannot be made ({error.strerror}), expected a folder"
             ) from None
-        for name in NAMES:
+        for name in STREAMED:
             if self._path(name).exists():
                 raise InputError(
                     f"{self._path(name)}: exists already, expected a folder without it"
@@ -123,21 +129,29 @@ class RecordStream:
             for name, (temporary, _, _) in self._files.items():
                 temporary.rename(self._path(name))
 
-    def finish(self, result: Result) -> None:
+    def read_back(self, name: str) -> Iterator[pa.Table]:
+        """The blocks of a file that is whole; it is then thrown away."""
+        file = self._files.pop(name)
+        try:
+            with file.content:
+                file.writer.close()
+                written = pq.ParquetFile(file.content)
+                for block in range(written.num_row_groups):
+                    yield written.read_row_group(block)
+        finally:
+            file.temporary.unlink(missing_ok=True)
+
+    def finish(self, record: RunRecord) -> None:
         """Write what is left when the simulation has ended."""
-        decisions, schedule = result.decisions, result.schedule
+        decisions, schedule = record.decisions, record.schedule
         assert isinstance(decisions, StreamedDecisions)
-        decisions.write()
+        decisions.finish()
         if isinstance(schedule, StreamedSchedule):
             schedule.write()
-        columns = result.job_columns()
-        for first in range(0, len(result.workload), ROWS):
-            rows = slice(first, first + ROWS)
-            block = {
-                "job_id": list(result.workload.job_id[rows]),
-                **{name: column[rows] for name, column in columns.items()},
-            }
-            self.write("jobs", pa.table(block))
+        jobs = TABLES["jobs"].make(record)
+        assert jobs is not None
+        for first in range(0, len(jobs), ROWS):
+            self.write("jobs", jobs.slice(first, ROWS))
 
 
 class StreamedDecisions(DecisionLog):
@@ -148,7 +162,8 @@ class StreamedDecisions(DecisionLog):
         self._stream = stream
         self._written = 0
         self._cpu_s = 0.0
-        self._has_cpu_s = False
+        self._has_cpu_s = self._has_again_s = False
+        self._types: dict[str, ColumnType] = {}
 
     def __len__(self) -> int:
         return self._written + len(self.time_s)
@@ -161,34 +176,54 @@ class StreamedDecisions(DecisionLog):
         """One more decision; a full block of those before it is written."""
         times_s = self.time_s
         if len(times_s) >= ROWS:
-            self.write()
+            self._write()
         times_s.append(time_s)
         self.controller.append(controller)
         self.active.append(active)
 
-    def write(self) -> None:
-        """Write what is in memory."""
+    def _write(self) -> None:
+        """Write the decisions in memory."""
         count, first = len(self.time_s), self._written
-        facts = {row: json.dumps(dict(told)) for row, told in self.info.items()}
+        notes = {row: json.dumps(dict(told)) for row, told in self.info.items()}
+        self._types = note_types(self.info.values(), self._types)
         if self.cpu_s:
             self._has_cpu_s = True
             self._cpu_s += sum(self.cpu_s)
+        self._has_again_s |= bool(self.again_s)
         rows = range(first, first + count)
         columns: list[Any] = [
-            np.array(self.time_s), np.array(self.controller), np.array(self.active), self.cpu_s,
+            np.array(self.time_s), np.array(self.controller), np.array(self.active),
             [self.again_s.get(r) for r in rows] if self.again_s else (),
-            [facts.get(r) for r in rows] if facts else (),
+            np.array(self.cpu_s),
+            [notes.get(r) for r in rows] if notes else (),
         ]  # fmt: skip
         arrays = [
             pa.array(column, f.type) if len(column) or not count else pa.nulls(count, f.type)
-            for column, f in zip(columns, _DECISIONS, strict=True)
+            for column, f in zip(columns, _RAW, strict=True)
         ]
-        self._stream.write("decisions", pa.table(arrays, schema=_DECISIONS))
+        self._stream.write(RAW, pa.table(arrays, schema=_RAW))
         self._written += count
         self.info.clear()
         self.again_s.clear()
         for column in (self.time_s, self.controller, self.active, self.cpu_s):
             del column[:]
+
+    def finish(self) -> None:
+        """Write the tables of decisions and of CPU times, now that all notes are known."""
+        self._write()
+        for block in self._stream.read_back(RAW):
+            found = Decisions(
+                block["time_s"], block["controller"], block["active"],
+                block["again_s"] if self._has_again_s else None, block["cpu_s"],
+            )  # fmt: skip
+            notes: dict[int, Facts] = {
+                row: json.loads(text)
+                for row, text in enumerate(block["notes"].to_pylist())
+                if text is not None
+            }
+            self._stream.write("decisions", decisions_table(found, notes, self._types))
+            if self._has_cpu_s:
+                self._stream.write("timing", timing_table(found, notes, self._types))
 
 
 class StreamedSchedule(ScheduleLog):
@@ -196,13 +231,18 @@ class StreamedSchedule(ScheduleLog):
 
     def __init__(self, stream: RecordStream, workload: Workload, cluster: Cluster) -> None:
         super().__init__(cluster.node_type_of)
-        self._stream = stream
-        self._job_id = pa.array(workload.job_id, pa.string())
-        self._types = pa.array([t.name for t in cluster.node_types], pa.string())
+        self._stream, self._names = stream, Names.of(workload, cluster)
+        self._running_s: FloatArray = np.zeros(len(workload))
         self._written = 0
 
     def __len__(self) -> int:
         return self._written + super().__len__()
+
+    def running_s(self, num_jobs: int) -> FloatArray:
+        """``(J,)`` seconds in which each job held GPUs, of all shares."""
+        total = self._running_s[:num_jobs].copy()
+        add_running_s(total, self.columns)
+        return total
 
     def _spread(self) -> None:
         super()._spread()
@@ -210,14 +250,12 @@ class StreamedSchedule(ScheduleLog):
             self.write()
 
     def write(self) -> None:
-        """Write what is in memory."""
+        """Write the shares in memory."""
         super()._spread()
         taken: dict[str, array[Any]] = self._columns
-        columns: dict[str, Any] = {"job_id": self._job_id.take(pa.array(np.array(taken["job"])))}
-        for name in ShareRecord._fields[1:]:
-            columns[name] = np.array(taken[name])
-        columns["node_type"] = self._types.take(pa.array(columns["node_type"]))
-        self._stream.write("schedule", pa.table(columns))
-        self._written += len(taken["job"])
+        add_running_s(self._running_s, taken)
+        columns = {name: np.array(column) for name, column in taken.items()}
+        self._stream.write("schedule", SCHEDULE.table(Shares(columns, self._names)))
+        self._written += len(columns["job"])
         for column in taken.values():
             del column[:]

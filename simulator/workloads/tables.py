@@ -112,7 +112,8 @@ class Table:
                 again = int(np.argmin(fresh))
                 first = int(self.lines[int(np.argmax(column == column.iloc[again]))])
                 raise self.error(again, name, f"a name not used before (line {first} has it)")
-        return [str(text) for text in column]
+        names: list[str] = column.to_numpy(dtype=object).tolist()
+        return names
 
     def numbers(
         self,

@@ -28,14 +28,11 @@ def test_streamed_tables_are_those_kept(
     monkeypatch.setattr(module.StreamedSchedule, "BLOCK", 5)
     kept = simulate(JOBS, CLUSTER, make_policy("fifo-backfill"))
     result = simulate(JOBS, CLUSTER, make_policy("fifo-backfill"), stream_to=tmp_path / "out")
-    # What is read off a schedule is not there: it is in memory only where it is kept.
-    jobs = pd.read_parquet(tmp_path / "out" / "jobs.parquet")
-    assert list(jobs) == ["job_id", *kept.job_columns()]
-    assert_frame_equal(jobs, kept.jobs_table()[list(jobs)])
-    schedule = result.schedule_table()
-    assert_frame_equal(schedule, kept.schedule_table(), check_dtype=False)
-    columns = ["time_s", "controller", "active"]
-    assert_frame_equal(result.decisions_table()[columns], kept.decisions_table()[columns])
+    for name in ("jobs", "decisions", "schedule"):
+        table = pd.read_parquet(tmp_path / "out" / f"{name}.parquet")
+        assert_frame_equal(table, kept.table(name))
+        assert_frame_equal(table, result.table(name))
+    assert not (tmp_path / "out" / "timing.parquet").exists()
     assert result.summary() == kept.summary()
     assert len(result.decisions) == len(kept.decisions)
 
@@ -48,17 +45,30 @@ def test_facts_and_wake_ups_are_streamed(tmp_path: Path, monkeypatch: pytest.Mon
     def decide(view: View) -> Decision:
         asked[0] += 1
         placements = policy.decide(view).placements
-        facts = {"number": asked[0]} if asked[0] % 2 else {}
+        facts: dict[str, float | str] = {"number": asked[0]} if asked[0] % 2 else {}
+        if (
+            asked[0] > 6
+        ):  # a name, and a type of another one, of which the first blocks know nothing
+            facts |= {"later": "x", "number": 0.5, "solve_cpu_s": 2.0}
         return Decision(placements, True, facts, again_s=7.0 if asked[0] == 4 else None)
 
+    kept = simulate(JOBS.head(40), CLUSTER, decide, measure_decisions=True)
+    asked[0] = 0
     result = simulate(JOBS.head(40), CLUSTER, decide, stream_to=tmp_path, measure_decisions=True)
     table = result.decisions_table()
-    assert table["facts"][0] == '{"number": 1}'
-    assert table["facts"].isna()[1]
+    assert list(table) == ["time_s", "controller", "active", "again_s", "number", "later"]
+    assert_frame_equal(table, kept.decisions_table())
+    assert table["number"][:3].isna().tolist() == [False, True, False]
     assert table["again_s"][3] == 7.0
     assert table["again_s"].notna().sum() == 1
+    timing = result.timing_table()
+    assert list(timing) == ["time_s", "controller", "cpu_s", "solve_cpu_s"]
+    assert_frame_equal(timing.drop(columns="cpu_s"), kept.timing_table().drop(columns="cpu_s"))
     mean = result.summary()["mean_decision_cpu_s"]
-    assert mean == pytest.approx(table["cpu_s"].mean())
+    assert mean == pytest.approx(timing["cpu_s"].mean())
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "decisions.parquet", "jobs.parquet", "schedule.parquet", "timing.parquet",
+    ]  # fmt: skip
 
 
 def test_an_error_leaves_no_file(tmp_path: Path) -> None:

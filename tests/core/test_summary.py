@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +15,7 @@ from simulator import (
     InputError,
     NodeType,
     Placement,
+    Result,
     View,
     Workload,
     simulate,
@@ -23,7 +23,6 @@ from simulator import (
 from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
-from simulator.metrics import result as accounting
 from tests.core.jobs import fixed
 
 TWO_GPUS = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
@@ -31,7 +30,7 @@ COSTS = {"leasing_cost", "energy_cost", "tardiness_cost", "total_cost", "energy_
 TIMES = {"mean_wait_s", "mean_jct_s", "p99_jct_s", "makespan_s", "mean_decision_cpu_s"}
 COUNTS = {"jobs", "decisions", "late_jobs", "preemptions", "reconfigurations"}
 FACTS = {"policy", "seed", "version", "currency", "gpu_utilisation", "cpu_utilisation"}
-SPENT = {"outages", "job_failures", "killed_jobs", "lost_gpu_h", "overhead_gpu_h"}
+SPENT = {"outages", "job_failures", "abandoned_jobs", "lost_gpu_h", "overhead_gpu_h"}
 
 
 def test_names_of_the_summary_and_of_the_tables() -> None:
@@ -42,7 +41,8 @@ def test_names_of_the_summary_and_of_the_tables() -> None:
         "job_id", "arrival_s", "first_start_s", "completion_s", "gpu_seconds", "preemptions",
         "tardiness_s",
     }  # fmt: skip
-    assert list(result.decisions_table()) == ["time_s", "controller", "active", "cpu_s"]
+    assert list(result.decisions_table()) == ["time_s", "controller", "active"]
+    assert list(result.timing_table()) == ["time_s", "controller", "cpu_s"]
     assert set(result.schedule_table()) == {
         "job_id", "node", "node_type", "gpus", "cpus", "memory_gb", "start_s", "end_s",
     }  # fmt: skip
@@ -60,7 +60,7 @@ def test_damage_by_hand() -> None:
     assert result.completion_s.tolist() == [29, 79]
     found = result.summary()
     assert set(found) >= SPENT | {"goodput", "availability"}
-    assert (found["outages"], found["job_failures"], found["killed_jobs"]) == (1, 1, 0)
+    assert (found["outages"], found["job_failures"], found["abandoned_jobs"]) == (1, 1, 0)
     assert found["lost_gpu_h"] == pytest.approx(2 * 3 / 3600)
     assert found["overhead_gpu_h"] == pytest.approx((4 + 2 * (1 + 2 + 3)) / 3600)
     # Of 107 GPU-seconds held 85 were work that counts.
@@ -108,8 +108,7 @@ def test_what_a_notebook_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run to play, and below it the summary: six digits, and no name that is taken for HTML."""
     jobs = fixed([0, 0], [12345.678, 12345.678], [1, 1])
     result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), policy_name="<mine>")
-    player = SimpleNamespace(embedded_html=lambda shown: f"<i>{shown.policy}</i>")
-    monkeypatch.setattr(accounting, "_player", lambda: player)
+    monkeypatch.setattr(Result, "views", [lambda shown: f"<i>{shown.policy}</i>"])
     page = result._repr_html_()
     start = "<i><mine></i><details><summary>&lt;mine&gt;: summary</summary><table><tr><th"
     assert page.startswith(start)
@@ -122,18 +121,6 @@ def test_what_a_notebook_shows(monkeypatch: pytest.MonkeyPatch) -> None:
         assert page.count(row) == 1
     assert page.count("<tr>") == len(result.summary())
     assert page.count("</tr><tr>") == len(result.summary()) - 1
-
-
-def test_a_run_is_given_to_the_player(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert accounting._player().__name__ == "experiments.replay"
-    given: list[object] = []
-    monkeypatch.setattr(
-        accounting, "_player", lambda: SimpleNamespace(replay=lambda *x: given.append(x) or x[1])
-    )
-    result = simulate(fixed([0], [5], [1]), TWO_GPUS, make_policy("fifo-strict"))
-    assert result.replay("a.html") == "a.html"
-    assert result.replay("b.html", title="mine") == "b.html"
-    assert given == [(result, "a.html", ""), (result, "b.html", "mine")]
 
 
 ONE_GPU = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
@@ -196,11 +183,11 @@ def test_a_run_that_takes_no_time_on_the_clock_has_no_rates() -> None:
 def test_cpu_seconds_of_decisions_where_they_are_asked_for() -> None:
     jobs = fixed([0, 1], [5, 5], [1, 1])
     asked = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), measure_decisions=True)
-    seconds = asked.decisions_table()["cpu_s"]
+    seconds = asked.timing_table()["cpu_s"]
     assert (seconds >= 0).all()
     assert asked.summary()["mean_decision_cpu_s"] == pytest.approx(seconds.mean())
     plain = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"))
-    assert plain.decisions_table()["cpu_s"].isna().all()
+    assert plain.timing_table()["cpu_s"].isna().all()
     assert plain.summary()["mean_decision_cpu_s"] is None
 
 

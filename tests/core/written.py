@@ -206,7 +206,7 @@ class Folder:
         _near(self.tenants["fair_gpu_h"], fair_h, 1e-6)
         _near(summary["jain_tenants"], _jain((hours @ held / fair_h)[fair_h > 0]), 1e-6)
         use = np.minimum(held, asked)
-        envy = np.zeros_like(use)
+        envy = np.zeros(use.shape)
         for t, w in enumerate(weight):
             for o, v in enumerate(weight):
                 wanted = np.minimum(held[:, o] * w / v, asked[:, t])

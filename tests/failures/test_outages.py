@@ -277,7 +277,7 @@ def test_attempts_with_preemption_checkpoints_and_a_limit():
     ends = [s.end_s for s in slow.schedule if s.job == 0]
     assert ends == pytest.approx([31.0, 31 + 52 + 25, 31 + 52 + 25 + 57])
     given_up = attempts(failures=Failures(max_attempts=2))
-    assert given_up.jobs_table()["status"].tolist() == ["given up", "done"]
+    assert given_up.jobs_table()["status"].tolist() == ["abandoned", "done"]
     assert given_up.completion_s.tolist() == pytest.approx([100.0, 80.0])
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.replay import replay
 from experiments.scenario.build import build
 from experiments.scenario.run import run
 from experiments.scenario.schema import read_scenario
@@ -108,7 +109,7 @@ def test_all_tables_of_the_scenario_are_in_force(tmp_path, reward):
     assert env.result.policy == "agent"
     spent = {"time": plain.jct_s.sum() / 3600, "cost": plain.total_cost}
     assert -total == pytest.approx(spent[reward])
-    assert env.result.replay(tmp_path / "replay.html").stat().st_size > 1000
+    assert replay(env.result, tmp_path / "replay.html").stat().st_size > 1000
 
 
 def test_a_step_costs_what_was_spent_since_the_step_before(tmp_path):

@@ -110,14 +110,14 @@ def test_runs_on_other_jobs_are_refused():
 def test_a_run_without_its_schedule_says_how_to_keep_it(tmp_path):
     bare = dataclasses.replace(fixed_jobs(5, 1), schedule=None)
     with pytest.raises(InputError, match="no schedule, expected a run that kept its schedule"):
-        bare.replay(tmp_path / "replay.html")
+        replay(bare, tmp_path / "replay.html")
     assert list(tmp_path.iterdir()) == []
     assert "no replay" in bare._repr_html_()
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path):
-    first = fixed_jobs(50, 2).replay(tmp_path / "a.html").read_bytes()
-    assert fixed_jobs(50, 2).replay(tmp_path / "b.html").read_bytes() == first
+    first = replay(fixed_jobs(50, 2), tmp_path / "a.html").read_bytes()
+    assert replay(fixed_jobs(50, 2), tmp_path / "b.html").read_bytes() == first
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
@@ -127,7 +127,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
 
 def test_sizes(tmp_path):
     """1,000 jobs on 100 nodes are well below 2 MB."""
-    assert fixed_jobs(1000, 100).replay(tmp_path / "a.html").stat().st_size < 400_000
+    assert replay(fixed_jobs(1000, 100), tmp_path / "a.html").stat().st_size < 400_000
 
 
 def test_fractions_get_a_line_a_job():

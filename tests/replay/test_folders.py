@@ -11,7 +11,7 @@ import pytest
 from pages import open_quietly, start
 from replay_runs import fixed_jobs
 
-from experiments.replay import replay_folders
+from experiments.replay import replay, replay_folders
 from experiments.scenario.output import write_result
 from simulator import InputError
 
@@ -60,7 +60,7 @@ def test_the_page_of_a_folder_is_that_of_the_result(folders, tmp_path):
     result = fixed_jobs(60, 3, "fifo-strict")
     assert (
         replay_folders(folders[:1], tmp_path / "a.html").read_bytes()
-        == result.replay(tmp_path / "b.html").read_bytes()
+        == replay(result, tmp_path / "b.html").read_bytes()
     )
 
 

@@ -70,7 +70,7 @@ def test_the_end_agrees_with_the_summary(page, browser, results):
 
 def test_a_moment_agrees_with_the_tables(browser, tmp_path):
     result = fixed_jobs(200, 5, "srtf+proportional")
-    open_quietly(browser, result.replay(tmp_path / "replay.html"))
+    open_quietly(browser, replay(result, tmp_path / "replay.html"))
     origin_s = result.workload.submit_s[0]
     for fraction in (0.1, 0.37, 0.5, 0.9):
         now = fraction * (result.completion_s.max() - origin_s)
@@ -102,7 +102,7 @@ def test_jobs_that_left_are_not_finished(browser, tmp_path):
     result = run(
         Scenario.model_validate({"policy": "fifo", "workload": jobs, "cluster": nodes}), True
     )
-    open_quietly(browser, result.replay(tmp_path / "replay.html"))
+    open_quietly(browser, replay(result, tmp_path / "replay.html"))
     end, left = browser.run("player.replay.runs[0].summary(Infinity)"), result.left
     assert 0 < end["done"] == 60 - left.sum() < 60
     assert end["meanJct"] == pytest.approx(result.summary()["mean_jct_s"], rel=1e-6)
@@ -273,7 +273,7 @@ def test_names_with_html_in_them_are_text(browser, tmp_path):
 
 @pytest.mark.parametrize(("jobs", "nodes"), [(1, 1), (3000, 1000)])
 def test_small_and_large(browser, tmp_path, jobs, nodes):
-    open_quietly(browser, fixed_jobs(jobs, nodes).replay(tmp_path / "a.html"))
+    open_quietly(browser, replay(fixed_jobs(jobs, nodes), tmp_path / "a.html"))
     browser.run("player.jump(player.replay.end / 2)")
     browser.run("document.querySelector('.scroller').scrollTop = 1e6")
     settle(browser)
@@ -303,7 +303,7 @@ def test_what_a_frame_draws_does_not_grow_with_the_jobs(browser, tmp_path):
     """
     most = {}
     for jobs in (1_000, 10_000):
-        open_quietly(browser, fixed_jobs(jobs, 100).replay(tmp_path / f"{jobs}.html"))
+        open_quietly(browser, replay(fixed_jobs(jobs, 100), tmp_path / f"{jobs}.html"))
         browser.run("player.jump(player.replay.end * 0.5)")
         browser.run(COUNT_WHAT_IS_DRAWN)
         most[jobs] = browser.run(

@@ -11,7 +11,7 @@ from policies import make_policy
 from policies.tenants.auction import largest_product, parts_kept
 from simulator import simulate
 from simulator.features.tenants import tenants_of
-from simulator.metrics.tenants import shares
+from simulator.metrics.tenant_metrics import shares
 from tests.tenants.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
 
 many = settings(max_examples=120, deadline=None, derandomize=True)

@@ -17,7 +17,7 @@ from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.features.predictions import Predictions, Shown, predicted
 from simulator.features.tenants import envy_rate, tenants_of, water_filling
 from simulator.laws import Exponential
-from simulator.metrics.tenants import finish_time_fairness, shares
+from simulator.metrics.tenant_metrics import finish_time_fairness, shares
 from simulator.model.performance import FixedDuration
 from simulator.statistics import Streams
 from tests.tenants.slow_admission import all_on_time_slowly

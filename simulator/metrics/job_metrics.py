@@ -1,0 +1,56 @@
+"""Slowdown and fairness of jobs, derived from the record of a run."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from simulator.metrics.record import RunRecord
+from simulator.model.cluster import FloatArray
+
+
+def jain(values: FloatArray) -> float:
+    """Jain's index: 1 where all are equal, 1/n where one has everything (Jain et al. 1984)."""
+    good = values[np.isfinite(values)]
+    square = float((good**2).sum())
+    return float(good.sum()) ** 2 / (len(good) * square) if square else math.nan
+
+
+def finish_time_fairness(record: RunRecord) -> FloatArray:
+    """``(J,)`` completion time over that alone on 1/n of the cluster; above 1 is worse than fair.
+
+    ``n`` is the mean number of jobs in the system while the job was. Source: Mahajan et al., Themis,
+    NSDI 2020, rho = T_shared / T_independent; a job that has 1/n of the cluster takes n times its
+    ideal time.
+    """
+    submit, end = record.workload.submit_s, record.completion_s
+    times = np.concatenate([submit, end])
+    steps = np.concatenate([np.ones(len(submit)), -np.ones(len(end))])
+    order = np.argsort(times, kind="stable")
+    times, number = times[order], np.cumsum(steps[order])
+    area = np.concatenate([[0.0], np.cumsum(number[:-1] * np.diff(times))])
+    stay = end - submit
+    inside = np.interp(end, times, area) - np.interp(submit, times, area)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(stay / (record.ideal_s * np.maximum(1.0, inside / stay)))
+
+
+def fairness_summary(record: RunRecord) -> dict[str, float | None]:
+    """Slowdown, tail of the wait and fairness, for ``summary.json``; None where there is no number."""
+    served = record.served()
+    slowdown = (record.jct_s / record.ideal_s)[served]
+    rho, wait_s = finish_time_fairness(record)[served], record.wait_s[served]
+    with np.errstate(divide="ignore"):  # a job may be shorter than the clock resolves
+        speed = 1 / slowdown
+    values = {
+        "mean_slowdown": float(slowdown.mean()),
+        "p95_slowdown": float(np.quantile(slowdown, 0.95)),
+        "p99_slowdown": float(np.quantile(slowdown, 0.99)),
+        "p95_wait_s": float(np.quantile(wait_s, 0.95)),
+        "p99_wait_s": float(np.quantile(wait_s, 0.99)),
+        "jain_slowdown": jain(speed),
+        "mean_finish_time_fairness": float(rho.mean()),
+        "max_finish_time_fairness": float(rho.max()),
+    }
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}

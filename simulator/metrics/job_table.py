@@ -1,0 +1,140 @@
+"""Table of jobs: one row a job, in order of submission (``jobs.csv``, ``jobs.parquet``)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.columns import Column, Values
+from simulator.metrics.record import RunRecord
+from simulator.metrics.tables import Derived, Schema
+from simulator.model.cluster import FloatArray
+
+
+def statuses(record: RunRecord) -> list[str] | None:
+    """How each job ended; None where none can end but by completing its work.
+
+    "done", or "left" (its patience was over), "rejected" (by admission control), "abandoned" (after too
+    many failures), "killed" or "failed" (so the log says, when its last attempt ended).
+    """
+    gate, damage = record.gate, record.damage
+    gives_up = damage is not None and damage.gives_up
+    can_reject = gate is not None and gate.can_reject
+    if record.left is None and not (gives_up or can_reject or record.workload.outcome):
+        return None
+    found = [o if o in ("killed", "failed") else "done" for o in record.workload.outcome]
+    found = found or ["done"] * len(record.workload)
+    marks = [("abandoned", damage.killed if damage is not None else None), ("left", record.left)]
+    marks.append(("rejected", gate.rejected if gate is not None else None))
+    for status, which in marks:
+        for job in np.flatnonzero(which).tolist() if which is not None else ():
+            found[job] = status
+    return found
+
+
+def _gpus(record: RunRecord) -> FloatArray:
+    demand = record.workload.num_gpus
+    if demand.all():
+        return demand.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(demand > 0, demand, record.gpu_seconds / record.running_s)
+
+
+def _slowdown(record: RunRecord) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return record.jct_s / record.ideal_s
+
+
+def _due_s(record: RunRecord) -> FloatArray:
+    due_s = record.workload.due_s
+    return np.where(np.isfinite(due_s), due_s, np.nan)
+
+
+def _named(texts: Values) -> Values | None:
+    return texts if any(texts) else None
+
+
+JOBS: Schema[RunRecord] = Schema(
+    "jobs",
+    "a job, in order of submission",
+    (
+        Derived(Column("job_id", "", "name of the job", "text"), lambda r: r.workload.job_id),
+        Derived(
+            Column("arrival_s", "s", "submission", "number"),
+            lambda r: r.workload.submit_s,
+        ),
+        Derived(
+            Column("first_start_s", "s", "first start; empty for a job that never started", "number"),
+            lambda r: r.first_start_s,
+        ),
+        Derived(
+            Column("completion_s", "s", "end of the job, or the time at which it left", "number"),
+            lambda r: r.completion_s,
+        ),
+        Derived(
+            Column("gpu_seconds", "GPU-seconds", "GPUs held, integrated over time", "number"),
+            lambda r: r.gpu_seconds,
+        ),
+        Derived(
+            Column("preemptions", "", "times that it was stopped and sent back to wait", "integer"),
+            lambda r: r.preemptions,
+        ),
+        Derived(
+            Column("tardiness_s", "s", "time after the due date; 0 if in time", "number"),
+            lambda r: r.tardiness_s,
+        ),
+        Derived(
+            Column(
+                "left", "", "1 for a job that left before it started", "integer",
+                when="jobs can leave: patience, admission control",
+            ),
+            lambda r: None if r.left is None else r.left.astype(np.int64),
+        ),
+        Derived(
+            Column(
+                "status", "",
+                "`done`, `left` (its patience was over), `rejected` (by admission control), `abandoned` (after "
+                "too many failures), `killed` or `failed` (in the log that it comes from)", "text",
+                when="a job can end without its work being done",
+            ),
+            statuses,
+        ),
+        Derived(
+            Column("gpus", "GPUs", "the demand, or the mean number held where the policy chooses", "number"),
+            _gpus,
+        ),
+        Derived(
+            Column("ideal_s", "s", "time alone on the fastest configuration of a node", "number"),
+            lambda r: r.ideal_s,
+        ),
+        Derived(Column("slowdown", "", "completion time over the ideal time", "number"), _slowdown),
+        Derived(Column("due_s", "s", "due date; empty for none", "number"), _due_s),
+        Derived(
+            Column("weight_per_s", "currency / s", "cost of a second of tardiness", "number"),
+            lambda r: r.workload.weight_per_s,
+        ),
+        Derived(
+            Column("model", "", "model or application; empty where unknown", "text"),
+            lambda r: r.workload.model,
+        ),
+        Derived(
+            Column("first_wait_s", "s", "time from submission to first start", "number"),
+            lambda r: r.wait_s,
+        ),
+        Derived(
+            Column(
+                "total_wait_s", "s", "all the time in the system without GPUs; empty where the schedule is "
+                "not recorded", "number",
+            ),
+            lambda r: np.maximum(0.0, r.jct_s - r.running_s),
+        ),
+        Derived(
+            Column("user", "", "who submitted the job", "text", when="jobs name a user"),
+            lambda r: _named(r.workload.user),
+        ),
+        Derived(
+            Column("vc", "", "virtual cluster of the job", "text", when="jobs name a virtual cluster"),
+            lambda r: _named(r.workload.vc),
+        ),
+    ),
+)  # fmt: skip
+"""Columns of features follow (`RunRecord.extra`)."""

@@ -1,0 +1,91 @@
+"""Tables of places over time: who held which share of which node, and when nodes were down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from simulator.columns import Column, Values
+from simulator.features.faults import Damage
+from simulator.metrics.tables import Derived, Schema
+from simulator.model.cluster import Cluster
+from simulator.model.workload import Workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Names(NamedTuple):
+    """Names of jobs and of node types, by index, as Arrow arrays."""
+
+    jobs: pa.Array
+    types: pa.Array
+
+    @classmethod
+    def of(cls, workload: Workload, cluster: Cluster) -> Names:
+        """The names of a run."""
+        import pyarrow as pa
+
+        types = [t.name for t in cluster.node_types]
+        return cls(pa.array(workload.job_id, pa.string()), pa.array(types, pa.string()))
+
+
+class Shares(NamedTuple):
+    """Shares of nodes as columns of numbers, with the names behind their indices."""
+
+    columns: Mapping[str, Any]
+    names: Names
+
+
+def _taken(names: pa.Array, indices: Any) -> Values:
+    found: Values = names.take(np.asarray(indices, dtype=np.int64))
+    return found
+
+
+SCHEDULE: Schema[Shares] = Schema(
+    "schedule",
+    "a share of a node that a job held without a change, in order of the ends",
+    (
+        Derived(
+            Column("job_id", "", "name of the job", "text"),
+            lambda s: _taken(s.names.jobs, s.columns["job"]),
+        ),
+        Derived(Column("node", "", "node, counted from 0", "integer"), lambda s: s.columns["node"]),
+        Derived(
+            Column("node_type", "", "type of the node", "text"),
+            lambda s: _taken(s.names.types, s.columns["node_type"]),
+        ),
+        Derived(Column("gpus", "GPUs", "GPUs of this node", "number"), lambda s: s.columns["gpus"]),
+        Derived(Column("cpus", "CPUs", "CPUs of this node", "number"), lambda s: s.columns["cpus"]),
+        Derived(
+            Column("memory_gb", "GB", "memory of this node", "number"),
+            lambda s: s.columns["memory_gb"],
+        ),
+        Derived(Column("start_s", "s", "from when", "number"), lambda s: s.columns["start_s"]),
+        Derived(Column("end_s", "s", "until when", "number"), lambda s: s.columns["end_s"]),
+    ),
+    when="the schedule is recorded",
+)
+
+
+def _in_order(damage: Damage, column: int) -> Values:
+    down = damage.away
+    found: Values = down[np.lexsort((down[:, 0], down[:, 1])), column]
+    return found
+
+
+OUTAGES: Schema[Damage] = Schema(
+    "outages",
+    "a stretch of time in which a node was down, in order of the starts",
+    (
+        Derived(
+            Column("node", "", "node, counted from 0", "integer"),
+            lambda damage: np.asarray(_in_order(damage, 0), dtype=np.int64),
+        ),
+        Derived(Column("start_s", "s", "from when", "number"), lambda damage: _in_order(damage, 1)),
+        Derived(Column("end_s", "s", "until when", "number"), lambda damage: _in_order(damage, 2)),
+    ),
+    when="something can fail",
+)

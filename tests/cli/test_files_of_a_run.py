@@ -1,0 +1,144 @@
+"""Files that a run writes: the same bytes for the same scenario and seed, and tables as docs/tables.md lists them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from experiments.scenario.csv_tables import csv_bytes, with_safe_texts
+from experiments.scenario.output import FORMAT, TABLES, write_result
+from experiments.scenario.tables_page import page
+from policies import make_policy
+from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.laws import Deterministic, Exponential
+from simulator.metrics.run_tables import TABLES as SCHEMAS
+from simulator.metrics.run_tables import feature_columns
+
+MILP = """
+policy = "milp"
+seed = 3
+[workload]
+kind = "hierarchical"
+num_nodes = 2
+[cluster]
+kind = "vms"
+"""
+
+
+def run(scenario: Path, out: Path, *more: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.cli",
+        "run",
+        str(scenario),
+        "--out",
+        str(out),
+        *more,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def run_twice(folder: Path, scenario: str, *more: str) -> list[Path]:
+    path = folder / "scenario.toml"
+    path.write_text(scenario)
+    outs = [folder / "a", folder / "b"]
+    for out in outs:
+        run(path, out, *more)
+    return outs
+
+
+def test_two_runs_of_a_scenario_leave_the_same_bytes(tmp_path: Path) -> None:
+    """Also where the policy notes the CPU time of its solver."""
+    one, other = run_twice(tmp_path, MILP)
+    names = sorted(path.name for path in one.iterdir())
+    assert "timing.csv" not in names
+    assert names == sorted(path.name for path in other.iterdir())
+    for name in names:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+    assert "objective" in pd.read_csv(one / "decisions.csv")
+
+
+def test_cpu_times_have_a_file_of_their_own(tmp_path: Path) -> None:
+    out = run_twice(tmp_path, MILP, "--timing")[0]
+    decisions, timing = (pd.read_csv(out / f"{name}.csv") for name in ("decisions", "timing"))
+    assert list(timing)[:3] == ["time_s", "controller", "cpu_s"]
+    assert (timing["cpu_s"] > 0).all()
+    assert "solve_cpu_s" in timing
+    assert timing["time_s"].tolist() == decisions["time_s"].tolist()
+    measured = [name for name in decisions if name.endswith(("cpu_s", "wall_s"))]
+    assert measured == []
+    summary = json.loads((out / "summary.json").read_text())
+    assert next(iter(summary)) == "format"
+    assert summary["format"] == FORMAT
+    assert not [name for name in summary if name.endswith(("cpu_s", "wall_s"))]
+    # A later run that does not measure leaves none of the earlier one.
+    run(tmp_path / "scenario.toml", out)
+    assert not (out / "timing.csv").exists()
+
+
+def test_every_column_of_a_run_is_in_its_schema(tmp_path: Path) -> None:
+    """A run with outages and tenants: all names in its files are those that the documentation lists."""
+    rng = np.random.default_rng(1)
+    gpus = rng.choice([1, 2, 4], 30)
+    jobs = Workload(
+        [f"j{j}" for j in range(30)],
+        np.cumsum(rng.exponential(300, 30)),
+        FixedDuration(rng.uniform(100, 4000, 30), gpus),
+        num_gpus=gpus,
+        user=["ann", "bob"] * 15,
+        model=["resnet50"] * 30,
+    )
+    cause = Outages.of_each_node(2, Exponential(3000.0), Deterministic(400.0))
+    failures = Failures([cause], Checkpoints(300.0))
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 8), 2)
+    result = simulate(jobs, cluster, make_policy("fifo-backfill"), failures=failures)
+    write_result(result, tmp_path)
+    found = {path.name for path in tmp_path.glob("*.csv")}
+    names = ("jobs", "decisions", "schedule", "timeline", "outages", "tenants")
+    assert found == {f"{name}.csv" for name in names} < set(TABLES)
+    for name in names:
+        table = pd.read_csv(tmp_path / f"{name}.csv")
+        added = [column.name for column in feature_columns()] if name == "jobs" else []
+        assert not set(table) - {*SCHEMAS[name].schema.names, *added}
+        required = {c.name for c, _ in SCHEMAS[name].schema.columns if not c.when}
+        assert required <= set(table)
+        pd.testing.assert_frame_equal(table, result.table(name), check_dtype=False)
+    assert {"failures", "lost_gpu_s"} <= set(result.jobs_table())
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "with, comma", 'with "quotes"', "two\nlines", "a\rb", "'"]
+)
+def test_texts_and_numbers_survive_csv(tmp_path: Path, text: str) -> None:
+    numbers = [0.1, 1e300, -5e-324, 123456789.123456]
+    table = pa.table(
+        {text: [text, "x", None, ""], "number": numbers, "none": [None, 1.5, None, None]}
+    )
+    path = tmp_path / "table.csv"
+    path.write_bytes(csv_bytes(table))
+    read = pd.read_csv(path)
+    assert list(read) == [text, "number", "none"]
+    assert read[text][0] == text
+    assert read["number"].tolist() == numbers
+    assert read["none"].isna().tolist() == [True, False, True, True]
+
+
+def test_formulas_get_a_quote() -> None:
+    table = pa.table({"name": ["=1+1", "-2", "@x", "a=b", None], "number": [-1.0, 2, 3, 4, 5]})
+    assert with_safe_texts(table)["name"].to_pylist() == ["'=1+1", "-2", "'@x", "a=b", None]
+    plain = pa.table({"name": ["a", "b"]})
+    assert with_safe_texts(plain) is plain
+
+
+def test_the_page_of_tables_is_made_from_the_schemas() -> None:
+    path = Path(__file__).parents[2] / "docs" / "tables.md"
+    assert path.read_text("utf-8") == page()
