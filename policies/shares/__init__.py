@@ -1,6 +1,7 @@
 """Shares of time by GPU type, carried out in rounds: the family of Gavel."""
 
 from policies.shares.gandiva import gandiva_fair
+from policies.shares.hierarchical import hierarchical_fairness
 from policies.shares.leases import assign
 from policies.shares.optimal import (
     finish_time_fairness,
@@ -24,6 +25,7 @@ __all__ = [
     "assign",
     "finish_time_fairness",
     "gandiva_fair",
+    "hierarchical_fairness",
     "max_min_fairness",
     "max_throughput",
     "min_cost",

@@ -7,6 +7,7 @@ types of GPU by a stated preference, in which earlier jobs count more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,32 +65,40 @@ class Program:
         found = self._solve(-gain.ravel(), np.zeros((0, gain.size)), np.zeros(0), 0, rows)
         return None if found is None else found[: gain.size].reshape(self.shape)
 
-    def max_min(self, value: FloatArray) -> Shares:
+    def max_min(
+        self, value: FloatArray, split: Callable[[BoolArray], FloatArray] | None = None
+    ) -> Shares:
         """``(n, K)`` shares whose job values ``sum_k value * X`` are lexicographically max-min.
+
+        The values rise together until a job has reached its most; the others go on (water filling).
 
         Parameters
         ----------
         value : ``(n, K)`` value of each job's time on each type.
+        split : how fast the value of each job rises, ``(n,)``, given which can still rise; None: all alike.
 
         Raises InputError where no shares meet the rows.
         """
         n = self.shape[0]
         scale = value.max(axis=1)
-        value = value / np.where(scale > 0, scale, 1.0)[:, None]
-        # Values are compared between jobs, so one scale for all; the least of the best keeps numbers near 1.
-        weight = scale / scale[scale > 0].min()
-        floor, open_ = np.zeros(n), scale > 0
+        open_ = scale > 0
+        value = value / np.where(open_, scale, 1.0)[:, None]
+        floor = np.zeros(n)
         while open_.any():
-            level = self._level(value, weight, floor, open_)
-            rise = self._rise(value, weight, floor, open_, level)
-            floor = np.where(open_, level / weight, floor) * (1 - SLACK)
+            pace = np.where(open_, 1.0 if split is None else split(open_), 0.0)
+            pace /= np.where(scale > 0, scale, 1.0)
+            pace /= pace.max()
+            floor = floor + pace * self._level(value, pace, floor)
+            rising = pace > 0
+            rise = self._rise(value, floor, rising)
+            floor *= 1 - SLACK
             # In exact arithmetic one job at least cannot rise at all.
-            open_ &= rise > max(RISES, rise[open_].min())
+            open_ &= ~rising | (rise > max(RISES, rise[rising].min()))
         return self._preferred(value, floor)
 
     def least(self, value: FloatArray) -> float:
         """Most that all job values reach together."""
-        return self._level(value, np.ones(len(value)), np.zeros(len(value)), value.max(axis=1) > 0)
+        return self._level(value, np.ones(len(value)), np.zeros(len(value)))
 
     def _rows_of(self, value: FloatArray, jobs: IntArray) -> FloatArray:
         """``(m, nK)`` rows of the values of some jobs."""
@@ -99,44 +108,31 @@ class Program:
             rows[i, j * k : (j + 1) * k] = value[j]
         return rows
 
-    def _level(
-        self, value: FloatArray, weight: FloatArray, floor: FloatArray, open_: BoolArray
-    ) -> float:
-        """Most that all open jobs reach together."""
-        jobs = np.arange(len(floor))
-        rows = self._rows_of(value, jobs)
-        extra = np.where(open_, -1.0 / weight, 0.0)[:, None]
-        least = np.where(open_, 0.0, floor)
+    def _level(self, value: FloatArray, pace: FloatArray, floor: FloatArray) -> float:
+        """Most by which all values rise above the floor, each at its pace."""
+        rows = self._rows_of(value, np.arange(len(floor)))
         cost = np.zeros(rows.shape[1] + 1)
         cost[-1] = -1.0
-        found = self._solve(cost, np.hstack([rows, extra]), least, 1, ())
+        found = self._solve(cost, np.hstack([rows, -pace[:, None]]), floor, 1, ())
         if found is None:
             raise InputError("shares: no shares meet all conditions, expected weaker ones")
         return float(found[-1])
 
-    def _rise(
-        self,
-        value: FloatArray,
-        weight: FloatArray,
-        floor: FloatArray,
-        open_: BoolArray,
-        level: float,
-    ) -> FloatArray:
-        """``(n,)`` how far each open job was seen above the level while the others keep theirs.
+    def _rise(self, value: FloatArray, floor: FloatArray, rising: BoolArray) -> FloatArray:
+        """``(n,)`` how far each of some jobs was seen above the floor while the others keep theirs.
 
         Those that no solution has lifted by more than `RISES` are asked for together, until none rises.
         """
         n = len(floor)
         rows = self._rows_of(value, np.arange(n))
-        here = np.where(open_, level / weight, floor)
-        rise, asked = np.zeros(n), open_.copy()
+        rise, asked = np.zeros(n), rising.copy()
         while asked.any():
             gain = np.where(asked, 1.0, 0.0)[:, None] * value
-            found = self._solve(-gain.ravel(), rows, here * (1 - SLACK), 0, ())
+            found = self._solve(-gain.ravel(), rows, floor * (1 - SLACK), 0, ())
             if found is None:
                 break
             reached = (value * found[: value.size].reshape(self.shape)).sum(axis=1)
-            rise = np.maximum(rise, np.where(open_, reached - here, 0.0))
+            rise = np.maximum(rise, np.where(rising, reached - floor, 0.0))
             if not (asked & (rise > RISES)).any():
                 break
             asked &= rise <= RISES

@@ -34,10 +34,14 @@ def max_min_fairness(active: Active, aware: bool = True, solver: SolverName = "h
     A job's throughput counts relative to that under equal shares of the cluster, times its GPUs, over its
     weight (Section 4.1). With ``aware = False`` all types are as fast.
     """
+    return max_min(active, normalised(active, aware) / active.weight[:, None], solver)
+
+
+def normalised(active: Active, aware: bool = True) -> FloatArray:
+    """``(n, K)`` throughput times GPUs, relative to that under equal shares of the cluster."""
     rate = active.rate if aware else (active.rate > 0).astype(float)
     equal = (rate * active.capacity).sum(axis=1) / active.capacity.sum()
-    value = rate * (active.gpus / active.weight / equal)[:, None]
-    return max_min(active, value, solver)
+    return np.asarray(rate * (active.gpus / equal)[:, None])
 
 
 def min_makespan(active: Active, solver: SolverName = "highs") -> Shares:

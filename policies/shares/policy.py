@@ -9,6 +9,7 @@ import numpy as np
 
 from policies.packing import beside
 from policies.shares import gandiva, optimal
+from policies.shares.hierarchical import check_within, hierarchical_fairness
 from policies.shares.placing import place
 from policies.shares.problem import Active, Shares
 from policies.shares.rounds import RoundRules, ShareRounds
@@ -209,3 +210,31 @@ class FinishTimeFairness(SharePolicy):
     def allocate(self, view: View, active: Active) -> Shares:
         """Equal ratios of finish times."""
         return optimal.finish_time_fairness(active)
+
+
+class HierarchicalFairness(SharePolicy):
+    """Tenants get throughput by weight, their jobs in turn by fairness or "fifo" (Gavel), in rounds."""
+
+    name = "hierarchical-fairness"
+
+    def __init__(
+        self,
+        within: str = "fairness",
+        round_s: float = 120.0,
+        reset_s: float = 1000.0,
+        credit: float = 0.5,
+        unserved_first: bool = False,
+        tie_break: str = "released",
+    ) -> None:
+        super().__init__(round_s, reset_s, credit, unserved_first, tie_break)
+        check_within(within)
+        self.within = within
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """Water filling over the tenants."""
+        assert self._rounds is not None
+        entity, weight = np.zeros(len(active), dtype=np.int64), np.ones(1)
+        if view.tenants is not None:  # else one tenant has all jobs
+            entity = view.tenants.of[list(self._rounds.gpus_of)]
+            weight = view.tenants.weight
+        return hierarchical_fairness(active, entity, weight, self.within)

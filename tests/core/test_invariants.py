@@ -52,6 +52,7 @@ SHARES = {
     "min-makespan",
     "max-throughput",
     "finish-time-fairness",
+    "hierarchical-fairness",
 }  # tests/shares has them
 EQUAL_NODES = {"elasticflow"}  # tests/tenants has it
 PREEMPTIVE = {"srpt", "deadline-first"}  # their jobs spend time on reconfigurations too

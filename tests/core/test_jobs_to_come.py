@@ -45,6 +45,7 @@ SHARES = (
     "min-makespan",
     "max-throughput",
     "finish-time-fairness",
+    "hierarchical-fairness",
 )
 NAMES = [*policy_names(), *SYNERGY, *WRAPPED]
 NAMES.remove("milp-literal")  # milp with another program on the same instance: takes a minute

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from policies.shares import Active, gandiva_fair
+from policies.shares import Active, gandiva_fair, hierarchical_fairness
 from policies.shares.linear import Program, level
 from policies.shares.optimal import (
     finish_time_fairness,
@@ -196,3 +196,33 @@ def test_all_jobs_run_where_there_is_room():
 def test_prices_are_positive():
     with pytest.raises(InputError, match="prices are"):
         min_cost(some_jobs(0), np.array([1.0, 0.0, 1.0]))
+
+
+def entities(within, gpus=3):
+    """Three jobs of entity 0 and one of entity 1, alike, on 3 GPUs; weights 1 and 2."""
+    ones = np.ones(4)
+    active = Active(
+        np.ones((4, 1)), np.ones(4, dtype=int), np.array([gpus]), ones, ones, np.zeros(4)
+    )
+    return hierarchical_fairness(active, np.array([0, 0, 0, 1]), np.array([1.0, 2.0]), within)[:, 0]
+
+
+def test_entities_share_by_weight_and_pass_on_what_they_cannot_use():
+    # Entity 1 could have 2 of 3 GPUs, but its job runs on one; so entity 0 has the other two.
+    assert entities("fairness") == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1], abs=1e-5)
+    assert entities("fifo") == pytest.approx([1, 1, 0, 1], abs=1e-5)
+    # On one GPU each gets by its weight.
+    assert entities("fairness", gpus=1) == pytest.approx([1 / 9, 1 / 9, 1 / 9, 2 / 3], abs=1e-5)
+    assert entities("fifo", gpus=1) == pytest.approx([1 / 3, 0, 0, 2 / 3], abs=1e-5)
+
+
+def test_one_entity_of_all_jobs_is_max_min_fairness():
+    active = some_jobs(4)
+    active.weight[:] = 1.0
+    one = hierarchical_fairness(active, np.zeros(8, dtype=int), np.ones(1))
+    assert one == pytest.approx(max_min_fairness(active), abs=3e-6)
+
+
+def test_unknown_rules_within_entities():
+    with pytest.raises(InputError, match="within is 'luck'"):
+        entities("luck")

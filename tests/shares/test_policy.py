@@ -6,6 +6,7 @@ import pytest
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
 from simulator.features.faults import Failures, Outages
+from simulator.features.tenants import Tenants
 from simulator.laws import Deterministic
 from simulator.simulation import DecisionPoints
 
@@ -107,3 +108,11 @@ def test_nodes_that_are_down_are_left_out():
         jobs, cluster(nodes=2), make_policy("gandiva-fair"), failures=Failures(outages=[down])
     )
     assert np.isfinite(result.completion_s).all()
+
+
+def test_tenants_share_by_weight():
+    jobs = workload([2400.0, 2400.0], [2, 2])
+    tenants = Tenants(("a", "b"), np.array([0, 1]), np.array([1.0, 3.0]), np.full(2, np.inf))
+    result = simulate(jobs, cluster(nodes=1), make_policy("hierarchical-fairness"), tenants=tenants)
+    # b runs three rounds of four until it ends: 20 of 26.
+    assert result.completion_s == pytest.approx([4800.0, 3120.0])
