@@ -13,7 +13,7 @@ from experiments.files import write_whole
 from experiments.replay.page import MODULES as PLAYER
 from experiments.replay.page import WEB as PLAYER_WEB
 from simulator.errors import InputError
-from simulator.statistics import student
+from simulator.statistics import mean_of_skewed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -84,8 +84,7 @@ def page_data(results: Results) -> dict[str, Any]:
     """All that the page does not compute itself: simulated means with 95 % intervals, and films."""
     queues, films = results.where("run_queue").scalars(), results.where("run_film")
     return {
-        "jobs": runs.JOBS[results.scale],
-        "seeds": list(runs.SEEDS[results.scale]),
+                "seeds": list(runs.SEEDS[results.scale]),
         "student": [None, None, *(_student_factor(n) for n in range(2, 101))],
         "queues": _means(
             queues, ["panel", "servers", "load", "gaps", "service"], ["mean_wait", "p95_wait"]
@@ -115,7 +114,7 @@ def _means(table: DataFrame, by: list[str], values: list[str]) -> list[dict[str,
         for value in values:
             if value not in part or part[value].isna().any():
                 continue
-            estimate = student(part[value].to_numpy(dtype=float))
+            estimate = mean_of_skewed(part[value].to_numpy(dtype=float))
             entry[value] = [
                 float(f"{x:.6g}") for x in (estimate.mean, estimate.lower, estimate.upper)
             ]

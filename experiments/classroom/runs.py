@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from simulator.laws import BoundedPareto, Deterministic, Exponential, HyperExpon
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray
 from simulator.statistics import Streams
+from simulator.theory import response_run_length
 from simulator.workloads.reshaping import time_shared
 
 if TYPE_CHECKING:
@@ -38,9 +40,9 @@ ORDER_POLICY: dict[str, tuple[str, dict[str, bool]]] = {
     "shortest remaining": ("srpt", {}),
     "priority": ("priority", {"preemptive": True}),
 }
-ORDER_LOADS = (0.5, 0.7, 0.9)
-PARETO = BoundedPareto.with_mean(1.0, 1.5, 1000.0)
-"""Heavy-tailed sizes, h: the longest job is a thousand times the shortest."""
+ORDER_LOADS = (0.5, 0.7, 0.8)
+PARETO = BoundedPareto.with_mean(1.0, 1.5, 100.0)
+"""Heavy-tailed sizes, h: the longest job is a hundred times the shortest."""
 
 SIZE_EDGES = (0.0, 0.5, 0.7, 1.0, 1.5, 3.0, 6.0, 400.0)
 """Sizes, h, between which slowdowns are averaged."""
@@ -52,6 +54,11 @@ GAP_S = 4500.0
 
 FILMS = ("packing", "one", "four")
 JOBS = {"quick": 3000, "paper": 20_000}
+"""Jobs of a run at least."""
+
+RELAXATIONS = {"quick": 30, "paper": 100}
+"""How often a run forgets its state at least, a quarter of it in the warm-up."""
+
 SEEDS = {"quick": tuple(range(1, 6)), "paper": tuple(range(1, 11))}
 
 
@@ -86,10 +93,21 @@ def tasks(scale: str) -> list[Task]:
 
 def _task(function: str, scale: str, seed: int, config: dict[str, Any]) -> Task:
     labels: dict[str, Scalar] = {**config, "seed": seed}
-    jobs = JOBS[scale]
+    jobs = max(JOBS[scale], math.ceil(RELAXATIONS[scale] * _relaxation_jobs(config)))
     run = {k: v for k, v in labels.items() if k != "panel"} | {"jobs": jobs}
     cost_s = (3e-4 if function == "run_order" else 3e-5) * jobs
     return Task(f"{HERE}:{function}", run, labels=labels, cost_s=cost_s, sources=SOURCES)
+
+
+def _relaxation_jobs(config: dict[str, Any]) -> float:
+    """Arrivals in which the queue of a run forgets its state."""
+    service = PARETO if "order" in config else law(config["service"])
+    servers = config.get("servers", 1)
+    load = config["load"] if "load" in config else config["controllers"] * DECISION_S / GAP_S
+    gaps = config.get("gaps", 1.0)
+    return response_run_length(
+        load * servers, service, servers, gaps, first_come=False
+    ).relaxation_jobs
 
 
 def law(cv2: float, mean: float = 1.0) -> Law:

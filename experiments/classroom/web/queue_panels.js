@@ -8,7 +8,7 @@ import {
 import { completionsInOrder, firstComeWaits, inServiceShares, intervalOf, lostJobs, meanOf, numberAt, rentedRun } from "./queues.js";
 
 const range = (from, to, count) => Array.from({ length: count }, (_, i) => from + (to - from) * i / (count - 1));
-const PARETO = paretoOf(1.5, 1000);
+const PARETO = paretoOf(1.5, 100);
 const LOADS = [0.5, 0.7, 0.8, 0.9];
 const CV2 = [0, 1, 4, 16];
 const LAW_NAMES = { 0: "0 (always the same)", 1: "1 (exponential)", 4: "4", 16: "16" };
@@ -30,6 +30,17 @@ function draws(random, count, rate, gapsCv2 = 1, serviceCv2 = 1) {
   return { arrivals, services };
 }
 
+/** Corners of the steps of the number in the system until a time. */
+function stepsOf(arrivals, leave, end) {
+  const events = [...arrivals.map((t) => [t, 1]), ...leave.map((t) => [t, -1])]
+    .filter(([t]) => t <= end).sort((a, b) => a[0] - b[0]);
+  let n = 0;
+  const corners = [[0, 0]];
+  for (const [t, change] of events) { corners.push([t, n], [t, n + change]); n += change; }
+  corners.push([end, n]);
+  return corners;
+}
+
 const filling = {
   id: "filling", title: "A queue fills up",
   text: "One server, exponential gaps and services of 1 h on average, empty at the start. The thin lines are single runs, the thick line is the formula for the mean over all runs.",
@@ -39,12 +50,14 @@ const filling = {
     const times = range(0, hours, 81);
     const random = new Random(seed);
     const paths = [];
+    const steps = [];
     const waits = [];
     for (let run = 0; run < 30; run++) {
       const { arrivals, services } = draws(random, Math.ceil(hours * u + 6 * Math.sqrt(hours * u) + 10), u);
       const wait = firstComeWaits(arrivals, services);
       const leave = arrivals.map((t, i) => t + wait[i] + services[i]);
       paths.push(numberAt(arrivals, leave, times));
+      if (run < 6) steps.push(stepsOf(arrivals, leave, hours));
       const inside = wait.filter((_, i) => arrivals[i] <= hours);
       if (inside.length) waits.push(meanOf(inside));
     }
@@ -54,7 +67,7 @@ const filling = {
       charts: [{
         label: `Number of jobs in an M/M/1 queue at load ${u} over ${hours} hours`, x: { label: "time, h", min: 0, max: hours }, y: { label: "jobs in the system", min: 0 },
         series: [
-          { name: "single runs", kind: "paths", data: paths.slice(0, 6).map((p) => p.map((n, i) => [times[i], n])), colour: 6 },
+          { name: "single runs", kind: "paths", data: steps, colour: 6 },
           { name: "formula (mean)", kind: "line", data: mm1MeanNumberAt(u, 1, times).map((n, i) => [times[i], n]), colour: 0, dash: 0 },
           { name: "mean of 30 runs, 95 % interval", kind: "points", data: every, colour: 1 },
         ],
@@ -108,8 +121,8 @@ print(run_queue({**setting, "seed": 1}).scalars)`,
 
 const orders = {
   id: "orders", title: "Orders of service: who pays?",
-  text: "Sizes have a heavy tail: the longest job is a thousand times the shortest, the mean is 1 h. Slowdown is the time in the system divided by the job's own size: the order of service decides who is slowed down.",
-  sliders: [{ name: "load", label: "load", values: [0.5, 0.7, 0.9], value: 0.7 }],
+  text: "Sizes have a heavy tail: the longest job is a hundred times the shortest, the mean is 1 h. Slowdown is the time in the system divided by the job's own size: the order of service decides who is slowed down.",
+  sliders: [{ name: "load", label: "load", values: [0.5, 0.7, 0.8], value: 0.7 }],
   again: true,
   plot({ load: u }, data, seed) {
     const sizes = range(Math.log(PARETO.low * 1.01), Math.log(PARETO.high * 0.99), 50).map(Math.exp);
@@ -138,8 +151,8 @@ const orders = {
       facts: [
         `Mean time in the system by formula: ${Object.entries(means).map(([k, v]) => `${k} ${number(v)} h`).join(", ")}.`,
         `Priority: half of the jobs, drawn by chance, are urgent and interrupt the others. By formula urgent jobs take ${number(urgent)} h, the others ${number(normal)} h${priority ? `; simulated ${bounds(priority.urgent_response)} and ${bounds(priority.normal_response)}` : ""}.`,
-        ordersLive(u, new Random(seed)),
-        "Each point is the mean over a range of sizes. With first come and priority, points of short runs lie below the formula: rare huge jobs make the mean, and a short run has few of them.",
+        ordersLive(u, new Random(seed), data.student),
+        "Each point is the mean over a range of sizes.",
       ],
     };
   },
@@ -154,19 +167,25 @@ print(run_order({**setting, "seed": 1}).scalars["mean_response"])`,
   },
 };
 
-function ordersLive(u, random) {
-  let now = 0;
-  const arrivals = [];
-  const services = [];
-  for (let i = 0; i < 3000; i++) { now += random.exponential() / u; arrivals.push(now); services.push(random.pareto(PARETO)); }
-  const mean = (done) => meanOf(done.map((t, i) => t - arrivals[i]).slice(750));
-  const wait = firstComeWaits(arrivals, services);
-  const found = {
-    "first come": mean(arrivals.map((t, i) => t + wait[i] + services[i])),
-    "processor sharing": mean(completionsInOrder(arrivals, services, "sharing")),
-    "shortest remaining": mean(completionsInOrder(arrivals, services, "srpt")),
-  };
-  return `One new run of 3,000 jobs, in this page: ${Object.entries(found).map(([k, v]) => `${k} ${number(v)} h`).join(", ")}.`;
+/** Ten new runs of 3,000 jobs in three orders; the first quarter of each is left out. */
+function ordersLive(u, random, student) {
+  const means = { "first come": [], "processor sharing": [], "shortest remaining": [] };
+  for (let run = 0; run < 10; run++) {
+    let now = 0;
+    const arrivals = [];
+    const services = [];
+    for (let i = 0; i < 3000; i++) { now += random.exponential() / u; arrivals.push(now); services.push(random.pareto(PARETO)); }
+    const mean = (done) => meanOf(done.map((t, i) => t - arrivals[i]).slice(750));
+    const wait = firstComeWaits(arrivals, services);
+    means["first come"].push(mean(arrivals.map((t, i) => t + wait[i] + services[i])));
+    means["processor sharing"].push(mean(completionsInOrder(arrivals, services, "sharing")));
+    means["shortest remaining"].push(mean(completionsInOrder(arrivals, services, "srpt")));
+  }
+  const shown = Object.entries(means).map(([order, values]) => {
+    const [mean, low, high] = intervalOf(values, student);
+    return `${order} ${number(mean)} h (${number(low)} to ${number(high)} h; single runs ${number(Math.min(...values))} to ${number(Math.max(...values))} h)`;
+  });
+  return `Ten new runs of 3,000 jobs, in this page, with 95 % intervals: ${shown.join("; ")}.`;
 }
 
 const servers = {
@@ -317,25 +336,26 @@ const server = {
 
 const statistics = {
   id: "statistics", title: "How long, how often?",
-  text: "A run starts empty, so its first jobs wait too little; MSER-5 says how many to leave out. Several runs give an interval, which shrinks with the square root of their number.",
-  sliders: [load(0.8), { name: "runs", label: "runs", min: 2, max: 100, step: 1, value: 10 }, { name: "jobs", label: "jobs of a run", values: [500, 2000, 8000], value: 2000 }],
+  text: "A run starts empty, so its first jobs wait too little; MSER-5, applied to the average of the runs, says how many to leave out of each. Several runs give an interval, which shrinks with the square root of their number.",
+  sliders: [load(0.8, 0.9), { name: "runs", label: "runs", min: 2, max: 100, step: 1, value: 10 }, { name: "jobs", label: "jobs of a run", values: [2000, 8000, 32000], value: 8000 }],
   again: true,
   plot({ load: u, runs, jobs }, data, seed) {
     const random = new Random(seed);
-    const means = [];
+    const waits = [];
     const differences = [];
     const apart = [];
-    let cut = 0;
     for (let run = 0; run < runs; run++) {
       const { arrivals, services } = draws(random, jobs, u);
       const wait = firstComeWaits(arrivals, services);
-      const leave = mser5(wait);
-      cut += leave / runs;
-      means.push(meanOf(wait.slice(leave)));
+      waits.push(wait);
       const faster = (draw) => meanOf(firstComeWaits(draw.arrivals, draw.services.map((s) => 0.95 * s)));
       differences.push(meanOf(wait) - faster({ arrivals, services }));
       apart.push(meanOf(wait) - faster(draws(random, jobs, u)));
     }
+    // One run's own cut would take its busy periods away, and make its mean too low.
+    const cut = mser5(waits[0].map((_, i) => meanOf(waits.map((wait) => wait[i]))));
+    const means = waits.map((wait) => meanOf(wait.slice(cut)));
+    const memory = u / (1 - Math.sqrt(u)) ** 2;
     const after = range(2, runs, runs - 1).map((n) => [n, ...intervalOf(means.slice(0, n), data.student)]);
     const [mean, low] = after[after.length - 1].slice(1);
     const truth = mmcMeanWait(u, 1, 1);
@@ -351,7 +371,8 @@ const statistics = {
         ],
       }],
       facts: [
-        `Half width now ${number(100 * relative)} % of the mean. For 1 % about ${number(Math.ceil(runs * (relative / 0.01) ** 2))} runs are needed. MSER-5 leaves out ${number(cut)} jobs of a run on average.`,
+        `Half width now ${number(100 * relative)} % of the mean. For 1 % about ${number(Math.ceil(runs * (relative / 0.01) ** 2))} runs are needed. MSER-5 leaves out the first ${number(cut)} jobs of each run.`,
+        ...(jobs < 30 * memory ? [`At this load a queue forgets its state in about ${number(memory)} jobs. Runs of ${number(jobs)} jobs are too short: what is left of the empty start makes every mean too low, and more runs do not help.`] : []),
         `A server 5 % faster saves ${width(differences)} on the same random numbers, and ${width(apart)} on other ones.`,
       ],
     };

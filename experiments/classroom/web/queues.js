@@ -97,10 +97,17 @@ export function inServiceShares(random, count, rate, most) {
 
 export function meanOf(values) { return values.reduce((a, b) => a + b, 0) / values.length; }
 
-/** Mean and 95 % interval of independent values; `student` holds the factors by count. */
+/** Mean and 95 % interval of independent values, corrected for skewness (Willink 2005, as in
+ * `simulator.statistics.mean_of_skewed`); `student` holds the factors by count. */
 export function intervalOf(values, student) {
+  const n = values.length;
   const mean = meanOf(values);
-  const spread = Math.sqrt(values.reduce((s, v) => s + (v - mean) ** 2, 0) / (values.length - 1) / values.length);
-  const half = student[Math.min(values.length, student.length - 1)] * spread;
-  return [mean, mean - half, mean + half];
+  const moment = (k) => meanOf(values.map((v) => (v - mean) ** k));
+  const variance = moment(2);
+  const error = Math.sqrt(variance / (n - 1));
+  const t = student[Math.min(n, student.length - 1)];
+  const skewness = n > 2 && variance > 0 ? Math.sqrt(n * (n - 1)) / (n - 2) * moment(3) / variance ** 1.5 : 0;
+  const b = skewness / (6 * Math.sqrt(n));
+  const corrected = (score) => (Math.abs(b) < 1e-9 ? score : (Math.cbrt(1 + 6 * b * (score - b)) - 1) / (2 * b));
+  return [mean, mean - corrected(t) * error, mean - corrected(-t) * error];
 }
