@@ -238,3 +238,34 @@ class HierarchicalFairness(SharePolicy):
             entity = view.tenants.of[list(self._rounds.gpus_of)]
             weight = view.tenants.weight
         return hierarchical_fairness(active, entity, weight, self.within)
+
+
+class MinCost(SharePolicy):
+    """Throughput over cost is maximised, and due dates that can be met are met (Gavel), in rounds.
+
+    A GPU costs its part of its node's price; where a type has no price, all cost the same.
+    """
+
+    name = "min-cost"
+
+    def __init__(
+        self,
+        due: bool = True,
+        round_s: float = 120.0,
+        reset_s: float = 1000.0,
+        credit: float = 0.5,
+        unserved_first: bool = False,
+        tie_break: str = "released",
+    ) -> None:
+        super().__init__(round_s, reset_s, credit, unserved_first, tie_break)
+        self.due = due
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """The most throughput for the money."""
+        assert self._rounds is not None
+        types = [view.cluster.node_types[k] for k in self._types]
+        price = np.array([t.price_per_hour / t.gpus for t in types])
+        if not price.all():
+            price = np.ones(len(price))
+        due_in_s = view.workload.due_s[list(self._rounds.gpus_of)] - view.now_s
+        return optimal.min_cost(active, price, due_in_s if self.due else None)

@@ -52,6 +52,7 @@ SHARES = {
     "min-makespan",
     "max-throughput",
     "finish-time-fairness",
+    "min-cost",
     "hierarchical-fairness",
 }  # tests/shares has them
 EQUAL_NODES = {"elasticflow"}  # tests/tenants has it

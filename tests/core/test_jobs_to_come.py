@@ -45,6 +45,7 @@ SHARES = (
     "min-makespan",
     "max-throughput",
     "finish-time-fairness",
+    "min-cost",
     "hierarchical-fairness",
 )
 NAMES = [*policy_names(), *SYNERGY, *WRAPPED]
