@@ -55,14 +55,16 @@ class Machines(BaseModel):
 
     currency: str
     num_nodes: Annotated[int, Field(ge=1, le=MOST_NODES)]
-    num_controllers: Annotated[int, Field(ge=1, le=MOST_NODES)] | None = None
+    num_controllers: Annotated[int, Field(ge=1, le=MOST_NODES)] = 1
     node_types: Annotated[list[_Kind], Field(min_length=1)]
     type_of: list[Count] | None
-    due_s: list[Finite | None] | None = None
-    weight_per_s: list[Finite] | None = None
-    price_factor: list[Finite] | None = None
-    limits: list[Annotated[list[Finite], Field(min_length=2, max_length=2)]] | None = None
-    elastic: bool | None = None
+    due_s: list[Finite | None] | None
+    weight_per_s: list[Finite] | None
+    price_factor: list[Finite] = Field(default_factory=list)
+    limits: list[Annotated[list[Finite], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list
+    )
+    elastic: bool = False
 
 
 class RunTables(NamedTuple):
@@ -191,8 +193,10 @@ def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
     }
     for key, wanted in lengths.items():
         values: Sequence[Any] | None = getattr(machines, key)
-        if values is not None and len(values) != wanted:
+        if key in found and values is not None and len(values) != wanted:
             raise InputError(f"{path}: {key} has {len(values)} values, expected {wanted}")
+    if (machines.due_s is None) != (machines.weight_per_s is None):
+        raise InputError(f"{path}: due_s without weight_per_s, or the other way, expected both")
     if max(machines.type_of or [0]) >= len(machines.node_types):
         raise InputError(
             f"{path}: type_of has {max(machines.type_of or [0])}, expected numbers of node_types"

@@ -109,6 +109,8 @@ def test_jobs(folder: Path, old: str, new: str, told: str) -> None:
         ({"due_s": [1.0]}, r"due_s has 1 values, expected 2"),
         ({"weight_per_s": ["heavy", 1.0]}, r'weight_per_s\[0\]: got "heavy", expected a'),
         ({"limits": [[1.0]]}, r"limits\[0\]: got \[1.0\], expected"),
+        ({"due_s": None}, r"due_s without weight_per_s, or the other way, expected both"),
+        ({"limits": None}, r"limits: got null, expected"),
         ({"num_controllers": 0}, r"num_controllers: got 0, expected an integer"),
     ],
 )
