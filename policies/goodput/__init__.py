@@ -7,6 +7,11 @@ Pollux and Sia choose batch sizes as well.
 from policies.goodput.afs import Afs, afs
 from policies.goodput.edf import EdfElastic, edf_elastic
 from policies.goodput.optimus import Optimus, optimus
+from policies.goodput.pollux import Pollux, pollux
+from policies.goodput.sia import Sia, sia
 from policies.goodput.tiresias import Tiresias, tiresias
 
-__all__ = ["Afs", "EdfElastic", "Optimus", "Tiresias", "afs", "edf_elastic", "optimus", "tiresias"]
+__all__ = [
+    "Afs", "EdfElastic", "Optimus", "Pollux", "Sia", "Tiresias",
+    "afs", "edf_elastic", "optimus", "pollux", "sia", "tiresias",
+]  # fmt: skip

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from policies.goodput.placing import Nodes, nodes_of
+from policies.goodput import Pollux, Sia
+from policies.goodput.placing import Nodes, nodes_of, placements
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Placement, Policy
 from simulator.model.goodput import Goodput
@@ -20,7 +21,7 @@ class Stepping:
     """Jobs on a cluster, stepped until all are done; ``jct_s`` by job."""
 
     def __init__(
-        self, workload: Workload, cluster: Cluster, policy: Policy, step_s: int = 60
+        self, workload: Workload, cluster: Cluster, policy: Policy | Pollux | Sia, step_s: int = 60
     ) -> None:
         assert isinstance(workload.performance, Goodput)
         self.workload, self.cluster, self.policy, self.step_s = workload, cluster, policy, step_s
@@ -82,17 +83,19 @@ class Stepping:
             submit_s=self.workload.submit_s[jobs],
             remaining=np.array([self.left[j] for j in active]),
             attained_gpu_s=np.array([self.attained[j] for j in active]),
-            configuration_of=self.chosen,
         )
-        decision = self.policy.decide(view)
+        if isinstance(self.policy, Pollux | Sia):
+            plan, self.chosen = self.policy.plan(view)
+            shares = placements(plan)
+        else:
+            shares = list(self.policy.decide(view).placements)
         by_job: dict[int, list[Placement]] = {}
-        for share in decision.placements:
+        for share in shares:
             by_job.setdefault(share.job, []).append(share)
-        nodes = {job: nodes_of(shares) for job, shares in by_job.items()}
+        nodes = {job: nodes_of(mine) for job, mine in by_job.items()}
         for job, mine in nodes.items():
             if sorted(mine) != sorted(self.nodes.get(job, ())):
                 self.delay_s[job] = RESTART_S
                 self.shares[job] = tuple(by_job[job])
         self.shares = {job: self.shares[job] for job in nodes}
         self.nodes = nodes
-        self.chosen = dict(getattr(decision, "configuration_of", None) or {})

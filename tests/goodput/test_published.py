@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from policies.goodput import optimus, tiresias
+from policies.goodput import optimus, pollux, sia, tiresias
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.pollux import read_pollux
 from tests.goodput.stepping import Stepping
@@ -47,3 +48,13 @@ def test_every_job_ends_when_it_was_published_to_end(policy: str, load: str, num
     cluster = Cluster.of_nodes(NodeType("server", "T4", 4), 16)
     found = Stepping(workload, cluster, POLICIES[policy]()).run()
     assert {workload.job_id[job]: jct_s for job, jct_s in found.items()} == expected
+
+
+@pytest.mark.parametrize("policy", [pollux, pytest.param(sia, marks=pytest.mark.slow)])
+def test_policies_that_choose_batch_sizes_come_near_the_published_mean(policy: Any) -> None:
+    """Pollux's search is another here, so single jobs differ: the mean is within 10 % of the published one."""
+    published = json.loads((folder() / "results-jobload__pollux-0.5__summary.json").read_text())
+    workload = read_pollux(folder() / WORKLOADS["0.5"].format(5))
+    found = Stepping(workload, Cluster.of_nodes(NodeType("server", "T4", 4), 16), policy()).run()
+    mean_s = sum(found.values()) / len(found)
+    assert mean_s == pytest.approx(published["avgs"]["workload-5"], rel=0.1)

@@ -1,0 +1,157 @@
+"""Sia: an integer program over configurations (Jayaram Subramanya et al., SOSP 2023, Section 4).
+
+A configuration is a number of GPUs: powers of two within a node, then whole nodes. ``G_ij`` is the goodput of job ``i`` on
+configuration ``j`` over its least on any; where the job would be moved, ``r_i G_ij`` with ``r_i = (age - moves S) / (age + S)``.
+
+    p > 0:  max sum_ij A_ij (r_i G_ij)^p - penalties        p < 0:  min sum_ij A_ij (r_i G_ij)^p + penalties
+
+with at most one configuration a job and no more GPUs than there are. Penalties are ``lambda_n`` for each job without GPUs, and
+``lambda_a`` for each that is moved.
+
+The paper has ``p = 0.5``. The released program has ``p = -0.5``, rounds the matrix to two decimals and clips it at 3,000:
+``released=true``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array
+
+from policies.goodput.agents import Agent, observe, settle
+from policies.goodput.optimus import goodput_of
+from policies.goodput.placing import Nodes, capacities, nodes_of
+from policies.goodput.pollux import place_apart
+from simulator.errors import InputError
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.contract import View
+from simulator.model.goodput import BatchSize
+
+LEAST_FACTOR = 1e-2
+"""Of a job that was moved more often than it is old."""
+RELEASED_DECIMALS, RELEASED_CLIP = 2, 3000.0
+
+
+class Sia:
+    """Integer program over configurations.
+
+    Parameters
+    ----------
+    p : power of the goodput; not 0.
+    lambda_n, lambda_a : penalties of a job without GPUs, and of one that is moved.
+    restart_s : seconds that a restart is expected to cost (S).
+    released : matrix as in the released program: rounded and clipped; ``p`` becomes -0.5.
+
+    Raises
+    ------
+    InputError
+        An option out of its range, or ``p`` beside ``released``.
+    """
+
+    def __init__(
+        self,
+        p: float = 0.5,
+        lambda_n: float = 1.1,
+        lambda_a: float = 0.01,
+        restart_s: float = 30.0,
+        released: bool = False,
+    ) -> None:
+        if p == 0 or not abs(p) < np.inf:
+            raise InputError(f"p is {p}, expected a number that is not 0")
+        for name, value in (
+            ("lambda_n", lambda_n),
+            ("lambda_a", lambda_a),
+            ("restart_s", restart_s),
+        ):
+            if not 0 <= value < np.inf:
+                raise InputError(f"{name} is {value}, expected a number >= 0")
+        if released and p != 0.5:
+            raise InputError(f"released=true sets p to -0.5, expected no p beside it, found {p}")
+        self._p = -0.5 if released else p
+        self._lambda_n, self._lambda_a = lambda_n, lambda_a
+        self._restart_s = restart_s
+        self._released = released
+        self._agents: dict[int, Agent] = {}
+
+    def plan(self, view: View) -> tuple[dict[int, Nodes], dict[int, BatchSize]]:
+        """Nodes and batch size of each job that runs."""
+        agents = observe(self._agents, view, goodput_of(view))
+        capacity = capacities(view)
+        running = {job: nodes_of(shares) for job, shares in view.running.items()}
+        total, per_node = sum(capacity.values()), max(capacity.values())
+        sizes = configurations(per_node, len(capacity))
+        ages = dict(zip(view.jobs.tolist(), (view.now_s - view.submit_s).tolist(), strict=True))
+        value = np.array(
+            [
+                self._row(agent, running.get(job, ()), ages[job], sizes, per_node, total)
+                for job, agent in agents.items()
+            ]
+        )
+        chosen = assign(value, sizes, total, self._lambda_n)
+        gpus = {job: int(sizes[c]) if c >= 0 else 0 for job, c in zip(agents, chosen, strict=True)}
+        plan = place_apart(gpus, running, capacity, lambda job, nodes: agents[job].goodput(nodes))
+        return plan, settle(agents, plan)
+
+    def _row(
+        self, agent: Agent, now: Nodes, age_s: float, sizes: IntArray, per_node: int, total: int
+    ) -> FloatArray:
+        """``(C,)`` value of each configuration, to be maximised; minus infinite: not possible."""
+        goodput = agent.speedups(per_node, total)[sizes]
+        possible = goodput > 0
+        relative = np.where(possible, goodput / goodput[possible].min(), 1.0)
+        held = sum(g for _, g in now)
+        moved = (sizes != held) & (agent.starts > 0)
+        factor = (age_s - (agent.starts - 1) * self._restart_s) / (age_s + self._restart_s)
+        relative = np.where(moved, relative * max(factor, LEAST_FACTOR), relative)
+        powers = relative**self._p
+        if self._released:
+            powers = np.minimum(np.round(powers, RELEASED_DECIMALS), RELEASED_CLIP)
+        value = (powers if self._p > 0 else -powers) - self._lambda_a * moved
+        return np.where(possible, value, -np.inf)
+
+
+def configurations(per_node: int, num_nodes: int) -> IntArray:
+    """GPUs of each configuration: powers of two below a node, then 1, 2, .. whole nodes."""
+    within = [2**k for k in range(per_node.bit_length()) if 2**k < per_node]
+    return np.array([*within, *(per_node * n for n in range(1, num_nodes + 1))])
+
+
+def assign(value: FloatArray, sizes: IntArray, total: int, penalty: float) -> list[int]:
+    """The configuration of each job, by the integer program; -1: none.
+
+    Parameters
+    ----------
+    value : ``(n, C)`` value of each configuration of each job, minus infinite where it is not possible.
+    sizes : ``(C,)`` GPUs of each configuration.
+    total : GPUs that there are.
+    penalty : of a job without a configuration.
+    """
+    jobs, columns = np.nonzero(np.isfinite(value))
+    count = len(jobs)
+    if not count:
+        return [-1] * len(value)
+    ones = coo_array((np.ones(count), (jobs, np.arange(count))), shape=(len(value), count)).tocsr()
+    solution = milp(
+        -(value[jobs, columns] + penalty),
+        integrality=np.ones(count, dtype=np.int64),
+        bounds=Bounds(0, 1),
+        constraints=[
+            LinearConstraint(ones, ub=1),
+            LinearConstraint(sizes[columns][None, :].astype(float), ub=total),
+        ],
+    )
+    chosen = [-1] * len(value)
+    for k in np.flatnonzero(np.asarray(solution.x) > 0.5).tolist():
+        chosen[int(jobs[k])] = int(columns[k])
+    return chosen
+
+
+def sia(
+    p: float = 0.5,
+    lambda_n: float = 1.1,
+    lambda_a: float = 0.01,
+    restart_s: float = 30.0,
+    released: bool = False,
+) -> Sia:
+    """GPUs and batch sizes by an integer program over configurations."""
+    return Sia(p, lambda_n, lambda_a, restart_s, released)

@@ -1,0 +1,107 @@
+"""Pollux and Sia: estimates, numbers of GPUs, nodes and options."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from policies.goodput.estimate import StepModel, best_batch_sizes, fit
+from policies.goodput.pollux import Pollux, place_apart, share_out
+from policies.goodput.sia import Sia, assign, configurations
+from simulator.errors import InputError
+from tests.goodput.applications import toy
+
+TRUE = StepModel((0.1, 0.01), (0.05, 0.02), (0.2, 0.03), 2.0)
+
+
+def profile(*shapes: tuple[int, int, int]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    rows = []
+    for nodes, gpus, local in shapes:
+        at = (np.array([float(x)]) for x in (nodes, gpus, local))
+        n, k, m = at
+        step_s, grad_s = float(TRUE.step_s(n, k, m)[0]), float(TRUE.grad_s(m)[0])
+        rows.append([nodes, gpus, local, step_s, step_s - grad_s])
+    return np.array(rows)
+
+
+def test_a_fit_finds_the_model_that_made_the_times() -> None:
+    shapes = [(1, 1, 8), (1, 2, 8), (1, 4, 32), (2, 6, 16), (3, 12, 64)]
+    found = fit(profile(*shapes))
+    assert found.exponent == TRUE.exponent
+    for name in ("grad", "node", "network"):
+        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=1e-6)
+
+
+def test_what_was_not_measured_costs_nothing() -> None:
+    found = fit(profile((1, 1, 8)))
+    assert found.grad == pytest.approx((0.18, 0.0))
+    assert found.node == found.network == (0.0, 0.0)
+
+
+def test_the_batch_size_of_most_goodput() -> None:
+    app = toy()
+    free = StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)  # a larger batch takes no longer
+    choice = best_batch_sizes(app, free, (1.0, 1.0), np.array([1.0, 1.0]), np.array([1.0, 2.0]))
+    assert choice.batch_size(1) == (20, 0)
+    assert choice.goodput[1] == pytest.approx(1.6)
+    assert choice.batch_size(0) == (10, 0), (
+        "two passes on one GPU cost more than a batch of 40 gains"
+    )
+
+
+def test_numbers_of_gpus_are_the_best_of_all() -> None:
+    value = np.array([[0, 3, 5, 5.5, 5.6], [0, 4, 4.5, 7, 7.1], [-1, 1, 2, 2.5, 4.0]])
+    best = max(
+        (c for c in product(range(5), repeat=3) if sum(c) <= 4),
+        key=lambda c: sum(value[k, g] for k, g in enumerate(c)),
+    )
+    assert share_out(value, 4) == list(best)
+
+
+def more(job: int, nodes: tuple[tuple[int, int], ...]) -> float:
+    return sum(g for _, g in nodes) - 0.1 * len(nodes)
+
+
+def test_jobs_that_span_nodes_keep_apart() -> None:
+    plan = place_apart({0: 6, 1: 2, 2: 4}, {}, {0: 4, 1: 4, 2: 4}, more)
+    assert plan == {0: ((0, 4), (1, 2)), 2: ((2, 4),), 1: ((1, 2),)}
+    plan = place_apart({0: 6, 1: 6}, {}, {0: 4, 1: 4, 2: 4}, more)
+    assert plan == {0: ((0, 4), (1, 2)), 1: ((2, 4),)}
+
+
+def test_a_job_keeps_its_nodes_while_its_number_of_gpus_stays() -> None:
+    running = {0: ((1, 1), (2, 1))}
+    plan = place_apart({0: 2, 1: 4}, running, {0: 4, 1: 4, 2: 4}, more)
+    assert plan == {0: ((1, 1), (2, 1)), 1: ((0, 4),)}
+
+
+def test_configurations_of_sia() -> None:
+    assert configurations(4, 3).tolist() == [1, 2, 4, 8, 12]
+    assert configurations(8, 1).tolist() == [1, 2, 4, 8]
+
+
+def test_the_program_of_sia_is_solved_to_the_optimum() -> None:
+    value = np.array([[1.0, 1.6, 2.9], [1.0, 1.9, -np.inf], [1.0, 1.1, 1.2]])
+    sizes = np.array([1, 2, 4])
+    assert assign(value, sizes, 3, 1.0) == [0, 0, 0]
+    assert assign(value, sizes, 4, 1.0) == [0, 1, 0]
+    assert assign(value, sizes, 7, 1.0) == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "message"),
+    [
+        (Pollux, {"p": 1.0}, "p is 1.0, expected a number below 1"),
+        (Pollux, {"restart_s": -1.0}, "restart_s is -1.0"),
+        (Sia, {"p": 0.0}, "p is 0.0"),
+        (Sia, {"lambda_n": -1.0}, "lambda_n is -1.0, expected a number >= 0"),
+        (Sia, {"p": 0.3, "released": True}, "released=true sets p to -0.5"),
+    ],
+)
+def test_an_option_out_of_its_range_is_one_line(
+    policy: type, options: dict[str, float], message: str
+) -> None:
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+        policy(**options)
