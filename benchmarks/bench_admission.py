@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-import simulator.core.gate as gate
+import simulator.features.admission_control as gate
 from policies import make_policy
 from simulator import Cluster, NodeType, Workload, simulate
 from simulator.features.admission import Admission, all_on_time

@@ -104,7 +104,7 @@ class Consolidating:
 
     def _waits_for_place(self, view: View, job: int) -> bool:
         if self._who == "sensitive":
-            return view.network is not None and bool(view.network.same_rack[job] > self._above)
+            return hasattr(view, "network") and bool(view.network.same_rack[job] > self._above)
         if self._who == "skewed":
             return skews().get(view.workload.model[job], 0.0) > self._above
         return True

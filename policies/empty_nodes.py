@@ -38,7 +38,7 @@ class EmptyNodes:
         fixed, empty = view.cluster.node_type_of, self._empty
         for nodes in (changed, self._taken):
             for node in nodes:
-                if view.shares[node] or (view.health is not None and not _is_up(node, view.nodes)):
+                if view.shares[node] or (hasattr(view, "faults") and not _is_up(node, view.nodes)):
                     empty.discard(node)
                 elif node not in empty:
                     empty.add(node)

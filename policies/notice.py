@@ -41,9 +41,9 @@ class FirstComeWithNotice:
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
     def _going(self, view: View) -> set[int]:
-        if view.health is None:
+        if not hasattr(view, "faults"):
             return set()
-        leaving_s = view.health.leaving_s
+        leaving_s = view.faults.leaving_s
         return {n for n in view.nodes.tolist() if leaving_s[n] < float("inf")}
 
 

@@ -189,7 +189,7 @@ class Sharing:
         demand = view.num_gpus.astype(np.float64)
         part, again_s = _parts(demand, attained_s, _total_gpus(view))
         placements = _fill(view, demand * part)
-        return Decision(placements, fractional=True, again_s=again_s)
+        return Decision(placements, relaxed=True, again_s=again_s)
 
 
 def _total_gpus(view: View) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.core.server import ServerSpec
-    from simulator.core.world import DecisionPoints
+    from simulator.core.triggers import DecisionPoints
     from simulator.errors import InfeasibleDecision, InputError
     from simulator.metrics.result import Result
     from simulator.model.cluster import Cluster, NodeType
@@ -54,7 +54,7 @@ __all__ = [
 _HOMES = {
     "Cluster": "simulator.model.cluster",
     "Decision": "simulator.model.contract",
-    "DecisionPoints": "simulator.core.world",
+    "DecisionPoints": "simulator.core.triggers",
     "ELASTIC": "simulator.model.workload",
     "FIXED": "simulator.model.contract",
     "FixedDuration": "simulator.model.performance",

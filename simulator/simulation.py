@@ -8,8 +8,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -18,29 +17,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.arguments import is_number
-from simulator.core.arrivals import schedule_arrivals
-from simulator.core.clock import Clock
-from simulator.core.combined import VaryingLog, kind_of_controller
-from simulator.core.controller import Controller
-from simulator.core.dispatcher import Dispatch, Rule, make_dispatcher
-from simulator.core.failing import SavedLog
-from simulator.core.failures import Trouble
-from simulator.core.gate import Gate, gated
-from simulator.core.neighbours import SharingController
-from simulator.core.partition import NOTHING
-from simulator.core.records import DecisionLog, ScheduleLog
-from simulator.core.server import OptimizationServer, ServerSpec
-from simulator.core.world import DecisionPoints, World
+from simulator.core.dispatcher import Rule
+from simulator.core.feature import Feature
+from simulator.core.records import ScheduleLog
+from simulator.core.run import begin, run
+from simulator.core.server import ServerSpec
+from simulator.core.simulation import Simulation
+from simulator.core.triggers import MAX_TICKS, DecisionPoints
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.admission import Admission
+from simulator.features.admission_control import AdmissionControl, record_of
 from simulator.features.colocation import Neighbours
+from simulator.features.fault_injection import FaultInjector
 from simulator.features.faults import Failures
-from simulator.features.network import Network
-from simulator.features.predictions import LearnedView, Learner, Shown
+from simulator.features.interference import Colocation
+from simulator.features.network import Network, NetworkSlowdown
+from simulator.features.predictions import LearnedTimes, Shown
+from simulator.features.quotas import Quotas
+from simulator.features.reconfiguration import Delays, ReconfigurationDelay
+from simulator.features.reneging import Reneging
 from simulator.features.tenants import Tenants
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
-from simulator.model.contract import Decision, JobLog, Placement, PolicyLike, View, column_of
+from simulator.model.contract import Decision, PolicyLike, View
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.fits import check_fits
@@ -61,7 +60,7 @@ def simulate(
     decision_points: DecisionPoints | None = None,
     dispatcher: str | Rule = "round-robin",
     server: ServerSpec | None = None,
-    reconfiguration_s: float = 0.0,
+    reconfiguration_s: float | Delays = 0.0,
     failures: Failures | None = None,
     tenants: Tenants | None = None,
     admission: Admission | None = None,
@@ -73,6 +72,7 @@ def simulate(
     stream_to: str | Path | None = None,
     policy_name: str | None = None,
     shown: Shown | None = None,
+    features: Sequence[Feature] = (),
 ) -> Result:
     """Simulate a workload on a cluster under a policy until every job has finished, or left.
 
@@ -88,10 +88,10 @@ def simulate(
         `simulator.core.dispatcher.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.
     reconfiguration_s : seconds without progress whenever a job that has run before is started
-        elsewhere, resized or resumed (snapshot and restart).
+        elsewhere, resized or resumed (snapshot and restart); or `Delays`, which tell these cases apart.
     failures : outages of nodes, jobs that fail, checkpoints; None: nothing goes wrong, but for the
         attempts that the jobs themselves have (`Workload.fails_at`).
-    tenants : whose jobs they are, with weights and quotas; None: nobody asks.
+    tenants : owner, weight and quota of each job. None: a single tenant.
     admission : what happens to jobs that cannot meet their due date; None: all are admitted.
     network : racks, and how much longer jobs take over nodes and racks; it takes the place of the
         performance model's ``network_penalty``. None: that one counts.
@@ -105,6 +105,7 @@ def simulate(
         simulation runs (`simulator.metrics.streaming`), for runs whose records do not fit in memory.
     policy_name : how the result calls the policy.
     shown : the jobs as policies and dispatchers see them, with predicted times; None: true ones.
+    features : further features of the cluster, of one's own.
 
     Raises
     ------
@@ -114,124 +115,101 @@ def simulate(
         The policy oversubscribed a node, or left jobs waiting for ever.
     """
     points = decision_points or DecisionPoints()
+    delays = reconfiguration_s
+    if not isinstance(delays, Delays):
+        delays = Delays(0.0, delays, delays)
     _check_policy(policy)
-    _check_arguments(points, reconfiguration_s)
+    _check_points(points, workload)
     _check_sizes(workload, cluster, tenants, network, neighbours)
     if check:
         check_fits(workload, cluster)
-    name = policy_name or _name_of(policy)
-    streams = Streams(seed)
-    measure = measure_decisions or (server is not None and server.service == "measured")
     if neighbours is not None and (cluster.node_type_of is None or cluster.is_pool):
         raise InputError("sharing: expected nodes of fixed types")
-    world = _world(workload, cluster, points, name)
-    world.reconfiguration_s, world.check, world.measure = reconfiguration_s, check, measure
-    world.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
-    world.network = network
-    if shown is not None:
-        _show(world, shown)
-    with _stream(world, stream_to) as stream:
-        trouble = None
-        if workload.fails_at and failures is None:
-            failures = Failures()
-        if failures is not None:
-            trouble = _trouble(failures, world, streams, neighbours is not None)
-        in_parts = bool(getattr(policy, "gives_parts", False))
-        gate = _gate(world, tenants, admission, trouble, in_parts)
-        controllers = _controllers(world, policy, streams, trouble, gate, neighbours)
-        if tenants is not None or network is not None:
-            for controller in controllers:
-                controller.see(tenants=tenants, network=network)
-        service = None if server is None else _service(world, server, streams, controllers)
-        dispatch = make_dispatcher(dispatcher, controllers, streams.generator("dispatcher"))
-        _run(world, dispatch, gate, controllers)
-        result = _result(world, name, seed, service, stream.folder if stream else None)
-        if tenants is not None or gate is not None:
-            result = replace(result, tenants=tenants, gate=None if gate is None else gate.record())
-        if trouble is not None:
-            damage = trouble.damage(float(result.completion_s.max()))
-            result = replace(result, damage=damage, extra=damage.columns())
+    parts = _features(
+        workload, policy, delays, failures, tenants, admission, network, neighbours, shown
+    )
+    simulation = Simulation(
+        workload,
+        _seen(workload, shown, admission),
+        cluster,
+        points,
+        Streams(seed),
+        policy_name or _name_of(policy),
+        check,
+        measure_decisions or (server is not None and server.service == "measured"),
+    )
+    simulation.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
+    with _stream(simulation, stream_to) as stream:
+        begin(simulation, [*parts, *features], lambda: _decider(policy), dispatcher, server)
+        run(simulation)
+        result = _result(simulation, [*parts, *features], seed, stream.folder if stream else None)
+        if tenants is not None:
+            result = replace(result, tenants=tenants)
         if stream is not None:
             stream.finish(result)
     return result
 
 
-def _controllers(
-    world: World,
+def _features(
+    workload: Workload,
     policy: PolicyLike,
-    streams: Streams,
-    trouble: Trouble | None,
-    gate: Gate | None,
-    neighbours: Neighbours | None,
-) -> list[Controller]:
-    """One controller a partition, each of the kind that knows what can happen, and no more."""
-    is_impatient = world.workload.patience_s is not None
-    kind = kind_of_controller(trouble is not None, neighbours is not None, is_impatient)
-    if gate is not None:
-        kind = gated(kind, gate)
-    controllers = [
-        kind(world, k, _decider(policy), streams.generator("policy", k))
-        for k in range(world.cluster.num_controllers)
-    ]
-    if trouble is not None:
-        trouble.begin(controllers)
-    for controller in controllers:
-        if neighbours is not None and isinstance(controller, SharingController):
-            controller.meet(neighbours)
-    return controllers
-
-
-def _service(
-    world: World, server: ServerSpec, streams: Streams, controllers: Sequence[Controller]
-) -> OptimizationServer:
-    """The optimization server, at which all controllers queue from now on."""
-    service = OptimizationServer(world.clock, server, streams.generator("service"))
-    for controller in controllers:
-        controller.queue_request = service.request
-    return service
-
-
-def _gate(
-    world: World,
+    delays: Delays,
+    failures: Failures | None,
     tenants: Tenants | None,
     admission: Admission | None,
-    trouble: Trouble | None,
-    in_parts: bool,
-) -> Gate | None:
-    """What stands before the queues; None where nothing does."""
-    if admission is None and (tenants is None or not tenants.is_limited):
-        return None
-
-    def left(job: int) -> None:
-        if trouble is not None:
-            trouble.unfinished -= 1
-
+    network: Network | None,
+    neighbours: Neighbours | None,
+    shown: Shown | None,
+) -> list[Feature]:
+    """The features of a run; what is not given is not there."""
+    in_fractions = bool(getattr(policy, "gives_parts", False))
+    found: list[Feature] = []
+    if shown is not None and shown.learned:
+        found.append(LearnedTimes())
+    if delays != Delays():
+        found.append(ReconfigurationDelay(delays))
+    if workload.fails_at and failures is None:
+        failures = Failures()
+    if failures is not None:
+        found.append(FaultInjector(failures))
     if admission is not None:
-        # Downgraded jobs lose their due date in what policies see, which is a copy of its own.
-        world.shown = replace(world.shown)
-    return Gate(world, tenants, admission, left, in_parts)
+        found.append(AdmissionControl(admission, in_fractions))
+    if tenants is not None:
+        found.append(Quotas(tenants, in_fractions))
+    if workload.patience_s is not None:
+        found.append(Reneging())
+    if network is not None:
+        found.append(NetworkSlowdown(network))
+    if neighbours is not None:
+        found.append(Colocation(neighbours))
+    return found
 
 
-def _trouble(failures: Failures, world: World, streams: Streams, shares_gpus: bool) -> Trouble:
-    """What goes wrong, with the job state that it needs."""
-    if world.cluster.is_pool:
-        if world.workload.fails_at:
-            raise InputError("workload.attempts: given with a rental pool, expected nodes or VMs")
-        raise InputError("failures: a rental pool has no nodes that fail, expected nodes or VMs")
-    world.log = (VaryingLog if shares_gpus else SavedLog).of_size(len(world.workload))
-    return Trouble(failures, world, streams)
+def _seen(workload: Workload, shown: Shown | None, admission: Admission | None) -> Workload:
+    """The jobs as policies see them: with predicted times, without failures that are still to come."""
+    seen = workload
+    if shown is not None:
+        if shown.workload.job_id != workload.job_id:
+            raise InputError("shown: its jobs are others than the workload's, expected the same")
+        seen = shown.workload
+    if seen.fails_at or seen.outcome:
+        return replace(seen, fails_at=(), outcome=())
+    # Admission control may take a due date away in what policies see: in a copy.
+    return replace(seen) if admission is not None else seen
 
 
-def _stream(world: World, folder: str | Path | None) -> AbstractContextManager[RecordStream | None]:
-    """The files that records are streamed to, if any; the logs of the world are then theirs."""
+def _stream(
+    simulation: Simulation, folder: str | Path | None
+) -> AbstractContextManager[RecordStream | None]:
+    """The files that records are streamed to, if any; the logs of the simulation are then theirs."""
     if folder is None:
         return nullcontext()
     from simulator.metrics.streaming import RecordStream, StreamedDecisions, StreamedSchedule
 
     stream = RecordStream(folder)
-    world.decisions = StreamedDecisions(stream)
-    if world.schedule is not None:
-        world.schedule = StreamedSchedule(stream, world.workload, world.cluster)
+    simulation.decisions = StreamedDecisions(stream)
+    if simulation.schedule is not None:
+        simulation.schedule = StreamedSchedule(stream, simulation.workload, simulation.cluster)
     return stream
 
 
@@ -247,7 +225,7 @@ def _check_policy(policy: object) -> None:
         )
 
 
-def _check_arguments(points: DecisionPoints, reconfiguration_s: float) -> None:
+def _check_points(points: DecisionPoints, workload: Workload) -> None:
     for period in (points.period_s, points.since_last_s):
         _check_period(period)
     period = points.period_s
@@ -255,8 +233,15 @@ def _check_arguments(points: DecisionPoints, reconfiguration_s: float) -> None:
         raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
     if points.finish_at_tick and period is None:
         raise InputError("jobs that finish at the end of a round need rounds")
-    if not (is_number(reconfiguration_s) and 0 <= reconfiguration_s < math.inf):
-        raise InputError(f"reconfiguration takes {reconfiguration_s} s, expected a number >= 0")
+    if period is None:
+        return
+    duration_s = getattr(workload.performance, "duration_s", None)
+    longest_s = 0.0 if duration_s is None else float(duration_s[: len(workload)].max())
+    if longest_s / period > MAX_TICKS:
+        raise InputError(
+            f"period is {period:g} s, and the longest job takes {longest_s:g} s: more than "
+            f"{MAX_TICKS:,} periodic decisions, expected a longer one"
+        )
 
 
 def _check_sizes(
@@ -303,115 +288,53 @@ def _decider(policy: PolicyLike) -> Callable[[View], Decision]:
     return decide
 
 
-def _world(workload: Workload, cluster: Cluster, points: DecisionPoints, name: str) -> World:
-    """All jobs still to come, all nodes free."""
-    count, fixed = len(workload), cluster.node_type_of
-    no_shares: list[Mapping[int, Placement]] = [NOTHING] * cluster.num_nodes
-    gpus_of = [t.gpus for t in cluster.node_types]
-    return World(
-        clock=Clock(),
-        cluster=cluster,
-        workload=workload,
-        nodes=[None] * cluster.num_nodes,
-        shares=no_shares,
-        free_gpus=column_of(
-            [0.0] * cluster.num_nodes if fixed is None else [gpus_of[v] for v in fixed]
-        ),
-        begin_s=float(workload.submit_s[0]),
-        log=JobLog.of_size(count),
-        completion_s=column_of([math.nan], count),
-        preemptions=array("q", [0]) * count,
-        reconfigurations=array("q", [0]) * count,
-        decisions=DecisionLog(),
-        schedule=None,
-        points=points,
-        reconfiguration_s=0.0,
-        check=True,
-        measure=False,
-        policy_name=name,
-        arriving=count,
-        shown=_of_now(workload),
-    )
-
-
-def _of_now(workload: Workload) -> Workload:
-    """The jobs as policies may see them: without failures that are still to come."""
-    hidden = workload.fails_at or workload.outcome
-    return replace(workload, fails_at=(), outcome=()) if hidden else workload
-
-
-def _show(world: World, shown: Shown) -> None:
-    """Let policies see predicted times."""
-    if shown.workload.job_id != world.workload.job_id:
-        raise InputError("shown: its jobs are others than the workload's, expected the same")
-    world.shown = _of_now(shown.workload)
-    if shown.learned:
-        learner = Learner(shown.workload)
-
-        def learned_view(**state: Any) -> View:
-            return LearnedView(learner=learner, **state)
-
-        world.make_view = learned_view
-
-
-def _run(
-    world: World, dispatch: Dispatch, gate: Gate | None, controllers: Sequence[Controller]
-) -> None:
-    """Let the jobs come and the clock run until nothing is left to happen."""
-    if gate is not None:
-        gate.attach(dispatch)
-        submit = gate.arrive
-    elif len(controllers) == 1:
-        submit = controllers[0].submit
-    else:
-
-        def submit(job: int) -> None:
-            dispatch(job).submit(job)
-
-    schedule_arrivals(world, submit)
-    world.clock.run()
-    left = [j for j, t in enumerate(world.completion_s) if t != t]
-    if left:
-        first, gpus = world.workload.job_id[left[0]], int(world.workload.num_gpus[left[0]])
-        raise InfeasibleDecision(
-            f"policy {world.policy_name} at {world.clock.now_s:.6g} s: {len(left)} jobs wait for "
-            f"ever, the first is {first!r}{f', which needs {gpus} GPUs' if gpus else ''}"
-        )
-
-
 def _result(
-    world: World, name: str, seed: int, server: OptimizationServer | None, folder: Path | None
+    simulation: Simulation, features: Sequence[Feature], seed: int, folder: Path | None
 ) -> Result:
+    """The record of a run that has ended."""
+    workload, name = simulation.workload, simulation.policy_name
     left = None
-    if world.workload.patience_s is not None or world.left:
-        left = np.zeros(len(world.workload), dtype=np.bool_)
-        left[list(world.left)] = True
+    if workload.patience_s is not None or simulation.reneged:
+        left = np.zeros(len(workload), dtype=np.bool_)
+        left[list(simulation.reneged)] = True
         if left.all():
             raise InfeasibleDecision(
                 f"policy {name}: all {len(left)} jobs left before they started, expected more patience"
                 " (or, with [admission], later due dates)"
             )
         left.flags.writeable = False
-    completion_s = np.array(world.completion_s)
-    end_s = max(world.completion_s) if left is None else float(completion_s[~left].max())
-    for node in world.nodes:
+    completion_s = np.array(simulation.completion_s)
+    end_s = float(completion_s.max() if left is None else completion_s[~left].max())
+    for node in simulation.nodes:
         if node is not None:
             node.settle(end_s)
+    server, parts = simulation.server, {type(feature): feature for feature in features}
+    injector, admission = parts.get(FaultInjector), parts.get(AdmissionControl)
+    quotas = parts.get(Quotas)
+    record = None
+    if isinstance(admission, AdmissionControl) or (
+        isinstance(quotas, Quotas) and quotas.tenants.is_limited
+    ):
+        held_s = quotas.held_s if isinstance(quotas, Quotas) else np.zeros(len(workload))
+        record = record_of(admission if isinstance(admission, AdmissionControl) else None, held_s)
     return Result(
-        workload=world.workload,
-        cluster=world.cluster,
+        workload=workload,
+        cluster=simulation.cluster,
         policy=name,
         seed=seed,
-        first_start_s=np.array(world.log.first_start_s),
+        first_start_s=np.array(simulation.jobs.first_start_s),
         completion_s=completion_s,
-        gpu_seconds=np.array(world.log.attained_gpu_s),
-        preemptions=np.array(world.preemptions, dtype=np.int64),
-        reconfigurations=np.array(world.reconfigurations, dtype=np.int64),
-        meters=NodeMeters.of(world.nodes, world.cluster, end_s - world.begin_s),
-        decisions=world.decisions,
-        schedule=world.schedule,
+        gpu_seconds=np.array(simulation.jobs.attained_gpu_s),
+        preemptions=np.array(simulation.preemptions, dtype=np.int64),
+        reconfigurations=np.array(simulation.reconfigurations, dtype=np.int64),
+        meters=NodeMeters.of(simulation.nodes, simulation.cluster, end_s - simulation.begin_s),
+        decisions=simulation.decisions,
+        schedule=simulation.schedule,
         server_wait_s=np.array(server.wait_s if server else []),
         server_response_s=np.array(server.response_s if server else []),
         streamed_to=folder,
         left=left,
+        gate=record,
+        damage=injector.damage(end_s) if isinstance(injector, FaultInjector) else None,
+        extra=tuple(data for feature in features for data in feature.columns()),
     )

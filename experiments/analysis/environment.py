@@ -166,7 +166,7 @@ class SchedulingEnv(gymnasium.Env[FloatObservation, int]):  # type: ignore[misc]
         """Let the simulation go on to its next decision point; an error in it is raised here."""
         assert self._view is not None
         assert self._simulation is not None
-        self._spent.decided(self._view, decision.placements)
+        self._spent.decided(self._view, decision.shares())
         self._simulation.parent = getcurrent()
         view: View | None = self._simulation.switch(decision)
         return view

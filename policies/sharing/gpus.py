@@ -58,7 +58,7 @@ class OnGpus:
                 gpus_of[job] = found[1]
         if not placements:
             return NO_CHANGE
-        return Decision(placements, keep_running=True, fractional=True, gpus_of=gpus_of)
+        return Decision(placements, keep_running=True, gpus_of=gpus_of)
 
     def _begin(self, view: View) -> None:
         fixed = view.cluster.node_type_of
@@ -195,14 +195,22 @@ class Complementary(OnGpus):
 
     def _together(self, view: View, job: int, other: int) -> float:
         """The sum of both speeds; minus infinity where they should not share."""
-        neighbours = view.neighbours
-        if neighbours is None:
+        if not hasattr(view, "colocation"):
             return 2.0
+        neighbours = view.colocation.spec
         memory = neighbours.memory_gb
         if memory[job] + memory[other] > neighbours.gpu_memory_gb * (1 + SUMS):
             return -math.inf
         own, theirs = neighbours.speed(job, [other]), neighbours.speed(other, [job])
         return own + theirs if min(own, theirs) >= self._least - RATES else -math.inf
+
+
+def _slices(view: View) -> Mapping[int, tuple[tuple[Gpu, int], ...]]:
+    """The slices of running jobs, where the engine cuts them."""
+    slices: Mapping[int, tuple[tuple[Gpu, int], ...]] = (
+        view.colocation.slices_of if hasattr(view, "colocation") else {}
+    )
+    return slices
 
 
 class Slices(OnGpus):
@@ -212,7 +220,7 @@ class Slices(OnGpus):
 
     def _begin(self, view: View) -> None:
         super()._begin(view)
-        given = view.neighbours.profile if view.neighbours is not None else None
+        given = view.colocation.spec.profile if hasattr(view, "colocation") else None
         own = [profile_for(p) for p in self._part.tolist()] if given is None else given
         self._profile: IntArray = np.asarray(own, dtype=np.int64)
         self._masks: dict[int, tuple[Gpu, int]] = {}
@@ -222,7 +230,7 @@ class Slices(OnGpus):
         self._masks.pop(job, None)
 
     def _is_there(self, view: View, job: int) -> bool:
-        held, own = view.slices_of.get(job), self._masks.get(job)
+        held, own = _slices(view).get(job), self._masks.get(job)
         return super()._is_there(view, job) and (not held or own is None or held == (own,))
 
     def _join(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> None:
@@ -231,7 +239,7 @@ class Slices(OnGpus):
         if k == len(PROFILES) - 1:
             return
         place = node, gpus[0]
-        held = [mask for at, mask in view.slices_of.get(job, ()) if at == place]
+        held = [mask for at, mask in _slices(view).get(job, ()) if at == place]
         taken = self._taken().get(place, 0)
         start = best_start(taken, k)  # what an engine without slices cannot say
         own = mask_of(k, start) if start is not None else ~taken & 0xFF
@@ -267,11 +275,11 @@ class Slices(OnGpus):
         part = float(self._part[job]) + sum(float(self._part[j]) for j in jobs)
         if part > 1 + PART_OF_A_GPU or not self._has_room(view, job, place[0]):
             return False
-        if view.neighbours is None:
+        if not hasattr(view, "colocation"):
             return True
-        memory = view.neighbours.memory_gb
+        memory = view.colocation.spec.memory_gb
         used = float(memory[job]) + sum(float(memory[j]) for j in jobs)
-        return bool(used <= view.neighbours.gpu_memory_gb * (1 + SUMS))
+        return bool(used <= view.colocation.spec.gpu_memory_gb * (1 + SUMS))
 
 
 def complementary(share: str = "when-full", least_speed: float = 0.5) -> Complementary:

@@ -9,7 +9,6 @@ waits: what is left of several GPUs may be enough in units, and of no use to a j
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,19 +30,24 @@ MOST_UNITS = 20
 """Units of a GPU; parts that are no whole number of them are rounded up."""
 
 
-class ViewInUnits(View):
-    """A view that counts GPUs in units; the service that a job has had is counted in them, too.
+class _StatesInUnits:
+    """The states of jobs; the service that a job has had is counted in units, too.
 
-    Attributes
+    Parameters
     ----------
     units_per_gpu : by job: units that it is shown to hold, over the GPUs that it holds.
     """
 
-    units_per_gpu: Sequence[float] = ()
+    def __init__(self, jobs: Any, units_per_gpu: Sequence[float]) -> None:
+        self._jobs, self._units_per_gpu = jobs, units_per_gpu
 
-    def attained_gpu_s_of(self, job: int) -> float:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jobs, name)
+
+    def attained_at(self, job: int, now_s: float) -> float:
         """Unit-seconds that one job has held until now."""
-        return super().attained_gpu_s_of(job) * self.units_per_gpu[job]
+        held: float = self._jobs.attained_at(job, now_s)
+        return held * self._units_per_gpu[job]
 
 
 class OnParts:
@@ -55,7 +59,6 @@ class OnParts:
         self.name = name
         self._policy = policy
         self._workload: Workload | None = None
-        self._kind: type[View] = ViewInUnits
 
     def decide(self, view: View) -> Decision:
         """The policy's own plan, with a GPU for each job."""
@@ -67,7 +70,7 @@ class OnParts:
         if decision is NO_CHANGE:
             return NO_CHANGE
         shares: dict[int, list[Placement]] = {}
-        for placement in decision.placements:
+        for placement in decision.shares():
             shares.setdefault(placement.job, []).append(placement)
         if decision.keep_running:
             for job, own in view.running.items():
@@ -77,7 +80,7 @@ class OnParts:
     def _begin(self, view: View) -> None:
         """Read the scenario: how many units, and what each job asks for."""
         cluster, workload = view.cluster, view.workload
-        if view.neighbours is not None and view.neighbours.profile is not None:
+        if hasattr(view, "colocation") and view.colocation.spec.profile is not None:
             raise InputError(f"{self.name}: the GPUs are sliced, expected the policy 'slices'")
         performance = workload.performance
         if cluster.node_type_of is None or not isinstance(performance, FixedDuration):
@@ -89,8 +92,10 @@ class OnParts:
             part = performance.part[: len(workload)]
         self._part = part.tolist()
         held = part * workload.num_gpus  # GPUs of each job while it runs
-        if view.neighbours is not None and np.isfinite(view.neighbours.gpu_memory_gb):
-            of_memory = view.neighbours.memory_gb[: len(part)] / view.neighbours.gpu_memory_gb
+        if hasattr(view, "colocation") and np.isfinite(view.colocation.spec.gpu_memory_gb):
+            of_memory = (
+                view.colocation.spec.memory_gb[: len(part)] / view.colocation.spec.gpu_memory_gb
+            )
             part = np.maximum(part, of_memory)
         self._each = _units_of_a_gpu(part)
         own = np.ceil(part * self._each - UNITS).astype(np.int64) * workload.num_gpus
@@ -104,28 +109,26 @@ class OnParts:
 
     def _seen(self, view: View) -> View:
         """What the policy is shown: the same, counted in units."""
-        seen, units = copy.copy(view), self._units
-        # Views of a controller have a class of their own.
-        if not issubclass(self._kind, type(view)):
-            self._kind = type("ViewInUnits", (ViewInUnits, type(view)), {})
-        seen.__class__ = self._kind
-        assert isinstance(seen, ViewInUnits)
-        seen.units_per_gpu = self._units_per_gpu
-        seen.workload, seen.cluster = self._in_units, self._cluster
-        seen.running = {
-            job: tuple(p._replace(gpus=units[job]) for p in own)
-            for job, own in view.running.items()
-        }
+        units = self._units
         shares: list[Mapping[int, Placement]] = [
             {job: p._replace(gpus=units[job]) for job, p in own.items()} if own else own
             for own in view.shares
         ]
-        seen.shares = shares
         used = [sum(p.gpus for p in own.values()) for own in shares]
         free = np.array(self._gpus, dtype=np.float64) * self._each - np.array(used)
         free.flags.writeable = False
-        seen.free_gpus, seen.free_gpus_total = free, float(free[view.nodes].sum())
-        return seen
+        return view.showing(
+            workload=self._in_units,
+            cluster=self._cluster,
+            jobs=_StatesInUnits(view.states, self._units_per_gpu),
+            running={
+                job: tuple(p._replace(gpus=units[job]) for p in own)
+                for job, own in view.running.items()
+            },
+            shares=shares,
+            free_gpus=free,
+            free_gpus_total=float(free[view.nodes].sum()),
+        )
 
     def _on_gpus(
         self, view: View, shares: Mapping[int, Sequence[Placement]], info: Mapping[str, Any]
@@ -151,7 +154,7 @@ class OnParts:
             placements += [self._placed(planned[job], len(found[job])) for job in found]
         if len(gpus_of) < len(shares):
             self._elsewhere(view, shares, placements, gpus_of)
-        return Decision(placements, info=info, fractional=True, gpus_of=gpus_of)
+        return Decision(placements, info=info, gpus_of=gpus_of)
 
     def _elsewhere(
         self,

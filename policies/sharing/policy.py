@@ -72,7 +72,7 @@ class SharedFirstCome:
             placements.append(placement)
         if not placements:
             return NO_CHANGE
-        return Decision(placements, keep_running=True, fractional=True, gpus_of=gpus_of)
+        return Decision(placements, keep_running=True, gpus_of=gpus_of)
 
     def _begin(self, view: View) -> None:
         """Read the scenario."""
@@ -80,8 +80,8 @@ class SharedFirstCome:
             raise InputError("shared: expected nodes of fixed types")
         demands, machines = _demands(view.workload), _machines(view.cluster)
         self._part = _parts(view.workload)
-        if view.neighbours is not None:
-            demands = _with_memory(demands, view.neighbours)
+        if hasattr(view, "colocation"):
+            demands = _with_memory(demands, view.colocation.spec)
         self._has_cpus = "cpus" in view.cluster.limited_resources
         if not self._has_cpus:
             demands = replace(demands, cpu_milli=demands.cpu_milli * 0)

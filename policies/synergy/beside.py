@@ -13,7 +13,6 @@ GPU are proportional. A job of 2 GPUs needs 1 per GPU and gets 2 CPUs; one of 1 
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -99,10 +98,10 @@ def _as_proportional(view: View) -> View:
         cpus, memory_gb = beside(types[v], share.gpus)
         return share._replace(cpus=cpus, memory_gb=memory_gb)
 
-    shown = copy.copy(view)
-    shown.running = {job: tuple(map(fair, shares)) for job, shares in view.running.items()}
-    shown.shares = [{job: fair(s) for job, s in shares.items()} for shares in view.shares]
-    return shown
+    return view.showing(
+        running={job: tuple(map(fair, shares)) for job, shares in view.running.items()},
+        shares=[{job: fair(s) for job, s in shares.items()} for shares in view.shares],
+    )
 
 
 def give_out(

@@ -85,7 +85,7 @@ class Synergy:
         if not moved and len(view.running) == len(jobs):
             return NO_CHANGE
         placements = list(chain.from_iterable(seating.placed.values()))
-        return Decision(placements, info=packed.info, fractional=packed.fractional)
+        return Decision(placements, info=packed.info, relaxed=packed.fractional)
 
 
 def _begin(view: View, heterogeneous: bool) -> _State:
@@ -111,7 +111,7 @@ def _begin(view: View, heterogeneous: bool) -> _State:
         first += len(members)
     room = Room(groups, kinds)
     most = max(g.num_servers * g.capacity.gpus for g in groups)
-    if kinds.gpus.max() > most and view.health is None:
+    if kinds.gpus.max() > most and not hasattr(view, "faults"):
         job = int(kinds.gpus.argmax())
         raise InputError(
             f"workload: job {view.workload.job_id[job]!r}: num_gpus is {kinds.gpus[job]}, expected "

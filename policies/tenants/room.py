@@ -17,7 +17,7 @@ from simulator.model.workload import Workload
 
 def tenants_of(view: View) -> Tenants:
     """The tenants of a scenario; where it states none, those that the jobs name, with equal weights."""
-    return view.tenants if view.tenants is not None else _named(view.workload)
+    return view.tenants if hasattr(view, "tenants") else _named(view.workload)
 
 
 _latest: list[tuple[Workload, Tenants]] = []

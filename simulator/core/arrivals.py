@@ -1,30 +1,18 @@
-"""Jobs come in at their submission times."""
+"""Arrivals: the process that hands each job over at its submission time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from simpy.events import ProcessGenerator
 
 from simulator.core.clock import Order
-from simulator.core.world import World
+from simulator.core.simulation import Simulation
 
 
-def schedule_arrivals(world: World, submit: Callable[[int], None]) -> None:
-    """Hand each job over at its submission time; one pending call, for the next of them."""
-    clock = world.clock
-    submit_s = world.workload.submit_s.data  # numbers of Python's own, without a list of them all
-    count = len(submit_s)
-    job, order = 0, int(Order.ARRIVAL)
-
-    def arrive() -> None:
-        nonlocal job
-        now_s = next_s = clock.now_s
-        while next_s <= now_s:
-            world.arriving -= 1
-            submit(job)
-            job += 1
-            if job == count:
-                return
-            next_s = submit_s[job]
-        clock.call_at(next_s, order, arrive)
-
-    clock.call_at(submit_s[0], order, arrive)
+def arrivals(simulation: Simulation) -> ProcessGenerator:
+    """SimPy process: wait for the next submission, let the job in, and so on."""
+    clock = simulation.clock
+    for job, submit_s in enumerate(simulation.workload.submit_s.tolist()):
+        if submit_s > clock.now or job == 0:
+            yield clock.at(submit_s, Order.ARRIVAL)
+        simulation.arriving -= 1
+        simulation.arrive(job)

@@ -1,389 +1,402 @@
-"""A local controller: its queue, its nodes, what its policy answers, and how that is carried out."""
+"""A local controller: a queue of jobs, a part of the nodes, and the process that decides and carries out."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from simpy import Event
+from simpy.events import ProcessGenerator
 
+from simulator.core.clock import Order
 from simulator.core.compiling import compiling_s
-from simulator.core.occasions import Occasions
-from simulator.core.partition import CHANGES_KEPT, Partition
-from simulator.core.plans import NO_ANSWER, Answer, Claims, Plan
-from simulator.core.world import World
-from simulator.errors import InfeasibleDecision
+from simulator.core.execution import Execution
+from simulator.core.node import Node
+from simulator.core.plan import Configuration, Plan
+from simulator.core.simulation import Simulation
+from simulator.core.triggers import Guard, periods, wake_up
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Changes, Decision, Placement, View
 from simulator.model.feasibility import (
     check_decision,
-    check_parts,
+    check_gpus,
+    gpus_have_room,
     has_room,
-    parts_have_room,
     placements_of,
     wake_up_of,
 )
-from simulator.model.short_answers import Moves, Starts
-from simulator.model.workload import Workload
+
+CHANGES_KEPT = 4096
+"""`Changes` of nodes and queues remember so many entries at least, and one a node."""
 
 
-class Controller(Occasions):
-    """One queue of jobs and one partition of nodes.
+class Controller:
+    """One queue of jobs and the nodes ``k, k + K, ..`` of controller ``k`` of ``K``.
 
     Parameters
     ----------
-    world : the shared state.
+    simulation : the shared state.
     index : which controller this is.
     decide : the policy.
-    rng : the policy's stream.
+    rng : the policy's stream of random numbers.
 
     Attributes
     ----------
     active, waiting : jobs in the queue or running; those that wait, longest in the queue first.
-    partition, running : its nodes; placements of the jobs that run.
-    queue_request : where requests go when decisions take time (the optimization server), and
-        whether one is enough that waits there already; None: the policy is asked at once.
+    running, executions : placements and executions of the jobs that run.
+    nodes : indices of its nodes that are up.
+    free_gpus_total : GPUs not in use, where node types are fixed.
+    gpus_of, configuration_of : by running job: the numbers of its GPUs, and what it runs with beside them,
+        where a decision named them.
+    node_changes, queue_changes : nodes whose shares changed, and jobs that joined `waiting`, in order.
+    seen : what features let policies read, by name.
+    planned, applied : numbers of the last plan that was made, and that was carried out.
     """
 
     def __init__(
         self,
-        world: World,
+        simulation: Simulation,
         index: int,
         decide: Callable[[View], Decision],
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(world)
-        self.index = index
-        self.waiting: OrderedDict[int, None] = OrderedDict()  # its first is found at once
-        self.partition = self._make_partition()
-        self.running = self.partition.running
-        self.queue_request: Callable[[Controller, bool], None] | None = None
-        self._call_last = world.clock.call_last
-        self._decide = decide
-        self._cannot_start = self._quick_answer(decide)
-        self._joined = Changes(CHANGES_KEPT)
-        self._view = self._first_view(rng)
-        self._parts: dict[int, tuple[int, ...]] = {}
-        self._planned_claims: Claims | None = None
-        self._view.change(gpus_of=self._parts)
-        self._asked = False
-        self._only_starts = False
-        self._stopped: Sequence[int] | None = None
-        self._planned = 0
-        self._applied = 0
-
-    def _make_partition(self) -> Partition:
-        return Partition(self.world, self.index, self.finish)
-
-    def _first_view(self, rng: np.random.Generator) -> View:
-        """What the views of all decisions have in common."""
-        world, partition = self.world, self.partition
-        free_gpus = np.frombuffer(world.free_gpus)
-        free_gpus.flags.writeable = False
-        return world.make_view(
-            now_s=0.0,
-            controller=self.index,
-            cluster=world.cluster,
-            workload=world.shown,
-            nodes=partition.nodes,
-            active=self.active,
-            running=self.running,
-            waiting=self.waiting,
-            shares=world.shares,
-            free_gpus=free_gpus,
-            free_gpus_total=partition.free_gpus_total,
-            changed=False,
-            node_changes=partition.changes,
-            queue_changes=self._joined,
-            log=world.log,
-            rng=rng,
-            reconfiguration_s=world.reconfiguration_s,
+        self.simulation = simulation
+        self.clock = simulation.clock
+        self.cluster, self.workload, self.jobs = (
+            simulation.cluster,
+            simulation.shown,
+            simulation.jobs,
         )
+        self.shares, self.free_gpus = simulation.shares, simulation.free_gpus_array
+        self.index = index
+        self.rng = rng
+        self.active: dict[int, None] = {}
+        self.waiting: OrderedDict[int, None] = OrderedDict()
+        self.running: dict[int, tuple[Placement, ...]] = {}
+        self.executions: dict[int, Execution] = {}
+        self.all_nodes = self.nodes = simulation.cluster.nodes_of(index)
+        self.nodes.flags.writeable = False
+        self.down: set[int] = set()
+        self.gpus_of: dict[int, tuple[int, ...]] = {}
+        self.configuration_of: dict[int, Configuration] = {}
+        self.node_changes = Changes(max(CHANGES_KEPT, len(self.nodes)))
+        self.queue_changes = Changes(CHANGES_KEPT)
+        self.seen: dict[str, object] = {}
+        self.is_ticking = False
+        self.guard = Guard(self)
+        self.changed = False
+        self.planned = self.applied = 0
+        self.free_gpus_total = float(simulation.free_gpus_array[self.nodes].sum())
+        self._is_fixed = simulation.cluster.node_type_of is not None
+        self._decide = decide
+        self._asked = Event(self.clock)
+        self.clock.process(self.run())
 
-    def see(self, **attributes: Any) -> None:
-        """Let the views to come have further attributes."""
-        self._view.change(**attributes)
+    # -- the process -----------------------------------------------------------------------------
 
-    def _quick_answer(
-        self, decide: Callable[[View], Decision]
-    ) -> Callable[[Workload, Mapping[int, None], float], bool] | None:
-        """`Policy.cannot_start`; not where each answer of the policy is timed, or starts a timer.
+    def run(self) -> ProcessGenerator:
+        """SimPy process: wait until a decision is asked for, decide, carry it out."""
+        while True:
+            yield self._asked
+            self._asked = Event(self.clock)
+            self.carry_out(self.plan())
 
-        Nor where views learn from what they see, or where a class has a `decide` of its own and
-        inherits the question from the class that it changes.
-        """
-        world, policy = self.world, getattr(decide, "__self__", None)
-        if world.measure or world.points.since_last_s is not None or world.make_view is not View:
-            return None
-        if getattr(decide, "__name__", "") != "decide":
-            return None
-        for kind in type(policy).__mro__:
-            if "cannot_start" in vars(kind):
-                return getattr(policy, "cannot_start", None)
-            if "decide" in vars(kind):
-                return None
-        return None
-
-    # -- what happens to it ------------------------------------------------------------------
-
-    def submit(self, job: int) -> None:
-        """A job joins the queue."""
-        points = self.world.points
-        self.active[job] = None
-        self.waiting[job] = None
-        self._joined.items.append(job)
-        self._changed = True
-        if points.on_arrival:
-            self.request()
-        if points.period_s is not None and not self._ticking:
-            self._arm_tick()
-
-    def finish(self, job: int) -> None:
-        """A job of this controller has done its work."""
-        self.partition.release(job, True)
-        world = self.world
-        world.completion_s[job] = self._clock.now_s
-        del self.active[job]
-        self._changed = True
-        if world.points.on_completion and (self.active or world.arriving):
-            self.request()
-
-    # -- decisions ---------------------------------------------------------------------------
-
-    def request(self, once: bool = False) -> None:
-        """Ask for a decision: now, once for all that happens at this instant, or of the server.
+    def ask(self, order: Order = Order.DECISION, once: bool = False) -> None:
+        """Ask for a decision: one for all that happens at this instant, or of the optimization server.
 
         Parameters
         ----------
         once : a request that waits at the server already is enough.
         """
-        if self._asked:
-            return
-        if self.queue_request is not None:
-            self.queue_request(self, once)
-        else:
-            self._asked = True
-            self._call_last(self._decide_now)
+        server = self.simulation.server
+        if server is not None:
+            server.request(self, once)
+        elif not self._asked.triggered:
+            self.clock.at(self.clock.now, order, self._asked)
 
-    def _decide_now(self) -> None:
-        self._asked = False
-        answer = self._ask()
-        if answer is NO_ANSWER:
-            return
-        shares_of, keep_running, again_s, _ = answer
-        if shares_of or not keep_running:
-            self._apply(shares_of, keep_running)
-        if again_s is not None:
-            self._arm_wake_up(again_s)
+    # -- jobs that come and go -------------------------------------------------------------------
+
+    def submit(self, job: int) -> None:
+        """Take an arriving job into the queue."""
+        triggers = self.simulation.triggers
+        self.active[job] = None
+        self._queue(job)
+        self.changed = True
+        for on_submit in self.simulation.hooks["on_submit"]:
+            on_submit(self, job)
+        if triggers.on_arrival:
+            self.ask()
+        if triggers.period_s is not None and not self.is_ticking:
+            self.is_ticking = True
+            self.clock.process(periods(self, triggers.period_s))
+
+    def finish(self, execution: Execution) -> None:
+        """Record a job that has done its work."""
+        self._release(execution, "done")
+        self._forget(execution.job)
+        if self.simulation.triggers.on_completion and (self.active or self.simulation.arriving):
+            self.ask()
+        self.simulation.end(execution.job)
+
+    def leave(self, job: int) -> None:
+        """Let a waiting job go for ever: its patience is over, or it was abandoned."""
+        del self.waiting[job]
+        self._forget(job)
+        self.simulation.end(job)
+
+    def _queue(self, job: int) -> None:
+        self.waiting[job] = None
+        self.queue_changes.items.append(job)
+
+    def _forget(self, job: int) -> None:
+        del self.active[job]
+        self.simulation.completion_s[job] = self.clock.now
+        self.changed = True
+
+    # -- decisions -------------------------------------------------------------------------------
 
     def plan(self) -> Plan:
-        """Decide on the state of now, to be carried out later."""
-        shares_of, keep_running, again_s, cpu_s = self._ask()
-        self._only_starts = False  # by then it may find something else
-        before = {job: self.running.get(job) for job in shares_of}
-        claims, self._planned_claims = self._planned_claims, None
-        return Plan(
-            shares_of, keep_running, self._planned, cpu_s, self._applied, before, again_s, claims
-        )
-
-    def carry_out(self, plan: Plan) -> None:
-        """Apply a plan of before to what still exists; a newer one that was applied wins.
-
-        "No change" changes nothing, also of what was decided before and comes into force after.
-        Where another server's plan was applied since this one was made, a full decision still
-        says all that runs; of changes those are made that are about a job still as it was, and
-        that there is room for beside what runs now.
-        """
-        if plan.again_s is not None and plan.number == self._planned:
-            self._arm_wake_up(plan.again_s)
-        if plan.number < self._applied or (plan.keep_running and not plan.shares_of):
-            return
-        undisturbed = plan.after == self._applied
-        self._applied = plan.number
-        shares_of = {j: shares for j, shares in plan.shares_of.items() if j in self.active}
-        claims = plan.claims
-        if undisturbed or not plan.keep_running:
-            if claims is not None:
-                self._hold(claims, shares_of)
-            self._apply(shares_of, plan.keep_running)
-            return
-        for job, shares in shares_of.items():
-            if self.running.get(job) == plan.before[job] and self._has_room(job, plan):
-                if claims is not None:
-                    self._hold(claims, (job,))
-                self._apply({job: shares}, True)
-
-    def _has_room(self, job: int, plan: Plan) -> bool:
-        """Whether a job of a plan fits beside what runs now."""
-        shares = plan.shares_of[job]
-        if not has_room(job, shares, self.world.shares, self.world.cluster):
-            return False
-        if plan.claims is None or job not in plan.claims.gpus_of:
-            return True
-        on_node = self.world.shares[shares[0].node]
-        return parts_have_room(job, shares[0], plan.claims.gpus_of[job], on_node, self._parts)
-
-    def _ask(self) -> Answer:
-        """Call the policy, check its answer, record it; without jobs there is nothing to ask."""
-        world, now_s, active = self.world, self._clock.now_s, self.active
-        self._planned += 1
-        self._wake_s = math.inf
-        world.decisions.add(now_s, self.index, len(active))
-        if not active:
-            if world.measure:
-                world.decisions.cpu_s.append(0.0)
-            return NO_ANSWER
-        partition = self.partition
-        if not self._planned & 1023:
-            self._joined.trim()
-            partition.changes.trim()
-            partition.tidy()
-        free_gpus_total, changed = partition.free_gpus_total, self._changed
-        self._changed = False
-        hopeless = self._cannot_start
-        if hopeless is not None and hopeless(world.shown, self.waiting, free_gpus_total):
-            return NO_ANSWER
-        view = self._view.at(now_s, free_gpus_total, changed)
-        if world.measure:
+        """Ask the policy, check its answer, record it; without jobs or nodes there is nothing to ask."""
+        simulation, now_s = self.simulation, self.clock.now
+        self.planned += 1
+        nothing = Plan({}, True, self.planned, self.applied)
+        if self.active and not len(self.nodes):
+            return nothing
+        simulation.decisions.add(now_s, self.index, len(self.active))
+        if not self.active:
+            if simulation.measure:
+                simulation.decisions.cpu_s.append(0.0)
+            return nothing
+        if self.planned % 1024 == 0:
+            self.queue_changes.trim()
+            self.node_changes.trim()
+        for before_decision in simulation.hooks["before_decision"]:
+            before_decision(self)
+        view = View(self, now_s, self.changed)
+        self.changed = False
+        if simulation.measure:
             decision, cpu_s = self._timed(view)
         else:
             decision, cpu_s = self._decide(view), 0.0
-        if decision is NO_CHANGE:
-            return {}, True, world.points.since_last_s, cpu_s
-        self._stopped = None  # what an answer that changed nothing has left
-        if self.queue_request is None:
-            if isinstance(decision, Starts):
-                self._only_starts = True
-                return decision.shares_of, True, world.points.since_last_s, cpu_s
-            if isinstance(decision, Moves):
-                return self._only_moves(decision, view, cpu_s)
-        return self._examined(decision, view, cpu_s)
+        nothing.again_s = simulation.triggers.since_last_s
+        nothing.cpu_s = cpu_s
+        return nothing if decision is NO_CHANGE else self._checked(decision, view, nothing)
 
     def _timed(self, view: View) -> tuple[Decision, float]:
-        """Call the policy, and record the CPU seconds that it takes."""
-        begin, making_s = time.process_time(), compiling_s()
+        """Ask the policy, and record the CPU seconds that it takes."""
+        begin_s, making_s = time.process_time(), compiling_s()
         decision = self._decide(view)
-        cpu_s = max(0.0, time.process_time() - begin - (compiling_s() - making_s))
-        self.world.decisions.cpu_s.append(cpu_s)
+        cpu_s = max(0.0, time.process_time() - begin_s - (compiling_s() - making_s))
+        self.simulation.decisions.cpu_s.append(cpu_s)
         return decision, cpu_s
 
-    def _only_moves(self, decision: Moves, view: View, cpu_s: float) -> Answer:
-        """Check and record a decision that says what it changes."""
-        world, shares_of = self.world, decision.shares_of
-        world.decisions.info[len(world.decisions) - 1] = decision.info
-        # On nodes of GPUs alone, a start finds by itself that a node would give more than it has.
-        if world.check and shares_of and not self.partition.has_gpus_alone:
-            check_decision(shares_of, True, view, world.policy_name, stopped=set(decision.stopped))
-        self._only_starts, self._stopped = False, decision.stopped
-        return shares_of, not decision.stopped, world.points.since_last_s, cpu_s
-
-    def _examined(self, decision: Decision, view: View, cpu_s: float) -> Answer:
-        """Check and record a decision of any kind."""
-        world, decisions = self.world, self.world.decisions
-        shares_of = placements_of(decision, view, world.policy_name)
+    def _checked(self, decision: Decision, view: View, plan: Plan) -> Plan:
+        """The plan of a decision; `InfeasibleDecision` where it is none that can be carried out."""
+        simulation = self.simulation
+        name, row = simulation.policy_name, len(simulation.decisions) - 1
+        shares_of = placements_of(decision, view, name)
+        again_s = wake_up_of(decision, view, name)
         if decision.info:
-            decisions.info[len(decisions) - 1] = decision.info
-        again_s = decision.again_s
-        if again_s is not None:
-            again_s = wake_up_of(decision, view, world.policy_name)
-            if again_s is not None and world.points.on_request:
-                decisions.again_s[len(decisions) - 1] = again_s
-            else:
-                again_s = None
-        if again_s is None:
-            again_s = world.points.since_last_s
-        keep_running = decision.keep_running
-        self._only_starts = (
-            world.check
-            and (shares_of or not keep_running)
-            and check_decision(
-                shares_of, keep_running, view, world.policy_name, decision.fractional
-            )
-            and keep_running
-        )
-        if decision.fractional and decision.gpus_of is not None:
-            claims = self._make_claims(decision.gpus_of, shares_of, keep_running, view)
-            if self.queue_request is None:
-                self._hold(claims, shares_of)
-            else:
-                self._planned_claims = claims
-        return shares_of, keep_running, again_s, cpu_s
+            simulation.decisions.info[row] = decision.info
+        if again_s is not None and simulation.triggers.on_request:
+            simulation.decisions.again_s[row] = plan.again_s = again_s
+        plan.shares_of, plan.keep_running = shares_of, decision.keep_running
+        plan.gpus_of = decision.gpus_of or {}
+        plan.configuration_of = decision.configuration_of or {}
+        if simulation.check and (shares_of or not plan.keep_running):
+            check_decision(shares_of, decision, view, name)
+            if decision.gpus_of is not None:
+                check_gpus(shares_of, decision.gpus_of, self.gpus_of, plan.keep_running, view, name)
+        for check in simulation.hooks["check"]:
+            check(self, plan)
+        if simulation.server is not None:
+            plan.before = {job: self.running.get(job) for job in shares_of}
+        return plan
 
-    def _make_claims(
-        self,
-        gpus_of: Mapping[int, tuple[int, ...]],
-        shares_of: Mapping[int, tuple[Placement, ...]],
-        keep_running: bool,
-        view: View,
-    ) -> Claims:
-        """Check every single GPU, and say which of them each job gets."""
-        if self.world.check:
-            name = self.world.policy_name
-            check_parts(shares_of, gpus_of, self._parts, keep_running, view, name)
-        return Claims({job: gpus_of[job] for job in shares_of if job in gpus_of})
+    def carry_out(self, plan: Plan) -> None:
+        """Apply a plan, made now or before, to what still exists; a newer one that was applied wins.
 
-    def _hold(self, claims: Claims, jobs: Iterable[int]) -> None:
-        """Remember which GPUs jobs get; one that goes to others of its node starts anew."""
-        parts = self._parts
-        if len(parts) > 2 * len(self.running) + 64:
-            for job in [j for j in parts if j not in self.running]:
-                del parts[job]
-        for job in jobs:
-            if job in claims.gpus_of:
-                gpus = claims.gpus_of[job]
-                if job in self.running and parts.get(job, gpus) != gpus:
-                    self.partition.release(job)
-                    self.world.reconfigurations[job] += 1
-                    self._only_starts = False
-                parts[job] = gpus
-
-    def _apply(self, shares_of: Mapping[int, tuple[Placement, ...]], keep_running: bool) -> None:
-        """Stop what changes, then start it anew; what stays the same is not touched."""
-        running, partition, waiting = self.running, self.partition, self.waiting
-        start = partition.start
-        if self._only_starts:
-            self._only_starts = False
-            for job, shares in shares_of.items():
-                try:
-                    del waiting[job]
-                except KeyError:
-                    raise InfeasibleDecision(
-                        f"policy {self.world.policy_name} at {self._clock.now_s:.6g} s: starts job "
-                        f"{job}, which does not wait here"
-                    ) from None
-                start(job, shares)
+        "No change" changes nothing, also of what was decided before and comes into force after. Where
+        another plan was applied since this one was made, a full decision still says all that runs; of
+        changes those are made that are about a job still as it was, and that there is room for.
+        """
+        if plan.again_s is not None and plan.number == self.planned:
+            self.clock.process(wake_up(self, plan.number, plan.again_s))
+        if plan.number < self.applied or (plan.keep_running and not plan.shares_of):
             return
-        release, world = partition.release, self.world
-        moved = [
-            job
-            for job, shares in shares_of.items()
-            if (before := running.get(job)) is not None
-            and before != shares
-            and (len(shares) == 1 or set(before) != set(shares))  # the order of names is no change
-        ]
+        is_undisturbed = plan.after == self.applied
+        self.applied = plan.number
+        if self.simulation.server is not None:
+            plan.shares_of = {
+                job: shares
+                for job, shares in plan.shares_of.items()
+                if job in self.active and not any(share.node in self.down for share in shares)
+            }
+        if is_undisturbed or not plan.keep_running:
+            self._apply(plan)
+            return
+        for job, shares in plan.shares_of.items():
+            if self.running.get(job) == plan.before[job] and self._has_room(job, plan):
+                self._apply(plan.limited_to({job: shares}))
+
+    def _has_room(self, job: int, plan: Plan) -> bool:
+        """Whether a job of a plan fits beside what runs now."""
+        shares, gpus = plan.shares_of[job], plan.gpus_of.get(job, ())
+        on_node = self.simulation.shares
+        if not has_room(job, shares, on_node, self.cluster):
+            return False
+        if gpus and not gpus_have_room(job, shares[0], gpus, on_node[shares[0].node], self.gpus_of):
+            return False
+        return all(room(self, job, plan) for room in self.simulation.hooks["has_room"])
+
+    def _apply(self, plan: Plan) -> None:
+        """Stop what changes, then start it anew; what stays the same is not touched."""
+        simulation, running = self.simulation, self.running
+        moved = {job: None for job in plan.shares_of if job in running and self._moves(job, plan)}
         for job in moved:
-            release(job)
-            world.reconfigurations[job] += 1
-        if not keep_running:
-            stopped = self._stopped
-            if stopped is None:
-                stopped = [j for j in running if j not in shares_of]
-            for job in stopped:
-                release(job)
-                world.preemptions[job] += 1
-                waiting[job] = None
-                self._joined.items.append(job)
-        for job, shares in shares_of.items():
+            self.stop(self.executions[job], "moved")
+            simulation.reconfigurations[job] += 1
+        if not plan.keep_running:
+            for job in [job for job in running if job not in plan.shares_of]:
+                self.stop(self.executions[job], "preempted")
+                simulation.preemptions[job] += 1
+        for job in plan.shares_of:
             if job not in running:
-                start(job, shares)
-                if job in waiting:
-                    del waiting[job]
-        self._stopped = None
+                self._start(job, plan, "moved" if job in moved else "resumed")
+            elif job in plan.configuration_of and self._configure(self.executions[job], plan):
+                self.executions[job].rate_may_change()
+
+    def _moves(self, job: int, plan: Plan) -> bool:
+        """Whether a running job gets other shares, or other GPUs of its node."""
+        before, shares, own = self.running[job], plan.shares_of[job], self.gpus_of.get(job, ())
+        if before != shares and (len(shares) == 1 or set(before) != set(shares)):
+            return True  # the order in which shares are named is no change
+        return bool(plan.gpus_of) and plan.gpus_of.get(job, own) != own
+
+    def _configure(self, execution: Execution, plan: Plan) -> bool:
+        """Let a job run with what the policy chose, or else its model; whether it is something new."""
+        job, choose = (
+            execution.job,
+            getattr(self.simulation.workload.performance, "configuration", None),
+        )
+        if job in plan.configuration_of:
+            execution.is_configured_by_policy = True
+            return execution.configure(plan.configuration_of[job])
+        if choose is not None:
+            return execution.configure(choose(job, execution.shares, self.jobs.remaining[job]))
+        return False
+
+    # -- executions ------------------------------------------------------------------------------
+
+    def _start(self, job: int, plan: Plan, how: str) -> None:
+        """Put a job on its nodes."""
+        simulation, state, now_s = self.simulation, self.jobs, self.clock.now
+        shares, gpus_of = plan.shares_of[job], plan.gpus_of.get(job, ())
+        execution = Execution(self, job, shares, gpus_of)
+        for share in shares:
+            self._node(share.node).add(share, gpus_of, now_s)
+            self._changed(share.node)
+        if self._is_fixed:
+            self.free_gpus_total -= execution.gpus
+        if state.first_start_s[job] != state.first_start_s[job]:  # NaN
+            state.first_start_s[job], how = now_s, "first"
+        state.gpus[job], state.held_since_s[job] = execution.gpus, now_s
+        self.waiting.pop(job, None)
+        self.running[job], self.executions[job] = shares, execution
+        if gpus_of:
+            self.gpus_of[job] = gpus_of
+        self._configure(execution, plan)
+        for on_start in simulation.hooks["on_start"]:
+            on_start(execution, plan)
+        execution.begin(sum(delay(execution, how) for delay in simulation.hooks["delay_s"]))
+        self._others_may_change(execution)
+
+    def stop(self, execution: Execution, cause: str) -> None:
+        """Take a running job off its nodes before its end; it waits again, unless it is being moved."""
+        self._release(execution, cause)
+        if execution.process is not self.clock.active_process:
+            execution.process.interrupt(cause)
+        if cause != "moved":
+            self._queue(execution.job)
+            self.changed |= cause != "preempted"
+
+    def _release(self, execution: Execution, cause: str) -> None:
+        """Give back the GPUs of a job, its progress kept."""
+        simulation, state, now_s, job = self.simulation, self.jobs, self.clock.now, execution.job
+        execution.settle()
+        state.attained_gpu_s[job] += execution.gpus * (now_s - execution.start_s)
+        if cause == "done":
+            state.remaining[job] = 0.0
+        state.rate[job] = state.gpus[job] = 0.0
+        state.held_since_s[job] = state.since_s[job] = now_s
+        del self.running[job], self.executions[job]
+        self.gpus_of.pop(job, None)
+        self.configuration_of.pop(job, None)
+        for share in execution.shares:
+            self._node(share.node).remove(job, execution.gpus_of, now_s)
+            self._changed(share.node)
+        if self._is_fixed:
+            self.free_gpus_total += execution.gpus
+        if now_s > execution.start_s and simulation.schedule is not None:
+            simulation.schedule.add(execution.shares, execution.start_s, now_s)
+        for on_release in simulation.hooks["on_release"]:
+            on_release(execution, cause)
+        self._others_may_change(execution)
+
+    def _others_may_change(self, execution: Execution) -> None:
+        """Other jobs may run at another rate, now that this one has come or gone."""
+        for affected in self.simulation.hooks["affected"]:
+            for other in affected(execution):
+                if other is not execution:
+                    other.rate_may_change()
+
+    # -- nodes -----------------------------------------------------------------------------------
+
+    def _node(self, index: int) -> Node:
+        return self.simulation.nodes[index] or self.simulation.make_node(index)
+
+    def _changed(self, index: int) -> None:
+        node = self.simulation.nodes[index]
+        assert node is not None
+        self.simulation.free_gpus[index] = node.free_gpus
+        self.node_changes.items.append(index)
+
+    def take_down(self, nodes: Sequence[int], cause: str) -> None:
+        """Nodes fail, or are taken away: the jobs on them stop for this cause and wait again."""
+        for n in nodes:
+            for job in list(self.simulation.shares[n]):
+                self.stop(self.executions[job], cause)
+        for n in nodes:
+            self._node(n).go_down(self.clock.now)
+        self.down.update(nodes)
+        self._look_again(nodes)
+
+    def bring_up(self, nodes: Sequence[int]) -> None:
+        """Nodes are up again, empty."""
+        for n in nodes:
+            self._node(n).come_up(self.clock.now)
+        self.down.difference_update(nodes)
+        self._look_again(nodes)
+
+    def _look_again(self, nodes: Sequence[int]) -> None:
+        for n in nodes:
+            self._changed(n)
+        is_up = [n not in self.down for n in self.all_nodes.tolist()]
+        self.nodes = self.all_nodes[is_up]
+        self.nodes.flags.writeable = False
+        self.free_gpus_total = float(self.simulation.free_gpus_array[self.nodes].sum())
+        self.ask_again()
+
+    def ask_again(self) -> None:
+        """Something else than a job has changed."""
+        self.changed = True
+        triggers = self.simulation.triggers
+        if self.active and (triggers.on_completion or triggers.on_arrival):
+            self.ask()
 
     def work_left_gpu_s(self, work_gpu_s: FloatArray) -> float:
         """Remaining work of the active jobs, given that of each whole job."""
-        left, now = self.world.log.remaining_at, self._clock.now_s
-        return sum(left(job, now) * float(work_gpu_s[job]) for job in self.active)
+        left, now_s = self.jobs.remaining_at, self.clock.now
+        return sum(left(job, now_s) * float(work_gpu_s[job]) for job in self.active)

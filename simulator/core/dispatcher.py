@@ -34,8 +34,8 @@ def join_shortest_queue(controllers: Sequence[Controller], rng: np.random.Genera
 
 def least_work_left(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
     """Least remaining work, in GPU-seconds at each job's most frugal configuration."""
-    world = controllers[0].world
-    work_gpu_s = world.shown.performance.work_gpu_s(world.cluster)
+    simulation = controllers[0].simulation
+    work_gpu_s = simulation.shown.performance.work_gpu_s(simulation.cluster)
     return lambda job: min(controllers, key=lambda c: c.work_left_gpu_s(work_gpu_s))
 
 
@@ -62,8 +62,10 @@ def size_interval(controllers: Sequence[Controller], rng: np.random.Generator) -
     Size-interval task assignment with equal load (SITA-E; Crovella, Harchol-Balter and Murta 1998).
     The limits are those of the whole workload's sizes: the law is known, not what comes next.
     """
-    world = controllers[0].world
-    work_gpu_s = world.shown.performance.work_gpu_s(world.cluster)[: len(world.shown)]
+    simulation = controllers[0].simulation
+    work_gpu_s = simulation.shown.performance.work_gpu_s(simulation.cluster)[
+        : len(simulation.shown)
+    ]
     order = np.argsort(work_gpu_s, kind="stable")
     part = np.cumsum(work_gpu_s[order]) / work_gpu_s.sum()
     interval = np.empty(len(order), dtype=np.int64)
@@ -80,20 +82,20 @@ def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator)
     none faster than at its fastest. So an urgent job avoids those who have no time to lose. Without
     weights, a second of tardiness costs the same for every job.
     """
-    world = controllers[0].world
-    jobs = world.shown
-    work_gpu_s = jobs.performance.work_gpu_s(world.cluster)
-    table = jobs.performance.table_s(np.arange(len(jobs), dtype=np.int64), world.cluster)
+    simulation = controllers[0].simulation
+    jobs = simulation.shown
+    work_gpu_s = jobs.performance.work_gpu_s(simulation.cluster)
+    table = jobs.performance.table_s(np.arange(len(jobs), dtype=np.int64), simulation.cluster)
     fastest_s = table.reshape(len(jobs), -1).min(axis=1)
     weight = jobs.weight_per_s if jobs.weight_per_s.any() else np.ones(len(jobs))
-    gpus = world.cluster.total_gpus / len(controllers)
+    gpus = simulation.cluster.total_gpus / len(controllers)
 
     def cost(queue: IntArray, left: FloatArray) -> float:
         """Estimated tardiness cost of these jobs, the work left of each given as a fraction."""
         by_due = np.argsort(jobs.due_s[queue], kind="stable")
         queue, left = queue[by_due], left[by_due]
         work_s = left * work_gpu_s[queue] / gpus
-        end_s = world.clock.now_s + np.maximum(
+        end_s = simulation.clock.now + np.maximum(
             np.cumsum(work_s), np.cumsum(work_s) - work_s + left * fastest_s[queue]
         )
         return float((weight[queue] * np.maximum(0.0, end_s - jobs.due_s[queue])).sum())
@@ -102,7 +104,7 @@ def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator)
         def rank(controller: Controller) -> tuple[float, float]:
             queue = np.array([*controller.active, job], dtype=np.int64)
             left = np.ones(len(queue))
-            left[:-1] = world.log.all_remaining_at(queue[:-1], world.clock.now_s)
+            left[:-1] = simulation.jobs.all_remaining_at(queue[:-1], simulation.clock.now)
             growth = cost(queue, left) - cost(queue[:-1], left[:-1])
             return growth, float((left * work_gpu_s[queue]).sum())
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from simpy import Resource
+from simpy.events import ProcessGenerator
 
 from simulator.arguments import checked
 from simulator.core.clock import Clock, Order
 from simulator.core.controller import Controller
-from simulator.core.plans import Plan
 from simulator.errors import InputError
 
 ServiceLaw = Callable[[np.random.Generator], float]
@@ -47,10 +47,14 @@ class ServerSpec:
 
 
 class OptimizationServer:
-    """``servers`` equal servers with one queue.
+    """Equal servers with one queue (`simpy.Resource`); each request is a process.
 
-    A request is decided on the state at the start of its service, and applied at the end of it to
-    what still exists then (`Controller.carry_out` says how, where several servers decide at once).
+    A request is decided on the state at the start of its service, and carried out at the end of it on
+    what still exists then (`Controller.carry_out`).
+
+    Attributes
+    ----------
+    wait_s, response_s : of each request in order of service: time in the queue, and until the end, s.
     """
 
     def __init__(self, clock: Clock, spec: ServerSpec, rng: np.random.Generator) -> None:
@@ -59,33 +63,31 @@ class OptimizationServer:
         self._clock = clock
         self._spec = spec
         self._rng = rng
-        self._queue: deque[tuple[Controller, float]] = deque()
-        self._busy = 0
+        self._servers = Resource(clock, spec.servers)
+        self._waiting: list[Controller] = []
 
     def request(self, controller: Controller, once: bool = False) -> None:
         """Queue a request of this controller; ``once``: unless it waits here already."""
-        if (once or self._spec.coalesce) and any(c is controller for c, _ in self._queue):
+        if (once or self._spec.coalesce) and any(c is controller for c in self._waiting):
             return
-        self._queue.append((controller, self._clock.now_s))
-        self._clock.call_last(self._serve)
+        self._waiting.append(controller)
+        self._clock.process(self._serve(controller))
 
-    def _serve(self) -> None:
-        """Start what the free servers can take."""
-        while self._queue and self._busy < self._spec.servers:
-            controller, asked_s = self._queue.popleft()
-            self._busy += 1
-            now = self._clock.now_s
+    def _serve(self, controller: Controller) -> ProcessGenerator:
+        """SimPy process: wait for a server, decide, wait for the service time, carry out."""
+        clock, asked_s = self._clock, self._clock.now
+        with self._servers.request() as turn:
+            if turn.triggered:  # a free server sees all that happens at this instant
+                yield clock.at(asked_s, Order.DECISION)
+            yield turn
+            self._waiting.remove(controller)
+            start_s = clock.now
             plan = controller.plan()
-            measured = self._spec.service == "measured"
-            service_s = plan.cpu_s if measured else self._spec.service(self._rng)  # type: ignore[operator]
+            service = self._spec.service
+            service_s = plan.cpu_s if service == "measured" else service(self._rng)
             if not 0 <= service_s < math.inf:
                 raise InputError(f"optimization server: service takes {service_s} s, expected >= 0")
-            self.wait_s.append(now - asked_s)
-            self.response_s.append(now - asked_s + service_s)
-
-            def done(controller: Controller = controller, plan: Plan = plan) -> None:
-                self._busy -= 1
-                controller.carry_out(plan)
-                self._serve()
-
-            self._clock.call_at(now + service_s, Order.SERVICE_END, done)
+            self.wait_s.append(start_s - asked_s)
+            self.response_s.append(start_s - asked_s + service_s)
+            yield clock.at(start_s + service_s, Order.SERVICE_END)
+            controller.carry_out(plan)

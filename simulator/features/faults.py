@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from simulator.arguments import checked, is_number, short
-from simulator.columns import Column, ColumnData
+from simulator.columns import Column
 from simulator.errors import InputError
 from simulator.laws import Law
 from simulator.model.cluster import IntArray
@@ -50,7 +50,7 @@ class Outages:
     groups : the nodes of each group; a group has a process of its own.
     notice_s : how long before it is known. Where that is enough for a checkpoint, the jobs on the
         node save their work first, and lose no more than the time of it.
-    warns : whether policies are asked and see it (`simulator.model.contract.NodeHealth.leaving_s`) when
+    warns : whether policies are asked and see it (`simulator.features.fault_injection.NodeFaults.leaving_s`) when
         notice is given; False: only the jobs know.
     stagger_s : the first outage of group ``k`` comes ``k * stagger_s`` later (rolling maintenance).
     name : for the record and the random stream: "failure", "rack", "spot", "maintenance".
@@ -92,7 +92,7 @@ class Outages:
 
 
 def _check_law(what: str, law: object) -> None:
-    """A law draws, and has a mean, which the intervals of checkpoints and `NodeHealth` are made from."""
+    """A law draws, and has a mean, which the intervals of checkpoints and `NodeFaults` are made from."""
     if not (callable(law) and is_number(getattr(law, "mean", None))):
         raise InputError(f"{what} is {short(law)}, expected a law of seconds (simulator.laws)")
 
@@ -210,32 +210,6 @@ class Failures:
         return rate
 
 
-def worked_s(elapsed_s: float, interval_s: float, cost_s: float) -> float:
-    """Seconds of work in so many seconds of running, checkpoints taken between."""
-    if cost_s == 0.0 or math.isinf(interval_s):
-        return elapsed_s
-    cycle_s = interval_s + cost_s
-    cycles = math.floor(elapsed_s / cycle_s)
-    return cycles * interval_s + min(elapsed_s - cycles * cycle_s, interval_s)
-
-
-def saved_s(elapsed_s: float, interval_s: float, cost_s: float) -> float:
-    """Seconds of work that whole checkpoints hold after so many seconds of running."""
-    if interval_s == 0.0:
-        return elapsed_s
-    if math.isinf(interval_s):
-        return 0.0
-    return math.floor(elapsed_s / (interval_s + cost_s) + 1e-12) * interval_s
-
-
-def running_s(work_s: float, interval_s: float, cost_s: float) -> float:
-    """Seconds of running for so many seconds of work; no checkpoint at the end."""
-    if cost_s == 0.0 or math.isinf(interval_s):
-        return work_s
-    between = max(0, math.ceil(work_s / interval_s - 1e-9) - 1)
-    return work_s + between * cost_s
-
-
 @dataclass(frozen=True)
 class Damage:
     """What went wrong in a simulation.
@@ -263,7 +237,3 @@ class Damage:
     away: np.ndarray[tuple[int, int], np.dtype[np.float64]] = field(
         default_factory=lambda: np.empty((0, 3))
     )
-
-    def columns(self) -> tuple[ColumnData, ...]:
-        """The columns that failures add to ``jobs.csv``."""
-        return tuple(map(ColumnData, COLUMNS, (self.failures, self.lost_gpu_s)))

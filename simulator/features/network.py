@@ -1,4 +1,4 @@
-"""Racks, and how much longer a job takes over several nodes, or several racks, than on one node.
+"""Network: racks, and how much longer a job takes over several nodes, or several racks, than on one node.
 
 `simulate` takes a `Network`. Policies read ``view.network`` and ``view.rack_of``. Without one, a job over
 nodes takes as long as its performance model says.
@@ -6,16 +6,20 @@ nodes takes as long as its performance model says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from simulator.arguments import checked
+from simulator.core.controller import Controller
+from simulator.core.feature import Feature
+from simulator.core.simulation import Simulation
 from simulator.datafiles import read_table
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.contract import Placement
 from simulator.model.workload import Workload
 
 MOST_FACTOR = 1e6
@@ -61,6 +65,29 @@ class Network:
             return 1.0
         racks = {int(self.rack_of[n]) for n in places}
         return float((self.same_rack if len(racks) == 1 else self.across_racks)[job])
+
+
+class NetworkSlowdown(Feature):
+    """Jobs over several nodes take longer, in place of the performance model's ``network_penalty``."""
+
+    name = "network"
+
+    def __init__(self, spec: Network) -> None:
+        self.spec = spec
+
+    def attach(self, simulation: Simulation) -> None:
+        """Read what the performance model says already."""
+        self._penalty = simulation.workload.performance.network_penalty
+
+    def slowdown(self, job: int, shares: Sequence[Placement]) -> float:
+        """How many times longer the job takes on these nodes than on one."""
+        if len(shares) == 1:
+            return 1.0
+        return self.spec.factor(job, [share.node for share in shares]) / self._penalty
+
+    def seen(self, controller: Controller) -> Network:
+        """The racks and factors."""
+        return self.spec
 
 
 def network_of(

@@ -12,18 +12,18 @@ done, the time that it took over the time that was predicted corrects all predic
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from simulator.arguments import checked
+from simulator.core.controller import Controller
+from simulator.core.execution import Execution
+from simulator.core.feature import Feature
+from simulator.core.simulation import Simulation
 from simulator.errors import InputError
-from simulator.model import tolerances
-from simulator.model.cluster import FloatArray
-from simulator.model.contract import Placement, View
+from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import (
     FixedDuration,
     Performance,
@@ -130,63 +130,43 @@ def _factors(rng: np.random.Generator, cv: float, shape: tuple[int, ...]) -> Flo
     return np.asarray(rng.lognormal(-variance / 2, math.sqrt(variance), shape))
 
 
-class Learner:
+class LearnedTimes(Feature):
     """What was observed of the jobs of one simulation: their times over the predicted ones.
 
-    Parameters
-    ----------
-    shown : the jobs with predicted times.
+    It corrects the remaining work that policies see (`View.remaining`), in units of the predicted work.
+    Times are residual times for every policy: remaining work times predicted time. So the correction
+    reaches each of them, those too that read the times once.
     """
 
-    def __init__(self, shown: Workload) -> None:
-        self._ratio = [1.0] * len(shown)
-        self._seen: dict[int, tuple[Placement, ...]] = {}
+    name = "predictions"
+
+    def attach(self, simulation: Simulation) -> None:
+        """Begin with the predictions as they are."""
+        self._simulation = simulation
+        self._ratio = np.ones(len(simulation.workload))
+        self._seen: dict[int, Execution] = {}
+
+    def seen(self, controller: Controller) -> LearnedTimes:
+        """The correction, which views apply to the remaining work."""
+        return self
 
     def ratio(self, job: int) -> float:
         """True over predicted time of a job, as far as it was observed; else 1."""
-        return self._ratio[job]
+        return float(self._ratio[job])
 
-    def observe(self, view: LearnedView, rate_of: Sequence[float] | Mapping[int, float]) -> None:
-        """Look at the jobs that run at this decision point; ``rate_of``: as if they had no neighbours."""
-        for job, shares in view.running.items():
-            if self._seen.get(job) is shares or view.observed_remaining_of(job) > 1 - OBSERVED:
+    def ratios(self, jobs: IntArray) -> FloatArray:
+        """`ratio` of several jobs."""
+        return self._ratio[jobs]
+
+    def before_decision(self, controller: Controller) -> None:
+        """Look at the jobs that run; what neighbours cost is known, and no property of a job."""
+        simulation, now_s = self._simulation, controller.clock.now
+        for job, execution in controller.executions.items():
+            if self._seen.get(job) is execution:
                 continue
-            expected_s = view.time_s_of(job, shares)
-            if rate_of[job] > 0 and 0 < expected_s < math.inf:
-                self._ratio[job] = 1 / rate_of[job] / expected_s
-                self._seen[job] = shares
-
-
-class LearnedView(View):
-    """A view whose remaining work is corrected by what was observed: it may exceed 1.
-
-    Times are residual times for every policy: remaining work times predicted time. So the
-    correction reaches each of them, those too that read the times once.
-    """
-
-    def __init__(self, *, learner: Learner, **state: Any) -> None:
-        super().__init__(**state)
-        self._learner = learner
-
-    def at(self, now_s: float, free_gpus_total: float, changed: bool) -> View:
-        """The view at a decision: what runs is looked at first."""
-        view = super().at(now_s, free_gpus_total, changed)
-        assert isinstance(view, LearnedView)
-        alone = view.rate_alone  # what neighbours cost is known, and no property of the job
-        self._learner.observe(view, self._log.rate if alone is None else alone)
-        return view
-
-    def observed_remaining_of(self, job: int) -> float:
-        """Fraction of the job's work that is left, uncorrected."""
-        return self._log.remaining_at(job, self.now_s)
-
-    def remaining_of(self, job: int) -> float:
-        """Work of one job that is left now, in units of its predicted work."""
-        return self.observed_remaining_of(job) * self._learner.ratio(job)
-
-    @cached_property
-    def remaining(self) -> FloatArray:
-        """``(n,)`` work left, in units of the jobs' predicted work."""
-        return np.array(
-            [max(self.remaining_of(j), tolerances.LEAST_WORK_LEFT) for j in self.jobs.tolist()]
-        )
+            if simulation.jobs.remaining_at(job, now_s) > 1 - OBSERVED:
+                continue
+            expected_s = simulation.time_on_s(simulation.shown, job, execution.shares)
+            if 0 < expected_s < math.inf:
+                self._ratio[job] = execution.time_s / expected_s
+                self._seen[job] = execution

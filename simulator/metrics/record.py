@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.columns import ColumnData
-from simulator.core.gate import GateRecord
 from simulator.core.records import DecisionLog, ScheduleLog
 from simulator.errors import InputError
+from simulator.features.admission_control import AdmissionRecord
 from simulator.features.faults import Damage
 from simulator.features.tenants import Tenants
 from simulator.metrics.meters import NodeMeters
@@ -71,7 +71,7 @@ class RunRecord:
     streamed_to: Path | None = None
     left: npt.NDArray[np.bool_] | None = None
     tenants: Tenants | None = None
-    gate: GateRecord | None = None
+    gate: AdmissionRecord | None = None
     extra: tuple[ColumnData, ...] = ()
 
     @cached_property

@@ -8,27 +8,18 @@ A policy is an object with that one method, or a plain function. It is called at
 it never touches the clock or the nodes, and takes random numbers from ``view.rng`` alone.
 """
 
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
-import math
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from simulator.model import tolerances
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.workload import Workload
-
-if TYPE_CHECKING:
-    from simulator.features.colocation import Neighbours
-    from simulator.features.network import Network
-    from simulator.features.tenants import Tenants
-
-_BLANK = object.__new__
 
 FIXED = -1
 """`Placement.node_type` on a node whose type is fixed."""
@@ -63,13 +54,16 @@ class Decision:
 
     Attributes
     ----------
-    placements : shares of nodes. An active job without one waits; one that ran is preempted.
+    placements : shares of nodes, as a list of them, or for each job a tuple of its own. An active job
+        without one waits; one that ran is preempted.
     keep_running : the placements are changes only: every running job that is not named goes on
         as it is. This is all that a policy without preemption needs, and it is cheap.
     info : facts about the decision for the record (solver, objective, bound, gap, ..), scalars.
-    fractional : shares may be fractions of a GPU: a bound, which no cluster can carry out.
-    gpus_of : where shares are parts of GPUs (``fractional``): which GPUs of its node each placed job
-        uses, by number from 0. The check then covers every single GPU, and a cluster can do it.
+    relaxed : shares may be fractions of a GPU that nobody names: a bound, which no cluster can carry out.
+    gpus_of : where shares are parts of GPUs: which GPUs of its node each placed job uses, by number
+        from 0. The check then covers every single GPU.
+    configuration_of : what jobs run with beside their GPUs, for example batch size and accumulation steps,
+        for performance models that know it (`simulator.core.progress`).
     again_s : ask this controller again so many seconds after the decision comes into force, if no
         newer decision is made before; None: no wake-up. At least `LEAST_AGAIN_S`.
 
@@ -77,75 +71,24 @@ class Decision:
         cluster that decides in rounds only does not carry it out (`DecisionPoints.on_request`).
     """
 
-    placements: Sequence[Placement] = ()
+    placements: Sequence[Placement] | Mapping[int, tuple[Placement, ...]] = ()
     keep_running: bool = False
     info: Mapping[str, float | int | str | bool] = field(default_factory=dict)
-    fractional: bool = False
+    relaxed: bool = False
     gpus_of: Mapping[int, tuple[int, ...]] | None = None
+    configuration_of: Mapping[int, Any] | None = None
     again_s: float | None = None
+
+    def shares(self) -> Sequence[Placement]:
+        """All placements, in their order."""
+        placements = self.placements
+        if isinstance(placements, Mapping):
+            return [share for shares in placements.values() for share in shares]
+        return placements
 
 
 NO_CHANGE = Decision(keep_running=True)
 """Everything goes on as it is."""
-
-
-Column: TypeAlias = "array[float]"
-"""Plain numbers in a row, eight bytes each; NumPy can look at them (`numpy.frombuffer`).
-
-Made by `column_of`, they are a `memoryview`. All that is done with one can be done with an array.
-"""
-
-
-def column_of(numbers: Sequence[float], times: int = 1) -> Column:
-    """A column of these numbers, so many times over.
-
-    To write a number to a `memoryview` takes half of the time that it takes in an `array.array`.
-    """
-    column: Any = memoryview(array("d", numbers) * times)
-    return cast("Column", column)
-
-
-@dataclass(slots=True)
-class JobLog:
-    """The engine's columns of job state, ``(J,)`` each; policies see copies through `View`.
-
-    ``remaining`` is the fraction of work left at ``since_s``, from when the job runs at ``rate``
-    (1/s); ``since_s`` lies in the future while a reconfiguration is under way. ``gpus`` have been
-    held since ``held_since_s``, and ``attained_gpu_s`` counts what was held before that.
-
-    They are `Column`, not lists: eight bytes a number, and NumPy can look at them as they are.
-    """
-
-    remaining: Column
-    rate: Column
-    since_s: Column
-    gpus: Column
-    held_since_s: Column
-    attained_gpu_s: Column
-    first_start_s: Column
-
-    @classmethod
-    def of_size(cls, count: int) -> JobLog:
-        """All jobs whole, waiting, never started."""
-        start = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, math.nan)
-        return cls(*(column_of([number], count) for number in start))
-
-    def remaining_at(self, job: int, now_s: float) -> float:
-        """Fraction of the job's work that is left."""
-        elapsed = now_s - self.since_s[job]
-        left = self.remaining[job]
-        return max(0.0, left - self.rate[job] * elapsed) if elapsed > 0 else left
-
-    def all_remaining_at(self, jobs: IntArray, now_s: float) -> FloatArray:
-        """`remaining_at` of several jobs."""
-        elapsed = now_s - np.frombuffer(self.since_s)[jobs]
-        left = np.frombuffer(self.remaining)[jobs]
-        now_left = np.maximum(left - np.frombuffer(self.rate)[jobs] * elapsed, 0.0)
-        return np.where(elapsed > 0, now_left, left)
-
-    def attained_at(self, job: int, now_s: float) -> float:
-        """GPU-seconds that the job has held."""
-        return self.attained_gpu_s[job] + self.gpus[job] * (now_s - self.held_since_s[job])
 
 
 class Changes:
@@ -180,240 +123,241 @@ class Changes:
             self._forgotten += self._kept
 
 
-class NodeHealth:
-    """Which nodes are up, and how reliable they are; nothing of what is to come.
+class _Instead:
+    """A controller, some of whose attributes have other values."""
 
-    Parameters
-    ----------
-    away : ``(N,)`` causes for which each node is away now.
-    outages : ``(N,)`` how often each has gone so far.
-    rate_per_s : ``(N,)`` failures per second that each is known for.
-    leaving_s : ``(N,)`` when each node goes, as far as notice was given; infinite: none was.
-    """
+    def __init__(self, controller: Any, instead: Mapping[str, Any]) -> None:
+        self.__dict__.update(instead)
+        self._controller = controller
 
-    def __init__(
-        self,
-        away: Sequence[int],
-        outages: Sequence[int],
-        rate_per_s: Sequence[float],
-        leaving_s: Sequence[float],
-    ) -> None:
-        self._away, self._outages, self._rate_per_s = away, outages, rate_per_s
-        self._leaving_s = leaving_s
-
-    @property
-    def leaving_s(self) -> FloatArray:
-        """``(N,)`` when each node goes, where policies are given notice of it; infinite: not known."""
-        return np.array(self._leaving_s, dtype=np.float64)
-
-    @property
-    def is_up(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """``(N,)`` whether each node of the cluster is up."""
-        return np.equal(self._away, 0)
-
-    @property
-    def outages(self) -> IntArray:
-        """``(N,)`` how often each node has gone so far."""
-        return np.array(self._outages, dtype=np.int64)
-
-    @property
-    def mean_up_s(self) -> FloatArray:
-        """``(N,)`` mean time between failures, as the operator knows it; infinite: never."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(1.0 / np.array(self._rate_per_s, dtype=np.float64))
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._controller, name)
 
 
 class View:
     """What one controller sees at a decision point, to be read before the decision is made.
 
-    Arrays are copies or read-only; the mappings are the engine's own, and change with it.
+    It reads through to its controller; arrays are copies or read-only. ``n >= 1`` jobs are active
+    (submitted and unfinished); arrays of shape ``(n,)`` follow `jobs`.
 
-    ``n >= 1`` jobs are active (submitted and unfinished); arrays of shape ``(n,)`` follow `jobs`.
+    What features of the cluster add stands under their names: ``view.faults``, ``view.network``,
+    ``view.tenants``, ``view.colocation``; ``getattr(view, "network", None)`` where there may be none.
 
     Attributes
     ----------
     now_s : time of the decision, s.
-    controller : index of the controller that asks.
-    cluster, workload : the static data of the scenario.
-    nodes : ``(N/K,)`` the nodes of this controller.
-    active : the active jobs as keys, in the order in which they came here.
-    running : placements of the jobs that run now, by job.
-    shares : for each node of the cluster, the placements on it now, by job.
-    waiting : jobs that wait, as keys, the longest in the queue first (a preempted job queues again at
-        its end). The first is ``next(iter(view.waiting))``; ``view.waiting[0]`` asks for job 0.
-    free_gpus : ``(N,)`` GPUs not in use, by node; true of this controller's nodes, and where node
-        types are fixed.
-    free_gpus_total : their sum over this controller's nodes.
     changed : whether a job came or finished here since this controller's last decision.
-    node_changes, queue_changes : the nodes of this controller whose shares changed, and the jobs that
-        joined `waiting`, in that order, for policies that keep an index of them.
-    rng : the policy's own stream of random numbers.
-    reconfiguration_s : delay of a job that has run before and is started elsewhere or anew.
-    health : which nodes are up, where something can fail; else None.
-    tenants : whose jobs they are, with weights and quotas; None where the scenario has no tenants.
-    neighbours : memory and slices of GPUs, and what jobs on one GPU do to each other; else None.
-    gpus_of : the GPUs of its node that each running job has, where a decision named them.
-    slices_of : where GPUs are sliced, by running job: node and GPU, and its slices of memory as bits.
-    rate_alone : with `neighbours`: the rate (1/s) that each running job would have without neighbours.
-    network : racks, and what being spread costs each job; None where the scenario has none.
     """
 
-    health: NodeHealth | None = None
-    tenants: Tenants | None = None
-    network: Network | None = None
-    neighbours: Neighbours | None = None
-    gpus_of: Mapping[int, tuple[int, ...]] = {}
-    slices_of: Mapping[int, tuple[tuple[tuple[int, int], int], ...]] = {}
-    rate_alone: Mapping[int, float] | None = None
-    _kind: type[View] | None = None
-    _latest: Mapping[str, Any] = {}
+    __slots__ = ("_controller", "_jobs", "_remaining", "changed", "now_s")
 
-    def __init__(
-        self,
-        *,
-        now_s: float,
-        controller: int,
-        cluster: Cluster,
-        workload: Workload,
-        nodes: IntArray,
-        active: Mapping[int, None],
-        running: Mapping[int, tuple[Placement, ...]],
-        waiting: Mapping[int, None],
-        shares: Sequence[Mapping[int, Placement]],
-        free_gpus: FloatArray,
-        free_gpus_total: float,
-        changed: bool,
-        node_changes: Changes,
-        queue_changes: Changes,
-        log: JobLog,
-        rng: np.random.Generator,
-        reconfiguration_s: float = 0.0,
-    ) -> None:
-        self.reconfiguration_s = reconfiguration_s
+    def __init__(self, controller: Any, now_s: float, changed: bool) -> None:
+        self._controller = controller
         self.now_s = now_s
-        self.controller = controller
-        self.cluster = cluster
-        self.workload = workload
-        self.nodes = nodes
-        self.active = active
-        self.running = running
-        self.waiting = waiting
-        self.shares = shares
-        self.free_gpus = free_gpus
-        self.free_gpus_total = free_gpus_total
         self.changed = changed
-        self.node_changes = node_changes
-        self.queue_changes = queue_changes
-        self.rng = rng
-        self._log = log
+        self._jobs: IntArray | None = None
+        self._remaining: FloatArray | None = None
 
-    def at(self, now_s: float, free_gpus_total: float, changed: bool) -> View:
-        """The view of the same controller at another time; the engine's, for each decision."""
-        view = _BLANK(self._kind or self._make_kind())
-        view.now_s = now_s
-        view.free_gpus_total = free_gpus_total
-        view.changed = changed
-        if self._latest:
-            view.__dict__.update(self._latest)
-        return view
+    def __getattr__(self, name: str) -> Any:
+        seen = object.__getattribute__(self, "_controller").seen
+        if name in seen:
+            return seen[name]
+        raise AttributeError(f"view.{name}: this cluster has no such feature")
 
-    def change(self, **attributes: Any) -> None:
-        """Let the views to come have other attributes; the engine's, where nodes go away."""
-        if self._kind is None:
-            self.__dict__.update(attributes)
-        else:  # a new class for each change would cost more than the change
-            self._latest = {**self._latest, **attributes}
+    def showing(self, **instead: Any) -> View:
+        """The same view with other values of some attributes, for wrappers: ``running``, ``shares``, .."""
+        controller: Any = _Instead(self._controller, instead)
+        return View(controller, self.now_s, self.changed)
 
-    def _make_kind(self) -> type[View]:
-        """A class of its own for the views of a controller: all that they have in common.
+    # -- the cluster and the queue -----------------------------------------------------------
 
-        To copy twenty attributes for each decision took a tenth of a simulation.
+    @property
+    def controller(self) -> int:
+        """Index of the controller that asks."""
+        return self._controller.index
+
+    @property
+    def cluster(self) -> Cluster:
+        """The machines."""
+        return self._controller.cluster
+
+    @property
+    def workload(self) -> Workload:
+        """All jobs of the scenario, with predicted times where policies see predictions."""
+        return self._controller.workload
+
+    @property
+    def nodes(self) -> IntArray:
+        """``(N/K,)`` the nodes of this controller that are up."""
+        return self._controller.nodes
+
+    @property
+    def down(self) -> Set[int]:
+        """The nodes of this controller that are down."""
+        return self._controller.down
+
+    @property
+    def active(self) -> Mapping[int, None]:
+        """The active jobs as keys, in the order in which they came here."""
+        return self._controller.active
+
+    @property
+    def waiting(self) -> Mapping[int, None]:
+        """Jobs that wait, as keys, the longest in the queue first.
+
+        A preempted job queues again at the end. The first is ``next(iter(view.waiting))``.
         """
-        common = {**self.__dict__, "__doc__": type(self).__doc__, "__module__": __name__}
-        self._kind = type(type(self).__name__, (type(self),), common)
-        return self._kind
+        return self._controller.waiting
 
-    @cached_property
-    def jobs(self) -> IntArray:
-        """``(n,)`` active jobs, ascending (order of submission)."""
-        jobs = np.fromiter(self.active, dtype=np.int64, count=len(self.active))
-        jobs.sort()
-        return jobs
+    @property
+    def running(self) -> Mapping[int, tuple[Placement, ...]]:
+        """Placements of the jobs that run now, by job."""
+        return self._controller.running
+
+    @property
+    def shares(self) -> Sequence[Mapping[int, Placement]]:
+        """For each node of the cluster, the placements on it now, by job."""
+        return self._controller.shares
+
+    @property
+    def free_gpus(self) -> FloatArray:
+        """``(N,)`` GPUs not in use; true of this controller's nodes, where node types are fixed."""
+        return self._controller.free_gpus
+
+    @property
+    def free_gpus_total(self) -> float:
+        """Sum of `free_gpus` over this controller's nodes."""
+        return self._controller.free_gpus_total
+
+    @property
+    def gpus_of(self) -> Mapping[int, tuple[int, ...]]:
+        """Numbers of the GPUs of its node that each running job has, where a decision named them."""
+        return self._controller.gpus_of
+
+    @property
+    def configuration_of(self) -> Mapping[int, Any]:
+        """What each running job runs with beside its GPUs, where the policy or its model chose it."""
+        return self._controller.configuration_of
+
+    @property
+    def node_changes(self) -> Changes:
+        """Nodes of this controller whose shares changed, for policies that keep an index."""
+        return self._controller.node_changes
+
+    @property
+    def queue_changes(self) -> Changes:
+        """Jobs that joined `waiting`, in that order, for policies that keep an index."""
+        return self._controller.queue_changes
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The policy's own stream of random numbers."""
+        return self._controller.rng
+
+    @property
+    def reconfiguration_s(self) -> float:
+        """Delay of a job that has run before and is started elsewhere or anew, s."""
+        return float(self._controller.seen.get("reconfiguration", 0.0))
 
     @property
     def rack_of(self) -> IntArray:
         """``(N,)`` rack of each node of the cluster; all in one where the scenario has no racks."""
-        if self.network is None:
+        network = self._controller.seen.get("network")
+        if network is None:
             return np.zeros(self.cluster.num_nodes, dtype=np.int64)
-        return self.network.rack_of
+        racks: IntArray = network.rack_of
+        return racks
+
+    # -- the active jobs ---------------------------------------------------------------------
+
+    @property
+    def states(self) -> Any:
+        """State of all jobs of the scenario (`simulator.core.jobs.JobStates`)."""
+        return self._controller.jobs
+
+    @property
+    def jobs(self) -> IntArray:
+        """``(n,)`` active jobs, ascending (order of submission)."""
+        if self._jobs is None:
+            active = self._controller.active
+            self._jobs = np.fromiter(active, dtype=np.int64, count=len(active))
+            self._jobs.sort()
+        return self._jobs
 
     @property
     def num_active(self) -> int:
         """``n``, without building an array."""
-        return len(self.active)
+        return len(self._controller.active)
 
-    @cached_property
+    @property
     def submit_s(self) -> FloatArray:
         """``(n,)`` submission times, s."""
         return self.workload.submit_s[self.jobs]
 
-    @cached_property
+    @property
     def due_s(self) -> FloatArray:
         """``(n,)`` due dates, s on the clock (not relative to now)."""
         return self.workload.due_s[self.jobs]
 
-    @cached_property
+    @property
     def weight_per_s(self) -> FloatArray:
         """``(n,)`` cost of a second of tardiness."""
         return self.workload.weight_per_s[self.jobs]
 
-    @cached_property
+    @property
     def num_gpus(self) -> IntArray:
         """``(n,)`` GPUs demanded, 0 where the policy chooses."""
         return self.workload.num_gpus[self.jobs]
 
+    @property
+    def remaining(self) -> FloatArray:
+        """``(n,)`` fractions of the work left, above 0.
+
+        Where speeds are learned, in units of the predicted work: it may then exceed 1.
+        """
+        if self._remaining is None:
+            left = self._controller.jobs.all_remaining_at(self.jobs, self.now_s)
+            correction = self._controller.seen.get("predictions")
+            if correction is not None:
+                left = left * correction.ratios(self.jobs)
+            self._remaining = np.maximum(left, tolerances.LEAST_WORK_LEFT)
+        return self._remaining
+
     def remaining_of(self, job: int) -> float:
         """Fraction of one job's work that is left now."""
-        return self._log.remaining_at(job, self.now_s)
+        left: float = self._controller.jobs.remaining_at(job, self.now_s)
+        correction = self._controller.seen.get("predictions")
+        return left if correction is None else left * float(correction.ratio(job))
+
+    @property
+    def attained_gpu_s(self) -> FloatArray:
+        """``(n,)`` GPU-seconds held so far."""
+        state, jobs = self._controller.jobs, self.jobs
+        held_s = self.now_s - np.frombuffer(state.held_since_s)[jobs]
+        held = np.frombuffer(state.gpus)[jobs] * held_s
+        return np.asarray(np.frombuffer(state.attained_gpu_s)[jobs] + held)
 
     def attained_gpu_s_of(self, job: int) -> float:
         """GPU-seconds that one job has held until now."""
-        return self._log.attained_at(job, self.now_s)
+        held: float = self._controller.jobs.attained_at(job, self.now_s)
+        return held
 
-    def time_s_of(self, job: int, shares: Sequence[Placement]) -> float:
-        """Seconds of the whole job on these shares; over nodes of several types, as on the slowest."""
-        performance, fixed = self.workload.performance, self.cluster.node_type_of
-        gpus, cpus, memory_gb = (sum(s[i] for s in shares) for i in (2, 4, 5))
-        slowest = max(
-            performance.time_s(job, v, gpus, cpus, memory_gb)
-            for v in {s.node_type if fixed is None else fixed[s.node] for s in shares}
-        )
-        if len(shares) == 1:
-            return slowest
-        if self.network is not None:  # in place of the performance model's, as in the engine
-            return slowest * self.network.factor(job, [s.node for s in shares])
-        return slowest * performance.network_penalty
-
-    @cached_property
-    def remaining(self) -> FloatArray:
-        """``(n,)`` fractions of the work left, in (0, 1]."""
-        left = self._log.all_remaining_at(self.jobs, self.now_s)
-        return np.maximum(left, tolerances.LEAST_WORK_LEFT)
-
-    @cached_property
-    def attained_gpu_s(self) -> FloatArray:
-        """``(n,)`` GPU-seconds held so far."""
-        log, jobs = self._log, self.jobs
-        held_s = self.now_s - np.frombuffer(log.held_since_s)[jobs]
-        held = np.frombuffer(log.gpus)[jobs] * held_s
-        return np.asarray(np.frombuffer(log.attained_gpu_s)[jobs] + held)
-
-    @cached_property
+    @property
     def has_started(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """``(n,)`` whether the job has ever run."""
-        return ~np.isnan(np.frombuffer(self._log.first_start_s)[self.jobs])
+        return ~np.isnan(np.frombuffer(self._controller.jobs.first_start_s)[self.jobs])
 
-    @cached_property
+    def time_s_of(self, job: int, shares: Sequence[Placement]) -> float:
+        """Seconds of the whole job on these shares, as the engine computes them."""
+        controller = self._controller
+        left = controller.jobs.remaining_at(job, self.now_s)
+        configuration = controller.configuration_of.get(job)
+        time_s: float = controller.simulation.time_on_s(
+            controller.workload, job, shares, configuration, left
+        )
+        return time_s
+
+    @property
     def times_s(self) -> FloatArray:
         """``(n, V, G + 1)`` *residual* execution times by node type and GPUs, s."""
         table = self.workload.performance.table_s(self.jobs, self.cluster)
@@ -423,12 +367,7 @@ class View:
 class Policy(Protocol):
     """Anything that decides.
 
-    One may also have ``cannot_start(workload, waiting, free_gpus_total) -> bool``: whether it would
-    answer with `NO_CHANGE` to a view with these three, whatever else is in it. The engine asks this
-    first, since a view costs more than the answer. A class that inherits this and has a `decide` of its
-    own is not asked.
-
-    And one that gives parts of GPUs (`Decision.gpus_of`) may say so by ``gives_parts = True``: quotas then
+    One that gives parts of GPUs (`Decision.gpus_of`) may say so by ``gives_parts = True``: quotas then
     count the part that a job asks for, otherwise whole GPUs.
     """
 

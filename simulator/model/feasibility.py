@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ def by_job(decision: Decision, where: _Where) -> dict[int, tuple[Placement, ...]
     Numbers of NumPy become Python's own: sums of its 32-bit ones would lose digits.
     """
     shares: dict[int, tuple[Placement, ...]] = {}
-    for placement in decision.placements:
+    for placement in decision.shares():
         if type(placement) is not Placement or (*map(type, placement),) not in _PLAIN:
             placement = _in_plain_numbers(placement, where)
         job = placement[0]
@@ -32,7 +32,7 @@ def by_job(decision: Decision, where: _Where) -> dict[int, tuple[Placement, ...]
 
 
 def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[Placement, ...]]:
-    """`by_job` of what a policy answered.
+    """Placements by job of what a policy answered.
 
     Raises
     ------
@@ -78,25 +78,15 @@ def wake_up_of(decision: Decision, view: View, policy: str) -> float | None:
 
 def check_decision(
     shares_of: Mapping[int, tuple[Placement, ...]],
-    keep_running: bool,
+    decision: Decision,
     view: View,
     policy: str,
-    fractional: bool = False,
-    stopped: Container[int] = (),
-) -> bool:
+) -> None:
     """Check that a decision, as `by_job` gives it, can be carried out.
 
     Checked: jobs are active here, nodes are this controller's, one type a node, no node over its
-    GPUs, CPUs or memory, positive whole GPUs (real ones on a pool, or where the decision says
-    ``fractional``), one share a job and node.
-
-    Parameters
-    ----------
-    stopped : with ``keep_running``, jobs that do not go on all the same (`Moves`).
-
-    Returns
-    -------
-    Whether it only starts jobs that wait; False says nothing.
+    GPUs, CPUs or memory, positive whole GPUs (real ones on a pool, or where the decision names
+    the GPUs or is relaxed), one share a job and node, no node that is down.
 
     Raises
     ------
@@ -104,10 +94,12 @@ def check_decision(
         One line with policy, time, node and resource.
     """
     if _starts_that_fit(shares_of, view):
-        return True
+        return
     where = _Where(policy, view)
     uses: dict[int, _Use] = {}
     active, running = view.active, view.running
+    keep_running = decision.keep_running
+    fractional = decision.relaxed or decision.gpus_of is not None
     same: set[int] = set()  # what goes on as it is was checked when it started
     for job, shares in shares_of.items():
         if len(shares) == 1 and running.get(job) == shares and not shares[0][2] % 1:
@@ -123,12 +115,11 @@ def check_decision(
         if _is_unlimited(view.cluster.node_types[int(use[0])]):
             continue  # a pool: thousands of shares, and no limit that they could exceed
         for job, placement in view.shares[node].items():
-            goes_on = keep_running and job not in shares_of and job not in stopped
+            goes_on = keep_running and job not in shares_of
             if goes_on or job in same:
                 _add(uses, placement, view.cluster, where, fractional)
     for node, use in uses.items():
         _check_node(node, use, where, tolerances.FRACTIONS if fractional else tolerances.CAPACITY)
-    return False
 
 
 def _starts_that_fit(shares_of: Mapping[int, tuple[Placement, ...]], view: View) -> bool:
@@ -269,6 +260,8 @@ def _check_node(node: int, use: _Use, where: _Where, slack: float) -> None:
     view = where.view
     if node % view.cluster.num_controllers != view.controller:
         raise where.error(f"uses node {node}, which is not of controller {view.controller}")
+    if node in view.down:
+        raise where.error(f"uses node {node}, which is down")
     v, gpus, cpus, memory_gb = use
     spec = view.cluster.node_types[int(v)]
     if gpus > spec.gpus * (1 + slack):
@@ -292,7 +285,7 @@ class _Where(NamedTuple):
         return self.error(f"node {node}: {used:g} {resource} used of {capacity:g}")
 
 
-def check_parts(
+def check_gpus(
     shares_of: Mapping[int, tuple[Placement, ...]],
     gpus_of: Mapping[int, tuple[int, ...]],
     held: Mapping[int, tuple[int, ...]],
@@ -340,7 +333,7 @@ def check_parts(
                 )
 
 
-def parts_have_room(
+def gpus_have_room(
     job: int,
     share: Placement,
     gpus: Sequence[int],

@@ -40,3 +40,6 @@ CURVES = 1e-9
 
 PIECES = 1e-7
 """In jobs: a piece of a job that is smaller is none (answers of a linear program)."""
+
+CHECKPOINTS = 1e-9
+"""In intervals: a job that has so little work left at a checkpoint ends instead of saving."""

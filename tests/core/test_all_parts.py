@@ -142,9 +142,10 @@ class Recorded:
 def check_slices(view: View) -> None:
     """Each job has its profile from a slice at which it may begin, and no slice is taken twice."""
     taken: dict[tuple[int, int], int] = defaultdict(int)
-    for job, slices in view.slices_of.items():
-        assert view.neighbours is not None
-        k = int(view.neighbours.profile[job])
+    if not hasattr(view, "colocation"):
+        return
+    for job, slices in view.colocation.slices_of.items():
+        k = int(view.colocation.spec.profile[job])
         for gpu, mask in slices:
             assert mask in [mask_of(k, start) for start in PROFILES[k].starts]
             assert not taken[gpu] & mask

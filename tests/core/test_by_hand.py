@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simpy.events import ProcessGenerator
 
 from policies import make_policy
 from simulator import (
@@ -20,7 +21,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core import occasions
+from simulator.core import triggers
 from simulator.core.clock import Clock, Order
 from simulator.core.node import Node
 from tests.core.jobs import fixed
@@ -28,33 +29,25 @@ from tests.core.jobs import fixed
 # -- a node -------------------------------------------------------------------------------------
 
 
-class Bench:
-    """A node on a clock of its own, and when its jobs ended."""
-
-    def __init__(self, fixed_type: tuple[int, float] | None = (0, 4.0), begin_s: float = 0.0):
-        self.clock = Clock()
-        self.ended: list[tuple[float, int]] = []
-        self.node = Node(self.clock, fixed_type, begin_s, self.finish)
-
-    def finish(self, job: int) -> None:
-        self.ended.append((self.clock.now_s, job))
-        self.node.remove(job, self.clock.now_s)
-
-    def at(self, time_s: float, call: object) -> None:
-        self.clock.call_at(time_s, Order.ARRIVAL, call)  # type: ignore[arg-type]
-
-
 def share(job: int, gpus: float, cpus: float = 0.0, node_type: int = 0) -> Placement:
     return Placement(job, 0, gpus, node_type=node_type, cpus=cpus)
 
 
+def free_after(node: Node, now_s: float, *, add: Placement | None = None, end: int = 0) -> float:
+    if add is not None:
+        node.add(add, (), now_s)
+    else:
+        node.remove(end, (), now_s)
+    return node.free_gpus
+
+
 def test_free_gpus_of_a_node_and_its_meter() -> None:
     """1 GPU from 2 s, 3 from 5 s, 2 from 9 s, none from 10 s; 1 and 2 CPUs a share."""
-    node = Bench().node
-    assert node.add(share(7, 1, cpus=1), 2.0) == 3
-    assert node.add(share(8, 2, cpus=2), 5.0) == 1
-    assert node.remove(7, 9.0) == 2
-    assert node.remove(8, 10.0) == 4
+    node = Node(0, 4.0, 0.0)
+    assert free_after(node, 2.0, add=share(7, 1, cpus=1)) == 3
+    assert free_after(node, 5.0, add=share(8, 2, cpus=2)) == 1
+    assert free_after(node, 9.0, end=7) == 2
+    assert free_after(node, 10.0, end=8) == 4
     node.settle(12.0)
     assert node.use_s == {(0, 0): 4.0, (0, 1): 3.0, (0, 3): 4.0, (0, 2): 1.0}
     assert node.gpu_seconds == 3 + 12 + 2
@@ -65,121 +58,74 @@ def test_free_gpus_of_a_node_and_its_meter() -> None:
 
 
 def test_a_vm_is_open_as_the_type_of_its_shares_while_it_has_any() -> None:
-    node = Bench(None).node
+    node = Node(None, 0.0, 0.0)
     # It offers nothing by itself: another decision may open it as another type.
-    assert node.add(share(1, 2, node_type=3), 1.0) == 0
-    assert node.add(share(2, 1, node_type=3), 4.0) == 0
-    assert node.remove(1, 5.0) == 0
-    assert node.remove(2, 7.0) == 0
-    node.add(share(3, 1, node_type=1), 20.0)
+    assert free_after(node, 1.0, add=share(1, 2, node_type=3)) == 0
+    assert free_after(node, 4.0, add=share(2, 1, node_type=3)) == 0
+    assert free_after(node, 5.0, end=1) == 0
+    assert free_after(node, 7.0, end=2) == 0
+    node.add(share(3, 1, node_type=1), (), 20.0)
     node.settle(21.5)
     assert node.use_s == {(3, 2): 3.0, (3, 3): 1.0, (3, 1): 2.0, (1, 1): 1.5}
 
 
+def test_gpus_that_jobs_share_count_once() -> None:
+    """Two jobs on GPU 1, one on GPU 2, and one that names no GPU: three GPUs are in use, then two."""
+    node = Node(0, 4.0, 0.0)
+    node.add(share(1, 0.3), (1,), 0.0)
+    node.add(share(2, 0.5), (1,), 0.0)
+    node.add(share(3, 0.25), (2,), 0.0)
+    node.add(share(4, 1), (), 0.0)
+    node.remove(3, (2,), 10.0)
+    node.remove(1, (1,), 14.0)
+    node.settle(15.0)
+    assert node.use_s == {(0, 3): 10.0, (0, 2): 5.0}
+    assert node.gpu_seconds == pytest.approx(10 * 2.05 + 4 * 1.8 + 1.5)
+
+
 def test_no_time_is_no_use() -> None:
-    node = Bench((0, 4.0), begin_s=3.0).node
-    node.add(share(1, 1), 3.0)
+    node = Node(0, 4.0, 3.0)
+    node.add(share(1, 1), (), 3.0)
     node.settle(3.0)
     assert node.use_s == {}
-    node.remove(1, 3.0)
+    node.remove(1, (), 3.0)
     node.settle(5.0)
     assert node.use_s == {(0, 0): 2.0}
     assert node.gpu_seconds == 0
 
 
-def test_a_node_is_open_from_the_begin_and_not_while_it_is_away() -> None:
-    bench = Bench((2, 4.0), begin_s=3.0)
-    bench.at(5.0, bench.node.close)
-    bench.at(9.0, lambda: bench.node.reopen(2))
-    bench.clock.run()
-    bench.node.settle(10.0)
-    assert bench.node.use_s == {(2, 0): 3.0}
+def test_a_node_is_open_from_the_begin_and_not_while_it_is_down() -> None:
+    node = Node(2, 4.0, 3.0)
+    node.go_down(5.0)
+    assert node.free_gpus == 0
+    node.come_up(9.0)
+    assert node.free_gpus == 4
+    node.settle(10.0)
+    assert node.use_s == {(2, 0): 3.0}
 
 
-def test_jobs_end_in_order_of_their_ends_whatever_the_order_of_starting() -> None:
-    bench = Bench()
-    for job, end_s in ((0, 10.0), (1, 5.0), (2, 7.0), (3, 7.0)):
-        bench.node.add(share(job, 1), 0.0)
-        bench.node.lead(job, end_s)
-    bench.at(6.0, lambda: bench.node.remove(2, 6.0))
-    bench.clock.run()
-    assert bench.ended == [(5.0, 1), (7.0, 3), (10.0, 0)]
+# -- the clock ----------------------------------------------------------------------------------
 
 
-def test_an_end_that_was_moved_is_the_last_one_that_was_said() -> None:
-    bench = Bench()
-    bench.node.add(share(0, 1), 0.0)
-    bench.node.lead(0, 5.0)
+def test_events_of_one_instant_come_in_their_order() -> None:
+    """Whatever the order in which they were made; an event in the past comes now."""
+    clock, seen = Clock(), []
+    for order in (Order.DECISION, Order.COMPLETION, Order.RENEGING, Order.ARRIVAL):
+        clock.at(5.0, order).callbacks.append(
+            lambda _, order=order: seen.append((clock.now, order))
+        )
 
-    def restart(end_s: float) -> None:
-        bench.node.remove(0, bench.clock.now_s)
-        bench.node.add(share(0, 1), bench.clock.now_s)
-        bench.node.lead(0, end_s)
+    def late() -> ProcessGenerator:
+        yield clock.at(7.0, Order.TICK)
+        yield clock.at(6.0, Order.TICK)
+        seen.append((clock.now, Order.TICK))
 
-    bench.at(2.0, lambda: restart(9.0))
-    bench.at(3.0, lambda: restart(6.0))
-    bench.at(4.0, lambda: restart(8.0))
-    bench.clock.run()
-    assert bench.ended == [(8.0, 0)]
-
-
-def test_a_job_that_is_moved_very_often_leaves_no_long_list() -> None:
-    bench = Bench()
-    ends = [100.0 + (17 * k) % 50 for k in range(60)]
-    for end_s in ends:
-        if 0 in bench.node.shares:
-            bench.node.remove(0, 0.0)
-        bench.node.add(share(0, 1), 0.0)
-        bench.node.lead(0, end_s)
-    assert len(bench.node._ends) <= 12
-    bench.clock.run()
-    assert bench.ended == [(ends[-1], 0)]
-
-
-def test_ends_that_no_longer_hold_are_kept_up_to_a_number() -> None:
-    """Twice as many as the jobs that it leads, and eight: then those alone that hold."""
-    node = Bench().node
-    lengths = []
-    for k in range(14):
-        node.lead(0, 100.0 - k)
-        lengths.append(len(node._ends))
-    assert lengths == [*range(1, 12), 1, 2, 3]
-    assert node._ends[0] == (87.0, 0)
-    # Those of two jobs: fourteen, twelve of which are two jobs' and eight more.
-    node = Bench().node
-    node.lead(1, 50.0)
-    for k in range(13):
-        node.lead(0, 100.0 - k)
-    assert len(node._ends) == 2
-    assert sorted(node._ends) == [(50.0, 1), (88.0, 0)]
-
-
-def test_many_jobs_of_one_node_are_added_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To sort all of them anew for each would be quadratic."""
-    sorted_anew = []
-    monkeypatch.setattr("simulator.core.node.heapify", sorted_anew.append)
-    bench = Bench((0, 100.0))
-    for job in range(100):
-        bench.node.add(share(job, 1), 0.0)
-        bench.node.lead(job, 10.0 + 7 * job % 100)
-    assert not sorted_anew
-    bench.clock.run()
-    assert [job for _, job in bench.ended] == sorted(range(100), key=lambda job: 7 * job % 100)
-
-
-def test_timers_that_were_overtaken_can_be_dropped_and_no_others() -> None:
-    bench = Bench()
-    for job, end_s in ((0, 30.0), (1, 20.0), (2, 10.0)):
-        bench.node.add(share(job, 1), 0.0)
-        bench.node.lead(job, end_s)
-    bench.node.remove(1, 0.0)
-    calls = [(30.0, bench.node._on_timer), (20.0, bench.node._on_timer), (10.0, bench.finish)]
-    assert [Node.is_overtaken(*call) for call in calls] == [False, True, False]
-    assert not Node.is_overtaken(10.0, bench.node._on_timer)
-    assert not Node.is_overtaken(20.0, lambda: None)
-    bench.clock.drop(Node.is_overtaken)
-    bench.clock.run()
-    assert bench.ended == [(10.0, 2), (30.0, 0)]
+    clock.process(late())
+    clock.run()
+    assert seen == [
+        (5.0, Order.COMPLETION), (5.0, Order.ARRIVAL), (5.0, Order.DECISION), (5.0, Order.RENEGING),
+        (7.0, Order.TICK),
+    ]  # fmt: skip
 
 
 # -- a partition --------------------------------------------------------------------------------
@@ -260,7 +206,7 @@ def test_rounds_are_at_multiples_of_the_period_and_stop_without_jobs() -> None:
 
 
 def test_a_period_that_is_much_too_short_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(occasions, "MAX_TICKS", 5)
+    monkeypatch.setattr(triggers, "MAX_TICKS", 5)
     assert len(times_of(DecisionPoints.rounds(10.0), [0], [45])) == 5
     with pytest.raises(
         InputError, match=r"^period is 10 s: more than 5 periodic decisions by 50 s"
@@ -269,7 +215,7 @@ def test_a_period_that_is_much_too_short_is_given_up(monkeypatch: pytest.MonkeyP
 
 
 def test_wake_ups_that_are_much_too_many_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(occasions, "MAX_TICKS", 5)
+    monkeypatch.setattr(triggers, "MAX_TICKS", 5)
 
     def policy(view: View) -> Decision:
         return Decision([Placement(0, 0, 1)], again_s=10.0)

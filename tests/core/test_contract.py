@@ -111,6 +111,6 @@ def test_fractions_may_miss_a_node_by_their_tolerance() -> None:
 
     def decide(view: View) -> Decision:
         part = 4 * (1 + 5e-7) if view.num_active == 2 else 8.0
-        return Decision([Placement(j, 0, part) for j in view.active], fractional=True)
+        return Decision([Placement(j, 0, part) for j in view.active], relaxed=True)
 
     assert simulate(jobs, eight, decide).completion_s == pytest.approx([20.0, 20.0], rel=1e-5)

@@ -22,35 +22,34 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core import occasions
+from simulator.core import triggers
 from simulator.features.fractional import SharedDuration
 from simulator.laws import Deterministic
 from simulator.model.performance import Sensitivity, SensitivityMatrix
-from simulator.model.short_answers import Moves
 from tests.core.jobs import fixed
 
 TWO_CPUS = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=2), 1)
 
 
-# -- decisions that say what they change ----------------------------------------------------------
+# -- decisions ------------------------------------------------------------------------------------
 
 
-def moves_at_5(shares: list[Placement], stopped: list[int]) -> object:
-    """Job 0 has both CPUs of the node from 0 s; at 5 s these moves are made, then all goes on."""
+def at_5(decision: Decision) -> object:
+    """Job 0 has both CPUs of the node from 0 s; at 5 s this decision is made, then all goes on."""
 
     def policy(view: View) -> Decision:
         if view.now_s == 0:
             return Decision([Placement(0, 0, 1, cpus=2)])
         if view.now_s == 5:
-            return Moves.of({p.job: (p,) for p in shares}, stopped, lambda: shares, {"bound": 7})
+            return decision
         return NO_CHANGE if view.running else Decision([Placement(0, 0, 1, cpus=2)])
 
     return policy
 
 
-def test_what_moves_stop_leaves_its_cpus_to_what_they_start() -> None:
-    """Job 1 takes the CPUs of job 0 at 5 s, for 3 s; then job 0 has 5 s left."""
-    policy = moves_at_5([Placement(1, 0, 1, cpus=2)], [0])
+def test_what_stops_leaves_its_cpus_to_what_starts() -> None:
+    """Job 1 takes the CPUs of job 0 at 5 s, for 3 s; then job 0 has 5 s left. Placements by job are as good."""
+    policy = at_5(Decision({1: (Placement(1, 0, 1, cpus=2),)}, info={"bound": 7}))
     result = simulate(fixed([0, 5], [10, 3], [1, 1]), TWO_CPUS, policy)  # type: ignore[arg-type]
     assert result.completion_s.tolist() == [13, 8]
     assert result.preemptions.tolist() == [1, 0]
@@ -59,8 +58,8 @@ def test_what_moves_stop_leaves_its_cpus_to_what_they_start() -> None:
     assert math.isnan(result.decisions_table()["bound"].tolist()[0])
 
 
-def test_moves_that_overdraw_a_node_are_refused() -> None:
-    policy = moves_at_5([Placement(1, 0, 1, cpus=2)], [])
+def test_a_change_that_overdraws_a_node_is_refused() -> None:
+    policy = at_5(Decision([Placement(1, 0, 1, cpus=2)], keep_running=True))
     with pytest.raises(InfeasibleDecision, match="policy policy at 5 s: node 0: 4 CPUs used of 2"):
         simulate(fixed([0, 5], [10, 3], [1, 1]), TWO_CPUS, policy)  # type: ignore[arg-type]
 
@@ -140,7 +139,7 @@ def halves(count: int, submit_s: list[float], duration_s: list[float]) -> Worklo
 
 
 def half(job: int, gpu: int, keep_running: bool = False) -> Decision:
-    return Decision([Placement(job, 0, 0.5)], keep_running, fractional=True, gpus_of={job: (gpu,)})
+    return Decision([Placement(job, 0, 0.5)], keep_running, gpus_of={job: (gpu,)})
 
 
 def test_a_job_that_gets_another_gpu_of_its_node_starts_anew() -> None:
@@ -181,7 +180,7 @@ def test_a_plan_finds_its_gpu_taken_by_another_plan(gpu: int, start_s: float) ->
             return half(0, 0, True)
         if 1 not in view.waiting:
             return NO_CHANGE
-        return Decision([Placement(1, 0, 0.75)], True, fractional=True, gpus_of={1: (gpu,)})
+        return Decision([Placement(1, 0, 0.75)], True, gpus_of={1: (gpu,)})
 
     ones = np.ones(2, dtype=np.int64)
     times = SharedDuration(np.array([110.0, 5.0]), ones, part=np.array([0.5, 0.75]))
@@ -199,7 +198,7 @@ def test_a_plan_finds_its_gpu_taken_by_another_plan(gpu: int, start_s: float) ->
 
 @pytest.fixture
 def five(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(occasions, "IDLE_TICKS", 5)
+    monkeypatch.setattr(triggers, "IDLE_TICKS", 5)
 
 
 ONE = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)

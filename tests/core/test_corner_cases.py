@@ -24,7 +24,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core.occasions import IDLE_TICKS
+from simulator.core.triggers import IDLE_TICKS
 from simulator.laws import Deterministic, Exponential
 from simulator.model import feasibility
 from tests.core.jobs import fixed

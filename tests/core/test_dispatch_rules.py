@@ -14,8 +14,8 @@ from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
 from simulator.core.controller import Controller
 from simulator.core.dispatcher import DISPATCHERS, make_dispatcher
+from simulator.core.jobs import JobStates
 from simulator.model.cluster import FloatArray
-from simulator.model.contract import JobLog
 from tests.core.jobs import fixed
 
 FOUR = NodeType("n", "GPU", 4)
@@ -29,15 +29,16 @@ def sent(
     times: int = 1,
 ) -> list[int]:
     """Where the last job goes, at 0 s, when these jobs wait at the controllers; each has 4 GPUs."""
-    log = JobLog.of_size(len(jobs))
+    states = JobStates.of_size(len(jobs))
     for job, fraction in (left or {}).items():
-        log.remaining[job] = fraction
+        states.remaining[job] = fraction
     cluster = Cluster.of_nodes(FOUR, len(queues), len(queues))
-    world = SimpleNamespace(shown=jobs, cluster=cluster, clock=SimpleNamespace(now_s=0.0), log=log)
+    clock = SimpleNamespace(now=0.0)
+    simulation = SimpleNamespace(shown=jobs, cluster=cluster, clock=clock, jobs=states)
 
     def controller(queue: Sequence[int]) -> Any:
         active = dict.fromkeys(queue)
-        standing = SimpleNamespace(world=world, active=active, _clock=world.clock)
+        standing = SimpleNamespace(simulation=simulation, active=active, clock=clock, jobs=states)
         standing.work_left_gpu_s = lambda work: Controller.work_left_gpu_s(standing, work)  # type: ignore[arg-type]
         return standing
 

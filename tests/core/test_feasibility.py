@@ -221,7 +221,7 @@ def test_parts_of_single_gpus(gpus_of: dict[int, tuple[int, ...]], line: str | N
 
     def mine(view: View) -> Decision:
         placements = [Placement(int(j), 0, 0.6) for j in view.jobs]
-        return Decision(placements, fractional=True, gpus_of=gpus_of)
+        return Decision(placements, gpus_of=gpus_of)
 
     jobs, node = sharing(0, 0), Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
     if line is None:
@@ -237,7 +237,7 @@ def test_parts_of_jobs_that_do_not_go_on_are_free_again() -> None:
 
     def mine(view: View) -> Decision:
         job = max(view.active)
-        return Decision([Placement(job, 0, 0.6)], fractional=True, gpus_of={job: (2,)})
+        return Decision([Placement(job, 0, 0.6)], gpus_of={job: (2,)})
 
     jobs, node = sharing(0, 1), Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
     assert simulate(jobs, node, mine).completion_s.tolist() == pytest.approx([10, 6])
@@ -246,7 +246,7 @@ def test_parts_of_jobs_that_do_not_go_on_are_free_again() -> None:
 def test_a_job_that_uses_parts_uses_one_node() -> None:
     def mine(view: View) -> Decision:
         both = [Placement(0, 0, 0.3), Placement(0, 1, 0.3)]
-        return Decision(both, fractional=True, gpus_of={0: (0,)})
+        return Decision(both, gpus_of={0: (0,)})
 
     with pytest.raises(InfeasibleDecision, match=r"names GPUs \(0,\) for job 0 in 2 shares, exp"):
         simulate(sharing(0), Cluster.of_nodes(NodeType("n", "GPU", 4), 2), mine)
@@ -262,16 +262,16 @@ def test_room_for_a_part_beside_what_runs(gpus: tuple[int, ...], fits: bool) -> 
     on_node = {5: Placement(5, 0, 0.5), 6: Placement(6, 0, 0.5), 7: Placement(7, 0, 1)}
     held = {5: (0,), 6: (0, 1), 7: (2,), 8: (1,)}
     share = Placement(7, 0, 0.5 * len(gpus))
-    assert feasibility.parts_have_room(7, share, gpus, on_node, held) == fits
+    assert feasibility.gpus_have_room(7, share, gpus, on_node, held) == fits
 
 
 def test_parts_fill_a_gpu_up_to_rounding() -> None:
     """Ten tenths are one, though their sum in floating point is not."""
     on_node = {j: Placement(j, 0, 0.1) for j in range(9)}
     held = dict.fromkeys(range(10), (0,))
-    assert feasibility.parts_have_room(9, Placement(9, 0, 0.1), (0,), on_node, held)
-    assert not feasibility.parts_have_room(9, Placement(9, 0, 0.11), (0,), on_node, held)
-    assert not feasibility.parts_have_room(10, Placement(10, 0, 1.5), (0,), {}, {})
+    assert feasibility.gpus_have_room(9, Placement(9, 0, 0.1), (0,), on_node, held)
+    assert not feasibility.gpus_have_room(9, Placement(9, 0, 0.11), (0,), on_node, held)
+    assert not feasibility.gpus_have_room(10, Placement(10, 0, 1.5), (0,), {}, {})
 
 
 SMALL, LARGE = NodeType("small", "A", 2, cpus=8, memory_gb=64), NodeType("large", "A", 8)
@@ -310,7 +310,7 @@ def test_gpus_are_those_of_the_type_of_their_node() -> None:
     types = (NodeType("two", "GPU", 2), NodeType("four", "GPU", 4))
 
     def mine(view: View) -> Decision:
-        return Decision([Placement(0, 0, 0.6)], fractional=True, gpus_of={0: (3,)})
+        return Decision([Placement(0, 0, 0.6)], gpus_of={0: (3,)})
 
     with pytest.raises(InfeasibleDecision, match=r"names GPUs \(3,\) of node 0, which has 2$"):
         simulate(sharing(0), Cluster(types, 2, (0, 1)), mine)
@@ -319,9 +319,7 @@ def test_gpus_are_those_of_the_type_of_their_node() -> None:
 def test_parts_that_others_hold_already_are_not_given_again() -> None:
     def mine(view: View) -> Decision:
         job = next(iter(view.waiting))
-        return Decision(
-            [Placement(job, 0, 0.6)], keep_running=True, fractional=True, gpus_of={job: (2,)}
-        )
+        return Decision([Placement(job, 0, 0.6)], keep_running=True, gpus_of={job: (2,)})
 
     jobs, node = sharing(0, 1), Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
     with pytest.raises(InfeasibleDecision, match=r"at 1 s: node 0: GPU 2 is given away 1\.2 times"):

@@ -115,9 +115,7 @@ def newest_on_gpu_0(view: View) -> Decision:
     if view.running or not view.waiting:
         return Decision([], keep_running=True)
     job = list(view.waiting)[-1]
-    return Decision(
-        [Placement(job, 0, 0.5)], keep_running=True, fractional=True, gpus_of={job: (0,)}
-    )
+    return Decision([Placement(job, 0, 0.5)], keep_running=True, gpus_of={job: (0,)})
 
 
 def test_a_late_decision_counts_the_jobs_own_memory() -> None:
@@ -141,7 +139,7 @@ def test_memory_of_a_node_is_checked_for_parts_of_gpus() -> None:
     def both(view: View) -> Decision:
         shares = [Placement(job, 0, 0.5, cpus=0.0, memory_gb=6.0) for job in view.waiting]
         gpus_of = dict.fromkeys(view.waiting, (0,))
-        return Decision(shares, keep_running=True, fractional=True, gpus_of=gpus_of)
+        return Decision(shares, keep_running=True, gpus_of=gpus_of)
 
     times = SharedDuration(np.array([100.0, 100.0]), np.array([1, 1]), part=np.array([0.5, 0.5]))
     for memory_gb, told in ((10.0, "12 GB|memory"), (12.0, "")):

@@ -24,7 +24,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core import partition
+from simulator.core import simulation as core
 from simulator.laws import Exponential
 from simulator.model.contract import Changes
 
@@ -159,13 +159,13 @@ def test_a_large_cluster_is_not_looked_through_at_each_decision(
 ) -> None:
     """Nodes are made when first used: 20 jobs on 100,000 nodes make 20 of them."""
     made = []
-    original = partition.Node
+    original = core.Node
 
     def count(*arguments):
         made.append(1)
         return original(*arguments)
 
-    monkeypatch.setattr(partition, "Node", count)
+    monkeypatch.setattr(core, "Node", count)
     cluster = Cluster.of_nodes(NodeType("server", "GPU", 4, power_w=(100.0,) * 5), 100_000)
     jobs = Workload(
         [str(j) for j in range(20)],

@@ -55,31 +55,6 @@ def test_cpus_are_metered_as_cpus() -> None:
     assert result.summary()["gpu_utilisation"] == 0.5
 
 
-def test_times_of_jobs_are_looked_up_and_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The short way of the hot path: one duration a job, or a table of types and GPUs, its corners too."""
-    asked: list[int] = []
-    for model in (FixedDuration, TimeTable):
-        monkeypatch.setattr(model, "time_s", lambda _, job, *rest: asked.append(job) or 7.0)
-    kinds = (NodeType("first", "A", 2), NodeType("last", "B", 3))
-    jobs = fixed([0, 0, 0], [10, 20, 30], [1, 2, 4])
-    simulate(jobs, Cluster.of_nodes(NodeType("n", "A", 4), 2), make_policy("fifo-strict"))
-    assert asked == []
-    times_s = np.full((3, 2, 4), np.inf)
-    times_s[0, 0, 1] = times_s[1, 0, 2] = times_s[2, 1, 3] = 5.0
-    on = {0: Placement(0, 0, 1, 0), 1: Placement(1, 1, 2, 0), 2: Placement(2, 2, 3, 1)}
-
-    def as_told(view: View) -> Decision:
-        return Decision([on[j] for j in view.jobs.tolist()])
-
-    result = simulate(
-        Workload(["a", "b", "c"], np.zeros(3), TimeTable(times_s)),
-        Cluster.of_vms(kinds, 3),
-        as_told,
-    )
-    assert result.completion_s.tolist() == [5, 5, 5]
-    assert asked == []
-
-
 def test_the_time_is_that_of_the_node_s_own_type() -> None:
     """One GPU on each of two nodes: half a second on the first, a quarter on the second."""
     kinds = (NodeType("slow", "A", 2), NodeType("fast", "B", 2))

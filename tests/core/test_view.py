@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from simulator import Cluster, Decision, NodeType, Placement, TimeTable, View, Workload, simulate
-from simulator.model.contract import Changes, NodeHealth
+from simulator.features.fault_injection import NodeFaults
+from simulator.model.contract import Changes
 from tests.core.jobs import fixed
 
 
@@ -171,7 +173,13 @@ def test_a_reader_of_changes_gets_what_is_new_or_learns_that_some_is_forgotten()
 
 
 def test_health_of_nodes() -> None:
-    health = NodeHealth([0, 1, 2], [0, 3, 4], [0.0, 0.5, 0.01], [math.inf, 7.0, math.inf])
+    known: Any = SimpleNamespace(
+        num_causes=[0, 1, 2],
+        outages=[0, 3, 4],
+        failure_rate=[0.0, 0.5, 0.01],
+        leaving_s=[math.inf, 7.0, math.inf],
+    )
+    health = NodeFaults(known)
     assert health.is_up.tolist() == [True, False, False]
     assert health.outages.tolist() == [0, 3, 4]
     assert health.mean_up_s.tolist() == [math.inf, 2.0, 100.0]

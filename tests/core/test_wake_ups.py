@@ -20,7 +20,7 @@ from simulator import (
     View,
     simulate,
 )
-from simulator.core.occasions import IDLE_TICKS
+from simulator.core.triggers import IDLE_TICKS
 from simulator.laws import Deterministic
 from simulator.model.contract import NO_CHANGE
 from tests.core.jobs import fixed

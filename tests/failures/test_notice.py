@@ -58,7 +58,7 @@ def test_what_a_policy_sees():
     base = make_policy("fifo-backfill")
 
     def look(view):
-        seen.append((view.now_s, view.health.leaving_s.tolist()))
+        seen.append((view.now_s, view.faults.leaving_s.tolist()))
         return base.decide(view)
 
     jobs = jobs_of([150.0], [2], [0.0])
@@ -76,7 +76,7 @@ def test_notice_of_one_cause_outlives_an_outage_of_another():
     seen = {}
 
     def look(view):
-        seen[view.now_s] = view.health.leaving_s.tolist()
+        seen[view.now_s] = view.faults.leaving_s.tolist()
         return make_policy("fifo-backfill").decide(view)
 
     causes = [

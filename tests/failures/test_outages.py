@@ -349,7 +349,7 @@ def test_a_node_that_is_down_costs_nothing_and_takes_no_decision():
 
     class Stubborn:
         def decide(self, view):
-            up = view.health.is_up
+            up = view.faults.is_up
             assert view.nodes.tolist() == np.flatnonzero(up).tolist()
             assert (view.free_gpus[~up] == 0).all()
             return Decision([Placement(job, 0, 1) for job in view.jobs.tolist()])

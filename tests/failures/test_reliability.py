@@ -8,7 +8,7 @@ from scipy import optimize
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
-from simulator.features.faults import Checkpoints, Failures, Outages, running_s, saved_s, worked_s
+from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic, Exponential, Weibull
 from simulator.statistics import student
 from simulator.theory.reliability import (
@@ -101,17 +101,6 @@ def test_without_breakdowns_it_is_mm1():
     assert mm1_breakdowns_response_s(0.005, 100.0, 1e15, 1.0) == pytest.approx(200.0)
     with pytest.raises(InputError, match=r"not stable: 1\.1 erlang"):
         mm1_breakdowns_response_s(0.01, 100.0, 1000.0, 100.0)
-
-
-def test_working_and_saving_in_turn():
-    for interval, cost in ((100.0, 10.0), (70.0, 0.0), (math.inf, 5.0)):
-        for work in (1.0, 100.0, 199.0, 700.0):
-            run_s = running_s(work, interval, cost)
-            assert worked_s(run_s, interval, cost) == pytest.approx(work)
-            assert saved_s(run_s, interval, cost) <= work
-    assert (worked_s(105.0, 100.0, 10.0), saved_s(105.0, 100.0, 10.0)) == (100.0, 0.0)
-    assert (worked_s(120.0, 100.0, 10.0), saved_s(120.0, 100.0, 10.0)) == (110.0, 100.0)
-    assert saved_s(33.0, 0.0, 0.0) == 33.0
 
 
 @pytest.mark.parametrize("shape", [0.7, 1.0, 3.0])

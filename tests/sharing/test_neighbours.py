@@ -50,7 +50,7 @@ def together(view):
     if not placements:
         return Decision(keep_running=True)
     gpus_of = dict.fromkeys(view.waiting, (0,))
-    return Decision(placements, keep_running=True, fractional=True, gpus_of=gpus_of)
+    return Decision(placements, keep_running=True, gpus_of=gpus_of)
 
 
 def test_a_pair_by_hand():
@@ -86,7 +86,7 @@ def test_a_job_that_is_stopped_leaves_its_gpu():
 
     def on(places):
         placements = [Placement(j, 0, 0.5) for j in places]
-        return Decision(placements, fractional=True, gpus_of={j: (g,) for j, g in places.items()})
+        return Decision(placements, gpus_of={j: (g,) for j, g in places.items()})
 
     answers = [on({0: 0, 1: 0}), on({0: 0, 2: 1}), on({1: 0, 2: 1}), on({1: 0})]
     result = simulate(jobs, two, lambda view: answers.pop(0), neighbours=busy)

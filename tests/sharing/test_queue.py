@@ -104,7 +104,7 @@ def two_jobs(part=0.6):
 def test_wrong_parts_are_refused(gpus_of, told):
     def wrong(view):
         placements = [Placement(job, 0, 0.6) for job in view.waiting]
-        return Decision(placements, fractional=True, gpus_of=gpus_of)
+        return Decision(placements, gpus_of=gpus_of)
 
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
     with pytest.raises(InfeasibleDecision, match=told):

@@ -1,0 +1,256 @@
+"""An execution: the process of one job on its GPUs, from its start until it ends or is stopped.
+
+    restart delay -> work -> checkpoint -> work -> change of the rate -> work -> end
+
+Each arrow is an event. The controller takes and gives back the GPUs; when it stops a job, or a neighbour
+changes the job's rate, it interrupts the process, which then ends or looks anew for its next event.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from simpy import Interrupt, Process
+from simpy.events import ProcessGenerator
+
+from simulator.core.clock import Order
+from simulator.core.plan import Configuration
+from simulator.core.simulation import Simulation
+from simulator.errors import InfeasibleDecision
+from simulator.model import tolerances
+from simulator.model.contract import Placement
+
+RATE_CHANGED = "rate changed"
+"""Cause of an interrupt after which the job goes on."""
+
+
+class Owner(Protocol):
+    """The controller of an execution."""
+
+    simulation: Simulation
+    executions: dict[int, Execution]
+    configuration_of: dict[int, Configuration]
+
+    def finish(self, execution: Execution) -> None:
+        """Record a job that has done its work."""
+
+    def stop(self, execution: Execution, cause: str) -> None:
+        """Take a running job off its nodes before its end."""
+
+    active: dict[int, None]
+
+    def leave(self, job: int) -> None:
+        """Let a waiting job go for ever."""
+
+    def ask(self, order: Order = ..., once: bool = ...) -> None:
+        """Ask for a decision."""
+
+
+class Execution:
+    """A job on its GPUs.
+
+    Attributes
+    ----------
+    controller, job, shares : whose job, which, and where it runs.
+    gpus_of : numbers of its GPUs, where the decision named them.
+    configuration, is_configured_by_policy : what it runs with beside its GPUs, None: nothing that the model
+        knows of; and whether the policy chose it, not the model.
+    time_s : seconds of the whole job on these shares if nothing slowed it down, as things are now.
+    pace_s : the same as it really runs now; the rate is 1 / ``pace_s``.
+    interval_s, cost_s : seconds of work between checkpoints, and seconds that one takes.
+    gpus, start_s, begin_s : GPUs that it holds since its start, and when it began to work after a delay, s.
+    worked_s : seconds of work until ``since_s`` of `JobStates`.
+    saved, saved_worked_s : fraction of the work that was left, and ``worked_s``, at the last checkpoint.
+    """
+
+    __slots__ = (
+        "_num_saves", "_saving", "begin_s", "configuration", "controller", "cost_s", "gpus", "gpus_of", "interval_s", "is_configured_by_policy",
+        "job", "pace_s", "process", "saved", "saved_worked_s", "shares", "start_s", "time_s", "worked_s",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        controller: Owner,
+        job: int,
+        shares: tuple[Placement, ...],
+        gpus_of: tuple[int, ...],
+    ) -> None:
+        self.controller = controller
+        self.job = job
+        self.shares = shares
+        self.gpus_of = gpus_of
+        self.configuration: Configuration = None
+        self.is_configured_by_policy = False
+        self.gpus = sum(share.gpus for share in shares)
+        self.start_s = controller.simulation.clock.now
+        self.interval_s, self.cost_s = math.inf, 0.0
+        self.begin_s = self.worked_s = self.saved_worked_s = 0.0
+        self.saved = 1.0
+        self._num_saves = 0
+        self._saving = False
+        self.process: Process
+        for checkpoint in controller.simulation.hooks["checkpoint"]:
+            interval_s, cost_s = checkpoint(self)
+            if interval_s <= self.interval_s:
+                self.interval_s, self.cost_s = interval_s, cost_s
+
+    def begin(self, delay_s: float) -> None:
+        """Start the process; the job works after ``delay_s``."""
+        simulation, job = self.controller.simulation, self.job
+        state, clock = simulation.jobs, simulation.clock
+        self.begin_s = state.since_s[job] = clock.now + delay_s
+        self.saved = state.remaining[job]
+        self._go_on(*self._times())
+        self.process = clock.process(self.run())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has neither ended nor been stopped."""
+        return self.controller.executions.get(self.job) is self
+
+    # -- the process -----------------------------------------------------------------------------
+
+    def run(self) -> ProcessGenerator:
+        """SimPy process: go from event to event until the job is done, or stopped."""
+        clock = self.controller.simulation.clock
+        while True:
+            time_s, order, happen = self._next_event()
+            try:
+                yield clock.at(time_s, order)
+            except Interrupt as interrupt:
+                if interrupt.cause == RATE_CHANGED:
+                    continue
+                return
+            if not happen():
+                return
+
+    def _next_event(self) -> tuple[float, Order, Callable[[], bool]]:
+        """The next event: when, its order, and the method for it, which answers whether the job goes on."""
+        simulation, job = self.controller.simulation, self.job
+        state = simulation.jobs
+        since_s = state.since_s[job]
+        if since_s > simulation.clock.now:
+            return since_s, Order.COMPLETION, self._resume
+        left = state.remaining[job]
+        target = self._next_change(left)
+        work_s, order = (left - target) * self.pace_s, Order.COMPLETION
+        if simulation.time_unit_s:
+            whole_s = round(work_s / simulation.time_unit_s) * simulation.time_unit_s
+            if whole_s < work_s:  # in truth it is not over yet when this instant's decision is made
+                order = Order.AFTER_RENEGING
+            work_s = whole_s
+        end_s = since_s + work_s
+        if 0 < self.interval_s < math.inf:
+            save_s = self._save_s(self._num_saves) + self.interval_s
+            if save_s < end_s - tolerances.CHECKPOINTS * self.interval_s:
+                return save_s, Order.COMPLETION, self._save
+        if target > 0:
+            return end_s, order, self._change
+        return simulation.end_beside_ticks(end_s, self.pace_s), order, self._end
+
+    def _save_s(self, number: int) -> float:
+        """When the work after a checkpoint begins; checkpoints come after so much work at any rate."""
+        return self.begin_s + number * (self.interval_s + self.cost_s)
+
+    def _next_change(self, left: float) -> float:
+        """The largest fraction of work below ``left`` at which something changes; 0: nothing does."""
+        hooks = self.controller.simulation.hooks["next_change"]
+        if not hooks:
+            return 0.0
+        return max((c for c in (change(self) for change in hooks) if c < left), default=0.0)
+
+    def _resume(self) -> bool:
+        """The delay after the start is over, or a checkpoint is complete."""
+        if self._saving:
+            self._saving = False
+            self.keep()
+        return True
+
+    def _save(self) -> bool:
+        """A checkpoint begins; the job works again when it is complete."""
+        self.settle()
+        self._num_saves += 1
+        if self.cost_s:
+            self._saving = True
+            self.controller.simulation.jobs.since_s[self.job] = self._save_s(self._num_saves)
+        else:
+            self.keep()
+        return True
+
+    def _change(self) -> bool:
+        """The work has come to a point at which the rate changes, or a feature wants to know."""
+        simulation, state, job = (
+            self.controller.simulation,
+            self.controller.simulation.jobs,
+            self.job,
+        )
+        left = self._next_change(state.remaining[job])
+        self.settle()
+        state.remaining[job] = left
+        if not all(reached(self) for reached in simulation.hooks["reached"]):
+            return False
+        self._go_on(*self._times())
+        return True
+
+    def _end(self) -> bool:
+        self.controller.finish(self)
+        return False
+
+    # -- the work --------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Bring the work that is done up to now."""
+        simulation, job = self.controller.simulation, self.job
+        state, now_s = simulation.jobs, simulation.clock.now
+        elapsed_s = now_s - state.since_s[job]
+        if elapsed_s <= 0:
+            return
+        left = state.remaining[job]
+        self.worked_s += min(elapsed_s, left * self.pace_s)
+        state.remaining[job] = max(0.0, left - elapsed_s * state.rate[job])
+        state.since_s[job] = now_s
+
+    def keep(self) -> None:
+        """Save the work of now: a fault later loses what comes after it."""
+        simulation, job = self.controller.simulation, self.job
+        state, now_s = simulation.jobs, simulation.clock.now
+        self.saved = state.remaining_at(job, now_s)
+        elapsed_s = max(0.0, now_s - state.since_s[job])
+        self.saved_worked_s = self.worked_s + min(elapsed_s, state.remaining[job] * self.pace_s)
+
+    def configure(self, configuration: Configuration) -> bool:
+        """Run with this from the next look at the rate on; whether it is something new."""
+        is_new = bool(configuration != self.configuration)
+        self.configuration = self.controller.configuration_of[self.job] = configuration
+        return is_new
+
+    def rate_may_change(self) -> None:
+        """Go on at the rate of now; the process looks for its next event where the rate is another."""
+        time_s, pace_s = self._times()
+        if pace_s != self.pace_s:
+            self.settle()
+            self._go_on(time_s, pace_s)
+            self.process.interrupt(RATE_CHANGED)
+
+    def _times(self) -> tuple[float, float]:
+        """Seconds of the whole job on its shares, and as it runs now."""
+        simulation, job, shares = self.controller.simulation, self.job, self.shares
+        left = simulation.jobs.remaining[job]
+        time_s = simulation.time_on_s(simulation.workload, job, shares, self.configuration, left)
+        if not 0 < time_s < math.inf:
+            v = simulation.slowest_type(job, shares)
+            raise InfeasibleDecision(
+                f"policy {simulation.policy_name} at {simulation.clock.now:.6g} s: job "
+                f"{simulation.workload.job_id[job]} cannot run on {sum(s.gpus for s in shares):g} GPUs "
+                f"of {simulation.cluster.node_types[v].name}"
+            )
+        speed = 1.0
+        for rate in simulation.hooks["rate"]:
+            speed *= rate(self)
+        return time_s, time_s / speed
+
+    def _go_on(self, time_s: float, pace_s: float) -> None:
+        self.time_s, self.pace_s = time_s, pace_s
+        self.controller.simulation.jobs.rate[self.job] = 1.0 / pace_s

@@ -1,0 +1,112 @@
+"""A feature: what a cluster may have beside nodes, jobs and controllers, such as faults or tenants.
+
+A simulation holds a list of features and calls their methods; each method has a neutral default here.
+Features combine, since each only multiplies a rate, adds a delay, holds a job back, or stops a job. For
+example, jobs run at half the speed where too many GPUs are in use:
+
+    class PowerCap(Feature):
+        name = "power_cap"
+
+        def attach(self, simulation): self.simulation = simulation
+        def rate(self, execution): return 1.0 if gpus_in_use(self.simulation) <= 64 else 0.5
+        def affected(self, execution): return self.simulation.executions()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from simulator.columns import ColumnData
+from simulator.core.controller import Controller
+from simulator.core.execution import Execution
+from simulator.core.plan import Plan
+from simulator.core.simulation import Simulation
+from simulator.model.contract import Placement
+
+NEVER = float("inf")
+
+
+class Feature:
+    """The methods by which a feature acts on a simulation.
+
+    Attributes
+    ----------
+    name : under which policies find in a view what `seen` answers.
+    """
+
+    name = ""
+
+    def attach(self, simulation: Simulation) -> None:
+        """Begin: keep the simulation, start processes (``simulation.clock.process``)."""
+
+    # -- jobs that come and go -----------------------------------------------------------------
+
+    def admits(self, job: int) -> bool:
+        """Whether an arriving job goes on to its controller; a feature that says no has it from now on."""
+        return True
+
+    def on_submit(self, controller: Controller, job: int) -> None:
+        """React to a job that has joined a queue for the first time."""
+
+    def on_start(self, execution: Execution, plan: Plan) -> None:
+        """React to a job that has taken the GPUs that a plan gives it."""
+
+    def on_release(self, execution: Execution, cause: str) -> None:
+        """React to a job that has left its GPUs; ``cause``: "done", "moved", "preempted", "failed", .."""
+
+    def on_end(self, job: int) -> None:
+        """React to a job that is over: done, or gone without it."""
+
+    # -- speed ---------------------------------------------------------------------------------
+
+    def slowdown(self, job: int, shares: Sequence[Placement]) -> float:
+        """How many times longer the job takes on these nodes, whoever else is there."""
+        return 1.0
+
+    def rate(self, execution: Execution) -> float:
+        """Factor of the job's speed as things are now."""
+        return 1.0
+
+    def affected(self, execution: Execution) -> Iterable[Execution]:
+        """Executions whose `rate` changes when this one starts or ends."""
+        return ()
+
+    # -- events within an execution ------------------------------------------------------------
+
+    def checkpoint(self, execution: Execution) -> tuple[float, float]:
+        """Seconds of work between two checkpoints, and seconds that one takes."""
+        return NEVER, 0.0
+
+    def delay_s(self, execution: Execution, start: str) -> float:
+        """Seconds without progress after a start; ``start``: "first", "resumed" or "moved"."""
+        return 0.0
+
+    def next_change(self, execution: Execution) -> float:
+        """Fraction of the work left, at which `reached` is called; 0: not before the end."""
+        return 0.0
+
+    def reached(self, execution: Execution) -> bool:
+        """React to an execution that has come to a `next_change`; False: it was stopped here."""
+        return True
+
+    # -- decisions -----------------------------------------------------------------------------
+
+    def before_decision(self, controller: Controller) -> None:
+        """React to a decision that is about to be made."""
+
+    def check(self, controller: Controller, plan: Plan) -> None:
+        """Raise `InfeasibleDecision` where this feature forbids the plan; may keep notes in it."""
+
+    def has_room(self, controller: Controller, job: int, plan: Plan) -> bool:
+        """Whether a job of an older plan still fits beside what runs now."""
+        return True
+
+    def seen(self, controller: Controller) -> object | None:
+        """What policies of this controller may read of it, in ``view.NAME``; None: nothing."""
+        return None
+
+    # -- the result ------------------------------------------------------------------------------
+
+    def columns(self) -> tuple[ColumnData, ...]:
+        """Columns that it adds to ``jobs.csv``, with their values; at the end of the run."""
+        return ()

@@ -1,0 +1,42 @@
+"""Rates that change with progress, for performance models that say when they do.
+
+A performance model may have these methods beside those of `simulator.model.performance.Performance`:
+
+- ``rate(job, shares, configuration, left)``: fraction of the work that is done in a second on these shares,
+  when the fraction ``left`` of the work is left; takes the place of ``1 / time_s(..)``.
+- ``next_change(job, left)``: the fraction below ``left`` at which the rate changes next; 0: not before the end.
+- ``configuration(job, shares, left)``: what the job chooses to run with, for example its batch size.
+- ``time_unit_s``: the time until each change, and until the end, is a multiple of this; 0: any time.
+
+For example, a job whose batch size doubles after 30 of 90 epochs has ``next_change(job, 1.0) == 2 / 3``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.core.execution import Execution
+from simulator.core.feature import Feature
+
+
+class ChangingRates(Feature):
+    """An event of an execution for each change of its rate that the performance model announces."""
+
+    def attach(self, simulation: Any) -> None:
+        """Keep the model."""
+        self._simulation = simulation
+        self._performance = simulation.workload.performance
+
+    def next_change(self, execution: Execution) -> float:
+        """The fraction of the work at which the rate changes next."""
+        left = self._simulation.jobs.remaining[execution.job]
+        change: float = self._performance.next_change(execution.job, left)
+        return change
+
+    def reached(self, execution: Execution) -> bool:
+        """Let the job choose anew what it runs with, unless the policy chose it."""
+        choose = getattr(self._performance, "configuration", None)
+        if choose is not None and not execution.is_configured_by_policy:
+            left = self._simulation.jobs.remaining[execution.job]
+            execution.configure(choose(execution.job, execution.shares, left))
+        return True

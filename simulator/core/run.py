@@ -1,0 +1,77 @@
+"""The start and the end of a run: make the controllers, start all processes, let the clock run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from simulator.core.arrivals import arrivals
+from simulator.core.controller import Controller
+from simulator.core.dispatcher import Rule, make_dispatcher
+from simulator.core.feature import Feature
+from simulator.core.progress import ChangingRates
+from simulator.core.server import OptimizationServer, ServerSpec
+from simulator.core.simulation import Simulation
+from simulator.errors import InfeasibleDecision
+from simulator.model.contract import Decision, View
+
+HOOKS = tuple(name for name, value in vars(Feature).items() if callable(value))
+
+
+def begin(
+    simulation: Simulation,
+    features: Sequence[Feature],
+    decide: Callable[[], Callable[[View], Decision]],
+    dispatcher: str | Rule = "round-robin",
+    server: ServerSpec | None = None,
+) -> None:
+    """Make the controllers, the server and the dispatcher, and start all processes.
+
+    Parameters
+    ----------
+    decide : makes the policy of one controller.
+    """
+    streams = simulation.streams
+    if hasattr(simulation.workload.performance, "next_change"):
+        features = [ChangingRates(), *features]
+    simulation.hooks = {
+        name: [
+            getattr(feature, name)
+            for feature in features
+            if getattr(type(feature), name) is not getattr(Feature, name)
+        ]
+        for name in HOOKS
+    }
+    simulation.controllers = controllers = [
+        Controller(simulation, k, decide(), streams.generator("policy", k))
+        for k in range(simulation.cluster.num_controllers)
+    ]
+    if server is not None:
+        rng = streams.generator("service")
+        simulation.server = OptimizationServer(simulation.clock, server, rng)
+    dispatch = make_dispatcher(dispatcher, controllers, streams.generator("dispatcher"))
+    simulation.dispatch = lambda job: dispatch(job).submit(job)
+    for feature in features:
+        feature.attach(simulation)
+    for controller in controllers:
+        seen = {feature.name: feature.seen(controller) for feature in features}
+        controller.seen = {name: value for name, value in seen.items() if value is not None}
+    simulation.clock.process(arrivals(simulation))
+
+
+def run(simulation: Simulation) -> None:
+    """Let the clock run until nothing is left to happen.
+
+    Raises
+    ------
+    InfeasibleDecision
+        Jobs wait for ever.
+    """
+    simulation.clock.run()
+    left = [j for j, t in enumerate(simulation.completion_s) if t != t]
+    if left:
+        workload = simulation.workload
+        first, gpus = workload.job_id[left[0]], int(workload.num_gpus[left[0]])
+        raise InfeasibleDecision(
+            f"policy {simulation.policy_name} at {simulation.clock.now:.6g} s: {len(left)} jobs wait "
+            f"for ever, the first is {first!r}{f', which needs {gpus} GPUs' if gpus else ''}"
+        )

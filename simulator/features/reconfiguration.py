@@ -1,0 +1,53 @@
+"""Reconfiguration delay: time without progress whenever a job is started, resumed or moved.
+
+The snapshot of a job's state is written and read again. GPUs are held meanwhile, progress is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from simulator.arguments import is_number
+from simulator.core.controller import Controller
+from simulator.core.execution import Execution
+from simulator.core.feature import Feature
+from simulator.errors import InputError
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Seconds without progress after a start.
+
+    Attributes
+    ----------
+    first_s : after the first start of a job.
+    resume_s : after a start of a job that was preempted or has failed.
+    move_s : after a change of the GPUs of a running job.
+    """
+
+    first_s: float = 0.0
+    resume_s: float = 0.0
+    move_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        for value in (self.first_s, self.resume_s, self.move_s):
+            if not (is_number(value) and 0 <= value < math.inf):
+                raise InputError(f"reconfiguration takes {value} s, expected a number >= 0")
+
+
+class ReconfigurationDelay(Feature):
+    """Delays of all jobs."""
+
+    name = "reconfiguration"
+
+    def __init__(self, spec: Delays) -> None:
+        self._of = {"first": spec.first_s, "resumed": spec.resume_s, "moved": spec.move_s}
+
+    def delay_s(self, execution: Execution, start: str) -> float:
+        """The delay of this kind of start."""
+        return self._of[start]
+
+    def seen(self, controller: Controller) -> float:
+        """What a move costs a policy."""
+        return self._of["moved"]

@@ -1,0 +1,42 @@
+"""Reneging: jobs that leave when they have not started within their patience (`Workload.patience_s`).
+
+A job leaves after the decisions of its instant (`Order.RENEGING`). With a patience of 0 it therefore leaves
+at once where no decision at its arrival starts it: the loss model of Erlang. A job that has started once
+stays, also where it is preempted.
+"""
+
+from __future__ import annotations
+
+import math
+
+from simpy.events import ProcessGenerator
+
+from simulator.core.clock import Order
+from simulator.core.controller import Controller
+from simulator.core.feature import Feature
+from simulator.core.simulation import Simulation
+
+
+class Reneging(Feature):
+    """A process for each waiting job whose patience is finite."""
+
+    def attach(self, simulation: Simulation) -> None:
+        """Read the patience of the jobs."""
+        workload = simulation.workload
+        assert workload.patience_s is not None
+        self._simulation = simulation
+        self._leaves_s = workload.submit_s + workload.patience_s  # a quota may hold a job meanwhile
+
+    def on_submit(self, controller: Controller, job: int) -> None:
+        """Set the timer of a job."""
+        if self._leaves_s[job] < math.inf:
+            controller.clock.process(self._wait(controller, job, float(self._leaves_s[job])))
+
+    def _wait(self, controller: Controller, job: int, leaves_s: float) -> ProcessGenerator:
+        """SimPy process: the job leaves unless it has started by then."""
+        yield controller.clock.at(leaves_s, Order.RENEGING)
+        if math.isnan(controller.jobs.first_start_s[job]):
+            self._simulation.renege(job, controller.clock.now)
+            controller.leave(job)
+            if self._simulation.triggers.on_completion and controller.waiting:
+                controller.ask(Order.AFTER_RENEGING)  # those behind it may fit now
