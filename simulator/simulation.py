@@ -119,7 +119,7 @@ def simulate(
     if not isinstance(delays, Delays):
         delays = Delays(0.0, delays, delays)
     _check_policy(policy)
-    _check_points(points, workload)
+    _check_points(points, workload, cluster)
     _check_sizes(workload, cluster, tenants, network, neighbours)
     if check:
         check_fits(workload, cluster)
@@ -225,23 +225,30 @@ def _check_policy(policy: object) -> None:
         )
 
 
-def _check_points(points: DecisionPoints, workload: Workload) -> None:
+def _check_points(points: DecisionPoints, workload: Workload, cluster: Cluster) -> None:
     for period in (points.period_s, points.since_last_s):
         _check_period(period)
-    period = points.period_s
-    if period is None and not points.on_arrival:
+    if points.period_s is None and not points.on_arrival:
         raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
-    if points.finish_at_tick and period is None:
+    if points.finish_at_tick and points.period_s is None:
         raise InputError("jobs that finish at the end of a round need rounds")
-    if period is None:
-        return
+    busy_s = _least_busy_s(workload, cluster)
+    for name, period_s in (("period", points.period_s), ("since_last_s", points.since_last_s)):
+        if period_s is not None and busy_s / period_s > MAX_TICKS:
+            raise InputError(
+                f"{name} is {period_s:g} s, and the jobs take {busy_s:g} s at least: more than "
+                f"{MAX_TICKS:,} periodic decisions, expected a longer one"
+            )
+
+
+def _least_busy_s(workload: Workload, cluster: Cluster) -> float:
+    """Seconds for which some job runs, at least, where jobs have one duration; else 0."""
     duration_s = getattr(workload.performance, "duration_s", None)
-    longest_s = 0.0 if duration_s is None else float(duration_s[: len(workload)].max())
-    if longest_s / period > MAX_TICKS:
-        raise InputError(
-            f"period is {period:g} s, and the longest job takes {longest_s:g} s: more than "
-            f"{MAX_TICKS:,} periodic decisions, expected a longer one"
-        )
+    if duration_s is None or not workload.num_gpus.all():
+        return 0.0
+    duration_s = duration_s[: len(workload)]
+    work_gpu_s = float((duration_s * workload.num_gpus).sum())
+    return max(float(duration_s.max()), work_gpu_s / cluster.total_gpus)
 
 
 def _check_sizes(

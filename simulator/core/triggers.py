@@ -17,7 +17,7 @@ Controller = Any
 IDLE_TICKS = 10_000
 """Periods, or wake-ups, without any progress after which a simulation is given up."""
 
-MAX_TICKS = 10_000_000
+MAX_TICKS = 3_000_000
 """Periods, or wake-ups, of a controller after which the period is held to be a mistake."""
 
 

@@ -185,7 +185,7 @@ class FaultInjector(Feature):
         elif any(self._simulation.shares[n] for n in group) or not any(
             controller.running for controller in self._simulation.controllers
         ):
-            self._count_fault("outages")
+            self._count_fault(f"outages ({cause.name})")
         self._warned = [w for w in self._warned if w[1] > now_s]
         gone = []
         for n in group:
@@ -281,7 +281,7 @@ class FaultInjector(Feature):
 
     def _fail(self, execution: Execution, cause: str) -> None:
         """A job fails by itself; after too many attempts it is abandoned."""
-        self._count_fault("failures of jobs")
+        self._count_fault("failures of jobs (job_time_to_failure)")
         job, limit, controller = execution.job, self.spec.max_attempts, execution.controller
         controller.stop(execution, cause)
         self._own_failures[job] += 1
