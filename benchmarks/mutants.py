@@ -44,10 +44,13 @@ ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "controller": (
         [
             "simulator/core/controller.py",
-            "simulator/core/occasions.py",
-            "simulator/core/plans.py",
-            "simulator/core/partition.py",
+            "simulator/core/triggers.py",
+            "simulator/core/plan.py",
         ],
+        ["tests/core", "tests/failures"],
+    ),
+    "execution": (
+        ["simulator/core/execution.py", "simulator/core/jobs.py"],
         ["tests/core", "tests/failures"],
     ),
     "node": (["simulator/core/node.py"], ["tests/core", "tests/failures"]),
