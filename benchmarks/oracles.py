@@ -34,8 +34,8 @@ Columns = dict[str, list[Any]]
 Frozen = dict[str, Any]
 
 RELATIVE = 1e-9
-TINY = 1e-6
-"""Absolute, in s: differences of times near zero."""
+TINY = 1e-9
+"""Absolute: sums that come back to zero keep a rounding error."""
 SHOWN = 5
 """Differences printed of a run."""
 OF_JOBS = ("first_start_s", "completion_s", "gpu_seconds", "preemptions", "reconfigurations")
@@ -123,7 +123,7 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, float) and isinstance(b, int | float) and not isinstance(b, bool):
         if math.isnan(a) or math.isinf(a):
             return str(a) == str(float(b))
-        return abs(a - b) <= max(RELATIVE * max(abs(a), abs(b)), TINY * RELATIVE)
+        return abs(a - b) <= max(RELATIVE * max(abs(a), abs(b)), TINY)
     return bool(a == b)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from experiments.analysis.comparison import Comparison, tabulate
+from experiments.analysis.measuring import Entrant, Measuring
 from experiments.config import KeyedError, of_file
 from simulator.errors import InputError
 from simulator.statistics import (
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from experiments.scenario.schema import Scenario
+    from simulator import Policy
+    from simulator.model.contract import PolicyLike
 
 FIRST = 10
 """Replications before the width of the intervals is looked at."""
@@ -41,13 +45,13 @@ FEWEST_TRACES = 39
 Runs = dict[str, list[dict[str, float]]]
 """The metrics of each replication, by policy."""
 
-Measure = Callable[[str, int], dict[str, float]]
-"""The metrics of one policy, as it was named, under one seed."""
+Tables = tuple["pd.DataFrame", "pd.DataFrame"]
+"""The estimates, and the numbers behind them."""
 
 
 def compare(
     path: str | Path,
-    policies: Sequence[str] = (),
+    policies: Sequence[str | PolicyLike] = (),
     metrics: Sequence[str] = ("mean_jct_s",),
     *,
     precision: float | None = None,
@@ -55,6 +59,8 @@ def compare(
     seed: int | None = None,
     bootstrap: int | None = None,
     block_jobs: int | None = None,
+    workers: int | None = 1,
+    progress: bool = False,
 ) -> Comparison:
     """A scenario under several policies: a table of estimates, and notes.
 
@@ -63,7 +69,8 @@ def compare(
     path : scenario file; its own policy and seed are replaced.
     policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``; the first is what the others are
         compared with. The scenario's own options hold for its own policy where none are given.
-        The scenario's own policy alone where there are none.
+        The scenario's own policy alone where there are none. Also objects with ``decide(view)``, or
+        such functions, under their ``name``, or that of the function or class.
     metrics : scalars of ``summary.json``.
     precision : replicate until every policy's interval of the first metric has at most this
         relative half width; None: ``replications`` alone decide.
@@ -71,6 +78,9 @@ def compare(
         where None.
     bootstrap : of jobs from a file: intervals from so many traces drawn from it in blocks.
     block_jobs : jobs of a block; `simulator.workloads.bootstrap.block_length` where None.
+    workers : processes, for what takes longer than some seconds; None is one for each core. A script
+        that asks for more than one needs ``if __name__ == "__main__":``. Objects run in this process.
+    progress : show on stderr how far it is, after five seconds.
 
     Raises
     ------
@@ -83,18 +93,35 @@ def compare(
     if isinstance(policies, str) or isinstance(metrics, str):
         key = "policy" if isinstance(policies, str) else "metric"
         raise InputError(f"--{key}: got a text, expected a list of texts")
-    names = list(policies) or [scenario.policy]
+    named = {_name(policy): policy for policy in policies} or {scenario.policy: scenario.policy}
+    names = [_name(policy) for policy in policies] or [scenario.policy]
     _check(names, metrics, precision, replications, bootstrap, block_jobs)
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers: got {workers}, expected an integer >= 1")
     start = scenario.seed if seed is None else seed
+    measuring = Measuring(str(path), metrics, workers, progress)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scenarios = {name: _under(scenario, name) for name in names}
+        entrants = {name: _under(scenario, policy) for name, policy in named.items()}
         if bootstrap is not None:
-            table = _bootstrapped(scenarios, metrics, str(path), start, bootstrap, block_jobs)
+            found = _bootstrapped(
+                entrants, metrics, measuring, start, bootstrap, block_jobs, str(path)
+            )
         else:
-            table = _replicated(scenarios, metrics, str(path), start, precision, replications)
+            found = _replicated(
+                entrants, metrics, measuring, start, precision, replications, str(path)
+            )
+    measuring.close()
+    table, values = found
     notes = dict.fromkeys(str(warning.message) for warning in caught)
-    return Comparison(str(path), tuple(names), tuple(metrics), table, tuple(notes))
+    return Comparison(str(path), tuple(names), tuple(metrics), table, tuple(notes), values)
+
+
+def _name(policy: str | PolicyLike) -> str:
+    """A policy in the table: as it was named, or the name of an object or a function."""
+    if isinstance(policy, str):
+        return policy
+    return str(getattr(policy, "name", None) or getattr(policy, "__name__", type(policy).__name__))
 
 
 def _check(
@@ -125,40 +152,49 @@ def _check(
 
 
 def _replicated(
-    scenarios: dict[str, Scenario],
+    entrants: dict[str, Entrant],
     metrics: Sequence[str],
-    source: str,
+    measuring: Measuring,
     start: int,
     precision: float | None,
     replications: int | None,
-) -> pd.DataFrame:
+    source: str,
+) -> Tables:
     """The policies under seed after seed; one run each where the seed changes nothing."""
-    names = list(scenarios)
-    if getattr(scenarios[names[0]].workload, "block_bootstrap", None) is not None:
+    names = list(entrants)
+    if getattr(entrants[names[0]].scenario.workload, "block_bootstrap", None) is not None:
         # A mean over drawn traces: its interval would narrow for ever, the set of data stays one.
         raise InputError(
             f"{source}: workload.block_bootstrap: given without --bootstrap, which gives the interval "
             "of a trace; expected both or neither"
         )
 
-    def measure(policy: str, replication: int) -> dict[str, float]:
-        with of_file(source):
-            return _metrics(scenarios[policy], start + replication, metrics)
+    def replicate(wanted: int) -> None:
+        """Add replications, the same seeds for all policies."""
+        new = range(len(runs[names[0]]), wanted)
+        orders = [(entrants[name], start + index) for index in new for name in names]
+        for index, found in enumerate(measuring.all_of(orders)):
+            runs[names[index % len(names)]].append(found)
 
-    runs = _replicate(measure, names, {name: [] for name in names}, 2)
-    if not (_seed_matters(runs) or _draws_jobs(scenarios[names[0]], start, source)):
+    runs: Runs = {name: [] for name in names}
+    random = False
+    with of_file(source):
+        for name, entrant in entrants.items():
+            found, drawn = entrant.draws(start, metrics)
+            runs[name].append(found)
+            random |= drawn
+    if not random:
         warnings.warn(
-            "the seed changes nothing here: another one gave the same numbers, because the jobs come "
-            "from a file and nothing else is random. So one run of each policy is reported, without "
-            "an interval: the same run ten times is not ten replications. --bootstrap 40 gives "
-            "intervals from 40 traces drawn from this one in blocks",
+            "the seed changes nothing here, because the jobs come from a file and nothing else is "
+            "random. So one run of each policy is reported, without an interval: the same run ten "
+            "times is not ten replications. --bootstrap 40 gives intervals from 40 traces drawn from "
+            "this one in blocks (in a sweep: workload.block_bootstrap)",
             stacklevel=2,
         )
-        runs = {name: made[:1] for name, made in runs.items()}
     elif precision is None:
-        runs = _replicate(measure, names, runs, replications or FIRST)
+        replicate(replications or FIRST)
     else:
-        runs = _until_precise(measure, names, runs, metrics[0], precision, replications or MOST)
+        _until_precise(replicate, runs, metrics[0], precision, replications or MOST)
     if all(len(made) > 1 for made in runs.values()) and not _seed_matters(runs):
         warnings.warn(
             f"all {len(runs[names[0]])} seeds gave the same numbers, although each draws jobs anew (for "
@@ -169,19 +205,21 @@ def _replicated(
 
 
 def _bootstrapped(
-    scenarios: dict[str, Scenario],
+    entrants: dict[str, Entrant],
     metrics: Sequence[str],
-    source: str,
+    measuring: Measuring,
     start: int,
     count: int,
     block_jobs: int | None,
-) -> pd.DataFrame:
+    source: str,
+) -> Tables:
     """The trace itself under each policy, with intervals from traces that are drawn from it."""
     if count < FEWEST_TRACES:
         raise InputError(
             f"--bootstrap: got {count}, expected at least {FEWEST_TRACES} for a 95 % interval"
         )
-    first = next(iter(scenarios.values()))
+    names = list(entrants)
+    first = entrants[names[0]].scenario
     if "block_bootstrap" not in type(first.workload).model_fields:
         raise InputError(
             f"--bootstrap: workload {first.workload.kind!r} is drawn anew by each seed, expected jobs "
@@ -189,17 +227,13 @@ def _bootstrapped(
         )
     with of_file(source):
         block = block_jobs or getattr(first.workload, "block_bootstrap", None) or _block_of(first)
-        drawn = {name: _drawing(scenario, block) for name, scenario in scenarios.items()}
-        itself = {
-            name: _metrics(_drawing(scenario, None), start, metrics)
-            for name, scenario in scenarios.items()
-        }
-        again: Runs = {name: [] for name in scenarios}
-        for replication in range(count):
-            for name, scenario in drawn.items():
-                again[name].append(_metrics(scenario, start + replication, metrics))
+    trace = [(_drawing(entrant, None), start) for entrant in entrants.values()]
+    itself = dict(zip(names, measuring.all_of(trace), strict=True))
+    drawn = [_drawing(entrant, block) for entrant in entrants.values()]
+    made = measuring.all_of([(entrant, start + i) for i in range(count) for entrant in drawn])
+    again: Runs = {name: made[index :: len(names)] for index, name in enumerate(names)}
 
-    def estimate(metric: str, name: str, minus: str) -> Estimate:
+    def estimate(metric: str, name: str, minus: str) -> tuple[Estimate, list[float]]:
         values = [run[metric] for run in again[name]]
         value = itself[name][metric]
         if minus:
@@ -212,9 +246,9 @@ def _bootstrapped(
                 f"from it: something lasts longer than a block of {block} jobs, try a larger --block-jobs",
                 stacklevel=4,
             )
-        return found
+        return found, values
 
-    return tabulate(list(scenarios), metrics, estimate)
+    return tabulate(names, metrics, estimate)
 
 
 def _block_of(scenario: Scenario) -> int:
@@ -224,10 +258,10 @@ def _block_of(scenario: Scenario) -> int:
     return block_length(len(read_jobs(scenario)[0]))
 
 
-def _drawing(scenario: Scenario, block: int | None) -> Scenario:
-    """The scenario in which each seed draws another trace; None: the trace itself."""
-    jobs = scenario.workload.model_copy(update={"block_bootstrap": block})
-    return scenario.model_copy(update={"workload": jobs})
+def _drawing(entrant: Entrant, block: int | None) -> Entrant:
+    """The entrant on another trace for each seed; None: on the trace itself."""
+    jobs = entrant.scenario.workload.model_copy(update={"block_bootstrap": block})
+    return replace(entrant, scenario=entrant.scenario.model_copy(update={"workload": jobs}))
 
 
 def _seed_matters(runs: Runs) -> bool:
@@ -239,29 +273,13 @@ def _seed_matters(runs: Runs) -> bool:
     return any(results(made[0]) != results(run) for made in runs.values() for run in made[1:])
 
 
-def _draws_jobs(scenario: Scenario, seed: int, source: str) -> bool:
-    """Whether another seed gives other jobs, even where two runs of them gave the same numbers.
-
-    For example `[adapt]` draws due dates, and all of the first two draws were met.
-    """
-    from experiments.scenario.jobs import read_jobs
-    from experiments.scenario.machines import fitted
-
-    def columns(own: int) -> list[bytes]:
-        with of_file(source):
-            seeded = scenario.model_copy(update={"seed": own})
-            jobs, _ = fitted(*read_jobs(seeded), seeded)
-        drawn = (jobs.submit_s, jobs.due_s, jobs.weight_per_s, jobs.num_gpus)
-        return [*(column.tobytes() for column in drawn), "\n".join(jobs.model).encode()]
-
-    return columns(seed) != columns(seed + 1)
-
-
-def _under(scenario: Scenario, policy: str) -> Scenario:
-    """The scenario under a policy as the command line names it, which has to be there."""
+def _under(scenario: Scenario, policy: str | PolicyLike) -> Entrant:
+    """The scenario under a policy as the command line names it, which has to be there, or an object."""
     from experiments.scenario.build import make_policy
     from experiments.scenario.options import parse_options
 
+    if not isinstance(policy, str):
+        return Entrant(scenario, cast("Policy", policy))
     name, colon, said = policy.partition(":")
     options: dict[str, Any] = scenario.policy_options if name == scenario.policy else {}
     if colon:
@@ -271,66 +289,37 @@ def _under(scenario: Scenario, policy: str) -> Scenario:
         make_policy(changed)
     except KeyedError as error:
         raise InputError(f"--policy {policy}: {error.text}") from None
-    return changed
-
-
-def _metrics(scenario: Scenario, seed: int, metrics: Sequence[str]) -> dict[str, float]:
-    from experiments.scenario.run import run, summarise
-
-    summary = summarise(run(scenario.model_copy(update={"seed": seed})), scenario.window)
-    numbers = {
-        k: float(v)
-        for k, v in summary.items()
-        if isinstance(v, int | float) and k not in ("seed", "mean_decision_cpu_s")
-    }
-    for metric in metrics:
-        if metric not in numbers:
-            known = ", ".join(numbers)
-            raise InputError(f"--metric: got {metric!r}, expected one of {known}")
-    return numbers
-
-
-def _replicate(measure: Measure, names: Sequence[str], runs: Runs, wanted: int) -> Runs:
-    """Add replications, the same seeds for all policies."""
-    for replication in range(len(runs[names[0]]), wanted):
-        for name in names:
-            runs[name].append(measure(name, replication))
-    return runs
+    return Entrant(changed)
 
 
 def _until_precise(
-    measure: Measure,
-    names: Sequence[str],
-    runs: Runs,
-    metric: str,
-    precision: float,
-    most: int,
-) -> Runs:
-    runs = _replicate(measure, names, runs, min(FIRST, most))
+    replicate: Callable[[int], None], runs: Runs, metric: str, precision: float, most: int
+) -> None:
+    replicate(min(FIRST, most))
     while True:
-        done = len(runs[names[0]])
+        done = len(next(iter(runs.values())))
         wanted = max(
-            replications_needed([run[metric] for run in runs[name]], precision) for name in names
+            replications_needed([run[metric] for run in made], precision) for made in runs.values()
         )
         if wanted <= done:
-            return runs
+            return
         if done >= most:
             warnings.warn(
                 f"stopped at {done} replications before {metric} was known to {precision:.2%}",
                 stacklevel=3,
             )
-            return runs
-        _replicate(measure, names, runs, min(wanted, most))
+            return
+        replicate(min(wanted, most))
 
 
-def _of_runs(runs: Runs) -> Callable[[str, str, str], Estimate]:
+def _of_runs(runs: Runs) -> Callable[[str, str, str], tuple[Estimate, list[float]]]:
     """Means over the seeds, and means of the differences seed by seed."""
 
-    def estimate(metric: str, name: str, minus: str) -> Estimate:
+    def estimate(metric: str, name: str, minus: str) -> tuple[Estimate, list[float]]:
         values = [run[metric] for run in runs[name]]
         if minus:
             others = [run[metric] for run in runs[minus]]
             values = [value - other for value, other in zip(values, others, strict=True)]
-        return mean_of_skewed(values)
+        return mean_of_skewed(values), values
 
     return estimate

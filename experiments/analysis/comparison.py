@@ -27,6 +27,8 @@ class Comparison:
         that is subtracted), ``mean``, ``lower``, ``upper`` (95 %; NaN where one run was made),
         ``replications``. Times are in s, costs in the scenario's currency.
     notes : what a reader should know, a line each.
+    numbers : the numbers behind the table, column ``value`` in place of the last four; None where
+        they were not kept.
     """
 
     source: str
@@ -34,6 +36,7 @@ class Comparison:
     metrics: tuple[str, ...]
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
+    numbers: pd.DataFrame | None = None
 
     def csv(self) -> str:
         """The table as CSV, as ``schedlab compare`` prints it."""
@@ -75,31 +78,34 @@ class Comparison:
 
 
 def tabulate(
-    names: Sequence[str], metrics: Sequence[str], estimate: Callable[[str, str, str], Estimate]
-) -> pd.DataFrame:
-    """The rows of `Comparison.table`: each policy, then its difference from the first one.
+    names: Sequence[str],
+    metrics: Sequence[str],
+    estimate: Callable[[str, str, str], tuple[Estimate, list[float]]],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`Comparison.table` and ``values``: each policy, then its difference from the first one.
 
-    ``estimate(metric, policy, minus)`` gives one of them; ``minus`` is empty or the first policy.
+    ``estimate(metric, policy, minus)`` gives one of them with the numbers behind it; ``minus`` is empty or
+    the first policy.
     """
     import pandas as pd
 
     pairs = [(name, "") for name in names] + [(name, names[0]) for name in names[1:]]
-    rows = []
+    rows, values = [], []
     for metric in metrics:
         for policy, minus in pairs:
-            found = estimate(metric, policy, minus)
+            found, behind = estimate(metric, policy, minus)
+            row = {"metric": metric, "policy": policy, "minus": minus}
+            values += [{**row, "value": value} for value in behind]
             rows.append(
                 {
-                    "metric": metric,
-                    "policy": policy,
-                    "minus": minus,
+                    **row,
                     "mean": found.mean,
                     "lower": found.lower if found.n > 1 else math.nan,
                     "upper": found.upper if found.n > 1 else math.nan,
                     "replications": found.n,
                 }
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows), pd.DataFrame(values)
 
 
 def _numbers(row: Any) -> list[str]:

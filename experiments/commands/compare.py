@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands.options import Workers
+
 
 def compare(
     scenario: Annotated[Path, typer.Argument(help="Scenario file (TOML).")],
@@ -47,14 +49,21 @@ def compare(
         int | None,
         typer.Option(min=1, help="Jobs of a block. Default: the square root of their number."),
     ] = None,
+    workers: Workers = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw the table (.png, .svg or .pdf).")
+    ] = None,
 ) -> None:
     """Policies on the same random numbers: means and paired differences with 95 % intervals, CSV.
 
     Example: schedlab compare examples/hierarchical.toml --policy edf --policy greedy --metric total_cost
     """
     from experiments.analysis.compare import compare as compare_policies
+    from experiments.pictures.saving import check_kind, save_picture
     from simulator.statistics import parse_precision
 
+    if figure is not None:
+        check_kind(figure, "--figure")
     found = compare_policies(
         scenario,
         policy or [],
@@ -64,7 +73,13 @@ def compare(
         seed=seed,
         bootstrap=bootstrap,
         block_jobs=block_jobs,
+        workers=workers,
+        progress=True,
     )
     for note in found.notes:
         print(f"schedlab: note: {note}", file=sys.stderr)
     print(found.csv(), end="")
+    if figure is not None and found.numbers is not None:
+        from experiments.pictures.estimates import draw_estimates
+
+        save_picture(draw_estimates(found.table, found.numbers), figure)

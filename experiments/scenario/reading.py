@@ -17,6 +17,7 @@ from experiments.config import checked
 from experiments.scenario.schema import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
 from simulator.inputs import read_input
+from simulator.metrics.run_tables import TABLES
 from simulator.model.tolerances import SUMS
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 SHARE_COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
 """Of schedule.csv, whose rows are shares."""
-NAMES = ("job_id", "node_type", "vc", "user", "tenant")
+NAMES = {c.name for schema, _ in TABLES.values() for c, _ in schema.columns if c.type == "text"}
 """Columns of texts: a job may be called "NA"."""
 WRITTEN = "a file that `schedlab run --out` wrote"
 SHOWN = 60

@@ -27,7 +27,7 @@ class Summary:
     ----------
     table : one row an estimate. The swept parameters, ``policy``, ``minus`` (empty, or the first
         policy of the sweep, subtracted seed by seed), ``metric``, ``mean``, ``lower``, ``upper``
-        (95 %, Student; NaN from one run), ``replications`` (runs, or pairs, that differ by chance:
+        (95 %; NaN from one run), ``replications`` (runs, or pairs, that differ by chance:
         where no seed changes anything, 1).
     values : the numbers behind it, with ``value`` in place of the last four columns.
     runs : how many finished runs there are.
@@ -117,8 +117,8 @@ def _observed(by_policy: dict[Any, Runs], policy: Any, minus: Any, metric: str) 
 
 
 def _row(values: Sequence[float]) -> dict[str, float]:
-    from simulator.statistics import student
+    from simulator.statistics import mean_of_skewed
 
-    found: Estimate = student(values)
+    found: Estimate = mean_of_skewed(values)
     ends = (found.lower, found.upper) if found.n > 1 else (math.nan, math.nan)
     return {"mean": found.mean, "lower": ends[0], "upper": ends[1], "replications": found.n}

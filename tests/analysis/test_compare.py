@@ -9,8 +9,12 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+import policies
+from experiments.analysis import measuring
 from experiments.analysis.compare import compare
 from experiments.analysis.comparison import Comparison
+from experiments.sweep import executors
+from simulator import Decision, View
 from simulator.errors import InputError
 from simulator.theory import mmc_mean_response_s
 
@@ -223,3 +227,62 @@ def test_for_users_of_python(tmp_path: Path) -> None:
     assert found.csv().startswith("metric,policy,minus,mean,lower,upper,replications\nmean_jct_s,")
     with pytest.raises(AttributeError, match="no attribute 'compose'"):
         _ = experiments.compose
+
+
+def test_workers_give_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the first run is in this process, which tells whether workers pay."""
+    monkeypatch.setattr(measuring, "WORTH_S", 0.0)
+    names = ["fifo-strict", "fifo-backfill"]
+    pools: list[int] = []
+    opened = executors.open_pool
+    monkeypatch.setattr(
+        executors,
+        "open_pool",
+        lambda count, **options: pools.append(count) or opened(count, **options),
+    )
+    alone, two = (
+        compare(scenario(tmp_path, gpus="[1, 2]"), names, replications=3, workers=workers)
+        for workers in (1, 2)
+    )
+    assert pools == [2]
+    pd.testing.assert_frame_equal(alone.table, two.table)
+    assert two.numbers is not None
+    assert len(two.numbers) == 3 * 3
+
+
+def test_policies_may_be_objects(tmp_path: Path) -> None:
+    """Under the name of their class or function, beside names; each run begins with a fresh copy."""
+
+    class Mine:
+        def __init__(self) -> None:
+            self.inner = policies.make_policy("fifo-backfill")
+
+        def decide(self, view: View) -> Decision:
+            return self.inner.decide(view)
+
+    entrants = ["fifo-backfill", Mine(), policies.make_policy("fifo-strict").decide]
+    table = compare(scenario(tmp_path, gpus="[1, 2]"), entrants, replications=3, workers=2).table
+    assert list(dict.fromkeys(table["policy"])) == ["fifo-backfill", "Mine", "decide"]
+    same = table[table["policy"] == "Mine"]
+    assert same[same["minus"] == "fifo-backfill"]["mean"].tolist() == [0.0]
+    assert table.iloc[2]["mean"] > table.iloc[0]["mean"]
+
+
+def test_progress_is_shown_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compare(scenario(tmp_path), replications=3, progress=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(measuring, "SHOWN_AFTER_S", 0.0)
+    compare(scenario(tmp_path), replications=3, progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert "1 of 2 done" in lines[0]
+    assert "2 of 2 done" in lines[-1]
+
+
+def test_a_figure_of_the_table(tmp_path: Path) -> None:
+    words = ["compare", scenario(tmp_path), "--replications", "3", "--figure", tmp_path / "out.pdf"]
+    command = [sys.executable, "-m", "experiments.cli", *map(str, words)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")

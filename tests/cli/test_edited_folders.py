@@ -36,6 +36,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def change_first_row(path: Path, change: dict[str, object]) -> None:
+    names, row, *rest = path.read_text().splitlines()
+    changed = dict(zip(names.split(","), row.split(","), strict=True)) | change
+    path.write_text("\n".join([names, ",".join(map(str, changed.values())), *rest]) + "\n")
+
+
 def one_line(folder: Path, told: str) -> None:
     for name, command in COMMANDS.items():
         with pytest.raises(InputError) as error:
@@ -68,10 +74,7 @@ def test_the_folder_itself_is_read(folder: Path) -> None:
     ],
 )
 def test_schedule(folder: Path, change: dict[str, object], told: str) -> None:
-    path = folder / "schedule.csv"
-    names, row, *rest = path.read_text().splitlines()
-    changed = dict(zip(names.split(","), row.split(","), strict=True)) | change
-    path.write_text("\n".join([names, ",".join(map(str, changed.values())), *rest]) + "\n")
+    change_first_row(folder / "schedule.csv", change)
     one_line(folder, told)
 
 
@@ -82,16 +85,15 @@ def test_more_gpus_in_use_than_a_node_has(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("change", "told"),
     [
-        ("a,", "b,", r"jobs.csv, line 3: job_id is b, expected another name in each row"),
-        (",100.0,", ",soon,", r"jobs.csv, line 2: completion_s is soon, expected a number"),
-        (",100.0,", ",-1,", r"jobs.csv, line 2: completion_s is -1, expected a time after"),
+        ({"job_id": "b"}, r"jobs.csv, line 3: job_id is b, expected another name in each row"),
+        ({"completion_s": "soon"}, r"jobs.csv, line 2: completion_s is soon, expected a number"),
+        ({"completion_s": -1}, r"jobs.csv, line 2: completion_s is -1, expected a time after"),
     ],
 )
-def test_jobs(folder: Path, old: str, new: str, told: str) -> None:
-    path = folder / "jobs.csv"
-    path.write_text(path.read_text().replace(old, new, 1))
+def test_jobs(folder: Path, change: dict[str, object], told: str) -> None:
+    change_first_row(folder / "jobs.csv", change)
     one_line(folder, told)
 
 

@@ -1,0 +1,169 @@
+"""Metrics of many runs of scenarios, one after another or by worker processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from experiments.config import of_file
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.scenario.schema import Scenario
+    from experiments.sweep.progress import Meter
+    from simulator import Policy
+
+SHOWN_AFTER_S = 5.0
+"""Progress is shown for what takes longer."""
+
+WORTH_S = 3.0
+"""Workers start where one process would need longer for the runs that are left."""
+
+Numbers = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A scenario and its policy: that of the scenario, or an object (``agent``)."""
+
+    scenario: Scenario
+    agent: Policy | None = None
+
+    def metrics(self, seed: int, names: Sequence[str]) -> Numbers:
+        """The numbers of ``summary.json`` under one seed; raises InputError for names not there."""
+        from experiments.scenario.run import run, summarise
+
+        scenario = self.scenario.model_copy(update={"seed": seed})
+        summary = summarise(run(scenario, agent=self.agent), scenario.window)
+        numbers = {
+            name: float(value)
+            for name, value in summary.items()
+            if isinstance(value, int | float) and name not in ("seed", "mean_decision_cpu_s")
+        }
+        for name in names:
+            if name not in numbers:
+                known = ", ".join(numbers)
+                raise InputError(f"--metric: got {name!r}, expected one of {known}")
+        return numbers
+
+    def draws(self, seed: int, names: Sequence[str]) -> tuple[Numbers, bool]:
+        """The numbers, and whether another seed could give others."""
+        from experiments.scenario.run import has_fixed_jobs
+        from simulator.statistics import watched
+
+        with watched() as drawn:
+            numbers = self.metrics(seed, names)
+        return numbers, drawn() or not has_fixed_jobs(self.scenario)
+
+
+Order = tuple[Entrant, int]
+"""A run to be made: whose, and under which seed."""
+
+
+class Measuring:
+    """Runs entrants and shows how far it is; policies that are objects run in this process.
+
+    Parameters
+    ----------
+    source : the scenario's file, for messages.
+    workers : processes; None is one for each core. They are used where the rest takes some seconds.
+    """
+
+    def __init__(
+        self, source: str, metrics: Sequence[str], workers: int | None = 1, progress: bool = False
+    ) -> None:
+        self._source, self._metrics = source, metrics
+        self._workers = workers or os.cpu_count() or 1
+        self._progress = progress
+        self._start = time.monotonic()
+        self._ended = self._total = 0
+        self._meter: Meter | None = None
+
+    def all_of(self, orders: Sequence[Order]) -> list[Numbers]:
+        """The metrics of each run, in their order."""
+        self._total += len(orders)
+        here = [number for number, (entrant, _) in enumerate(orders) if entrant.agent is not None]
+        found: dict[int, Numbers] = {}
+        while len(found) < len(orders):
+            left = [number for number in range(len(orders)) if number not in found]
+            if self._pays(len(left) - len(here)):
+                found |= self._by_workers([n for n in left if n not in here], orders)
+                left = here
+            for number in left[: None if left == here else 1]:
+                entrant, seed = orders[number]
+                with of_file(self._source):
+                    found[number] = entrant.metrics(seed, self._metrics)
+                self._one_ended()
+        return [found[number] for number in range(len(orders))]
+
+    def close(self) -> None:
+        """Show the last state."""
+        if self._meter is not None:
+            self._meter.close(self._state())
+
+    def _pays(self, count: int) -> bool:
+        """Whether workers pay for so many runs, by the mean time of those before."""
+        if self._workers == 1 or count < 2 or not self._ended:
+            return False
+        return count * (time.monotonic() - self._start) / self._ended > WORTH_S
+
+    def _by_workers(self, numbers: Iterable[int], orders: Sequence[Order]) -> dict[int, Numbers]:
+        from concurrent.futures import as_completed
+
+        from experiments.sweep.executors import open_pool
+
+        numbers = list(numbers)
+        count = min(self._workers, len(numbers))
+        with open_pool(count, dask=None, time_limit_s=None, modules=[__name__]) as pool:
+            futures: dict[Future[Numbers], int] = {}
+            for number in numbers:
+                entrant, seed = orders[number]
+                config = _config(entrant.scenario)
+                made = pool.executor.submit(measure, config, seed, self._metrics, self._source)
+                futures[made] = number
+            found = {}
+            for future in as_completed(futures):
+                found[futures[future]] = future.result()
+                self._one_ended()
+        return found
+
+    def _one_ended(self) -> None:
+        from experiments.sweep.progress import Meter
+
+        self._ended += 1
+        if self._meter is not None:
+            self._meter.update(self._state())
+        elif self._progress and time.monotonic() - self._start > SHOWN_AFTER_S:
+            self._meter = Meter(True)
+            self._meter.open(self._state())
+
+    def _state(self) -> Any:
+        from experiments.sweep.progress import State
+
+        left = self._total - self._ended
+        left_s = (time.monotonic() - self._start) / max(self._ended, 1) * left
+        return State(self._total, self._ended, min(left, self._workers), 0, self._ended, left_s)
+
+
+def _config(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as JSON can say it, with absolute paths."""
+    from pathlib import Path
+
+    from experiments.scenario.schema import file_keys
+
+    config: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)
+    for table, key in file_keys(config):
+        table[key] = str(Path(table[key]).absolute())
+    return config
+
+
+def measure(config: dict[str, Any], seed: int, metrics: Sequence[str], source: str) -> Numbers:
+    """The metrics of one run, in a worker."""
+    from experiments.scenario.schema import Scenario
+
+    with of_file(source):
+        return Entrant(Scenario.model_validate(config)).metrics(seed, metrics)
