@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from policies import make_policy, needs_of
-from policies.noted import Noted
+from policies import make_policy, requirements_of
+from policies.decision_trace import DecisionTrace
 from simulator import (
     Cluster,
     Decision,
@@ -29,7 +29,9 @@ def jobs_of(duration_s, gpus, **columns):
 
 
 def noted(policy, jobs, cluster, **parts):
-    table = simulate(jobs, cluster, make_policy(f"{policy}@noted"), **parts).decisions_table()
+    table = simulate(
+        jobs, cluster, make_policy(f"{policy}@decision-trace"), **parts
+    ).decisions_table()
     columns = ["time_s", "waiting", "started", "by", "passed", "short"]
     table = table.reindex(columns=columns).astype(object).fillna("")
     return [tuple(row) for row in table.itertuples(index=False)]
@@ -91,14 +93,14 @@ def run_both(name, jobs, cluster=SERVERS, options=None, **parts):
     points = DecisionPoints.rounds(60.0) if "+" in name else None
     plain, noted_run = (
         simulate(jobs, cluster, make_policy(n, **(options or {})), decision_points=points, seed=5, **parts)
-        for n in (name, f"{name}@noted")
+        for n in (name, f"{name}@decision-trace")
     )  # fmt: skip
     assert list(plain.schedule) == list(noted_run.schedule)
     tables = [run.decisions_table() for run in (plain, noted_run)]
     assert tables[0]["time_s"].tolist() == tables[1]["time_s"].tolist()
     assert "passed" not in tables[0]
     assert tables[1]["waiting"].notna().any()
-    assert needs_of(f"{name}@noted") == needs_of(name)
+    assert requirements_of(f"{name}@decision-trace") == requirements_of(name)
     return noted_run
 
 
@@ -136,7 +138,7 @@ def test_the_schedule_is_the_same_where_all_is_planned_anew(name):
         ("shared", {"rule": "fgd"}),
         ("shared", {"rule": "random"}),
         ("complementary", {"share": "always", "least_speed": 0.1}),
-        ("srtf+proportional@parts", {}),
+        ("srtf+proportional@fractional", {}),
     ],
 )
 def test_the_schedule_is_the_same_on_parts_of_gpus(name, options):
@@ -160,7 +162,7 @@ def test_a_node_that_does_not_exist_is_reported_by_the_engine():
 
     one = Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
     with pytest.raises(InfeasibleDecision, match="node 7, which does not exist"):
-        simulate(jobs_of([9.0, 9.0], [1, 1]), one, Noted(Wrong(), "wrong@noted"))
+        simulate(jobs_of([9.0, 9.0], [1, 1]), one, DecisionTrace(Wrong(), "wrong"))
 
 
 @pytest.mark.parametrize("noted", [False, True])
@@ -174,7 +176,7 @@ def test_waiting_has_keys_and_no_places(noted):
             assert next(iter(view.waiting)) == 0
             return Decision([Placement(view.waiting[0], 0, 1)])
 
-    policy = Noted(Mistaken(), "mistaken@noted") if noted else Mistaken()
+    policy = DecisionTrace(Mistaken(), "mistaken") if noted else Mistaken()
     one = Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
     with pytest.raises(InfeasibleDecision, match="has a placement with job None, expected a whole"):
         simulate(jobs_of([9.0, 9.0], [1, 1]), one, policy)
@@ -184,6 +186,6 @@ def test_what_is_not_known_is_not_noted():
     """Elastic jobs, and parts of GPUs that suffice in sum: no word on what is short."""
     vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)
     jobs = Workload(["a", "b"], [0.0, 1.0], TimeTable(np.array([[[np.inf, 100.0, 60.0]]] * 2)))
-    table = simulate(jobs, vms, make_policy("fifo@noted")).decisions_table()
+    table = simulate(jobs, vms, make_policy("fifo@decision-trace")).decisions_table()
     assert "b" in set(table["passed"])
     assert "short" not in table

@@ -1,4 +1,4 @@
-"""Any policy, whose decisions say what was considered: ``edf-backfill@noted`` is EDF with backfilling.
+"""Decision trace: ``edf-backfill@decision-trace`` is EDF with backfilling, with a record of each decision.
 
 The wrapped policy decides as ever. Beside each decision stands (`Decision.info`, so in decisions.csv, in the
 replay and in ``schedlab explain``) how many jobs waited, how many were started and stopped, by what the policy
@@ -11,17 +11,16 @@ A policy without it works none of this out.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from policies.registry import NOTED
+from policies.registration import register
+from policies.wrapper import Wrapper
 from simulator.features.fractional import SharedDuration, gpus_asked
 from simulator.model.cluster import FloatArray
-from simulator.model.contract import Decision, Placement, Policy, View
+from simulator.model.contract import Decision, Placement, View
 from simulator.model.feasibility import placements_of
 from simulator.model.tolerances import SUMS
 from simulator.model.workload import ELASTIC
@@ -32,23 +31,13 @@ MOST_NAMED = 5
 Shares = Mapping[int, tuple[Placement, ...]]
 
 
-@dataclass
-class Noted:
-    """A policy that says what it considered.
+@register("@decision-trace")
+class DecisionTrace(Wrapper):
+    """A policy whose decisions record the jobs and resources that were considered.
 
-    Parameters
-    ----------
-    policy : the policy that decides. Where it has ``by`` (text) and ``ordered(view)``, these say in what order it
-        looks at the waiting jobs; else they are named as they queue.
+    Where the wrapped policy has ``by`` (text) and ``ordered(view)``, these say in what order it looks at the
+    waiting jobs; else they are named as they queue.
     """
-
-    policy: Policy
-    name: str
-
-    @property
-    def gives_parts(self) -> bool:
-        """Whether the policy gives parts of GPUs."""
-        return bool(getattr(self.policy, "gives_parts", False))
 
     def decide(self, view: View) -> Decision:
         """The policy's decision, and what was considered."""
@@ -127,13 +116,3 @@ def _left(after: Shares, view: View) -> FloatArray:
             if share.node in row:  # the engine reports a wrong node
                 left[row[share.node]] -= (share.gpus, share.cpus, share.memory_gb)
     return left
-
-
-def noted(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory with the same options whose policies say what they considered."""
-
-    @functools.wraps(factory)
-    def made(**options: Any) -> Noted:
-        return Noted(factory(**options), name + NOTED)
-
-    return made

@@ -1,9 +1,9 @@
-"""What a policy needs of jobs and machines, and what supplies it where it is missing.
+"""Requirements of policies on jobs and machines, and the keys that supply what is missing.
 
-    for lack in lacks("milp", workload, cluster):
-        print(lack)        # "jobs have no due dates with weights, ..: [adapt] prices = 1.0, .."
+    for missing in missing_requirements("milp", workload, cluster):
+        print(missing)        # "jobs have no due dates with weights, ..: [adapt] prices = 1.0, .."
 
-A policy's needs are names of `NEEDS`, declared where it is registered. Each is a function of the
+The requirements of a policy are names of `REQUIREMENTS`, declared where it is registered. Each is a function of the
 jobs and the machines that answers with what is missing, or with None.
 """
 
@@ -21,7 +21,7 @@ from simulator.model.workload import ELASTIC, Workload
 
 
 @dataclass(frozen=True)
-class Lack:
+class MissingRequirement:
     """Something that a policy needs and does not get.
 
     Attributes
@@ -42,7 +42,7 @@ class Lack:
         return f"{self.missing}; [adapt] {' and '.join(self.keys)} supplies it"
 
 
-Need = Callable[[Workload, Cluster], Lack | None]
+Requirement = Callable[[Workload, Cluster], MissingRequirement | None]
 
 MODELS = 'models = "uniform"'
 SPEEDUP = 'speedup = "calibrated"'
@@ -57,78 +57,84 @@ def _with_models(workload: Workload, key: str) -> tuple[str, ...]:
     return (key,) if all(workload.model) else (MODELS, key)
 
 
-def _nodes(workload: Workload, cluster: Cluster) -> Lack | None:
+def _nodes(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Nodes: VMs or servers, no pool."""
     if cluster.is_pool:
-        return Lack("the cluster is a rental pool, the policy needs nodes")
+        return MissingRequirement("the cluster is a rental pool, the policy needs nodes")
     return None
 
 
-def _servers(workload: Workload, cluster: Cluster) -> Lack | None:
+def _servers(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Nodes of fixed types."""
     if cluster.is_pool:
-        return Lack("the cluster is a rental pool, the policy needs nodes")
+        return MissingRequirement("the cluster is a rental pool, the policy needs nodes")
     if cluster.is_configurable:
-        return Lack("the nodes are VMs without a fixed type, the policy needs nodes of fixed types")
+        return MissingRequirement(
+            "the nodes are VMs without a fixed type, the policy needs nodes of fixed types"
+        )
     return None
 
 
-def _pool(workload: Workload, cluster: Cluster) -> Lack | None:
+def _pool(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """A rental pool."""
     if not cluster.is_pool:
-        return Lack("the cluster has nodes, the policy needs a rental pool")
+        return MissingRequirement("the cluster has nodes, the policy needs a rental pool")
     return None
 
 
-def _curves(workload: Workload, cluster: Cluster) -> Lack | None:
+def _curves(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Speed-up curves."""
     if isinstance(workload.performance, SpeedupCurve):
         return None
     fixed = bool((workload.num_gpus != ELASTIC).any())
     keys = _with_models(workload, CURVE) if fixed else (CURVE,)
-    return Lack("the jobs have no speed-up curves", keys)
+    return MissingRequirement("the jobs have no speed-up curves", keys)
 
 
-def _elastic(workload: Workload, cluster: Cluster) -> Lack | None:
+def _elastic(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Times on several numbers of GPUs."""
     if isinstance(workload.performance, FixedDuration | Sensitivity):
-        return Lack("the jobs have a fixed demand", _with_models(workload, SPEEDUP))
+        return MissingRequirement("the jobs have a fixed demand", _with_models(workload, SPEEDUP))
     return None
 
 
-def _fixed_demand(workload: Workload, cluster: Cluster) -> Lack | None:
+def _fixed_demand(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """A fixed number of GPUs for every job."""
     if isinstance(workload.performance, FixedDuration | Sensitivity):
         return None
     if isinstance(workload.performance, TimeTable):
         if len(cluster.node_types) == 1 and not cluster.is_pool:
-            return Lack("the jobs have no fixed number of GPUs", (DEMAND,))
-        return Lack(
+            return MissingRequirement("the jobs have no fixed number of GPUs", (DEMAND,))
+        return MissingRequirement(
             "the jobs have no fixed number of GPUs, and on nodes of several types they get none"
         )
-    return Lack("the jobs have no fixed number of GPUs")
+    return MissingRequirement("the jobs have no fixed number of GPUs")
 
 
-def _time_shared(workload: Workload, cluster: Cluster) -> Lack | None:
+def _time_shared(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Jobs of fixed demand that may share GPUs in time."""
     if not isinstance(workload.performance, FixedDuration):
-        return Lack("the jobs have no fixed demand with one duration, as sharing in time needs it")
+        return MissingRequirement(
+            "the jobs have no fixed demand with one duration, as sharing in time needs it"
+        )
     if not workload.performance.time_shared:
-        return Lack(
+        return MissingRequirement(
             "the jobs do not share GPUs in time, and no key makes them: that is for programs and the page "
             "for a class; in rounds, las+proportional serves those of least attained service"
         )
     return None
 
 
-def _list_or_node(workload: Workload, cluster: Cluster) -> Lack | None:
+def _list_or_node(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """List scheduling of fixed demands, or one job a node."""
     if cluster.is_pool and not (workload.num_gpus != ELASTIC).all():
-        return Lack("the cluster is a rental pool, the policy needs nodes for elastic jobs")
+        return MissingRequirement(
+            "the cluster is a rental pool, the policy needs nodes for elastic jobs"
+        )
     return _one_node(workload, cluster) if cluster.is_configurable else None
 
 
-def _one_node(workload: Workload, cluster: Cluster) -> Lack | None:
+def _one_node(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """No job is larger than a node."""
     if cluster.is_pool or not isinstance(workload.performance, FixedDuration | Sensitivity):
         return None
@@ -137,14 +143,14 @@ def _one_node(workload: Workload, cluster: Cluster) -> Lack | None:
     if not len(larger):
         return None
     job = int(larger[0])
-    return Lack(
+    return MissingRequirement(
         f"job {workload.job_id[job]!r} asks for {workload.num_gpus[job]} GPUs, a node has {most}, "
         "and the policy places a job on one node",
         _with_models(workload, SPEEDUP),
     )
 
 
-def _one_kind(workload: Workload, cluster: Cluster) -> Lack | None:
+def _one_kind(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """No job is larger than a controller's servers of one type together."""
     fixed = cluster.node_type_of
     if fixed is None or cluster.is_pool:
@@ -160,25 +166,29 @@ def _one_kind(workload: Workload, cluster: Cluster) -> Lack | None:
     if not len(larger):
         return None
     job = int(larger[0])
-    return Lack(
+    return MissingRequirement(
         f"job {workload.job_id[job]!r} asks for {workload.num_gpus[job]} GPUs, the servers of one "
         f"type have {most:g}, and the policy places a job on servers of one type"
     )
 
 
-def _due(workload: Workload, cluster: Cluster) -> Lack | None:
+def _due(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Due dates."""
-    return None if np.isfinite(workload.due_s).any() else Lack("the jobs have no due dates", (DUE,))
+    return (
+        None
+        if np.isfinite(workload.due_s).any()
+        else MissingRequirement("the jobs have no due dates", (DUE,))
+    )
 
 
-def _weights(workload: Workload, cluster: Cluster) -> Lack | None:
+def _weights(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Weights."""
     if workload.weight_per_s.any():
         return None
-    return Lack("the jobs have no tardiness weights", (WEIGHTS,))
+    return MissingRequirement("the jobs have no tardiness weights", (WEIGHTS,))
 
 
-def _objective(workload: Workload, cluster: Cluster) -> Lack | None:
+def _objective(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Something to minimise: prices, or due dates with weights."""
     priced = any(
         t.price_per_hour or t.price_per_gpu_hour or (t.power_w and cluster.energy_price_per_kwh)
@@ -186,13 +196,13 @@ def _objective(workload: Workload, cluster: Cluster) -> Lack | None:
     )
     if priced or (np.isfinite(workload.due_s) & (workload.weight_per_s > 0)).any():
         return None
-    return Lack(
+    return MissingRequirement(
         "nothing is optimised: the nodes have no prices, the jobs no due dates with weights",
         (DUE, WEIGHTS),
     )
 
 
-def _sensitive(workload: Workload, cluster: Cluster) -> Lack | None:
+def _sensitive(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """CPUs and memory that matter."""
     if isinstance(workload.performance, Sensitivity):
         return None
@@ -201,55 +211,55 @@ def _sensitive(workload: Workload, cluster: Cluster) -> Lack | None:
         return None
     keys = _with_models(workload, 'sensitivity = "synergy"')
     if len(cluster.limited_resources) < 2:
-        return Lack(
+        return MissingRequirement(
             "all mechanisms are alike: the servers have no CPUs and memory "
             "(keys cpus_per_node and memory_gb_per_node)",
             essential=False,
         )
-    return Lack(
+    return MissingRequirement(
         "all mechanisms are alike: rates do not depend on CPUs and memory", keys, essential=False
     )
 
 
-def _sensitive_widths(workload: Workload, cluster: Cluster) -> Lack | None:
+def _sensitive_widths(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Elastic jobs whose rates depend on CPUs and memory."""
     if isinstance(workload.performance, SensitiveTable):
         return None
     if len(cluster.limited_resources) < 2:
-        return Lack(
+        return MissingRequirement(
             "the nodes have no CPUs and memory to give out (keys cpus_per_node and memory_gb_per_node)"
         )
     keys = _with_models(workload, 'sensitivity = "synergy"')
     if not isinstance(workload.performance, TimeTable):
         keys = (*keys[:-1], SPEEDUP, keys[-1])
-    return Lack("rates of elastic jobs do not depend on CPUs and memory", keys)
+    return MissingRequirement("rates of elastic jobs do not depend on CPUs and memory", keys)
 
 
-def _one_type(workload: Workload, cluster: Cluster) -> Lack | None:
+def _one_type(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Servers of one type."""
     if len(set(cluster.node_type_of or ())) > 1:
-        return Lack("the servers are of several types, the policy needs equal ones")
+        return MissingRequirement("the servers are of several types, the policy needs equal ones")
     return None
 
 
-def _arrivals(workload: Workload, cluster: Cluster) -> Lack | None:
+def _arrivals(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """A rate of arrivals."""
     if workload.submit_s[-1] > workload.submit_s[0]:
         return None
-    return Lack("all jobs come at once, the policy needs a rate of arrivals")
+    return MissingRequirement("all jobs come at once, the policy needs a rate of arrivals")
 
 
-def _tenants(workload: Workload, cluster: Cluster) -> Lack | None:
+def _tenants(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Jobs that say whose they are."""
     if any(workload.vc) or any(workload.user):
         return None
-    return Lack(
+    return MissingRequirement(
         "the jobs name no virtual cluster and no user: all are one tenant's (key tenants.draw)",
         essential=False,
     )
 
 
-NEEDS: dict[str, Need] = {
+REQUIREMENTS: dict[str, Requirement] = {
     "nodes": _nodes,
     "servers": _servers,
     "pool": _pool,
@@ -272,17 +282,19 @@ NEEDS: dict[str, Need] = {
 """What can be needed, by name; the docstring of each says what it is."""
 
 
-def lacking(needs: Iterable[str], workload: Workload, cluster: Cluster) -> list[Lack]:
+def missing_of(
+    requirements: Iterable[str], workload: Workload, cluster: Cluster
+) -> list[MissingRequirement]:
     """What is missing of some needs, the essential first; nothing is named twice."""
-    found: list[Lack] = []
-    for name in needs:
-        lack = NEEDS[name](workload, cluster)
+    found: list[MissingRequirement] = []
+    for name in requirements:
+        lack = REQUIREMENTS[name](workload, cluster)
         if lack is not None and lack not in found:
             found.append(lack)
     return sorted(found, key=lambda lack: not lack.essential)
 
 
-def supplied_by(found: Iterable[Lack]) -> tuple[str, ...] | None:
+def supplied_by(found: Iterable[MissingRequirement]) -> tuple[str, ...] | None:
     """All ``[adapt]`` keys that together supply what is missing; None where some part has none."""
     keys: list[str] = []
     for lack in found:
