@@ -3,7 +3,7 @@
 python -m benchmarks.solver_times [NODES ...]
 
 The ten values of a row are the means of the tenths of its decisions, shortest first. They are the table
-experiments/papers/cross/solver_times.toml, which the question "how many controllers" takes as measured
+experiments/studies/cross/solver_times.toml, which the question "how many controllers" takes as measured
 times of decisions: a run that measured them itself would not be the same twice.
 """
 

@@ -1,21 +1,29 @@
-"""What decides: every policy of schedlab, on the contract of `simulator.model.contract` alone."""
+"""Scheduling policies, on the contract of `simulator.model.contract` alone."""
 
+from policies.registration import register
 from policies.registry import (
-    check_needs,
+    check_requirements,
+    composed_names,
     describe,
-    lacks,
     make_policy,
-    needs_of,
-    needs_verdict,
+    missing_requirements,
     policy_names,
+    requirements_of,
+    requirements_verdict,
+    wrapper_names,
 )
+from policies.wrapper import Wrapper
 
 __all__ = [
-    "check_needs",
+    "Wrapper",
+    "check_requirements",
+    "composed_names",
     "describe",
-    "lacks",
     "make_policy",
-    "needs_of",
-    "needs_verdict",
+    "missing_requirements",
     "policy_names",
+    "register",
+    "requirements_of",
+    "requirements_verdict",
+    "wrapper_names",
 ]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from policies.orders import Room, durations_s
+from policies.registration import register
 from simulator.errors import InputError
 from simulator.features.network import skews
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
@@ -19,8 +20,9 @@ WHO = ("all", "sensitive", "skewed")
 NODE, RACK, ANYWHERE = range(3)
 
 
+@register("consolidating", requires=("servers", "fixed-demand"))
 class Consolidating:
-    """First come first served with backfilling, where jobs wait for a good place.
+    """Delay scheduling: wait a while for GPUs of one node, then of one rack, then take any.
 
     A job's patience begins when enough GPUs are free for it, but not together.
 
@@ -35,7 +37,13 @@ class Consolidating:
 
     name = "consolidating"
 
-    def __init__(self, wait_node_s: float, wait_rack_s: float, who: str, above: float) -> None:
+    def __init__(
+        self,
+        wait_node_s: float = 600.0,
+        wait_rack_s: float = 1800.0,
+        who: str = "all",
+        above: float = 1.0,
+    ) -> None:
         if who not in WHO:
             raise InputError(f"{self.name}: who is {who!r}, expected one of {', '.join(WHO)}")
         for what, value in (("wait_node_s", wait_node_s), ("wait_rack_s", wait_rack_s)):
@@ -125,10 +133,3 @@ class Consolidating:
             return math.inf
         left = [since_s + wait - view.now_s for wait in self._waits]
         return min((s for s in left if s > 0), default=math.inf)
-
-
-def consolidating(
-    wait_node_s: float = 600.0, wait_rack_s: float = 1800.0, who: str = "all", above: float = 1.0
-) -> Consolidating:
-    """Delay scheduling: wait a while for GPUs of one node, then of one rack, then take any."""
-    return Consolidating(wait_node_s, wait_rack_s, who, above)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from policies.packing import beside
+from policies.registration import register
 from simulator.errors import InputError
 from simulator.features.elastic_admission import Ask, Piece, packed, shares_in_turn, within
 from simulator.model.cluster import FloatArray
@@ -19,8 +20,9 @@ from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placeme
 from simulator.model.tolerances import ON_TIME_S
 
 
+@register("elasticflow", requires=("servers", "one-type", "elastic", "due"))
 class ElasticFlow:
-    """Follow the plan of least shares, and spread what it leaves free by the gain of speed.
+    """Least share that meets each due date, then GPUs where they speed up most (ElasticFlow).
 
     At each decision the plan is made anew, since jobs that had more than their share have less to do. Where
     it then fails for some job (it need not do so only where GPUs are short: the filling is greedy), the
@@ -200,8 +202,3 @@ def _laid(view: View, has: Mapping[int, int], stay: Mapping[int, int]) -> dict[i
             node_of[job] = min(room, key=lambda n: (free[n], n))
             free[node_of[job]] -= has[job]
     return node_of
-
-
-def elasticflow() -> ElasticFlow:
-    """Least share that meets each due date, then GPUs where they speed up most (ElasticFlow)."""
-    return ElasticFlow()

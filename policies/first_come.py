@@ -15,6 +15,7 @@ import numpy as np
 
 from policies.first_principles import by_due_date, by_submission, by_weight
 from policies.packing import beside
+from policies.registration import register
 from policies.selection import node_price_per_hour
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
@@ -75,16 +76,19 @@ class SharedFirstPrinciple:
         return on_time + (late if self.may_be_late or not on_time else [])
 
 
+@register("fifo-shared", requires=("servers", "one-node"))
 def fifo_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
     """First in, first out on shared fixed nodes (ANDREAS)."""
     return SharedFirstPrinciple("fifo-shared", by_submission, may_be_late)
 
 
+@register("edf-shared", requires=("servers", "one-node", "due"))
 def edf_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
     """Earliest due date first on shared fixed nodes (ANDREAS)."""
     return SharedFirstPrinciple("edf-shared", by_due_date, may_be_late)
 
 
-def ps_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
+@register("weight-priority-shared", requires=("servers", "one-node", "weights"))
+def weight_priority_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
     """Highest tardiness weight first on shared fixed nodes (ANDREAS)."""
-    return SharedFirstPrinciple("ps-shared", by_weight, may_be_late)
+    return SharedFirstPrinciple("weight-priority-shared", by_weight, may_be_late)

@@ -19,6 +19,7 @@ import numpy as np
 from policies.empty_nodes import EmptyNodes
 from policies.levels import NodeLevels
 from policies.packing import FreeCapacity, beside
+from policies.registration import register
 from policies.selection import NONE, choose_configuration, selection_price_per_hour
 from policies.waiting import Rank, WaitingJobs
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View, Workload
@@ -55,7 +56,7 @@ class FirstPrinciple:
     order : the waiting jobs, the first to be served first.
     rank : the same order as numbers; None: that of the queue.
     backfill : go on past a job that does not fit (jobs of fixed demand).
-    by : what the order goes by, in words (`policies.noted`).
+    by : what the order goes by, in words (`policies.decision_trace`).
     """
 
     name: str
@@ -224,31 +225,37 @@ def weight(workload: Workload) -> Callable[[int], float]:
     return lambda job: -weight_of(job)
 
 
+@register("fifo", requires=("list-or-node",))
 def fifo() -> FirstPrinciple:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
     return FirstPrinciple("fifo", by_submission)
 
 
+@register("fifo-strict", requires=("list-or-node",))
 def fifo_strict() -> FirstPrinciple:
     """First in, first out for jobs of fixed demand; the head of the queue blocks."""
     return FirstPrinciple("fifo-strict", by_submission)
 
 
+@register("fifo-backfill", requires=("list-or-node",))
 def fifo_backfill() -> FirstPrinciple:
     """First in, first out, skipping jobs that do not fit now."""
     return FirstPrinciple("fifo-backfill", by_submission, backfill=True)
 
 
+@register("edf", requires=("list-or-node", "due"))
 def edf() -> FirstPrinciple:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
     return FirstPrinciple("edf", by_due_date, due_date, by="due date")
 
 
+@register("edf-backfill", requires=("list-or-node", "due"))
 def edf_backfill() -> FirstPrinciple:
     """Earliest due date first, skipping jobs that do not fit now."""
     return FirstPrinciple("edf-backfill", by_due_date, due_date, backfill=True, by="due date")
 
 
-def ps() -> FirstPrinciple:
-    """Priority scheduling: highest tardiness weight first, no preemption (not processor-sharing)."""
-    return FirstPrinciple("ps", by_weight, weight, by="weight")
+@register("weight-priority", requires=("list-or-node", "weights"))
+def weight_priority() -> FirstPrinciple:
+    """Priority scheduling: highest tardiness weight first, no preemption (`ps` in the papers)."""
+    return FirstPrinciple("weight-priority", by_weight, weight, by="weight")

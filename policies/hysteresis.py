@@ -4,7 +4,7 @@ Where a reconfiguration takes time (`View.reconfiguration_s`), each job that is 
 loses that time. The wrapped policy decides as ever. Its decision falls into groups: nodes that exchange
 jobs belong together. A group is carried out if it saves more than the delays that it costs:
 
-    saved_s > hysteresis x delay x (running jobs that it stops, moves or resizes)
+    saved_s > threshold x delay x (running jobs that it stops, moves or resizes)
 
 Otherwise its running jobs stay, and its waiting jobs start where there is room beside them; then other
 jobs of fixed demand, the shortest first. What is saved is remaining time, summed over the jobs of the group:
@@ -17,22 +17,20 @@ jobs of fixed demand, the shortest first. What is saved is remaining time, summe
 For example, one GPU, a delay of 300 s, a running job with 3000 s left. A waiting job of 1000 s takes its
 place: it saves 3000 - 1000 = 2000 s > 300 s. One of 2800 s does not: it saves 200 s.
 
-Without a delay the decisions are those of the policy. A rental pool always has room beside the jobs that
+The factor is the option ``hysteresis.threshold`` (1.0). Without a delay the decisions are those of the policy. A rental pool always has room beside the jobs that
 stay, so a policy would rent more than its budget there: the cluster has to have nodes. A policy that gives parts of
 GPUs is refused. One of your own that names single GPUs of jobs (`Decision.gpus_of`) keeps its own decisions.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from policies.packing import beside
-from policies.registry import HYSTERESIS
+from policies.registration import register
+from policies.wrapper import Wrapper
 from simulator.errors import InputError
 from simulator.model import tolerances
 from simulator.model.contract import FIXED, Decision, Placement, Policy, View
@@ -53,43 +51,34 @@ class Group:
     starts: list[int] = field(default_factory=list)
 
 
-@dataclass
-class Hysteresis:
+@register("@hysteresis", requires=("nodes",))
+class Hysteresis(Wrapper):
     """A policy whose moves are carried out only where they pay.
+
+    A pool has room beside jobs that stay, beyond what a policy rents: hence nodes.
 
     Parameters
     ----------
-    policy : the policy that decides.
-    hysteresis : factor on the delays; 0: every decision is carried out.
+    threshold : factor on the delays; 0: every decision is carried out.
     """
 
-    policy: Policy
-    name: str
-    hysteresis: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.hysteresis < math.inf:
-            raise InputError(
-                f"{self.name}: hysteresis is {self.hysteresis}, expected a number >= 0"
-            )
+    def __init__(self, policy: Policy, inner_name: str, threshold: float = 1.0) -> None:
+        super().__init__(policy, inner_name)
+        self.threshold = threshold
+        if not 0 <= threshold < math.inf:
+            raise InputError(f"{self.name}: threshold is {threshold}, expected a number >= 0")
         if self.gives_parts:
-            inner = self.name.removesuffix(HYSTERESIS)
             raise InputError(
-                f"policy {self.name!r}: {inner} names the GPUs of each job, and hysteresis has no effect on "
-                f"such decisions; expected {inner!r}"
+                f"policy {self.name!r}: {inner_name} names the GPUs of each job, and hysteresis has no effect "
+                f"on such decisions; expected {inner_name!r}"
             )
-
-    @property
-    def gives_parts(self) -> bool:
-        """Whether the policy gives parts of GPUs."""
-        return bool(getattr(self.policy, "gives_parts", False))
 
     def decide(self, view: View) -> Decision:
         """The policy's decision, without the moves that do not pay."""
         if view.cluster.is_pool:
             raise InputError(f"{self.name}: the cluster is a rental pool, expected nodes or VMs")
         decision = self.policy.decide(view)
-        least_s = self.hysteresis * view.reconfiguration_s
+        least_s = self.threshold * view.reconfiguration_s
         if not least_s or not view.running or decision.gpus_of is not None:
             return decision
         plan = placements_of(decision, view, self.name)
@@ -105,20 +94,6 @@ class Hysteresis:
         placements = [share for own in shares.values() for share in own]
         info = {**decision.info, "groups_kept_in_place": refused}
         return replace(decision, placements=placements, keep_running=False, info=info)
-
-
-def with_hysteresis(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory with the options of the policy's, and ``hysteresis``."""
-    signature = inspect.signature(factory)
-
-    @functools.wraps(factory)
-    def made(hysteresis: float = 1.0, **options: Any) -> Hysteresis:
-        return Hysteresis(factory(**options), name + HYSTERESIS, hysteresis)
-
-    own = inspect.Parameter("hysteresis", inspect.Parameter.KEYWORD_ONLY, default=1.0)
-    others = [p.replace(kind=own.kind) for p in signature.parameters.values()]
-    made.__signature__ = inspect.Signature([*others, own])  # type: ignore[attr-defined]
-    return made
 
 
 # -- groups ----------------------------------------------------------------------------------

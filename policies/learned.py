@@ -7,11 +7,12 @@ fits is started, and so on. The same features are what `experiments.analysis.env
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from policies.packing import FreeCapacity
+from policies.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View
 from simulator.model.cluster import FloatArray
 
@@ -46,13 +47,29 @@ def features(view: View, jobs: list[int]) -> FloatArray:
     return np.clip(np.column_stack(columns), -1.0, 1.0)
 
 
+@register("linear-score", requires=("servers", "fixed-demand"))
 class LinearScore:
-    """Start the waiting job with the highest weighted sum of features that fits; no preemption."""
+    """Waiting jobs ranked by a weighted sum of features, as learning agents find it; no preemption.
+
+    Parameters
+    ----------
+    weights : one number a feature (`FEATURES`), with commas between them. The default ranks by the time waited.
+    """
 
     name = "linear-score"
 
-    def __init__(self, weights: tuple[float, ...]) -> None:
-        self._weights = np.array(weights, dtype=np.float64)
+    def __init__(self, weights: str | Sequence[float] = "0,0,0,1,0,0,0") -> None:
+        given = weights.split(",") if isinstance(weights, str) else weights
+        try:
+            numbers = [float(w) for w in given]
+        except ValueError:
+            numbers = []
+        if len(numbers) != len(FEATURES) or not all(map(math.isfinite, numbers)):
+            raise InputError(
+                f"linear-score: weights is {weights!r}, expected {len(FEATURES)} numbers with commas "
+                f"between them ({', '.join(FEATURES)})"
+            )
+        self._weights = np.array(numbers, dtype=np.float64)
 
     def decide(self, view: View) -> Decision:
         """Start what fits, best first."""
@@ -67,21 +84,3 @@ class LinearScore:
             if capacity.total_gpus < 1:
                 break
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
-
-
-def linear_score(weights: str = "0,0,0,1,0,0,0") -> Any:
-    """Ranks waiting jobs by a weighted sum of features, as learning agents find it.
-
-    ``weights``: one number a feature (`FEATURES`), with commas between them. The default ranks by
-    the time waited.
-    """
-    try:
-        numbers = tuple(float(w) for w in weights.split(","))
-    except ValueError:
-        numbers = ()
-    if len(numbers) != len(FEATURES) or not all(map(math.isfinite, numbers)):
-        raise InputError(
-            f"linear-score: weights is {weights!r}, expected {len(FEATURES)} numbers with commas "
-            f"between them ({', '.join(FEATURES)})"
-        )
-    return LinearScore(numbers)

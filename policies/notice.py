@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from policies.orders import Room, durations_s
+from policies.registration import register
 from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 
 
+@register("fifo-with-notice", requires=("servers", "fixed-demand"))
 @dataclass
 class FirstComeWithNotice:
-    """Start waiting jobs in their order, backfilling, on nodes of which no notice was given.
+    """First come first served with backfilling; leaves nodes of which notice was given.
 
     Jobs on a node that is about to go are moved to others where there is room, their progress kept;
     the others stay where they are until the node goes.
@@ -45,8 +47,3 @@ class FirstComeWithNotice:
             return set()
         leaving_s = view.faults.leaving_s
         return {n for n in view.nodes.tolist() if leaving_s[n] < float("inf")}
-
-
-def fifo_with_notice() -> FirstComeWithNotice:
-    """First come first served with backfilling; leaves nodes of which notice was given."""
-    return FirstComeWithNotice()

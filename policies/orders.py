@@ -16,6 +16,7 @@ import numpy as np
 
 from policies.first_principles import FirstPrinciple, by_weight, weight
 from policies.packing import FreeCapacity, beside
+from policies.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
@@ -51,7 +52,7 @@ class Preemptive:
     ----------
     name : how results call it.
     rank : the order; equals by submission.
-    by : what the order goes by, in words (`policies.noted`).
+    by : what the order goes by, in words (`policies.decision_trace`).
     """
 
     name: str
@@ -249,26 +250,31 @@ def _fill(view: View, gpus: FloatArray) -> list[Placement]:
     return placements
 
 
+@register("processor-sharing", requires=("servers", "time-shared"))
 def processor_sharing() -> Sharing:
-    """Processor sharing: all jobs share the GPUs equally at every moment (not ps, which is priority)."""
+    """Processor sharing: all jobs share the GPUs equally at every moment ."""
     return Sharing("processor-sharing", least_attained=False)
 
 
+@register("las", requires=("servers", "time-shared"))
 def las() -> Sharing:
     """Least attained service (foreground-background): who has had least service so far shares."""
     return Sharing("las", least_attained=True)
 
 
+@register("srpt", requires=("servers", "fixed-demand"))
 def srpt() -> Preemptive:
     """Shortest remaining processing time first, with preemption."""
     return Preemptive("srpt", lambda view: durations_s(view) * view.remaining, "remaining time")
 
 
+@register("deadline-first", requires=("servers", "fixed-demand", "due"))
 def deadline_first() -> Preemptive:
     """Earliest due date first, with preemption: keeps what admission control has promised."""
     return Preemptive("deadline-first", lambda view: view.due_s, "due date")
 
 
+@register("sjf", requires=("servers", "fixed-demand"))
 def sjf(preemptive: bool = False) -> FirstPrinciple | Preemptive:
     """Shortest job first, by its whole duration; it waits for running jobs unless preemptive."""
     if preemptive:
@@ -287,9 +293,10 @@ def sjf(preemptive: bool = False) -> FirstPrinciple | Preemptive:
     )
 
 
+@register("random-order", requires=("servers", "fixed-demand"))
 @dataclass
 class RandomOrder:
-    """Whenever GPUs are free, any waiting job that fits, each with equal probability."""
+    """Service in random order: whenever GPUs are free, any waiting job with equal probability."""
 
     name: str = "random-order"
 
@@ -308,11 +315,7 @@ class RandomOrder:
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
 
-def random_order() -> RandomOrder:
-    """Service in random order: whenever GPUs are free, any waiting job with equal probability."""
-    return RandomOrder()
-
-
+@register("priority", requires=("servers", "fixed-demand", "weights"))
 def priority(preemptive: bool = False) -> FirstPrinciple | Preemptive:
     """Priority classes: the highest weight first, equals by submission; preemptive where asked."""
     if preemptive:

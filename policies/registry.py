@@ -1,17 +1,17 @@
-"""Names to policies. A package adds its own through the entry-point group ``schedlab.policies``.
+"""Policies by name. A package adds its own through the entry-point group ``schedlab.policies``.
 
     [project.entry-points."schedlab.policies"]
     shortest-first = "my_package:ShortestFirst"
 
 The object named is a class or function that returns a policy, or a function ``(view, ...)`` that is
-one; its keyword parameters are the policy's options, each with a default. A built-in name always
-means the built-in policy. Built-in policies are imported when they are first asked for.
+one; its keyword parameters are the policy's options, each with a default. What it needs of jobs and
+machines is its attribute ``requires``, which `register` sets. A name of this package always means the
+policy of this package. Policies are imported when they are first asked for.
 """
 
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,150 +19,19 @@ from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any, cast
 
-from policies.needs import NEEDS, Lack, lacking
+from policies.naming import PolicyName
 from policies.plugins import installed, loaded
+from policies.registration import modules, registered
+from policies.requirements import REQUIREMENTS, MissingRequirement, missing_of
 from simulator import Cluster, InputError, Policy, Workload
 
 ENTRY_POINTS = "schedlab.policies"
 
-BUILT_IN: dict[str, str] = {
-    "fifo": "policies.first_principles:fifo",
-    "fifo-strict": "policies.first_principles:fifo_strict",
-    "fifo-backfill": "policies.first_principles:fifo_backfill",
-    "edf": "policies.first_principles:edf",
-    "edf-backfill": "policies.first_principles:edf_backfill",
-    "ps": "policies.first_principles:ps",
-    "priority": "policies.orders:priority",
-    "processor-sharing": "policies.orders:processor_sharing",
-    "srpt": "policies.orders:srpt",
-    "las": "policies.orders:las",
-    "sjf": "policies.orders:sjf",
-    "random-order": "policies.orders:random_order",
-    "deadline-first": "policies.orders:deadline_first",
-    "elasticflow": "policies.elasticflow:elasticflow",
-    "fair-share": "policies.tenants:fair_share",
-    "drf": "policies.tenants:drf",
-    "capacity": "policies.tenants:capacity",
-    "finish-time-fair": "policies.tenants:finish_time_fair",
-    "themis": "policies.tenants:themis",
-    "gandiva-fair": "policies.shares.policy:GandivaFair",
-    "max-min-fairness": "policies.shares.policy:MaxMinFairness",
-    "min-makespan": "policies.shares.policy:MinMakespan",
-    "max-throughput": "policies.shares.policy:MaxThroughput",
-    "finish-time-fairness": "policies.shares.policy:FinishTimeFairness",
-    "hierarchical-fairness": "policies.shares.policy:HierarchicalFairness",
-    "min-cost": "policies.shares.policy:MinCost",
-    "fifo-with-notice": "policies.notice:fifo_with_notice",
-    "consolidating": "policies.consolidating:consolidating",
-    "fifo-shared": "policies.first_come:fifo_shared",
-    "edf-shared": "policies.first_come:edf_shared",
-    "ps-shared": "policies.first_come:ps_shared",
-    "greedy": "policies.greedy:greedy",
-    "randomised-greedy": "policies.greedy:randomised_greedy",
-    "local-search": "policies.greedy:local_search",
-    "path-relinking": "policies.greedy:path_relinking",
-    "milp": "policies.milp:milp",
-    "milp-literal": "policies.milp:milp_literal",
-    "milp-centralised-2019": "policies.milp:milp_centralised_2019",
-    "shared": "policies.sharing.policy:shared",
-    "complementary": "policies.sharing.gpus:complementary",
-    "slices": "policies.sharing.gpus:slices",
-    "linear-score": "policies.learned:linear_score",
-    "rental-fixed-width": "policies.rental.named:rental_fixed_width",
-    "rental-whole-gpus": "policies.rental.named:rental_whole_gpus",
-    "rental-equi": "policies.rental.named:rental_equi",
-    "rental-srpt": "policies.rental.named:rental_srpt",
-    "rental-hesrpt": "policies.rental.named:rental_hesrpt",
-    "rental-on-nodes": "policies.rental.named:rental_on_nodes",
-    "foresight": "policies.foresight:Foresight",
-}
-"""Factories of the built-in policies, by name."""
+RENAMED_OPTIONS = {"hysteresis": "hysteresis.threshold"}
+"""Options of wrappers by their names of before, which are read all the same."""
 
-SELF_TIMED = "@self-timed"
-"""Behind a name: the same policy with the wake-ups of foresight (`policies.foresight.self_timed`)."""
-HYSTERESIS = "@hysteresis"
-"""Behind a name: the same policy, whose moves are carried out where they pay (`policies.hysteresis`)."""
-TUNE = "@tune"
-"""Behind a name: the same policy on elastic jobs, with Synergy's CPUs and memory (`policies.synergy.beside`)."""
-ON_PARTS = "@parts"
-"""Behind a name: the same policy on parts of GPUs (`policies.sharing.on_parts`)."""
-NOTED = "@noted"
-"""Behind a name: the same policy, whose decisions say what was considered (`policies.noted`)."""
-
-WRAPPERS: dict[str, str] = {
-    SELF_TIMED: "policies.foresight.self_timed:self_timed",
-    HYSTERESIS: "policies.hysteresis:with_hysteresis",
-    TUNE: "policies.synergy.beside:tuned",
-    ON_PARTS: "policies.sharing.on_parts:on_parts",
-    NOTED: "policies.noted:noted",
-}
-"""What may stand behind any policy's name, also one behind the other: ``greedy@tune@hysteresis``."""
-
-NEEDED_BEHIND: dict[str, tuple[str, ...]] = {
-    SELF_TIMED: ("nodes", "one-node"),
-    HYSTERESIS: ("nodes",),  # a pool has room beside jobs that stay, beyond what a policy rents
-    TUNE: ("elastic-sensitivity",),
-    ON_PARTS: ("servers", "fixed-demand", "one-node"),
-    NOTED: (),
-}
-"""What they need beside what the policy needs."""
-
-_PLAN = ("nodes", "one-node", "objective")
-_SYNERGY = ("servers", "fixed-demand", "one-kind")
-_RENTED = ("pool", "curves", "arrivals")
-
-NEEDED: dict[str, tuple[str, ...]] = {
-    "fifo": ("list-or-node",),
-    "fifo-strict": ("list-or-node",),
-    "fifo-backfill": ("list-or-node",),
-    "edf": ("list-or-node", "due"),
-    "edf-backfill": ("list-or-node", "due"),
-    "ps": ("list-or-node", "weights"),
-    "priority": ("servers", "fixed-demand", "weights"),
-    "processor-sharing": ("servers", "time-shared"),
-    "srpt": ("servers", "fixed-demand"),
-    "las": ("servers", "time-shared"),
-    "sjf": ("servers", "fixed-demand"),
-    "random-order": ("servers", "fixed-demand"),
-    "deadline-first": ("servers", "fixed-demand", "due"),
-    "elasticflow": ("servers", "one-type", "elastic", "due"),
-    "consolidating": ("servers", "fixed-demand"),
-    "fifo-with-notice": ("servers", "fixed-demand"),
-    "fair-share": ("servers", "fixed-demand", "tenants"),
-    "drf": ("servers", "fixed-demand", "tenants"),
-    "capacity": ("servers", "fixed-demand", "tenants"),
-    "finish-time-fair": ("servers", "fixed-demand", "tenants"),
-    "themis": ("servers", "fixed-demand", "tenants"),
-    "gandiva-fair": ("servers", "fixed-demand"),
-    "max-min-fairness": ("servers", "fixed-demand"),
-    "min-makespan": ("servers", "fixed-demand"),
-    "max-throughput": ("servers", "fixed-demand"),
-    "finish-time-fairness": ("servers", "fixed-demand"),
-    "hierarchical-fairness": ("servers", "fixed-demand", "tenants"),
-    "min-cost": ("servers", "fixed-demand"),
-    "shared": ("servers", "fixed-demand", "one-node"),
-    "complementary": ("servers", "fixed-demand", "one-node"),
-    "slices": ("servers", "fixed-demand", "one-node"),
-    "linear-score": ("servers", "fixed-demand"),
-    "fifo-shared": ("servers", "one-node"),
-    "edf-shared": ("servers", "one-node", "due"),
-    "ps-shared": ("servers", "one-node", "weights"),
-    "greedy": _PLAN,
-    "randomised-greedy": _PLAN,
-    "local-search": _PLAN,
-    "path-relinking": _PLAN,
-    "milp": _PLAN,
-    "milp-literal": _PLAN,
-    "milp-centralised-2019": _PLAN,
-    "foresight": _PLAN,
-    "rental-fixed-width": _RENTED,
-    "rental-whole-gpus": _RENTED,
-    "rental-equi": _RENTED,
-    "rental-srpt": _RENTED,
-    "rental-hesrpt": _RENTED,
-    "rental-on-nodes": ("servers", "one-type", "elastic", "arrivals"),
-}
-"""What each built-in policy needs of jobs and machines: names of `policies.needs.NEEDS`."""
+MISTAKEN = {"weight-priority": "; for processor sharing take processor-sharing"}
+"""What to add where a policy is easily taken for another one."""
 
 Option = float | int | str | bool
 
@@ -184,8 +53,19 @@ class PolicyInfo:
 
 
 def policy_names() -> list[str]:
-    """All names, third parties' included (without Synergy's compositions)."""
-    return sorted({*BUILT_IN, *(e.name for e in installed(ENTRY_POINTS))})
+    """All policies, third parties' included, without compositions (`composed_names`)."""
+    own = (name for name in modules() if name[0] not in "@+")
+    return sorted({*own, *(e.name for e in installed(ENTRY_POINTS))})
+
+
+def wrapper_names() -> list[str]:
+    """What may stand behind any policy's name, also one behind the other: ``greedy@tune@hysteresis``."""
+    return sorted(name for name in modules() if name[0] == "@")
+
+
+def composed_names() -> list[str]:
+    """All compositions: ``"fifo+proportional"``, .."""
+    return [f"{first}{key}" for key in modules() if key[0] == "+" for first in _first(key)]
 
 
 def make_policy(name: str, **options: Option) -> Policy:
@@ -196,126 +76,170 @@ def make_policy(name: str, **options: Option) -> Policy:
     InputError
         Unknown name or option, or an option of the wrong type or range; one line.
     """
-    factory = _factory(name)
-    known = _options(factory)
+    parsed = PolicyName.parse(name)
+    known = _all_options(name, parsed)
+    given: dict[str, dict[str, Option]] = {key: {} for key in ("", *parsed.wrappers)}
     for option, value in options.items():
-        if option not in known:
+        full = option if option in known else RENAMED_OPTIONS.get(option, option)
+        if full not in known:
             raise InputError(f"policy {name!r}: unknown option {option!r}, {_hint(option, known)}")
-        _check_type(name, option, value, known[option])
-    made = partial(factory, **options) if _decides(factory) else factory(**options)
-    if hasattr(made, "decide"):
-        return cast(Policy, made)
-    if not callable(made):
-        raise InputError(f"policy {name!r}: made a {type(made).__name__}, expected a policy")
-    return _FromFunction(name, made)
+        _check_type(name, option, value, known[full])
+        wrapper, _, own = full.rpartition(".")
+        given["@" * bool(wrapper) + wrapper][own] = value
+    policy, inner = _base_policy(parsed, given[""]), parsed.base
+    for key in parsed.wrappers:
+        policy = _wrapper(name, key)(policy, inner, **given[key])
+        inner += key
+    return policy
 
 
 def describe(name: str) -> PolicyInfo:
-    """One policy's line."""
-    factory = _factory(name)
-    text = (inspect.getdoc(factory) or "").strip().splitlines()
-    return PolicyInfo(name, text[0] if text else "", _options(factory))
+    """The line of one policy; of a wrapper (``@tune``) or a mechanism (``+tune``) by its registered name."""
+    if name in modules() and name[0] in "@+":
+        return PolicyInfo(name, _summary(_wrapper(name, name)), _options(_wrapper(name, name)))
+    parsed = PolicyName.parse(name)
+    factory = _factory(name, parsed)
+    first = _summary(factory)
+    if parsed.argument:
+        first = first.replace("any ordering", f"{parsed.argument.upper()} ordering")
+    return PolicyInfo(name, first, _all_options(name, parsed))
 
 
-def needs_of(name: str) -> tuple[str, ...]:
-    """What a policy needs, names of `policies.needs.NEEDS`.
-
-    A package's own policy states its needs in an attribute ``needs`` of what it registers.
+def requirements_of(name: str) -> tuple[str, ...]:
+    """What a policy requires, names of `policies.requirements.REQUIREMENTS`.
 
     Raises
     ------
     InputError
-        An unknown policy, or one that states a need that there is not.
+        An unknown policy, or one that states a requirement that there is not.
     """
-    factory = _factory(name)
-    inner, suffix = _wrapped(name)
-    if suffix:
-        more = tuple(need for need in NEEDED_BEHIND[suffix] if need not in needs_of(inner))
-        return (*needs_of(inner), *more)
-    if name in NEEDED:
-        return NEEDED[name]
-    if name in importlib.import_module("policies.synergy").names():
-        mechanism = name.partition("+")[2]
-        own = {"proportional": (), "static": ("one-type", "sensitivity")}
-        return (*_SYNERGY, *own.get(mechanism, ("sensitivity",)))
-    stated = getattr(factory, "needs", ())
-    known = isinstance(stated, tuple | list) and all(need in NEEDS for need in stated)
-    if not known:
-        raise InputError(
-            f"policy {name!r}: needs is {stated!r}, expected names of {', '.join(NEEDS)}"
-        )
-    return tuple(stated)
+    parsed = PolicyName.parse(name)
+    found: dict[str, None] = {}
+    for factory in (_factory(name, parsed), *(_wrapper(name, key) for key in parsed.wrappers)):
+        stated = getattr(factory, "requires", None)
+        if stated is None:
+            stated = getattr(factory, "needs", ())  # its name of before
+        if not isinstance(stated, tuple | list) or not all(each in REQUIREMENTS for each in stated):
+            raise InputError(
+                f"policy {name!r}: requires is {stated!r}, expected names of {', '.join(REQUIREMENTS)}"
+            )
+        found |= dict.fromkeys(stated)
+    return tuple(found)
 
 
-MISTAKEN = {"ps": "; ps is priority scheduling, for processor sharing take processor-sharing"}
-"""What to add where a name is easily taken for another policy's."""
+def missing_requirements(
+    name: str, workload: Workload, cluster: Cluster
+) -> list[MissingRequirement]:
+    """What a policy requires that these jobs and machines do not have, the essential first."""
+    return missing_of(requirements_of(name), workload, cluster)
 
 
-def lacks(name: str, workload: Workload, cluster: Cluster) -> list[Lack]:
-    """What a policy needs that these jobs and machines do not have, the essential first."""
-    return lacking(needs_of(name), workload, cluster)
-
-
-def check_needs(name: str, workload: Workload, cluster: Cluster) -> list[str]:
-    """Check that a policy has what it needs; answers with notes on what has no effect.
+def check_requirements(name: str, workload: Workload, cluster: Cluster) -> list[str]:
+    """Check that a policy has what it requires; answers with notes on what has no effect.
 
     Raises
     ------
     InputError
         Something essential is missing; one line that names it and the key that supplies it.
     """
-    line, notes = needs_verdict(name, workload, cluster)
+    line, notes = requirements_verdict(name, workload, cluster)
     if line is not None:
         raise InputError(f"policy {name!r}: {line}")
     return notes
 
 
-def needs_verdict(
-    name: str, workload: Workload, cluster: Cluster, needs: Iterable[str] | None = None
+def requirements_verdict(
+    name: str, workload: Workload, cluster: Cluster, requirements: Iterable[str] | None = None
 ) -> tuple[str | None, list[str]]:
-    """What keeps a policy from running, one line or None, and notes on what has no effect.
+    """The reason that keeps a policy from running, one line or None, and notes on what has no effect.
 
     Parameters
     ----------
-    needs : those of the policy where None.
+    requirements : those of the policy where None.
     """
-    found = lacking(needs_of(name) if needs is None else needs, workload, cluster)
-    essential = [lack for lack in found if lack.essential]
+    parsed = PolicyName.parse(name)
+    wanted = requirements_of(name) if requirements is None else requirements
+    found = missing_of(wanted, workload, cluster)
+    essential = [missing for missing in found if missing.essential]
     if essential:
-        hopeless = next((lack for lack in essential if not lack.keys), None)
-        return f"{hopeless or essential[0]}{MISTAKEN.get(name, '')}", []
-    return None, [f"policy {name!r}: {lack}" for lack in found]
+        hopeless = next((missing for missing in essential if not missing.keys), None)
+        return f"{hopeless or essential[0]}{MISTAKEN.get(parsed.key, '')}", []
+    return None, [f"policy {name!r}: {each}" for each in (*found, *parsed.notes)]
 
 
-def _factory(name: str) -> Callable[..., Any]:
-    inner, suffix = _wrapped(name)
-    if suffix:
-        if suffix in inner:
-            raise InputError(f"policy {name!r}: {suffix} stands there twice, expected it once")
-        module, _, attribute = WRAPPERS[suffix].partition(":")
-        wrapper = getattr(importlib.import_module(module), attribute)
-        return cast(Callable[..., Any], wrapper(inner, _maker(inner)))
-    if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
-        return cast(Callable[..., Any], getattr(importlib.import_module(module), attribute))
-    synergy = importlib.import_module("policies.synergy") if "+" in name else None
-    if synergy is not None and name in synergy.names():
-        return cast(Callable[..., Any], synergy.factory(name))
+def hidden_plugins() -> list[str]:
+    """Names that a package registers, and that are taken: they mean the policy of this package."""
+    taken = {*modules(), *composed_names()}
+    return sorted(entry.name for entry in installed(ENTRY_POINTS) if entry.name in taken)
+
+
+def _base_policy(parsed: PolicyName, options: Mapping[str, Option]) -> Policy:
+    """The policy that decides."""
+    name = parsed.base
+    factory = _factory(name, parsed)
+    made: Any = partial(factory, **options) if _decides(factory) else factory(**options)
+    if not hasattr(made, "decide"):
+        if not callable(made):
+            raise InputError(f"policy {name!r}: made a {type(made).__name__}, expected a policy")
+        return _FromFunction(name, made)
+    if not parsed.argument and parsed.key != name:
+        made.name = name  # results call it as it was asked for
+    return cast(Policy, made)
+
+
+def _factory(name: str, parsed: PolicyName) -> Callable[..., Any]:
+    """What makes the policy that decides; its parameters are the options."""
+    if parsed.key.startswith("+"):
+        composed = registered(parsed.key)
+        if composed is None:
+            known = [key[1:] for key in modules() if key[0] == "+"]
+            raise InputError(
+                f"unknown mechanism {parsed.key[1:]!r}; {_close(parsed.key[1:], known)}"
+            )
+        if parsed.argument not in _first(parsed.key):
+            known = list(_first(parsed.key))
+            raise InputError(
+                f"unknown ordering {parsed.argument!r}; {_close(parsed.argument, known)}"
+            )
+        made = partial(composed, parsed.argument)
+        made.__doc__, made.requires = composed.__doc__, composed.requires  # type: ignore[attr-defined]
+        return made
+    if parsed.key in modules():
+        return cast(Callable[..., Any], registered(parsed.key))
     for entry in installed(ENTRY_POINTS):
-        if entry.name == name:
+        if entry.name == parsed.key:
             return _loaded(entry)
-    if synergy is not None and "@" not in name:
-        return cast(Callable[..., Any], synergy.factory(name))  # raises, with what is known
-    raise InputError(f"unknown policy {name!r}; {_meant(name)}")
+    found = registered(parsed.key) if parsed.key else None
+    if found is None:
+        raise InputError(f"unknown policy {name!r}; {_meant(name)}")
+    return found
+
+
+def _first(key: str) -> Iterable[str]:
+    """First parts of a composition."""
+    return cast(Iterable[str], getattr(registered(key), "first", ()))
+
+
+def _wrapper(name: str, key: str) -> Callable[..., Any]:
+    """What is registered under a key of this package."""
+    found = registered(key)
+    if found is None:
+        raise InputError(f"unknown policy {name!r}; {_meant(name)}")
+    return found
+
+
+def _close(text: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(text, known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
 
 
 def _meant(name: str) -> str:
     """What an unknown name was probably meant to be: `equi` is `rental-equi`, `greedy@tun` `greedy@tune`."""
     names = policy_names()
-    known = [*names, *importlib.import_module("policies.synergy").names()]
+    known = [*names, *composed_names()]
     inner, at, _ = name.rpartition("@")
     if at and inner in known:
-        known = names = [inner + wrapper for wrapper in WRAPPERS]
+        known = names = [inner + wrapper for wrapper in wrapper_names()]
     low = name.lower()
     close = [each for each in known if each == low or each.endswith(f"-{low}")]
     close.sort(key=len)
@@ -323,40 +247,9 @@ def _meant(name: str) -> str:
     return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
 
 
-def _wrapped(name: str) -> tuple[str, str]:
-    """The name before the last of `WRAPPERS`, and that one; the name itself and "" without any."""
-    inner, at, last = name.rpartition("@")
-    return (inner, at + last) if at + last in WRAPPERS and inner else (name, "")
-
-
-def _maker(name: str) -> Callable[..., Any]:
-    """A factory of the policy; of a plain function too."""
-    factory = _factory(name)
-    if not _decides(factory):
-        return factory
-
-    def made(**options: Option) -> _FromFunction:
-        return _FromFunction(name, partial(factory, **options))
-
-    parameters = list(inspect.signature(factory).parameters.values())[1:]
-    keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    made.__doc__ = factory.__doc__
-    made.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
-    return made
-
-
 def _hint(option: str, known: Mapping[str, Option]) -> str:
     """What an unknown option was probably meant to be."""
-    close = difflib.get_close_matches(option, list(known), 1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"expected one of {', '.join(known)}" if known else "expected none: it has no options"
-
-
-def hidden_plugins() -> list[str]:
-    """Names that a package registers, and that are taken: they mean the built-in policy."""
-    taken = {*BUILT_IN, *importlib.import_module("policies.synergy").names()}
-    return sorted(entry.name for entry in installed(ENTRY_POINTS) if entry.name in taken)
+    return _close(option, list(known)) if known else "expected none: it has no options"
 
 
 def _loaded(entry: EntryPoint) -> Callable[..., Any]:
@@ -382,6 +275,19 @@ def _required(factory: Callable[..., Any]) -> list[str]:
     parameters = inspect.signature(factory).parameters.values()
     empty = inspect.Parameter.empty
     return [p.name for p in parameters if p.default is empty and p.kind not in several]
+
+
+def _all_options(name: str, parsed: PolicyName) -> dict[str, Option]:
+    """Options with their defaults, those of wrappers behind the wrapper's name: ``hysteresis.threshold``."""
+    found = _options(_factory(name, parsed))
+    for key in parsed.wrappers:
+        own = _options(_wrapper(name, key))
+        found |= {f"{key[1:]}.{option}": default for option, default in own.items()}
+    return found
+
+
+def _summary(factory: Callable[..., Any]) -> str:
+    return (inspect.getdoc(factory) or "").strip().partition("\n")[0]
 
 
 def _options(factory: Callable[..., Any]) -> dict[str, Option]:

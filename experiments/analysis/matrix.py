@@ -38,13 +38,12 @@ class Fit:
 
 def fits(scenario: Scenario) -> list[Fit]:
     """Every policy on the jobs and machines of a scenario, in the order of the registry."""
-    from policies import policy_names
-    from policies.synergy import names
+    from policies import composed_names, policy_names
 
     built = read_jobs(scenario)
     plain = _whole(built, scenario)
     tried: dict[tuple[str, ...], tuple[Workload, Cluster] | str] = {}
-    wanted = dict.fromkeys([*(n for n in policy_names() if "+" not in n), *names()])
+    wanted = [*policy_names(), *composed_names()]
     return [_fit(name, scenario, built, plain, tried) for name in wanted]
 
 
@@ -61,12 +60,12 @@ def _fit(
     plain: tuple[Workload, Cluster],
     tried: dict[tuple[str, ...], tuple[Workload, Cluster] | str],
 ) -> Fit:
-    from policies import lacks, needs_verdict
-    from policies.needs import supplied_by
+    from policies import missing_requirements, requirements_verdict
+    from policies.requirements import supplied_by
 
     try:
-        line, notes = needs_verdict(name, *plain)
-        found = [lack for lack in lacks(name, *plain) if lack.essential]
+        line, notes = requirements_verdict(name, *plain)
+        found = [lack for lack in missing_requirements(name, *plain) if lack.essential]
     except InputError as error:  # another package's policy that cannot be loaded
         return Fit(name, "makes no sense", str(error))
     if line is None:
@@ -79,7 +78,7 @@ def _fit(
     adapted = tried[keys]
     if isinstance(adapted, str):
         return Fit(name, "makes no sense", f"{found[0].missing}; with {', '.join(keys)}: {adapted}")
-    again, _ = needs_verdict(name, *adapted)
+    again, _ = requirements_verdict(name, *adapted)
     if again is not None:
         return Fit(name, "makes no sense", f"{line}; with it: {again}")
     return Fit(name, "with keys", ", ".join(keys))

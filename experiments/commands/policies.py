@@ -40,36 +40,28 @@ def policies(
 def _print_all(console: Console) -> None:
     from rich.table import Table
 
-    from policies import describe, policy_names
+    from policies import describe, policy_names, wrapper_names
     from policies.registry import hidden_plugins
     from policies.synergy import MECHANISMS, ORDERINGS
 
     table = Table("policy", "what it does", "options", box=None, pad_edge=False)
-    for name in policy_names():
+    rows = {name: name for name in policy_names()}
+    rows |= {f"+{mechanism}": f"ORDERING+{mechanism}" for mechanism in MECHANISMS}
+    rows |= {wrapper: f"POLICY{wrapper}" for wrapper in wrapper_names()}
+    for name, shown in rows.items():
         try:
             info = describe(name)
         except InputError as error:  # another package's, broken; the others are listed all the same
             table.add_row(name, printable(str(error)), "")
             continue
-        options = ", ".join(f"{k}={v}" for k, v in info.options.items())
-        table.add_row(name, printable(info.summary), printable(options))
-    for mechanism in MECHANISMS:
-        info = describe(f"srtf+{mechanism}")
-        options = ", ".join(f"{k}={v}" for k, v in info.options.items())
-        summary = info.summary.replace("SRTF ordering", "any ordering")
-        table.add_row(f"ORDERING+{mechanism}", summary, options)
+        prefix = f"{name[1:]}." if name in wrapper_names() else ""
+        options = ", ".join(f"{prefix}{k}={v}" for k, v in info.options.items())
+        table.add_row(shown, printable(info.summary), printable(options))
     console.print(table)
     console.print(
         f"\nSynergy's policies are an ordering and a mechanism, for example srtf+tune. "
-        f"Orderings: {', '.join(ORDERINGS)}. Mechanisms: {', '.join(MECHANISMS)}.",
-        highlight=False,
-    )
-    console.print(
-        "\nBehind the name of a policy: @hysteresis (running jobs move only where that saves more time "
-        "than the reconfigurations cost; not on rental pools), @tune (Synergy's CPUs and memory for elastic "
-        "jobs), @parts (parts of GPUs, for policies that plan all nodes anew), @self-timed (wake-ups as "
-        "foresight has them), @noted (each decision notes what was considered: who was passed over, and what was "
-        "short). For example srtf+tune@hysteresis.",
+        f"Orderings: {', '.join(ORDERINGS)}. Mechanisms: {', '.join(MECHANISMS)}. "
+        "Wrappers stand behind the name of any policy, also several: srtf+tune@hysteresis.",
         highlight=False,
     )
     for line in _of_packages():

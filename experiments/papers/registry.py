@@ -19,10 +19,10 @@ MODULES: tuple[str, ...] = (
     "experiments.papers.thesis",
     "experiments.papers.rental",
     "experiments.papers.synergy",
-    "experiments.papers.foresight",
-    "experiments.papers.queueing",
-    "experiments.papers.beyond",
-    "experiments.papers.cross",
+    "experiments.studies.foresight",
+    "experiments.studies.queueing",
+    "experiments.studies.beyond",
+    "experiments.studies.cross",
 )
 """The package of each."""
 
@@ -35,7 +35,7 @@ def papers() -> list[Paper]:
 def load(paper: Paper) -> Experiment:
     """Runs, figures and claims; imports the paper's package."""
     module: Any = importlib.import_module(paper.module)
-    found: Experiment = getattr(module, "PAPER", module)
+    found: Experiment = getattr(module, "PAGE", module)
     return found
 
 

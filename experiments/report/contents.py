@@ -24,7 +24,7 @@ formula of the textbooks, a count of settings."""
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure on disk: a PNG and the numbers behind it as CSV.
+    """One figure on disk: a PNG and the numbers behind it as CSV; or the numbers alone.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Figure:
     title: str
     caption: str
     csv: Path
-    png: Path
+    png: Path | None
     command: str
     seeds: tuple[int, ...] = ()
     replay: Path | None = None
@@ -127,7 +127,7 @@ def save_figure(
     name: str,
     title: str,
     caption: str,
-    drawing: Drawing,
+    drawing: Drawing | None,
     data: DataFrame,
     *,
     command: str,
@@ -145,12 +145,14 @@ def save_figure(
 
     from experiments.pictures.edges import NOTE, mark_edges
 
-    if mark_edges(drawing):
-        caption = f"{caption} {NOTE}"
-    csv, png = out_dir / f"{name}.csv", out_dir / f"{name}.png"
+    csv, png = out_dir / f"{name}.csv", None
     write_whole(csv, data.to_csv(index=False, float_format="%.9g", lineterminator="\n"))
-    write_drawing(drawing, png)
-    plt.close(drawing)
+    if drawing is not None:
+        png = out_dir / f"{name}.png"
+        if mark_edges(drawing):
+            caption = f"{caption} {NOTE}"
+        write_drawing(drawing, png)
+        plt.close(drawing)
     return Figure(name, title, caption, csv, png, command, tuple(int(seed) for seed in seeds))
 
 

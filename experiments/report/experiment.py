@@ -1,13 +1,13 @@
 """A paper's page as data: its runs, figures, claims and texts, registered by the paper's package.
 
-    PAPER = Experiment(Path(__file__).parent, tasks)
+    PAGE = Experiment(Path(__file__).parent, tasks)
 
-    @PAPER.figure("figure_3", "Figure 3: cost against the best", "What is seen.")
+    @PAGE.figure("figure_3", "Figure 3: cost against the best", "What is seen.")
     def figure_3(results: Results) -> Drawn: ...
 
-    @PAPER.rows
+    @PAGE.rows
     def server(results: Results) -> Iterator[Claim]:
-        yield PAPER.row("server", ours, why="with deterministic service it would be 44.32 s")
+        yield PAGE.row("server", ours, why="with deterministic service it would be 44.32 s")
 
 A function that asks for runs which are not there (`Results.runs`) is left out of the page from there
 on. Command, seeds, files and verdicts are not its business.
@@ -43,12 +43,13 @@ class Drawn:
 
     Attributes
     ----------
+    drawing : None for numbers without a picture: the page links to their table.
     data : the plotted numbers, tidy, one row a point.
     words : what the title and the caption name in braces.
     film : writes the page that plays the run of a Gantt chart to a path.
     """
 
-    drawing: Drawing
+    drawing: Drawing | None
     data: DataFrame
     words: Mapping[str, Any] = field(default_factory=dict)
     film: Callable[[Path], object] | None = None

@@ -13,7 +13,7 @@
     no_effect = 0
     unit = "%"
 
-A number stands here alone. Claims name it (`Experiment.row`), figures draw it (``PAPER["saving"].value``).
+A number stands here alone. Claims name it (`Experiment.row`), figures draw it (``PAGE["saving"].value``).
 A table inside a number's table is a number of its own, ``saving.edf``, that has the fields of the outer
 one unless it says otherwise.
 """

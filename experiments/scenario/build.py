@@ -32,29 +32,29 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     workload, own_cluster = read_jobs(scenario)
     workload, cluster = fitted(workload, own_cluster, scenario)
     workload = with_sharing(scenario, with_tenants(scenario, workload))
-    notes = check_needs(scenario.policy, workload, cluster)
+    notes = check_requirements(scenario.policy, workload, cluster)
     notes += notes_on_idle_keys(scenario, workload, cluster)
     if notes:
         workload = dataclasses.replace(workload, notes=(*workload.notes, *notes))
     return workload, cluster
 
 
-def needs_of(policy: str) -> Sequence[str]:
+def requirements_of(policy: str) -> Sequence[str]:
     """What a policy needs, by name."""
     import policies
 
     with at_key("policy"):
-        return policies.needs_of(policy)
+        return policies.requirements_of(policy)
 
 
-def check_needs(
+def check_requirements(
     policy: str, workload: Workload, cluster: Cluster, needs: Sequence[str] | None = None
 ) -> list[str]:
     """Notes on what has no effect; raises KeyedError where the policy lacks what it needs."""
     import policies
 
     with at_key("policy"):
-        line, notes = policies.needs_verdict(policy, workload, cluster, needs)
+        line, notes = policies.requirements_verdict(policy, workload, cluster, needs)
     if line is not None:
         raise KeyedError("policy", f"{policy}: {line}")
     return notes

@@ -14,12 +14,12 @@ from pydantic import BaseModel
 from experiments.config import KeyedError
 from experiments.scenario.build import (
     check_dispatcher,
-    check_needs,
+    check_requirements,
     check_window,
     decision_points,
     make_policy,
     make_server,
-    needs_of,
+    requirements_of,
 )
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
@@ -133,8 +133,8 @@ class ScenarioChecks:
 
     def _needs(self, policy: str, machines: str) -> None:
         """What the policy needs, but for a rate of arrivals, which a few jobs do not have."""
-        needs = [need for need in needs_of(policy) if need != "arrivals"]
-        check_needs(policy, *self._fitted[machines], needs)
+        needs = [need for need in requirements_of(policy) if need != "arrivals"]
+        check_requirements(policy, *self._fitted[machines], needs)
 
 
 def _said(part: BaseModel | None) -> str:

@@ -43,9 +43,9 @@ def formula_line(scenario: Scenario, result: Result) -> str:
             f"formula: none, the load is {rate_per_s * law.mean / servers:.3g} of each GPU, "
             "so the queue grows without end"
         )
-    if scenario.policy == "ps":
+    if scenario.policy in ("ps", "weight-priority"):
         return (
-            "formula: none for ps, which is priority scheduling by weight; "
+            f"formula: none for {scenario.policy}, which is priority scheduling by weight; "
             "for processor sharing take --policy processor-sharing"
         )
     found = _formula(scenario, rate_per_s, law, servers)

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
 from experiments.scenario.extensions import is_registered
@@ -353,6 +353,19 @@ class Server(Config):
     coalesce: bool = False
 
 
+def _by_full_name(options: object) -> object:
+    """Options of wrappers by their full names: ``hysteresis.threshold``, also from a table of their own."""
+    if not isinstance(options, dict):
+        return options
+    found: dict[object, object] = {}
+    for name, value in options.items():
+        if isinstance(value, dict):
+            found |= {f"{name}.{inner}": each for inner, each in value.items()}
+        else:
+            found[name] = value
+    return found
+
+
 class Scenario(Config):
     """One simulation, as data."""
 
@@ -361,7 +374,9 @@ class Scenario(Config):
     adapt: Adapt | None = None
     predictions: PredictedTimes | None = None
     policy: str
-    policy_options: dict[str, float | int | str | bool] = Field(default_factory=dict)
+    policy_options: Annotated[
+        dict[str, float | int | str | bool], BeforeValidator(_by_full_name)
+    ] = Field(default_factory=dict)
     seed: Annotated[int, Field(ge=0)] = 0
     decisions: Decisions = Decisions()
     dispatcher: str = "round-robin"

@@ -25,6 +25,7 @@ from policies.foresight.value import (
 )
 from policies.milp.policy import placements_of
 from policies.milp.tree import Learned
+from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import LEAST_AGAIN_S, Decision, View
@@ -45,6 +46,7 @@ LEAST_GAIN = 1e-6
 nobody, and short jobs go first there."""
 
 
+@register("foresight", requires=("nodes", "one-node", "objective"))
 @dataclass
 class Foresight:
     """Packs the nodes by what each job gains from running now, at a price of node-time.

@@ -19,10 +19,10 @@ import numpy as np
 
 from policies.goodput.agents import Agent, observe, settle
 from policies.goodput.optimus import goodput_of
-from policies.goodput.placing import Nodes, capacities, nodes_of
+from policies.goodput.placing import Nodes, capacities, nodes_of, placements
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
-from simulator.model.contract import View
+from simulator.model.contract import Decision, View
 from simulator.model.goodput import BatchSize
 
 LEAST_SPEEDUP = 0.01
@@ -68,6 +68,11 @@ class Pollux:
         gpus = dict(zip(agents, share_out(value, total), strict=True))
         plan = place_apart(gpus, running, capacity, lambda job, nodes: agents[job].goodput(nodes))
         return plan, settle(agents, plan)
+
+    def decide(self, view: View) -> Decision:
+        """The plan as a decision."""
+        plan, chosen = self.plan(view)
+        return Decision(placements(plan), configuration_of=chosen)
 
     def _values(
         self, agent: Agent, now: Nodes, age_s: float, per_node: int, total: int

@@ -20,11 +20,11 @@ from scipy.sparse import coo_array
 
 from policies.goodput.agents import Agent, observe, settle
 from policies.goodput.optimus import goodput_of
-from policies.goodput.placing import Nodes, capacities, nodes_of
+from policies.goodput.placing import Nodes, capacities, nodes_of, placements
 from policies.goodput.pollux import place_apart
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.contract import View
+from simulator.model.contract import Decision, View
 from simulator.model.goodput import BatchSize
 
 LEAST_FACTOR = 1e-2
@@ -91,6 +91,11 @@ class Sia:
         gpus = {job: int(sizes[c]) if c >= 0 else 0 for job, c in zip(agents, chosen, strict=True)}
         plan = place_apart(gpus, running, capacity, lambda job, nodes: agents[job].goodput(nodes))
         return plan, settle(agents, plan)
+
+    def decide(self, view: View) -> Decision:
+        """The plan as a decision."""
+        plan, chosen = self.plan(view)
+        return Decision(placements(plan), configuration_of=chosen)
 
     def _row(
         self, agent: Agent, now: Nodes, age_s: float, sizes: IntArray, per_node: int, total: int

@@ -11,18 +11,9 @@ from policies.greedy.policy import (
     RandomisedGreedyPolicy,
 )
 
-greedy = GreedyPolicy
-randomised_greedy = RandomisedGreedyPolicy
-local_search = LocalSearchPolicy
-path_relinking = PathRelinkingPolicy
-
 __all__ = [
     "GreedyPolicy",
     "LocalSearchPolicy",
     "PathRelinkingPolicy",
     "RandomisedGreedyPolicy",
-    "greedy",
-    "local_search",
-    "path_relinking",
-    "randomised_greedy",
 ]

@@ -21,6 +21,7 @@ from policies.greedy.problem import (
     profile_of,
     settings_of,
 )
+from policies.registration import register
 from policies.selection import CostOf, require_configurations
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, IntArray
@@ -38,6 +39,7 @@ class _Scenario(NamedTuple):
     profile: Profile
 
 
+@register("greedy", requires=("nodes", "one-node", "objective"))
 @dataclass
 class GreedyPolicy:
     """Greedy by pressure: cheapest configuration on time, else the fastest (thesis, 3.1.3).
@@ -65,6 +67,7 @@ class GreedyPolicy:
     """
 
     name: ClassVar[str] = "greedy"
+    plans_anew: ClassVar[bool] = True
     set_by_released: ClassVar[dict[str, Any]] = {
         "objective": "first-finish",
         "horizon_s": 0.0,
@@ -167,6 +170,7 @@ class GreedyPolicy:
         return known
 
 
+@register("randomised-greedy")
 @dataclass
 class RandomisedGreedyPolicy(GreedyPolicy):
     """Best of many randomised greedy constructions, the pure one first (thesis, 3.1.4; ANDREAS).
@@ -219,6 +223,7 @@ class RandomisedGreedyPolicy(GreedyPolicy):
         return solution, {"iterations": self.iterations}
 
 
+@register("local-search")
 @dataclass
 class LocalSearchPolicy(RandomisedGreedyPolicy):
     """Local search from the best randomised solutions, seven neighbourhoods (thesis, 3.1.5).
@@ -285,6 +290,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
         }
 
 
+@register("path-relinking")
 @dataclass
 class PathRelinkingPolicy(LocalSearchPolicy):
     """Path relinking among the best randomised solutions (Filippini et al., IEEE TSC 2023).

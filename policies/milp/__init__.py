@@ -10,10 +10,6 @@ from policies.milp.model import Model, Solution, SolverOptions
 from policies.milp.policy import MilpCentralised2019, MilpLiteral, MilpPolicy
 from policies.milp.solvers import solve
 
-milp = MilpPolicy
-milp_literal = MilpLiteral
-milp_centralised_2019 = MilpCentralised2019
-
 __all__ = [
     "FORMULATIONS",
     "Answer",
@@ -28,9 +24,6 @@ __all__ = [
     "check_assignments",
     "cost",
     "decide",
-    "milp",
-    "milp_centralised_2019",
-    "milp_literal",
     "solve",
     "solve_instance",
 ]

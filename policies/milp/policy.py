@@ -15,6 +15,7 @@ from policies.milp.model import SolverOptions
 from policies.milp.placing import keep_nodes
 from policies.milp.solvers import SolverName, check_solver
 from policies.packing import beside
+from policies.registration import register
 from policies.selection import node_price_per_hour, require_configurations
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster
@@ -22,6 +23,7 @@ from simulator.model.contract import FIXED, Decision, Placement, View
 from simulator.model.workload import Workload
 
 
+@register("milp", requires=("nodes", "one-node", "objective"))
 @dataclass
 class MilpPolicy:
     """The hierarchical paper's objective to optimality, in the exact pattern form.
@@ -44,6 +46,7 @@ class MilpPolicy:
     """
 
     name: ClassVar[str] = "milp"
+    plans_anew: ClassVar[bool] = True
 
     formulation: str = "patterns"
     solver: str = "auto"
@@ -79,6 +82,7 @@ class MilpPolicy:
         return Decision(placements_of(answer.assignments, view), info=_info(answer))
 
 
+@register("milp-literal")
 @dataclass
 class MilpLiteral(MilpPolicy):
     """(P2) of the hierarchical paper as printed: the same optimum as `milp`, slowly."""
@@ -87,6 +91,7 @@ class MilpLiteral(MilpPolicy):
     start: bool = True
 
 
+@register("milp-centralised-2019")
 @dataclass
 class MilpCentralised2019(MilpPolicy):
     """The authors' objective of 2019: GPUs priced linearly, all running jobs counted."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from policies.packing import beside
+from policies.registration import register
 from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
 from policies.rental.widths import JobType, optimal_widths, whole_gpu_widths
 from simulator.errors import InputError
@@ -96,6 +97,7 @@ def _span_h(workload: Workload) -> float:
     return span_s * len(workload) / max(len(workload) - 1, 1) / SECONDS_PER_HOUR
 
 
+@register("rental-fixed-width", requires=("pool", "curves", "arrivals"))
 def rental_fixed_width(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: the optimal fixed width for each speed-up curve within a budget (pi*)."""
     return Planned("rental-fixed-width", _fixed, gpus, over_load)
@@ -107,6 +109,7 @@ def _fixed(workload: Workload, budget: float) -> OwnWidth:
     return OwnWidth(lambda _, job: float(widths[curve_of[job]]), "rental-fixed-width")
 
 
+@register("rental-whole-gpus", requires=("pool", "curves", "arrivals"))
 def rental_whole_gpus(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: the best widths in whole GPUs within a budget."""
 
@@ -118,16 +121,19 @@ def rental_whole_gpus(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     return Planned("rental-whole-gpus", make, gpus, over_load)
 
 
+@register("rental-equi", requires=("pool", "curves", "arrivals"))
 def rental_equi(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: an equal part of always-rented GPUs for every job (EQUI)."""
     return Planned("rental-equi", lambda _, budget: Equi(budget), gpus, over_load)
 
 
+@register("rental-srpt", requires=("pool", "curves", "arrivals"))
 def rental_srpt(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: all of always-rented GPUs for the job with the least work left (SRPT)."""
     return Planned("rental-srpt", lambda _, budget: Srpt(budget), gpus, over_load)
 
 
+@register("rental-hesrpt", requires=("pool", "curves", "arrivals"))
 def rental_hesrpt(gpus: float = 0.0, over_load: float = 1.5, exponent: float = 0.5) -> Planned:
     """Rental: more of always-rented GPUs for less work left (heSRPT)."""
     HeSrpt(1.0, exponent)  # a wrong exponent is reported before the run
@@ -138,11 +144,12 @@ def rental_hesrpt(gpus: float = 0.0, over_load: float = 1.5, exponent: float = 0
 # -- nodes -----------------------------------------------------------------------------------
 
 
+@register("rental-on-nodes", requires=("servers", "one-type", "elastic", "arrivals"))
 @dataclass
 class WidthOnNodes:
-    """Fixed widths on a finite cluster: whole GPUs of one node each, first come, first served.
+    """Rental: the optimal widths in whole GPUs on nodes, with a queue when they are full.
 
-    The widths are those of pi* for the jobs' classes (their `Workload.model`) with ``utilisation``
+    Jobs run on one node each, first come, first served. The widths are those of pi* for the jobs' classes (their `Workload.model`) with ``utilisation``
     times the GPUs of the cluster as the budget; where the load is above that, every class gets one
     GPU. A job that finds no node with enough free GPUs waits, and the jobs behind it too.
 
@@ -151,8 +158,9 @@ class WidthOnNodes:
     utilisation : part of the GPUs that are planned to be in use on average.
     """
 
+    name: ClassVar[str] = "rental-on-nodes"
+
     utilisation: float = 0.8
-    name: str = "rental-on-nodes"
     _widths: IntArray | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -216,8 +224,3 @@ def _classes(workload: Workload, times_s: FloatArray, class_of: IntArray) -> lis
         size_h = float(alone_s[mine].mean()) / SECONDS_PER_HOUR
         types.append(JobType(str(i), int(mine.sum()) / hours, size_h, curve))
     return types
-
-
-def rental_on_nodes(utilisation: float = 0.8) -> WidthOnNodes:
-    """Rental: the optimal widths in whole GPUs on nodes, with a queue when they are full."""
-    return WidthOnNodes(utilisation)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from policies.packing import beside
+from policies.registration import register
 from policies.shares import gandiva, optimal
 from policies.shares.hierarchical import check_within, hierarchical_fairness
 from policies.shares.placing import place
@@ -137,6 +138,7 @@ class SharePolicy:
         return {"least_share": float(time.min()), "mean_share": float(time.mean())}
 
 
+@register("gandiva-fair", requires=("servers", "fixed-demand"))
 class GandivaFair(SharePolicy):
     """Equal shares of time (of = "jobs") or of GPU time ("gpus"), in rounds; no optimisation."""
 
@@ -160,6 +162,7 @@ class GandivaFair(SharePolicy):
         return gandiva.gandiva_fair(active, self.of)
 
 
+@register("max-min-fairness", requires=("servers", "fixed-demand"))
 class MaxMinFairness(SharePolicy):
     """The least normalised throughput is maximised (Gavel's least attained service), in rounds."""
 
@@ -182,6 +185,7 @@ class MaxMinFairness(SharePolicy):
         return optimal.max_min_fairness(active, self.aware)
 
 
+@register("min-makespan", requires=("servers", "fixed-demand"))
 class MinMakespan(SharePolicy):
     """The last job ends as soon as possible (Gavel), in rounds."""
 
@@ -192,6 +196,7 @@ class MinMakespan(SharePolicy):
         return optimal.min_makespan(active)
 
 
+@register("max-throughput", requires=("servers", "fixed-demand"))
 class MaxThroughput(SharePolicy):
     """The sum of throughputs, each relative to the job's fastest type, is maximised (Gavel), in rounds."""
 
@@ -202,6 +207,7 @@ class MaxThroughput(SharePolicy):
         return optimal.max_throughput(active)
 
 
+@register("finish-time-fairness", requires=("servers", "fixed-demand"))
 class FinishTimeFairness(SharePolicy):
     """The largest finish time, relative to that on an n-th of the cluster, is minimised, in rounds."""
 
@@ -212,6 +218,7 @@ class FinishTimeFairness(SharePolicy):
         return optimal.finish_time_fairness(active)
 
 
+@register("hierarchical-fairness", requires=("servers", "fixed-demand", "tenants"))
 class HierarchicalFairness(SharePolicy):
     """Tenants get throughput by weight, their jobs in turn by fairness or "fifo" (Gavel), in rounds."""
 
@@ -240,6 +247,7 @@ class HierarchicalFairness(SharePolicy):
         return hierarchical_fairness(active, entity, weight, self.within)
 
 
+@register("min-cost", requires=("servers", "fixed-demand"))
 class MinCost(SharePolicy):
     """Throughput over cost is maximised, and due dates that can be met are met (Gavel), in rounds.
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from policies.registration import register
 from simulator.errors import InputError
 from simulator.features.fractional import SharedDuration
 from simulator.features.mig import PROFILES, best_start, mask_of, profile_for
@@ -147,8 +148,9 @@ class OnGpus:
             self._on[node, g].remove(job)
 
 
+@register("complementary", requires=("servers", "fixed-demand", "one-node"))
 class Complementary(OnGpus):
-    """Two jobs share a GPU where they hardly disturb each other.
+    """Two jobs share a GPU where they hardly disturb each other (Lucid-like).
 
     Of the GPUs with one job, the one where both together are fastest; each must keep the speed
     ``least_speed``, and the GPU's memory must suffice. In the spirit of Lucid (Hu et al., ASPLOS 2023),
@@ -163,7 +165,7 @@ class Complementary(OnGpus):
 
     name = "complementary"
 
-    def __init__(self, share: str, least_speed: float) -> None:
+    def __init__(self, share: str = "when-full", least_speed: float = 0.5) -> None:
         super().__init__()
         if share not in SHARE:
             raise InputError(f"{self.name}: share is {share!r}, expected one of {', '.join(SHARE)}")
@@ -213,8 +215,9 @@ def _slices(view: View) -> Mapping[int, tuple[tuple[Gpu, int], ...]]:
     return slices
 
 
+@register("slices", requires=("servers", "fixed-demand", "one-node"))
 class Slices(OnGpus):
-    """Each job gets a slice of a GPU (MIG), on the fullest GPU where its profile may begin."""
+    """Each job gets a slice of a GPU (MIG profiles), first come first served."""
 
     name = "slices"
 
@@ -280,13 +283,3 @@ class Slices(OnGpus):
         memory = view.colocation.spec.memory_gb
         used = float(memory[job]) + sum(float(memory[j]) for j in jobs)
         return bool(used <= view.colocation.spec.gpu_memory_gb * (1 + SUMS))
-
-
-def complementary(share: str = "when-full", least_speed: float = 0.5) -> Complementary:
-    """Two jobs share a GPU where they hardly disturb each other (Lucid-like)."""
-    return Complementary(share, least_speed)
-
-
-def slices() -> Slices:
-    """Each job gets a slice of a GPU (MIG profiles), first come first served."""
-    return Slices()

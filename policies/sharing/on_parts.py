@@ -1,4 +1,4 @@
-"""Policies that plan all nodes anew, on parts of GPUs: ``srtf+tune@parts``, ``greedy@parts``.
+"""Policies that plan all nodes anew, on parts of GPUs: ``srtf+tune@fractional``, ``greedy@fractional``.
 
 Such a policy counts GPUs. Here it sees each GPU as so many equal units, and a job of half a GPU asks for
 half of them. Its plan says which jobs are on which node. This module then gives each job a GPU of that
@@ -9,14 +9,14 @@ waits: what is left of several GPUs may be enough in units, and of no use to a j
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from policies.registry import ON_PARTS
+from policies.registration import register
+from policies.wrapper import Wrapper
 from simulator.errors import InputError
 from simulator.features.fractional import SharedDuration
 from simulator.model.cluster import IntArray, NodeType
@@ -25,7 +25,6 @@ from simulator.model.performance import FixedDuration
 from simulator.model.tolerances import SUMS, UNITS
 from simulator.model.workload import Workload
 
-PLANS_ANEW = ("greedy", "randomised-greedy", "local-search", "path-relinking", "milp")
 MOST_UNITS = 20
 """Units of a GPU; parts that are no whole number of them are rounded up."""
 
@@ -50,14 +49,25 @@ class _StatesInUnits:
         return held * self._units_per_gpu[job]
 
 
-class OnParts:
-    """A policy that sees units of GPUs, and whose plans are carried out on single GPUs."""
+@register("@fractional", requires=("servers", "fixed-demand", "one-node"))
+class OnParts(Wrapper):
+    """A policy that sees units of GPUs, and whose plans are carried out on single GPUs.
 
-    gives_parts = True
+    Raises
+    ------
+    InputError
+        A policy that does not plan all nodes anew, or that gives one job's GPUs in fractions.
+    """
 
-    def __init__(self, policy: Policy, name: str) -> None:
-        self.name = name
-        self._policy = policy
+    def __init__(self, policy: Policy, inner_name: str) -> None:
+        super().__init__(policy, inner_name)
+        self.gives_parts = True
+        if not getattr(policy, "plans_anew", False):
+            raise InputError(
+                f"policy {self.name!r}: {inner_name} does not plan all nodes anew, expected a policy of the greedy "
+                "family, milp, or ORDERING+proportional, +greedy, +tune; for a queue on parts take 'shared' or "
+                "'complementary'"
+            )
         self._workload: Workload | None = None
 
     def decide(self, view: View) -> Decision:
@@ -66,7 +76,7 @@ class OnParts:
             self._begin(view)
         for column in ("due_s", "weight_per_s"):  # admission control may change them
             object.__setattr__(self._in_units, column, getattr(view.workload, column))
-        decision = self._policy.decide(self._seen(view))
+        decision = self.policy.decide(self._seen(view))
         if decision is NO_CHANGE:
             return NO_CHANGE
         shares: dict[int, list[Placement]] = {}
@@ -257,26 +267,3 @@ def _divided(spec: NodeType, units: int) -> NodeType:
         price_per_gpu_hour=spec.price_per_gpu_hour / units,
         power_w=power_w,
     )
-
-
-def on_parts(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory with the same options whose policies give parts of GPUs.
-
-    Raises
-    ------
-    InputError
-        A policy that does not plan all nodes anew, or that gives one job's GPUs in fractions.
-    """
-    mechanism = name.partition("+")[2]
-    if name not in PLANS_ANEW and mechanism not in ("proportional", "greedy", "tune"):
-        raise InputError(
-            f"policy {name + ON_PARTS!r}: {name} does not plan all nodes anew, expected one of "
-            f"{', '.join(PLANS_ANEW)}, or ORDERING+proportional, +greedy, +tune; for a queue on parts "
-            "take 'shared' or 'complementary'"
-        )
-
-    @functools.wraps(factory)
-    def made(**options: Any) -> OnParts:
-        return OnParts(factory(**options), name + ON_PARTS)
-
-    return made

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from policies.registration import register
 from policies.sharing import kernels
 from policies.sharing.filling import RULES, STEPS
 from policies.sharing.gpus import runs_at
@@ -25,8 +26,9 @@ AWAY = 10**15
 """Taken off the CPUs of a node that is down, or of another controller: nothing fits there."""
 
 
+@register("shared", requires=("servers", "fixed-demand", "one-node"))
 class SharedFirstCome:
-    """Start waiting jobs in order of arrival where they fit; a job that does not fit is passed over.
+    """Parts of GPUs, first come first served; ``rule`` says which GPU (fgd, best-fit, ..).
 
     Parameters
     ----------
@@ -36,7 +38,7 @@ class SharedFirstCome:
 
     gives_parts = True
 
-    def __init__(self, rule: str, backfill: bool) -> None:
+    def __init__(self, rule: str = "fgd", backfill: bool = True) -> None:
         if rule not in RULES:
             raise InputError(f"shared: rule is {rule!r}, expected one of {', '.join(RULES)}")
         self.name = f"shared-{rule}"
@@ -204,8 +206,3 @@ def _machines(cluster: Cluster) -> Machines:
         column([t.gpus for t in types], 1),
         [t.gpu_type for t in types],
     )
-
-
-def shared(rule: str = "fgd", backfill: bool = True) -> SharedFirstCome:
-    """Parts of GPUs, first come first served; ``rule`` says which GPU (fgd, best-fit, ..)."""
-    return SharedFirstCome(rule, backfill)

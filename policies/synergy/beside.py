@@ -13,14 +13,13 @@ GPU are proportional. A job of 2 GPUs needs 1 per GPU and gets 2 CPUs; one of 1 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 from policies.packing import beside
-from policies.registry import TUNE
+from policies.registration import register
 from policies.synergy.demand import Capacity, Kind, Option, Share, sensitive
+from policies.wrapper import Wrapper
 from simulator.errors import InputError
 from simulator.model.contract import Decision, Placement, Policy, View
 from simulator.model.feasibility import placements_of
@@ -28,13 +27,13 @@ from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.tolerances import SUMS
 
 
-@dataclass
-class Tuned:
+@register("@tune", requires=("elastic-sensitivity",))
+class Tuned(Wrapper):
     """A policy on elastic jobs whose CPUs and memory are given out as in Synergy's tune."""
 
-    policy: Policy
-    name: str
-    _kinds: dict[tuple[int, int, int], Kind] = field(default_factory=dict, init=False)
+    def __init__(self, policy: Policy, inner_name: str) -> None:
+        super().__init__(policy, inner_name)
+        self._kinds: dict[tuple[int, int, int], Kind] = {}
 
     def decide(self, view: View) -> Decision:
         """The policy's GPUs, with CPUs and memory."""
@@ -142,13 +141,3 @@ def _least_fair(kind: Kind) -> Option:
 
 def _within(share: Share, most: Share) -> bool:
     return share.cpus <= most.cpus * (1 + SUMS) and share.memory_gb <= most.memory_gb * (1 + SUMS)
-
-
-def tuned(name: str, factory: Callable[..., Any]) -> Callable[..., Any]:
-    """A factory with the same options, of policies with Synergy's CPUs and memory."""
-
-    @functools.wraps(factory)
-    def made(**options: Any) -> Tuned:
-        return Tuned(factory(**options), name + TUNE)
-
-    return made

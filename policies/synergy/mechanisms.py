@@ -37,6 +37,7 @@ class Proportional:
     placement: PlacementRule = PLACEMENT
     released: bool = False
     name: str = "proportional"
+    plans_anew: bool = True
     heterogeneous = True
 
     @property
@@ -93,6 +94,7 @@ class Tune:
     sort_by_gpus: bool = False
     regrant: bool = False
     name: str = "tune"
+    plans_anew: bool = True
     heterogeneous = True
 
     @property
@@ -168,6 +170,7 @@ class Greedy:
     released: bool = False
     runnable_only: bool = False
     name: str = "greedy"
+    plans_anew: bool = True
     heterogeneous = True
 
     @property

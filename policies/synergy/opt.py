@@ -60,6 +60,7 @@ class Opt:
     solver: str = "auto"
     whole_gpus: bool = False
     name: str = "opt"
+    plans_anew: bool = False
     heterogeneous = True
 
     def __post_init__(self) -> None:

@@ -46,6 +46,7 @@ class Synergy:
         if not starvation_s > 0:
             raise InputError(f"starvation_s is {starvation_s}, expected a number > 0")
         self.name = f"{ordering.name}+{mechanism.name}"
+        self.plans_anew = mechanism.plans_anew
         self._ordering = ordering
         self._mechanism = mechanism
         self._starvation_s = starvation_s

@@ -167,6 +167,11 @@ class Mechanism(Protocol):
         ...
 
     @property
+    def plans_anew(self) -> bool:
+        """Whether each decision is made without regard to what runs, by whole GPUs."""
+        ...
+
+    @property
     def heterogeneous(self) -> bool:
         """Whether it knows servers of several types."""
         ...

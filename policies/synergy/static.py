@@ -28,6 +28,7 @@ class Static:
 
     align: bool = False
     name: str = "static"
+    plans_anew: bool = False
     heterogeneous = False
     _held: dict[int, Slot] = field(default_factory=dict)
 

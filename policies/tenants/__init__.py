@@ -1,8 +1,8 @@
 """Policies that share a cluster between tenants: fair share, DRF, capacity with reclaim, finish times, an auction."""
 
-from policies.tenants.capacity import capacity
+from policies.tenants.capacity import Capacity
 from policies.tenants.fair import drf, fair_share
-from policies.tenants.finish_time import finish_time_fair
-from policies.tenants.themis import themis
+from policies.tenants.finish_time import FinishTimeFair
+from policies.tenants.themis import Themis
 
-__all__ = ["capacity", "drf", "fair_share", "finish_time_fair", "themis"]
+__all__ = ["Capacity", "FinishTimeFair", "Themis", "drf", "fair_share"]

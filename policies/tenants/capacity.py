@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from policies.registration import register
 from policies.tenants.room import Using, by_tenant, tenants_of
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
 
 
+@register("capacity", requires=("servers", "fixed-demand", "tenants"))
 class Capacity:
-    """Serve tenants below their quota first, then lend what is idle; reclaim by preemption.
+    """Capacity scheduling: quotas are guarantees, idle GPUs are lent, and taken back on demand.
 
     A job is within the quota of its tenant if the quota holds it beside those of the tenant that were
     chosen before it: jobs that run first, in the order in which they started, then by the queue. These jobs
@@ -91,8 +93,3 @@ class Capacity:
             using.start(queues[t].pop())
             if not queues[t]:
                 del queues[t]
-
-
-def capacity(reclaim: bool = True) -> Capacity:
-    """Quotas are guarantees: idle GPUs are lent, and reclaimed by preemption."""
-    return Capacity(reclaim)

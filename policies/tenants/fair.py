@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from policies.registration import register
 from policies.tenants.room import Using, by_tenant, demands, tenants_of
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray
@@ -90,11 +91,13 @@ class ByShare:
         return np.column_stack(columns)
 
 
+@register("fair-share", requires=("servers", "fixed-demand", "tenants"))
 def fair_share(preemptive: bool = False) -> ByShare:
     """Weighted fair share of the GPUs between tenants."""
     return ByShare("fair-share", False, preemptive)
 
 
+@register("drf", requires=("servers", "fixed-demand", "tenants"))
 def drf(preemptive: bool = False) -> ByShare:
     """Dominant resource fairness between tenants: GPUs, CPUs and memory."""
     return ByShare("drf", True, preemptive)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from policies.orders import whole_durations_s
+from policies.registration import register
 from policies.tenants.room import Using, by_tenant, tenants_of
 from simulator.errors import InputError
 from simulator.features.tenants import Tenants
@@ -14,8 +15,9 @@ from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, View
 
 
+@register("finish-time-fair", requires=("servers", "fixed-demand", "tenants"))
 class FinishTimeFair:
-    """Offer GPUs to the tenants that are worst off by finish-time fairness.
+    """Finish-time fairness: GPUs go to the tenants that are worst off, for a lease.
 
     A job's rho is the time from its submission to its end, if it ran from now on, over the time it
     would take on its tenant's own part of the cluster. There, the tenant's jobs share that part. A
@@ -28,7 +30,7 @@ class FinishTimeFair:
 
     name = "finish-time-fair"
 
-    def __init__(self, fairness: float, lease_s: float) -> None:
+    def __init__(self, fairness: float = 0.8, lease_s: float = 1200.0) -> None:
         if not 0 <= fairness <= 1:
             raise InputError(f"{self.name}: fairness is {fairness}, expected a number from 0 to 1")
         if not LEAST_AGAIN_S <= lease_s < math.inf:
@@ -97,8 +99,3 @@ def demand_and_part(view: View, tenants: Tenants) -> tuple[FloatArray, FloatArra
     if view.cluster.num_controllers > 1:  # the jobs are those of this controller alone
         total *= len(view.cluster.nodes_of(view.controller)) / view.cluster.num_nodes
     return demand, total * tenants.weight / tenants.weight[demand > 0].sum()
-
-
-def finish_time_fair(fairness: float = 0.8, lease_s: float = 1200.0) -> FinishTimeFair:
-    """Finish-time fairness between tenants, with leases (Themis)."""
-    return FinishTimeFair(fairness, lease_s)

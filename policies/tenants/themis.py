@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from policies.orders import whole_durations_s
+from policies.registration import register
 from policies.tenants.auction import largest_product, parts_kept
 from policies.tenants.finish_time import FinishTimeFair, demand_and_part
 from policies.tenants.room import Using, by_tenant
@@ -15,8 +16,9 @@ from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import View
 
 
+@register("themis", requires=("servers", "fixed-demand", "tenants"))
 class Themis(FinishTimeFair):
-    """The same, where the worst-off tenants bid for what is free (Themis's auction).
+    """Finish-time fairness by auction: the tenants that are worst off bid for what is free (Themis).
 
     A tenant bids one over the rho that it would have with so many GPUs more. Its rho is the time from the
     submission of the oldest of its jobs to the end of all of them, if it kept those GPUs, over the time
@@ -111,8 +113,3 @@ def _give_at_random(view: View, using: Using, queues: dict[int, list[int]]) -> N
         if not some:
             return
         using.start(queues[some[int(view.rng.integers(len(some)))]].pop(0))
-
-
-def themis(fairness: float = 0.8, lease_s: float = 1200.0) -> Themis:
-    """Finish-time fairness between tenants that bid for GPUs in an auction (Themis)."""
-    return Themis(fairness, lease_s)

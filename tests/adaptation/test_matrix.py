@@ -5,9 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies import check_needs, lacks, make_policy, needs_of, policy_names
-from policies.needs import NEEDS, Lack, supplied_by
-from policies.synergy import names
+from policies import (
+    check_requirements,
+    composed_names,
+    make_policy,
+    missing_requirements,
+    policy_names,
+    requirements_of,
+)
+from policies.requirements import REQUIREMENTS, MissingRequirement, supplied_by
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
 from simulator.adaptation import Adapted, Rules, adapt
 from simulator.laws import Exponential
@@ -26,7 +32,7 @@ WRAPPED = (
     "greedy@tune", "edf-shared@tune", "rental-on-nodes@tune@hysteresis",
 )  # fmt: skip
 """Of those that stand behind any policy's name: a policy of each room."""
-POLICIES = (*(n for n in policy_names() if "+" not in n), *names(), *WRAPPED)
+POLICIES = (*(n for n in policy_names() if "+" not in n), *composed_names(), *WRAPPED)
 FEW = {name: {"iterations": 3} for name in ("randomised-greedy", "local-search", "path-relinking")}
 VMS = Cluster.of_vms(read_catalog("hierarchical"), 2)
 CLUSTERS = {
@@ -120,15 +126,15 @@ def test_every_pair_runs_or_says_what_is_missing(kind: str, machines: str):
     check_fits(jobs, cluster)
     ran = 0
     for policy in POLICIES:
-        missing = [lack for lack in lacks(policy, jobs, cluster) if lack.essential]
+        missing = [lack for lack in missing_requirements(policy, jobs, cluster) if lack.essential]
         if missing:
             with pytest.raises(InputError) as error:
-                check_needs(policy, jobs, cluster)
+                check_requirements(policy, jobs, cluster)
             line = str(error.value)
             assert line.startswith(f"policy {policy!r}: ")
             assert "\n" not in line
         else:
-            check_needs(policy, jobs, cluster)
+            check_requirements(policy, jobs, cluster)
             runs(policy, jobs, cluster)
             ran += 1
     assert ran > 0
@@ -138,12 +144,12 @@ def test_keys_supply_what_they_are_named_for():
     """Whoever follows the line can run the pair: for policies on nodes with CPUs, on fixed jobs."""
     jobs, cluster = built("fixed", "servers")
     for policy in POLICIES:
-        lacking = [lack for lack in lacks(policy, jobs, cluster) if lack.essential]
+        lacking = [lack for lack in missing_requirements(policy, jobs, cluster) if lack.essential]
         keys = supplied_by(lacking)
         if lacking and keys is not None:
             given = dict(key.split(" = ") for key in keys)
             rules = Rules(**{k: v.strip('"') for k, v in given.items()})
-            check_needs(policy, *adapt(jobs, cluster, rules, STREAMS))
+            check_requirements(policy, *adapt(jobs, cluster, rules, STREAMS))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +179,7 @@ def test_the_line(policy: str, kind: str, machines: str, line: str):
     else:
         jobs, cluster = built(kind, machines)
     with pytest.raises(InputError) as error:
-        check_needs(policy, jobs, cluster)
+        check_requirements(policy, jobs, cluster)
     assert line in str(error.value)
 
 
@@ -182,30 +188,30 @@ def test_nothing_to_optimise_is_said():
     free = Cluster.of_nodes(NodeType("node", "K80", 4), 2)
     for policy in ("greedy", "milp", "local-search"):
         with pytest.raises(InputError, match="nothing is optimised: the nodes have no prices"):
-            check_needs(policy, jobs, free)
-    check_needs("milp", fixed(False, due=True), free)
+            check_requirements(policy, jobs, free)
+    check_requirements("milp", fixed(False, due=True), free)
 
 
 def test_mechanisms_that_are_alike_run_with_a_note():
-    notes = check_needs("srtf+tune", *built("fixed", "nodes"))
+    notes = check_requirements("srtf+tune", *built("fixed", "nodes"))
     assert len(notes) == 1
     assert "all mechanisms are alike" in notes[0]
-    assert check_needs("srtf+tune", *built("synergy", "servers")) == []
-    assert check_needs("srtf+proportional", *built("fixed", "nodes")) == []
+    assert check_requirements("srtf+tune", *built("synergy", "servers")) == []
+    assert check_requirements("srtf+proportional", *built("fixed", "nodes")) == []
 
 
 def test_every_policy_declares_needs_that_exist():
     for policy in POLICIES:
-        assert set(needs_of(policy)) <= set(NEEDS)
-        assert needs_of(policy), policy
+        assert set(requirements_of(policy)) <= set(REQUIREMENTS)
+        assert requirements_of(policy), policy
     with pytest.raises(InputError, match="unknown policy"):
-        needs_of("magic")
+        requirements_of("magic")
 
 
 def test_an_unsuppliable_lack_is_told_first():
     """No key makes a pool of nodes, so that is what the line says."""
     jobs, pool = built("fixed", "pool")
     with pytest.raises(InputError) as error:
-        check_needs("greedy", jobs, pool)
+        check_requirements("greedy", jobs, pool)
     assert "rental pool" in str(error.value)
-    assert supplied_by([Lack("a", ("x = 1",)), Lack("b")]) is None
+    assert supplied_by([MissingRequirement("a", ("x = 1",)), MissingRequirement("b")]) is None

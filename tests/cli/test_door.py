@@ -15,7 +15,7 @@ from experiments.files import write_whole
 from experiments.replay import replay_folders
 from experiments.scenario import output
 from experiments.sweep.store import Store
-from policies.registry import WRAPPERS
+from policies import wrapper_names
 from simulator.errors import InputError
 
 ROOT = Path(__file__).parent.parent.parent
@@ -333,4 +333,4 @@ def test_completion_of_commands_in_the_shell() -> None:
 
 def test_all_wrappers_are_listed() -> None:
     listed = schedlab("policies").stdout
-    assert [name for name in WRAPPERS if f"{name} (" not in " ".join(listed.split())] == []
+    assert [name for name in wrapper_names() if f"POLICY{name} " not in listed] == []

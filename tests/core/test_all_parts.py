@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policies import make_policy, policy_names
-from policies.registry import needs_of
-from policies.synergy import names
+from policies import composed_names, make_policy, policy_names
+from policies.registry import requirements_of
 from simulator import Cluster, DecisionPoints, NodeType, Result, ServerSpec, Workload, simulate
 from simulator.core.records import ShareRecord
 from simulator.features.admission import Admission
@@ -33,8 +32,8 @@ MODELS = published_rates()[0]
 SOME_OF_SYNERGY = ("srtf+tune", "las+greedy", "ftf+proportional", "drf+tune")
 POLICIES = [
     name
-    for name in (*policy_names(), *(n for n in names() if n in SOME_OF_SYNERGY))
-    if {"fixed-demand", "time-shared", "list-or-node"} & set(needs_of(name))
+    for name in (*policy_names(), *(n for n in composed_names() if n in SOME_OF_SYNERGY))
+    if {"fixed-demand", "time-shared", "list-or-node"} & set(requirements_of(name))
 ]
 
 
@@ -245,11 +244,11 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
     seed = data.draw(st.integers(0, 1000))
     rng = np.random.default_rng(seed)
     jobs = jobs_of(rng, 15, on())
-    shares_gpus = on() and "time-shared" not in needs_of(name)
+    shares_gpus = on() and "time-shared" not in requirements_of(name)
     sliced = shares_gpus and name not in ("shared", "complementary") and on()
     if shares_gpus:
         jobs = with_random_parts(rng, jobs)
-    elif "time-shared" in needs_of(name):
+    elif "time-shared" in requirements_of(name):
         jobs = time_shared(jobs)
     server = NodeType("server", "GPU", 4, 2.0, cpus=12, memory_gb=200)
     cluster = Cluster.of_nodes(server, 4)

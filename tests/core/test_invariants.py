@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policies import make_policy, policy_names
+from policies import make_policy, policy_names, requirements_of
 from simulator import (
     Cluster,
     DecisionPoints,
@@ -24,39 +24,6 @@ from simulator import (
 )
 from simulator.laws import Exponential
 
-FIXED_ONLY = {
-    "linear-score",
-    *("fifo-strict", "fifo-backfill", "edf-backfill"),
-    *(
-        "srpt",
-        "sjf",
-        "priority",
-        "random-order",
-        "deadline-first",
-        "consolidating",
-        "fifo-with-notice",
-    ),
-}
-BETWEEN_TENANTS = {"fair-share", "drf", "capacity", "finish-time-fair", "themis"}
-"""tests/tenants has them."""
-SHARING_IN_TIME = {
-    "processor-sharing",
-    "las",
-    "shared",
-    "complementary",
-    "slices",
-}  # tests/orders and tests/sharing have them
-SHARES = {
-    "gandiva-fair",
-    "max-min-fairness",
-    "min-makespan",
-    "max-throughput",
-    "finish-time-fairness",
-    "min-cost",
-    "hierarchical-fairness",
-}  # tests/shares has them
-EQUAL_NODES = {"elasticflow"}  # tests/tenants has it
-PREEMPTIVE = {"srpt", "deadline-first"}  # their jobs spend time on reconfigurations too
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
     "local-search": {"iterations": 10},
@@ -64,7 +31,6 @@ OPTIONS = {
     "milp-literal": {"time_limit_s": 5.0},
 }
 SYNERGY = [f"{o}+{m}" for o in ("fifo", "srtf", "las") for m in ("proportional", "greedy", "tune")]
-SHARED = {"fifo-shared", "edf-shared", "ps-shared"}  # nodes of fixed types alone
 
 common = settings(
     max_examples=8,
@@ -74,16 +40,18 @@ common = settings(
 )
 
 
-def elastic_policies() -> list[str]:
-    """Those that choose the GPUs of jobs on nodes."""
-    other = FIXED_ONLY | SHARING_IN_TIME | BETWEEN_TENANTS | EQUAL_NODES | SHARES
-    return [n for n in policy_names() if n not in other and not _is_rental(n)]
+def without(*requirements: str) -> list[str]:
+    """Policies that have none of these requirements."""
+    return [n for n in policy_names() if not {*requirements} & {*requirements_of(n)}]
 
 
-def _is_rental(name: str) -> bool:
-    from policies.registry import BUILT_IN
-
-    return BUILT_IN.get(name, "").startswith("policies.rental")
+ELASTIC = without("fixed-demand", "time-shared", "pool", "one-type")
+"""Those that choose the GPUs of jobs on nodes; tests/tenants and tests/rental have those for equal nodes."""
+FIXED = [
+    n
+    for n in without("time-shared", "one-node")  # tests/orders and tests/sharing have these
+    if {"fixed-demand", "list-or-node"} & {*requirements_of(n)}
+]
 
 
 def elastic_jobs(seed: int, count: int, types: int, width: int) -> Workload:
@@ -103,7 +71,7 @@ def elastic_jobs(seed: int, count: int, types: int, width: int) -> Workload:
     )
 
 
-def check(result: Result) -> None:
+def check(result: Result, restarts: bool = False) -> None:
     """What no policy may break."""
     workload, cluster = result.workload, result.cluster
     assert np.isfinite(result.completion_s).all()
@@ -131,7 +99,9 @@ def check(result: Result) -> None:
         time_s = workload.performance.time_s(s.job, v, s.gpus, s.cpus, s.memory_gb)
         progress[s.job] += (s.end_s - s.start_s) / time_s
     parts = {s.job for s in result.schedule or () if not _is_whole(workload, s)}
-    done = np.array([progress[s.job] for s in whole if s.job not in parts])
+    moved = (result.preemptions + result.reconfigurations) > 0  # they spend time on restarts, too
+    checked = (s.job for s in whole if s.job not in parts and not (restarts and moved[s.job]))
+    done = np.array([progress[job] for job in checked])
     np.testing.assert_allclose(done, 1.0, rtol=1e-6)
     assert result.total_cost == pytest.approx(
         result.meters.leasing_cost + result.meters.energy_cost + result.tardiness_cost
@@ -143,7 +113,7 @@ def _is_whole(workload: Workload, share) -> bool:  # type: ignore[no-untyped-def
     return bool(demand in (0, share.gpus))
 
 
-@pytest.mark.parametrize("name", [n for n in elastic_policies() if n not in SHARED])
+@pytest.mark.parametrize("name", [n for n in ELASTIC if "servers" not in requirements_of(n)])
 @given(
     seed=st.integers(0, 10_000),
     count=st.integers(1, 12),
@@ -172,7 +142,7 @@ def test_vms(
     )
 
 
-@pytest.mark.parametrize("name", elastic_policies())
+@pytest.mark.parametrize("name", ELASTIC)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 10))
 @common
 def test_heterogeneous_nodes(name: str, seed: int, count: int) -> None:
@@ -196,7 +166,7 @@ def _runs_somewhere(workload: Workload) -> bool:
     return bool(np.isfinite(usable).any(axis=(1, 2)).all())
 
 
-@pytest.mark.parametrize("name", ["fifo", "edf", "ps", *sorted(FIXED_ONLY), *SYNERGY])
+@pytest.mark.parametrize("name", [*FIXED, *SYNERGY])
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30), reconfiguration=st.booleans())
 @common
 def test_fixed_demand(name: str, seed: int, count: int, reconfiguration: bool) -> None:
@@ -217,10 +187,9 @@ def test_fixed_demand(name: str, seed: int, count: int, reconfiguration: bool) -
             make_policy(name),
             seed=seed,
             decision_points=points,
-            reconfiguration_s=30.0
-            if reconfiguration and name not in PREEMPTIVE and "+" not in name
-            else 0.0,
-        )
+            reconfiguration_s=30.0 if reconfiguration else 0.0,
+        ),
+        reconfiguration,
     )
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies import make_policy, policy_names
-from policies.registry import needs_of
-from policies.synergy import names
+from policies import composed_names, make_policy, policy_names
+from policies.registry import requirements_of
 from simulator import (
     Cluster,
     DecisionPoints,
@@ -25,7 +24,9 @@ from simulator.workloads.reshaping import time_shared
 
 def is_planner(name: str) -> bool:
     """Whether the jobs of a policy are elastic, on nodes."""
-    return not {"fixed-demand", "time-shared", "list-or-node", "arrivals"} & set(needs_of(name))
+    return not {"fixed-demand", "time-shared", "list-or-node", "arrivals"} & set(
+        requirements_of(name)
+    )
 
 
 FIRST, COUNT = 12, 20
@@ -36,9 +37,9 @@ WRAPPED = (
     "greedy@self-timed",
     "sjf@hysteresis",
     "greedy@hysteresis",
-    "sjf@noted",
+    "sjf@decision-trace",
 )
-assert set(SYNERGY) <= set(names())
+assert set(SYNERGY) <= set(composed_names())
 SHARES = (
     "gandiva-fair",
     "max-min-fairness",
@@ -50,9 +51,9 @@ SHARES = (
 )
 NAMES = [*policy_names(), *SYNERGY, *WRAPPED]
 NAMES.remove("milp-literal")  # milp with another program on the same instance: takes a minute
-KNOWS_RATES = [name for name in NAMES if "arrivals" in needs_of(name)]
+KNOWS_RATES = [name for name in NAMES if "arrivals" in requirements_of(name)]
 """Policies of the rental model are given the rate of arrivals, by definition: that of the whole list."""
-ON_BOTH = ("fifo", "edf", "ps", "edf@self-timed")
+ON_BOTH = ("fifo", "edf", "weight-priority", "edf@self-timed")
 """They order jobs of fixed demand, and place elastic ones."""
 CASES = [
     pytest.param(name, False) for name in NAMES if name not in KNOWS_RATES and not is_planner(name)
@@ -98,7 +99,7 @@ def workloads(name: str, elastic: bool) -> list[Workload]:
 
 def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
     """Of the kind that a policy takes."""
-    needs, gpus = needs_of(name), c["gpus"]
+    needs, gpus = requirements_of(name), c["gpus"]
     submit_s = np.cumsum(c["gap_s"])
     jobs = Workload(
         [f"j{k}" for k in range(COUNT)],
@@ -129,11 +130,13 @@ def until_then(name: str, elastic: bool, jobs: Workload, until_s: float) -> str:
     types = [NodeType("v", "A", 2, 0.5), NodeType("w", "B", 2, 1.2)]
     if not elastic:
         cluster = Cluster.of_nodes(NodeType("server", "GPU", 4, 2.0, cpus=12, memory_gb=200), 2)
-    elif "one-type" in needs_of(name):
+    elif "one-type" in requirements_of(name):
         cluster = Cluster.of_nodes(types[1], 2)
     else:
         cluster = (
-            Cluster(types, 2, (0, 1)) if "servers" in needs_of(name) else Cluster.of_vms(types, 2)
+            Cluster(types, 2, (0, 1))
+            if "servers" in requirements_of(name)
+            else Cluster.of_vms(types, 2)
         )
     points = DecisionPoints.rounds(60.0) if "+" in name else None
     policy = make_policy(name, **OPTIONS.get(name, {}))

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy, policy_names
-from policies.registry import needs_of
+from policies.registry import requirements_of
 from simulator import (
     Cluster,
     Decision,
@@ -34,11 +34,9 @@ SYNERGY = [f"{o}+{m}" for o in ("fifo", "srtf", "las") for m in ("proportional",
 ELSEWHERE = {"pool", "time-shared", "elastic"}
 """Needs of policies for other clusters, or for jobs that share GPUs in time."""
 POLICIES = [
-    n for n in policy_names() if not ELSEWHERE & set(needs_of(n)) and n != "milp-literal"
+    n for n in policy_names() if not ELSEWHERE & set(requirements_of(n)) and n != "milp-literal"
 ] + SYNERGY
-FIXED = {"fifo-strict", "fifo-backfill", "edf-backfill", *SYNERGY} | {
-    n for n in POLICIES if "fixed-demand" in needs_of(n)
-}
+
 
 few = settings(
     max_examples=4,
@@ -125,7 +123,8 @@ def check(result, outages, begin_s):
 @few
 def test_every_policy_lives_with_outages(name, seed, time_to, duration, interval, rounds, latency):
     rng = np.random.default_rng(seed)
-    fixed = name in FIXED
+    needs = requirements_of(name)
+    fixed = "fixed-demand" in needs or ("list-or-node" in needs and bool(seed % 2))  # else elastic
     workload = fixed_jobs(rng, 8) if fixed else elastic_jobs(rng, 6)
     node = NodeType("node", "GPU", 4 if fixed else 2, 1.0, cpus=12, memory_gb=250)
     cluster = Cluster.of_nodes(node, 3) if fixed else Cluster.of_nodes(node, 2)
@@ -282,7 +281,8 @@ def test_attempts_with_preemption_checkpoints_and_a_limit():
 
 
 @pytest.mark.parametrize(
-    "policy", ["fifo-strict", "srpt", "las+proportional", "capacity", "fifo-backfill@noted"]
+    "policy",
+    ["fifo-strict", "srpt", "las+proportional", "capacity", "fifo-backfill@decision-trace"],
 )
 @pytest.mark.parametrize("servers", [0, 2])
 def test_attempts_beside_all_else_that_goes_wrong(policy, servers):

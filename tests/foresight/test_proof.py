@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.foresight.claims import _released as released_rows
-from experiments.papers.foresight.claims import claims
-from experiments.papers.foresight.families import FAMILIES, FOLDER, draw, drawn, scenarios
-from experiments.papers.foresight.runs import (
+from experiments.report.contents import Scale
+from experiments.scenario.schema import read_scenario
+from experiments.studies.foresight.claims import _released as released_rows
+from experiments.studies.foresight.claims import claims
+from experiments.studies.foresight.families import FAMILIES, FOLDER, draw, drawn, scenarios
+from experiments.studies.foresight.runs import (
     FIRST_SEED,
     HEURISTICS,
     RIVALS,
@@ -23,10 +25,8 @@ from experiments.papers.foresight.runs import (
     run_bracket,
     tasks,
 )
-from experiments.papers.foresight.tables import brackets, disturbed, over_asked, over_released
-from experiments.papers.foresight.when import CHANGES, CONDITIONS, when
-from experiments.report.contents import Scale
-from experiments.scenario.schema import read_scenario
+from experiments.studies.foresight.tables import brackets, disturbed, over_asked, over_released
+from experiments.studies.foresight.when import CHANGES, CONDITIONS, when
 from experiments.sweep.sweepfile import read_sweep
 from experiments.sweep.task import Task, resolve
 from policies import make_policy

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from policies.goodput import optimus, pollux, sia, tiresias
+from simulator import DecisionPoints, simulate
+from simulator.features.reconfiguration import Delays
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.pollux import read_pollux
 from tests.goodput.stepping import Stepping
@@ -58,3 +60,19 @@ def test_policies_that_choose_batch_sizes_come_near_the_published_mean(policy: A
     found = Stepping(workload, Cluster.of_nodes(NodeType("server", "T4", 4), 16), policy()).run()
     mean_s = sum(found.values()) / len(found)
     assert mean_s == pytest.approx(published["avgs"]["workload-5"], rel=0.1)
+
+
+@pytest.mark.parametrize("policy", [tiresias, optimus, pollux])
+def test_the_engine_gives_the_times_of_the_stepping_cluster(policy: Any) -> None:
+    """And so the published ones: rounds of 60 s, 30 s for every start."""
+    workload = read_pollux(folder() / WORKLOADS["0.5"].format(5))
+    cluster = Cluster.of_nodes(NodeType("server", "T4", 4), 16)
+    result = simulate(
+        workload,
+        cluster,
+        policy(),
+        decision_points=DecisionPoints.rounds(60),
+        reconfiguration_s=Delays(30, 30, 30),
+    )
+    expected = Stepping(workload, cluster, policy()).run()
+    assert result.jct_s.tolist() == [expected[job] for job in range(len(expected))]

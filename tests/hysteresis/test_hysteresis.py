@@ -7,7 +7,7 @@ import pytest
 
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
-from policies import lacks, make_policy, needs_of
+from policies import make_policy, missing_requirements, requirements_of
 from policies.hysteresis import Hysteresis, groups_of
 from simulator import (
     Cluster,
@@ -83,7 +83,7 @@ def test_the_factor():
     two = jobs([0.0, 1000.0], [4000.0, 1000.0])  # saves 2000 s, costs 300 s
     swapped, stayed = [5300.0, 2000.0], [4000.0, 5000.0]
     for factor, expected in ((6.6, swapped), (6.7, stayed), (0.0, swapped)):
-        policy = make_policy("srpt@hysteresis", hysteresis=factor)
+        policy = make_policy("srpt@hysteresis", **{"hysteresis.threshold": factor})
         assert ends(two, servers(1), policy) == pytest.approx(expected)
 
 
@@ -245,12 +245,12 @@ def test_it_moves_less_with_a_delay(policy: str, base: dict):
 
 
 def test_options_and_mistakes():
-    assert needs_of("greedy@hysteresis") == needs_of("greedy")
+    assert requirements_of("greedy@hysteresis") == requirements_of("greedy")
     assert make_policy("greedy@hysteresis", rho=50.0).policy.rho == 50.0
-    assert make_policy("srpt@hysteresis@self-timed").policy.hysteresis == 1.0
-    with pytest.raises(InputError, match=r"hysteresis is -1\.0, expected a number >= 0"):
+    assert make_policy("srpt@hysteresis@self-timed").policy.threshold == 1.0
+    with pytest.raises(InputError, match=r"threshold is -1\.0, expected a number >= 0"):
         make_policy("srpt@hysteresis", hysteresis=-1.0)
-    for name in ("shared", "greedy@parts"):
+    for name in ("shared", "greedy@fractional"):
         with pytest.raises(
             InputError, match=f"{name} names the GPUs of each job.* expected '{name}'"
         ):
@@ -279,5 +279,5 @@ def test_a_pool_has_room_for_more_than_is_rented():
     line = "rental pool, expected nodes or VMs"
     with pytest.raises(InputError, match=line):
         ends(two, Cluster.rental_pool(1.0), make_policy("rental-equi@hysteresis", gpus=2.0))
-    lack, *_ = lacks("rental-equi@hysteresis", two, Cluster.rental_pool(1.0))
+    lack, *_ = missing_requirements("rental-equi@hysteresis", two, Cluster.rental_pool(1.0))
     assert "rental pool, the policy needs nodes" in lack.missing

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policies.milp import Assignment, MilpPolicy, milp_centralised_2019, milp_literal
+from policies.milp import Assignment, MilpCentralised2019, MilpLiteral, MilpPolicy
 from policies.milp.instance import cost
 from policies.milp.placing import keep_nodes
 from policies.milp.policy import instance_of
@@ -117,7 +117,7 @@ def test_literal_and_patterns_decide_at_the_same_cost():
     jobs = Workload(jobs.job_id, np.zeros(4), TimeTable(times), due_s=jobs.due_s,
                     weight_per_s=jobs.weight_per_s)  # fmt: skip
     first = []
-    for policy in (MilpPolicy(), milp_literal(time_limit_s=0)):
+    for policy in (MilpPolicy(), MilpLiteral(time_limit_s=0)):
         result = simulate(jobs, cluster, policy)
         assert np.isfinite(result.completion_s).all()
         first.append(result.decisions.info[0]["objective"])
@@ -125,7 +125,7 @@ def test_literal_and_patterns_decide_at_the_same_cost():
 
 
 def test_the_rival_of_2019():
-    result = simulate(workload(15, 2, 3), Cluster.of_vms(CATALOG, 3), milp_centralised_2019())
+    result = simulate(workload(15, 2, 3), Cluster.of_vms(CATALOG, 3), MilpCentralised2019())
     assert np.isfinite(result.completion_s).all()
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.papers.andreas import PAPER as ANDREAS
+from experiments.papers.andreas import PAGE as ANDREAS
 from experiments.papers.andreas import runs as andreas_runs
 from experiments.papers.andreas.figures import _seeds_by_method
-from experiments.papers.hierarchical import PAPER as HIERARCHICAL
+from experiments.papers.hierarchical import PAGE as HIERARCHICAL
 from experiments.papers.hierarchical import runs as hierarchical_runs
-from experiments.papers.thesis import PAPER as THESIS
+from experiments.papers.thesis import PAGE as THESIS
 from experiments.report.published import FILE
 from tests.papers.published import ROWS, SETTING_PLACES, SETTINGS
 from tests.papers.toy import reproduce

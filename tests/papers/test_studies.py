@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import papers
+from experiments import papers, studies
 from experiments.papers.hierarchical.runs import FIGURE_3
 from experiments.papers.hierarchical.runs import tasks as hierarchical_tasks
 from experiments.papers.synergy.curves import FILES, FOLDER, curves
@@ -16,7 +16,8 @@ from experiments.sweep.sweepfile import RUN_SCENARIO, read_sweep
 from experiments.sweep.task import resolve
 
 PAPERS = Path(papers.__file__).parent
-SOLVER_TIMES = PAPERS / "cross" / "solver_times.toml"
+STUDIES = Path(studies.__file__).parent
+SOLVER_TIMES = STUDIES / "cross" / "solver_times.toml"
 """Measured times, no sweep."""
 
 
@@ -100,7 +101,12 @@ def test_a_file_gives_the_jct_of_the_runs_in_python() -> None:
 
 @pytest.mark.parametrize(
     "file",
-    sorted(set(PAPERS.rglob("*.toml")) - {SOLVER_TIMES, *PAPERS.rglob("published.toml")}),
+    sorted(
+        f
+        for folder in (PAPERS, STUDIES)
+        for f in folder.rglob("*.toml")
+        if f != SOLVER_TIMES and f.name != "published.toml"
+    ),
     ids=lambda f: f"{f.parent.name}-{f.stem}",
 )
 def test_every_file_is_a_sweep_by_itself(file: Path) -> None:

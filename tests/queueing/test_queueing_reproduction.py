@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.papers.queueing import claims, figures, runs, tasks
-from experiments.papers.queueing.runs import (
+from experiments.studies.queueing import PAGE, runs
+from experiments.studies.queueing.runs import (
     run_filling,
     run_loss,
     run_order,
@@ -82,16 +82,18 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(runs.LOADS, "quick", (0.7,))
     monkeypatch.setitem(runs.ONE_RUN_JOBS, "quick", 3500)
     monkeypatch.setitem(runs.FILLING_RUNS, "quick", 3)
-    listed = tasks("quick")
+    listed = PAGE.tasks("quick")
     with Store(tmp_path / "store", create=True) as store:
         run_tasks(listed, store, workers=1, progress=False)
         results = Results(store, listed, "quick")
         assert not results.missing
-        drawn = figures(results, tmp_path)
-        made = claims(results)
+        drawn = PAGE.figures(results, tmp_path)
+        made = PAGE.claims(results)
     names = {"filling", "one_run", "little", "erlang", "mmc", "mg1", "waiting_times", "orders"}
     names |= {"kingman", "ggc", "unlimited"}
     assert {figure.name for figure in drawn} == names
-    assert all(figure.png.stat().st_size > 5000 for figure in drawn)
+    numbers_alone = {"little", "kingman", "unlimited"}
+    assert {figure.name for figure in drawn if figure.png is None} == numbers_alone
+    assert all(figure.png.stat().st_size > 5000 for figure in drawn if figure.png)
     sizing = [c.ours for c in made if c.unit == "servers"]
     assert sizing == [4, 20]  # for 200 and 2,000 controllers; 20 are in the hierarchical claims

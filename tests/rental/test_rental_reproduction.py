@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.papers.rental import bridge, claims, figures, runs, tasks
+from experiments.papers.rental import PAGE, bridge, runs
 from experiments.sweep.results import Results
 from experiments.sweep.runner import run_tasks
 from experiments.sweep.store import Store
@@ -13,7 +13,7 @@ from tests.papers.published import missing
 
 def test_tasks_that_share_a_run_have_labels_of_their_own() -> None:
     for scale in ("quick", "paper"):
-        listed = [(task.key, tuple(sorted(task.columns().items()))) for task in tasks(scale)]  # type: ignore[arg-type,type-var]
+        listed = [(task.key, tuple(sorted(task.columns().items()))) for task in PAGE.tasks(scale)]  # type: ignore[arg-type,type-var]
         assert len(set(listed)) == len(listed)
 
 
@@ -25,13 +25,13 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(bridge.SEEDS, "quick", (1, 2))
     monkeypatch.setitem(bridge.GAPS, "quick", (1.0,))
     monkeypatch.setitem(bridge.DUES, "quick", ("min-2max",))
-    listed = tasks("quick")
+    listed = PAGE.tasks("quick")
     with Store(tmp_path / "store", create=True) as store:
         run_tasks(listed, store, workers=1, progress=False)
         results = Results(store, listed, "quick")
         assert not results.missing
-        drawn = figures(results, tmp_path)
-        made = claims(results)
+        drawn = PAGE.figures(results, tmp_path)
+        made = PAGE.claims(results)
     names = {"figure_1", "insensitivity", "theorem_1", "whole_gpus", "bridge"}
     assert {figure.name for figure in drawn} == names
     assert all(figure.png.stat().st_size > 5000 for figure in drawn)
@@ -47,6 +47,6 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
 
 def test_nothing_run_nothing_drawn(tmp_path: Path) -> None:
     with Store(tmp_path / "store", create=True) as store:
-        results = Results(store, tasks("quick"), "quick")
-        assert not figures(results, tmp_path)
-        assert not claims(results)
+        results = Results(store, PAGE.tasks("quick"), "quick")
+        assert not PAGE.figures(results, tmp_path)
+        assert not PAGE.claims(results)

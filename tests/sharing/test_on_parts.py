@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policies import make_policy, needs_of
+from policies import make_policy, requirements_of
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
 from simulator.features.colocation import neighbours_of, published_rates
 from simulator.features.faults import Checkpoints, Failures, Outages
@@ -36,7 +36,7 @@ def test_shortest_first_on_halves():
     """One GPU, halves of 100, 200 and 300 s: the two shortest run, then the third joins at 100 s."""
     jobs = jobs_of([0.5] * 3, [300.0, 100.0, 200.0])
     rounds = DecisionPoints.rounds(100.0)
-    parts = simulate(jobs, ONE, make_policy("srtf+proportional@parts"), decision_points=rounds)
+    parts = simulate(jobs, ONE, make_policy("srtf+proportional@fractional"), decision_points=rounds)
     assert parts.completion_s.tolist() == [400.0, 100.0, 200.0]
     whole = simulate(jobs, ONE, make_policy("srtf+proportional"), decision_points=rounds)
     assert whole.completion_s.tolist() == [600.0, 100.0, 300.0]
@@ -46,7 +46,7 @@ def test_cpus_that_jobs_state_decide_between_mechanisms():
     """Two halves that want 9 and 3 of 12 CPUs: in proportion each gets 6, and the first does not fit."""
     jobs = jobs_of([0.5, 0.5], [100.0, 100.0], num_cpus=[9.0, 3.0], memory_gb=[10.0, 10.0])
     rounds = DecisionPoints.rounds(50.0)
-    tune = simulate(jobs, ONE, make_policy("fifo+tune@parts"), decision_points=rounds)
+    tune = simulate(jobs, ONE, make_policy("fifo+tune@fractional"), decision_points=rounds)
     assert tune.completion_s.tolist() == [100.0, 100.0]
     cpus = {share.job: share.cpus for share in tune.schedule}
     assert cpus == {0: 9.0, 1: 3.0}
@@ -57,7 +57,7 @@ def test_the_greedy_serves_the_urgent_half():
     jobs = jobs_of(
         [0.5] * 3, [100.0] * 3, due_s=[1e6, 110.0, 110.0], weight_per_s=[0.01, 0.01, 0.01]
     )
-    result = simulate(jobs, ONE, make_policy("greedy@parts"))
+    result = simulate(jobs, ONE, make_policy("greedy@fractional"))
     assert result.completion_s.tolist() == [200.0, 100.0, 100.0]
     assert (result.tardiness_s == 0).all()
 
@@ -67,7 +67,9 @@ def test_jobs_move_together_for_one_that_needs_a_whole_gpu():
     two = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0, cpus=12, memory_gb=100), 1)
     jobs = jobs_of([0.5, 0.5, 0.5, 1.0], [300.0, 100.0, 300.0, 100.0], [0.0, 0.0, 0.0, 150.0])
     rounds = DecisionPoints.rounds(50.0)
-    result = simulate(jobs, two, make_policy("fifo+proportional@parts"), decision_points=rounds)
+    result = simulate(
+        jobs, two, make_policy("fifo+proportional@fractional"), decision_points=rounds
+    )
     assert result.first_start_s[3] == 150.0
     assert result.completion_s.tolist() == [300.0, 100.0, 300.0, 250.0]
 
@@ -86,22 +88,30 @@ def test_halves_on_one_gpu_are_whole_jobs_on_two(ordering):
             make_policy(f"{ordering}+proportional{behind}"),
             decision_points=rounds,
         )
-        for part, cluster, behind in ((0.5, ONE, "@parts"), (1.0, two, ""))
+        for part, cluster, behind in ((0.5, ONE, "@fractional"), (1.0, two, ""))
     )
     assert half.completion_s.tolist() == pytest.approx(whole.completion_s.tolist())
 
 
 def test_who_cannot():
     with pytest.raises(InputError, match="fifo-backfill does not plan all nodes anew, expected"):
-        make_policy("fifo-backfill@parts")
+        make_policy("fifo-backfill@fractional")
     with pytest.raises(InputError, match=r"srtf\+opt does not plan"):
-        make_policy("srtf+opt@parts")
+        make_policy("srtf+opt@fractional")
     sliced = jobs_of([0.5], [10.0])
     with pytest.raises(InputError, match="the GPUs are sliced, expected the policy 'slices'"):
         simulate(
-            sliced, ONE, make_policy("greedy@parts"), neighbours=neighbours_of(sliced, slices=True)
+            sliced,
+            ONE,
+            make_policy("greedy@fractional"),
+            neighbours=neighbours_of(sliced, slices=True),
         )
-    assert set(needs_of("greedy@parts")) >= {"servers", "fixed-demand", "one-node", "objective"}
+    assert set(requirements_of("greedy@fractional")) >= {
+        "servers",
+        "fixed-demand",
+        "one-node",
+        "objective",
+    }
 
 
 @settings(
@@ -129,7 +139,7 @@ def test_nothing_is_given_away_twice(seed, name, failing, known):
     cause = Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))
     failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0)) if failing else None
     points = DecisionPoints.rounds(50.0) if "+" in name else None
-    policy = Recorded(make_policy(name + "@parts"))
+    policy = Recorded(make_policy(name + "@fractional"))
     run = simulate(
         jobs, cluster, policy, seed=seed, neighbours=neighbours, failures=failures,
         decision_points=points,

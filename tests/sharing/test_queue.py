@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from policies import make_policy
 from policies.sharing.filling import RULES
-from policies.sharing.policy import shared
+from policies.sharing.policy import SharedFirstCome
 from simulator import (
     Cluster,
     Decision,
@@ -32,7 +32,7 @@ class Recorded:
     """A policy that keeps which GPUs it gave to whom."""
 
     def __init__(self, rule, kept):
-        self.policy = shared(rule)
+        self.policy = SharedFirstCome(rule)
         self.kept = kept
 
     def __deepcopy__(self, memo):
@@ -149,5 +149,5 @@ def test_parts_that_are_no_thousandths(parts, waves, rule):
         num_gpus=ones,
     )
     one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
-    result = simulate(jobs, one, shared(rule))
+    result = simulate(jobs, one, SharedFirstCome(rule))
     assert result.completion_s.tolist() == [10.0 * wave for wave in waves]

@@ -129,7 +129,7 @@ def test_attempts_with_checkpoints_beside_a_neighbour():
     ("name", "interference"),
     [
         *itertools.product(
-            ("shared", "complementary", "srtf+proportional@parts"), ("none", "linear")
+            ("shared", "complementary", "srtf+proportional@fractional"), ("none", "linear")
         ),
         ("slices", "none"),
     ],
@@ -382,7 +382,7 @@ def test_quotas_count_parts():
     assert halves.tenants_table()["peak_gpus"].tolist() == [1.0]
     assert halves.tenants_table()["envy_gpu_h"].tolist() == [0.0]
     wrapped = simulate(
-        jobs, two, make_policy("fifo+proportional@parts@self-timed"), tenants=tenants
+        jobs, two, make_policy("fifo+proportional@fractional@self-timed"), tenants=tenants
     )
     assert wrapped.completion_s.tolist() == [100.0, 100.0]
     whole = simulate(jobs, two, make_policy("fifo-backfill"), tenants=tenants)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies import check_needs, lacks, make_policy
+from policies import check_requirements, make_policy, missing_requirements
 from policies.synergy.beside import give_out
 from policies.synergy.demand import Capacity, sensitive
 from simulator import Cluster, InputError, NodeType, SensitivityMatrix, Workload, simulate
@@ -148,7 +148,7 @@ def test_nobody_is_slower_than_at_the_proportional_share(policy: str):
     jobs = synergy.derived_trace(20, Streams(4), jobs_per_hour=1.5, multi_gpu=True)
     adapted = adapt(jobs, CLUSTER, RULES, Streams(4))
     made = make_policy(f"{policy}@tune")
-    check_needs(f"{policy}@tune", *adapted)
+    check_requirements(f"{policy}@tune", *adapted)
     seen = []
 
     class Spy:
@@ -183,11 +183,11 @@ def test_policies_see_proportional_shares():
 
 def test_what_is_missing_is_one_line():
     jobs = synergy.derived_trace(5, Streams(3), jobs_per_hour=2)
-    (lack,) = lacks("greedy@tune", jobs, CLUSTER)
+    (lack,) = missing_requirements("greedy@tune", jobs, CLUSTER)
     assert lack.keys == ('speedup = "calibrated"', 'sensitivity = "synergy"')
-    check_needs("greedy@tune", *adapt(jobs, CLUSTER, RULES, Streams(3)))
+    check_requirements("greedy@tune", *adapt(jobs, CLUSTER, RULES, Streams(3)))
     no_cpus = Cluster.of_nodes(NodeType("server", "V100", 4, 4.0), 2)
     with pytest.raises(InputError, match="the nodes have no CPUs and memory"):
-        check_needs("greedy@tune", jobs, no_cpus)
+        check_requirements("greedy@tune", jobs, no_cpus)
     with pytest.raises(InputError, match="expected elastic jobs with a sensitivity"):
         simulate(jobs, CLUSTER, make_policy("fifo@tune"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policies.synergy import ORDERINGS, names, synergy
+from policies import composed_names
+from policies.synergy import ORDERINGS, synergy
 from policies.synergy.demand import Capacity, Kind, Share
 from policies.synergy.mechanisms import Tune
 from policies.synergy.opt import Lot, allocate, lay_out
@@ -277,8 +278,8 @@ def test_runnable_takes_every_job_whose_gpus_fit():
 def test_every_composition_finishes_every_job(run, small):
     workload, servers = small(7, jobs=40)
     work = np.array(workload.performance.duration_s)
-    assert len(names()) == len(ORDERINGS) * 5
-    for name in names():
+    assert len(composed_names()) == len(ORDERINGS) * 5
+    for name in composed_names():
         ordering, mechanism = name.split("+")
         result = run(workload, servers, synergy(ordering, mechanism), record_schedule=True)
         done = np.zeros(len(workload))

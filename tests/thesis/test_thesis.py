@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.thesis import PAPER
+from experiments.papers.thesis import PAGE
 from experiments.papers.thesis.claims import call_times
 from experiments.papers.thesis.figures import costs, gains
 from experiments.papers.thesis.runs import DUE_LAWS, run_decision, tasks
@@ -57,7 +57,7 @@ def test_claims_count_traces_and_figures_keep_to_those_of_the_thesis():
     assert set(few["trace"]) == {1, 2, 3}
     assert set(more["trace"]) == {1, 2, 3, 4, 5, 6, 7, 8}
     row = next(
-        c for c in PAPER.claims(results) if c.claim.startswith("gain of RG over EDF, due dates")
+        c for c in PAGE.claims(results) if c.claim.startswith("gain of RG over EDF, due dates")
     )
     by_trace = student(more.groupby("trace")["gain"].mean().to_numpy())
     assert by_trace.n == 8
@@ -74,7 +74,7 @@ def test_the_ratio_to_the_hierarchical_model_counts_every_trace():
         assert by_trace.n == 8
         row = next(
             c
-            for c in PAPER.claims(results)
+            for c in PAGE.claims(results)
             if c.claim == f"total cost of RG over that of the hierarchical model, {law}"
         )
         assert (row.ours, row.ci_high) == pytest.approx(np.exp([by_trace.mean, by_trace.upper]))

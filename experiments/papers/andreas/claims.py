@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from experiments.papers.andreas.figures import LABELS, savings
-from experiments.papers.andreas.paper import PAPER
+from experiments.papers.andreas.page import PAGE
 from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES
 from experiments.report.contents import Claim
 from experiments.sweep.results import Results
@@ -23,17 +23,17 @@ GENERATORS = {
 # -- savings ---------------------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def saving(results: Results) -> Iterator[Claim]:
     """Of both scenarios, and of their mean."""
     table = savings(results)
     table = table[(table["method"] == "randomised-greedy") & (table["arrivals"] == "mixed")]
     both = _mean(table[table["rates"] == "measured"])
-    yield PAPER.row("saving.abstract", both, _parts(results, 1, "measured"))
+    yield PAGE.row("saving.abstract", both, _parts(results, 1, "measured"))
     for scenario, rates in ((1, "measured"), (2, "measured"), (2, "node")):
         part = table[(table["scenario"] == scenario) & (table["rates"] == rates)]
         if not part.empty:
-            yield PAPER.row(
+            yield PAGE.row(
                 f"saving.{scenario}",
                 _mean(part),
                 _parts(results, scenario, rates),
@@ -70,20 +70,20 @@ def _mean(table: pd.DataFrame) -> Estimate:
     return student(table.groupby("seed")["saving"].mean().to_numpy())
 
 
-@PAPER.rows
+@PAGE.rows
 def call_times(results: Results) -> Iterator[Claim]:
     """CPU time of the optimizer."""
     runs = results.runs("run_scenario", method="randomised-greedy")
     for scenario in (1, 2):
         slowest = float(runs.loc[runs["scenario"] == scenario, "mean_decision_cpu_s"].max())
         why = "compiled Python on one thread of this machine, placements included"
-        yield PAPER.row(f"call-time.{scenario}", slowest, why, scenario=scenario)
+        yield PAGE.row(f"call-time.{scenario}", slowest, why, scenario=scenario)
 
 
 # -- the replay ------------------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def cost_of_replay(results: Results) -> Iterator[Claim]:
     """The predicted cost of Table V's jobs, beside the predicted and the metered one."""
     runs = results.runs("run_armida")
@@ -100,19 +100,19 @@ def cost_of_replay(results: Results) -> Iterator[Claim]:
             f"depends on the method and its random choices ({said} EUR): every job alone on one "
             "V100 would cost 1.0455 EUR, sharing armida-06 costs less, the T4 more"
         )
-        yield PAPER.row("predicted-cost", estimate, why, method=LABELS[name])
+        yield PAGE.row("predicted-cost", estimate, why, method=LABELS[name])
     predicted = ours["randomised-greedy"]
     why = "metered on the authors' servers; nothing here draws power"
-    yield PAPER.row("real-cost", predicted, why)
-    real, printed = PAPER["real-cost"].low, PAPER["predicted-cost"].low
-    yield PAPER.row(
+    yield PAGE.row("real-cost", predicted, why)
+    real, printed = PAGE["real-cost"].low, PAGE["predicted-cost"].low
+    yield PAGE.row(
         "cost-deviation",
         _deviation(predicted, real),
         f"of our {predicted.mean:.4f} EUR against the metered cost. The table divides by the "
         "predicted cost: over the real one the paper's own figures give "
         f"{100 * (printed / real - 1):.1f} %",
     )
-    yield PAPER.row(
+    yield PAGE.row(
         "late-jobs",
         float(by_method["late_jobs"].mean()["randomised-greedy"]),
         "J9 takes 160 x 17.8042 = 2849 s on two V100, its due date is 2600 s after its "
@@ -129,7 +129,7 @@ def _deviation(predicted: Estimate, real: float) -> Estimate:
     return Estimate(mean, low, high, predicted.n)
 
 
-@PAPER.rows
+@PAGE.rows
 def events_of_replay(results: Results) -> Iterator[Claim]:
     """Whether the events of Figure 4 come about."""
     shares = results.runs("run_armida_seeds").set_index("method")
@@ -142,7 +142,7 @@ def events_of_replay(results: Results) -> Iterator[Claim]:
             if method in shares.index:
                 ours = 100 * float(shares[column][method])
                 why = _why_events(shares, method)
-                yield PAPER.row("event", ours, why, event=event, method=LABELS[method])
+                yield PAGE.row("event", ours, why, event=event, method=LABELS[method])
 
 
 def _why_events(shares: pd.DataFrame, method: str) -> str:
@@ -158,7 +158,7 @@ def _why_events(shares: pd.DataFrame, method: str) -> str:
     return f"the replays with both events cost {float(cost):.4f} EUR on average"
 
 
-@PAPER.rows
+@PAGE.rows
 def errors(results: Results) -> Iterator[Claim]:
     """What wrong predictions do to the energy of the replay."""
     runs = results.runs("run_armida_errors")
@@ -167,14 +167,14 @@ def errors(results: Results) -> Iterator[Claim]:
         "simulated: each job's time is off by a factor of its own, 11 % on average, as of the model "
         "that predicts times in the hierarchical paper. The paper's figure is metered"
     )
-    yield PAPER.row("call-deviation", student(at["call_percent"].to_numpy()), why)
-    yield PAPER.row("worst-deviation", float(at["total_percent"].max()), why)
+    yield PAGE.row("call-deviation", student(at["call_percent"].to_numpy()), why)
+    yield PAGE.row("worst-deviation", float(at["total_percent"].max()), why)
 
 
 # -- beyond the paper ------------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def variants(results: Results) -> Iterator[Claim]:
     """Costs of variants of the randomised greedy."""
     runs = results.runs("run_scenario", arrivals="high", rates="measured")
@@ -190,10 +190,10 @@ def variants(results: Results) -> Iterator[Claim]:
         if other in wide and "randomised-greedy" in wide:
             claim = f"total cost saved at high load, {smallest} nodes, by {text} (geometric mean)"
             saved = _saved(wide["randomised-greedy"] / wide[other])
-            yield PAPER.new("beyond the paper", claim, saved, "%")
+            yield PAGE.new("beyond the paper", claim, saved, "%")
 
 
-@PAPER.rows
+@PAGE.rows
 def optimal_decisions(results: Results) -> Iterator[Claim]:
     """How often each method finds the optimum of one decision."""
     gaps = results.runs("run_gaps")
@@ -202,7 +202,7 @@ def optimal_decisions(results: Results) -> Iterator[Claim]:
         if name in gaps:
             claim = f"decisions at which {LABELS[method]} finds the exact optimum of the proxy"
             share = student(100 * gaps.groupby("seed")[name].mean().to_numpy())
-            yield PAPER.new("beyond the paper", claim, share, "%")
+            yield PAGE.new("beyond the paper", claim, share, "%")
 
 
 def _saved(ratio: pd.Series) -> Estimate:

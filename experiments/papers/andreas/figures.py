@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from experiments.papers.andreas.paper import PAPER
+from experiments.papers.andreas.page import PAGE
 from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, events_of_figure_4
 from experiments.pictures import plots
 from experiments.report.experiment import Drawn
@@ -82,7 +82,7 @@ PANELS = {
 }
 
 
-@PAPER.figure("figure_3", "Figure 3: {title}", "{caption}", scenario=1)
+@PAGE.figure("figure_3", "Figure 3: {title}", "{caption}", scenario=1)
 def figure_3(results: Results, scenario: int) -> Drawn:
     runs = results.runs("run_scenario", scenario=scenario, arrivals="mixed", rates="measured")
     runs = runs[runs["method"].isin(SHOWN)]
@@ -98,7 +98,7 @@ def figure_3(results: Results, scenario: int) -> Drawn:
         ax.set_xticks(sorted(set(runs["num_nodes"])))
     plots.log_ticks(axes[1])
     axes[3].set_yscale("log")
-    limit_s = PAPER[f"call-time.{scenario}"].high
+    limit_s = PAGE[f"call-time.{scenario}"].high
     plots.paper_line(axes[3], limit_s, f"paper: below {limit_s:g} s")
     plots.legend_below(figure, axes[3], 4)
     caption = (
@@ -111,10 +111,10 @@ def figure_3(results: Results, scenario: int) -> Drawn:
     return Drawn(figure, pd.concat(rows), {"title": title, "caption": caption})
 
 
-PAPER.figure("figure_2", "Figure 2: {title}", "{caption}", scenario=2)(figure_3)
+PAGE.figure("figure_2", "Figure 2: {title}", "{caption}", scenario=2)(figure_3)
 
 
-@PAPER.figure(
+@PAGE.figure(
     "savings",
     "Savings over first-principle methods",
     "Saving of total cost by the randomised greedy on the same jobs: mean over sizes and seeds, "
@@ -146,7 +146,7 @@ def figure_savings(results: Results) -> Drawn:
             _means_and_runs(ax, (at, line["mean"]), (each, part["saving"]), place, "_")
             ax.lines[-2].set_label(f"{LABELS[method]}, over {LABELS[over]}")
             rows.append(line.assign(scenario=scenario, method=method, over=over))
-        printed = [PAPER[f"saving.{s}"].low for s in (1, 2)]
+        printed = [PAGE[f"saving.{s}"].low for s in (1, 2)]
         label = f"paper, mixed arrivals: {printed[0]:g} % (left), {printed[1]:g} % (right)"
         plots.paper_line(ax, printed[scenario - 1], label)
         ax.set_xticks(range(4), [name.replace(", ", ",\n") for name in arrivals])
@@ -169,7 +169,7 @@ def _means_and_runs(
     ax.plot(*runs, dash, color=colour, markersize=8, alpha=0.6)
 
 
-@PAPER.figure(
+@PAGE.figure(
     "floor",
     "How far from the floor, N = {smallest}",
     "Total cost over the least that the jobs could cost if each were alone (see "
@@ -208,7 +208,7 @@ def lower_bound(results: Results) -> Drawn:
     return Drawn(figure, pd.concat(rows), {"smallest": smallest})
 
 
-@PAPER.figure(
+@PAGE.figure(
     "gaps",
     "Optimality gap at each decision",
     "Proxy objective of each method against the exact optimum at decisions of runs of the "
@@ -249,7 +249,7 @@ def gaps(results: Results) -> Drawn:
 NODES = {0: "armida-05 (1 V100)", 1: "armida-06 (2 V100)", 2: "armida-07 (1 T4)"}
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_4",
     "Figure 4: ARMIDA, who ran where, with the papers' proxy",
     "The replay of Table V under the randomised greedy with the proxy objective as printed, a "
@@ -261,7 +261,7 @@ def figure_4(results: Results) -> Drawn:
     return _replay(_tables_of_replay(results))
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_4_events",
     "Figure 4: the same with the released objective",
     "As above, but the plan of least cost and tardiness until the first job ends is taken, "
@@ -291,7 +291,7 @@ def _replay(tables: dict[str, pd.DataFrame]) -> Drawn:
 
     schedule = tables["schedule"].assign(node=tables["schedule"]["node"].map(NODES))
     spent, seed = tables["scalars"].iloc[0][["energy_cost", "seed"]]
-    printed = PAPER["predicted-cost"].low
+    printed = PAGE["predicted-cost"].low
     title = f"ARMIDA: {spent:.3f} EUR (paper, predicted: {printed:.3f} EUR)"
     drawing = draw(schedule, tables["jobs"], title)
     return Drawn(drawing, schedule, {"seed": int(seed)}, _film(tables, title))
@@ -328,7 +328,7 @@ def power_over_time(schedule: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows)
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_5",
     "Figure 5: ARMIDA, power",
     "Power of the three nodes over the replay; a node without a job draws nothing here.",

@@ -6,6 +6,6 @@ to optimality, centrally and by controllers.
 """
 
 from experiments.papers.hierarchical import claims, figures
-from experiments.papers.hierarchical.paper import PAPER
+from experiments.papers.hierarchical.page import PAGE
 
-__all__ = ["PAPER", "claims", "figures"]
+__all__ = ["PAGE", "claims", "figures"]

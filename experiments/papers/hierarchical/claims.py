@@ -15,7 +15,7 @@ from experiments.papers.hierarchical.figures import (
     savings,
     variant_savings,
 )
-from experiments.papers.hierarchical.paper import PAPER
+from experiments.papers.hierarchical.page import PAGE
 from experiments.papers.hierarchical.runs import DUE_LAWS, HEURISTICS, NODES_PER_CONTROLLER
 from experiments.report.contents import Claim
 from experiments.sweep.results import NoRuns, Results
@@ -37,7 +37,7 @@ def by_seed(table: pd.DataFrame, value: str) -> Estimate:
 # -- costs -----------------------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def saving(results: Results) -> Iterator[Claim]:
     """Over each rule and over all of them, under both laws of due dates."""
     for due, study in STUDY_OF_LAW.items():
@@ -50,13 +50,13 @@ def saving(results: Results) -> Iterator[Claim]:
             part = table[table["method"] == method]
             why = _why_savings(results, method, study)
             words = {"method": LABELS[method], "law": law}
-            yield PAPER.row("saving-abstract", by_seed(part, "saving"), why, **words)
+            yield PAGE.row("saving-abstract", by_seed(part, "saving"), why, **words)
             at_ten = part[part["num_nodes"] == 10]
             if not at_ten.empty:  # savings over N are a mean of a clear trend
                 text = f"saving over {LABELS[method]} at 10 nodes, {law}"
-                yield PAPER.new("Abstract", text, student(at_ten["saving"].to_numpy()), "%")
+                yield PAGE.new("Abstract", text, student(at_ten["saving"].to_numpy()), "%")
         why = _why_savings(results, "edf", study)
-        yield PAPER.row("saving-conclusions", by_seed(table, "saving"), why, law=law)
+        yield PAGE.row("saving-conclusions", by_seed(table, "saving"), why, law=law)
 
 
 def _why_savings(results: Results, method: str, study: str) -> str:
@@ -78,16 +78,16 @@ def _why_savings(results: Results, method: str, study: str) -> str:
     return f"{reason}. By reading, {seeds}: {listed}"
 
 
-@PAPER.rows
+@PAGE.rows
 def saving_over_the_best(results: Results) -> Iterator[Claim]:
     """Figure 3's own quantity."""
     runs = relative_costs(results)
     ours = runs[runs["method"] == "hierarchical"].groupby("seed")["relative"].mean()
     why = "the best heuristic here is EDF, which is hardly late with the printed due dates"
-    yield PAPER.row("saving-figure-3", student(100 * (1 - ours.to_numpy())), why)
+    yield PAGE.row("saving-figure-3", student(100 * (1 - ours.to_numpy())), why)
 
 
-@PAPER.rows
+@PAGE.rows
 def over_central(results: Results) -> Iterator[Claim]:
     """Costs over those of the central models."""
     runs = results.runs("run_scenario", study="size")
@@ -97,9 +97,9 @@ def over_central(results: Results) -> Iterator[Claim]:
             "the 2019 model is rebuilt from its description; both are solved to 1e-6 here, "
             "not to 5 %, so the size of the difference is that of the models"
         )
-        yield PAPER.row("over-central", _over(wide["hierarchical"] / wide["central-2019"]), why)
+        yield PAGE.row("over-central", _over(wide["hierarchical"] / wide["central-2019"]), why)
     if "central" in wide:
-        yield PAPER.new(
+        yield PAGE.new(
             "beyond the paper",
             "hierarchical over its own objective solved centrally, cost",
             _over(wide["hierarchical"] / wide["central"]),
@@ -116,7 +116,7 @@ def _over(ratio: pd.Series) -> Estimate:
 # -- models ----------------------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def variables(results: Results) -> Iterator[Claim]:
     """Variables of the literal models, mean over all decisions of whole runs.
 
@@ -146,18 +146,18 @@ def variables(results: Results) -> Iterator[Claim]:
             "at a decision here. Decisions with more jobs than nodes have "
             f"{grows * built['mean_columns'].mean():,.0f} on average ({len(built)} runs)"
         )
-        yield PAPER.row(name, student(grows * each * jobs.to_numpy()), why, scaled=scaled)
+        yield PAGE.row(name, student(grows * each * jobs.to_numpy()), why, scaled=scaled)
 
 
-@PAPER.rows
+@PAGE.rows
 def times(results: Results) -> Iterator[Claim]:
     """CPU times of decisions."""
     runs = results.runs("run_scenario", study="size")
     num_nodes, spent = _at_largest(runs[runs["method"] == "hierarchical"])
     for name in ("decision-time", "decision-time-bound"):
-        yield PAPER.row(name, spent, OTHER_MODEL, num_nodes=num_nodes)
+        yield PAGE.row(name, spent, OTHER_MODEL, num_nodes=num_nodes)
     all_s = float((runs["mean_decision_cpu_s"] * runs["decisions"]).sum())
-    yield PAPER.row("campaign-time", all_s / 86_400, OTHER_MODEL)
+    yield PAGE.row("campaign-time", all_s / 86_400, OTHER_MODEL)
     central = runs[runs["method"] == "central"]
     if not central.empty:
         num_nodes, spent = _at_largest(central)
@@ -167,7 +167,7 @@ def times(results: Results) -> Iterator[Claim]:
             f"{int(biggest['not_optimal'].sum()) if 'not_optimal' in biggest else 0} decisions "
             "were not proven optimal"
         )
-        yield PAPER.row("central-time", spent, why, num_nodes=num_nodes)
+        yield PAGE.row("central-time", spent, why, num_nodes=num_nodes)
 
 
 def _at_largest(runs: pd.DataFrame) -> tuple[int, Estimate]:
@@ -179,7 +179,7 @@ def _at_largest(runs: pd.DataFrame) -> tuple[int, Estimate]:
 # -- errors and the server -------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def errors(results: Results) -> Iterator[Claim]:
     """What errors of the size that the paper states do to the cost."""
     base = results.runs("run_scenario", study="as printed", method="hierarchical")
@@ -189,7 +189,7 @@ def errors(results: Results) -> Iterator[Claim]:
     ):
         runs = results.runs("run_scenario", study=study, method="hierarchical")
         both = runs.set_index("seed")["total_cost"] / base.set_index("seed")["total_cost"]
-        yield PAPER.row(
+        yield PAGE.row(
             name,
             student(100 * (both.dropna().to_numpy() - 1)),
             "an error of the authors' models, which are not public; its effect can be run",
@@ -197,26 +197,26 @@ def errors(results: Results) -> Iterator[Claim]:
         )
 
 
-@PAPER.rows
+@PAGE.rows
 def server_formula(_: Results) -> Iterator[Claim]:
     """The response time of the paper's queue, worked out."""
     why = "exponential service; with deterministic service it would be 44.32 s"
-    yield PAPER.row("response-time.formula", _response_s(), why)
+    yield PAGE.row("response-time.formula", _response_s(), why)
 
 
 def _response_s() -> float:
     return mg1_mean_response_s(PAPER_RATE_PER_S, Exponential(40.0))
 
 
-@PAPER.rows
+@PAGE.rows
 def server_alone(results: Results) -> Iterator[Claim]:
     """The same, simulated."""
     alone = results.runs("run_queue", service="exponential:40")
     ours = student(alone["mean_response_s"].to_numpy())
-    yield PAPER.row("response-time.simulated", ours, f"the formula gives {_response_s():.4g} s")
+    yield PAGE.row("response-time.simulated", ours, f"the formula gives {_response_s():.4g} s")
 
 
-@PAPER.rows
+@PAGE.rows
 def server_in_system(results: Results) -> Iterator[Claim]:
     """The server inside whole runs, where requests are not Poisson."""
     for h, text in IN_SYSTEM.items():
@@ -228,12 +228,12 @@ def server_in_system(results: Results) -> Iterator[Claim]:
             f"instead of {1e3 * 2 * num_nodes / 45_000:.1f}, because they also ask every hour"
         )
         ours = student(system["middle_mean_response_s"].to_numpy())
-        yield PAPER.row("response-time.in-system", ours, why, system=text, num_nodes=num_nodes)
+        yield PAGE.row("response-time.in-system", ours, why, system=text, num_nodes=num_nodes)
 
 
-@PAPER.rows
+@PAGE.rows
 def servers_needed(_: Results) -> Iterator[Claim]:
     """How many servers twenty controllers need."""
     sizing = size_servers(20, 2 / 45_000 * 5, Exponential(40.0), 50.0)
     why = "exact (M/M/c), for a mean response time of at most 50 s"
-    yield PAPER.row("servers", float(sizing.servers), why)
+    yield PAGE.row("servers", float(sizing.servers), why)

@@ -7,7 +7,7 @@ from textwrap import fill
 import numpy as np
 import pandas as pd
 
-from experiments.papers.hierarchical.paper import PAPER
+from experiments.papers.hierarchical.page import PAGE
 from experiments.papers.hierarchical.runs import (
     DUE_LAWS,
     HEURISTICS,
@@ -82,7 +82,7 @@ MODELS = (
 )
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_2",
     "Figure 2: time and size of one decision",
     "The models as the paper wrote them (5 % gap, HiGHS, stopped at the time limit), and the "
@@ -118,7 +118,7 @@ def figure_2(results: Results) -> Drawn:
     ]
     limit_s = LITERAL_LIMIT_S["paper" if results.scale == "paper" else "quick"]
     left.axhline(limit_s, color="#999999", linestyle=":", label=f"time limit here, {limit_s:g} s")
-    seconds, few, many = (PAPER[n].low for n in ("decision-time", "variables", "variables-central"))
+    seconds, few, many = (PAGE[n].low for n in ("decision-time", "variables", "variables-central"))
     plots.paper_line(left, seconds, f"paper: {seconds:g} s a controller")
     right.plot(
         [5, 100], [few] * 2, "--", color=plots.PAPER, label=f"paper: {few:,.0f} a controller"
@@ -141,7 +141,7 @@ def figure_2(results: Results) -> Drawn:
     return Drawn(figure, numbers.iloc[order.argsort(kind="stable")])
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_3",
     "Figure 3: cost against the best heuristic",
     "Leasing and tardiness cost of whole runs over that of the best of FIFO, EDF and PS on the "
@@ -153,7 +153,7 @@ def figure_3(results: Results) -> Drawn:
     figure, (ax,) = plots.canvas(width=7.2, height=4.2)
     names = {method: LABELS[method] for method in (*METHODS, *HEURISTICS)}
     table = plots.lines(ax, runs, "num_nodes", "relative", "method", names, dashed=HEURISTICS)
-    saved = PAPER["saving-figure-3"]
+    saved = PAGE["saving-figure-3"]
     label = f"paper: {saved.low:g}-{saved.high:g} % below the heuristics"
     plots.paper_band(ax, 1 - saved.high / 100, 1 - saved.low / 100, label)
     ax.set(
@@ -166,7 +166,7 @@ def figure_3(results: Results) -> Drawn:
     return Drawn(figure, table)
 
 
-@PAPER.figure(
+@PAGE.figure(
     "savings",
     "Saving over the first-principle methods",
     "1 - cost of the hierarchical method / cost of the heuristic, job by job the same workload; "
@@ -183,7 +183,7 @@ def figure_savings(results: Results) -> Drawn:
             ("conclusions", "conclusions", 0.12),
             ("abstract", "abstract", 0.25),
         ):
-            saved = PAPER[f"saving-{name}"]
+            saved = PAGE[f"saving-{name}"]
             label = f"paper, {where}: {saved.low:g}-{saved.high:g} %"
             plots.paper_band(ax, saved.low, saved.high, label, alpha=alpha)
         ax.set(xlabel="nodes N", ylim=(None, 102), title=DUE_LAWS[law])
@@ -193,7 +193,7 @@ def figure_savings(results: Results) -> Drawn:
     return Drawn(figure, pd.concat(rows))
 
 
-@PAPER.figure(
+@PAGE.figure(
     "variants",
     "What the readings of the setup change ({num_nodes} nodes)",
     "The printed setup and the released data differ in the law of the arrival gaps, the size of "
@@ -204,7 +204,7 @@ def variants(results: Results) -> Drawn:
     table = variant_savings(results)
     figure, (ax,) = plots.canvas(width=10.0, height=4.2)
     plots.points(ax, table, "study", "saving", "method", OVER, order=VARIANTS)
-    saved = PAPER["saving-abstract"]
+    saved = PAGE["saving-abstract"]
     plots.paper_band(ax, saved.low, saved.high, f"paper, abstract: {saved.low:g}-{saved.high:g} %")
     # A number keeps its sign of per cent.
     ticks = [fill(name.replace(" %", "\N{NO-BREAK SPACE}%"), 12) for name in VARIANTS]
@@ -222,7 +222,7 @@ SERVICES = {
 }
 
 
-@PAPER.figure(
+@PAGE.figure(
     "server",
     "One optimization server",
     "Mean time from a controller's request to its decision: the formula, the queue simulated by "
@@ -243,7 +243,7 @@ def server(results: Results) -> Drawn:
                 f"{mean:.3g}", (at, mean), (5, 0), textcoords="offset points", va="center",
                 fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
             )  # fmt: skip
-    paper_s = PAPER["response-time.formula"].low
+    paper_s = PAGE["response-time.formula"].low
     plots.paper_line(ax, paper_s, f"paper: {paper_s:g} s")
     ax.set_xticks(range(3), list(SERVICES.values()))
     ax.set(xlabel="time of a decision", ylabel="mean response time, s", yscale="log")
@@ -277,7 +277,7 @@ def _estimate_row(service: str, source: str, runs: pd.DataFrame, value: str) -> 
     return {"source": source, **ours.drop("n")}
 
 
-@PAPER.figure(
+@PAGE.figure(
     "servers_needed",
     "How many optimization servers K controllers need",
     "Least number with a mean response time of at most 50 s, when every submission and every "
@@ -303,7 +303,7 @@ def servers_needed(_: Results) -> Drawn:
             color=plots.PALETTE[index], marker=plots.MARKERS[index],
         )  # fmt: skip
     ax.plot(
-        [100], [PAPER["servers"].low], "*", color=plots.PAPER, markerfacecolor="none",
+        [100], [PAGE["servers"].low], "*", color=plots.PAPER, markerfacecolor="none",
         markersize=15, label="paper: 1 server at 100 nodes",
     )  # fmt: skip
     ax.set(xlabel="nodes N (K = N/5 controllers)", ylabel="optimization servers needed")

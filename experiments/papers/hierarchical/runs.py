@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
+from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
 
 FOLDER = Path(__file__).parent

@@ -5,15 +5,7 @@ and sizes; whole GPUs; and what the paper could not have: fixed widths on the jo
 hierarchical paper, against that paper's policies.
 """
 
-from experiments.papers.rental import bridge, runs
-from experiments.papers.rental.claims import claims
-from experiments.papers.rental.figures import figures
-from experiments.report.contents import Scale
-from experiments.sweep.task import Task
+from experiments.papers.rental import claims, figures
+from experiments.papers.rental.page import PAGE
 
-__all__ = ["claims", "figures", "tasks"]
-
-
-def tasks(scale: Scale) -> list[Task]:
-    """Every run of this paper."""
-    return [*runs.tasks(scale), *bridge.tasks(scale)]
+__all__ = ["PAGE", "claims", "figures"]

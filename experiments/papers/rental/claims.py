@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.papers.rental.figures import MEAN, bridge_ratios, study, whole_gpu_loss
+from experiments.papers.rental.page import PAGE
 from experiments.papers.rental.runs import FIGURE_1
 from experiments.pictures.plots import intervals
 from experiments.report.contents import Claim, Verdict
@@ -28,6 +29,7 @@ CERTAIN = 1e-8
 MEAN_OF_LAWS = "same jobs at the paper's load, mean over three laws of due dates"
 
 
+@PAGE.rows
 def claims(results: Results) -> list[Claim]:
     """The table of claims."""
     return [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from experiments.papers.rental.bridge import OWN, RENTAL, RULES
+from experiments.papers.rental.page import PAGE
 from experiments.papers.rental.runs import ARRIVALS, FIGURE_1, RIVALS, SIZES
 from experiments.pictures.plots import (
     MARKERS,
@@ -21,13 +21,13 @@ from experiments.pictures.plots import (
     legend_below,
     log_ticks,
 )
-from experiments.report.contents import Figure, save_figure
+from experiments.report.experiment import Drawn
+from experiments.sweep.results import NoRuns, Results
 from policies.rental import optimal_widths, rental_table, whole_gpu_widths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from experiments.sweep.results import Results
 
 MEAN = "mean_response_time_h"
 SERIES = (
@@ -56,44 +56,27 @@ RIVAL_LABELS = {
 }
 
 
-def figures(results: Results, out_dir: Path) -> list[Figure]:
-    """Draw all figures whose runs are there."""
-    command = f"schedlab reproduce rental --scale {results.scale or 'quick'}"
-    drawn = []
-    for draw in (_figure_1, _insensitivity, _theorem_1, _whole_gpus, _bridge):
-        figure = draw(results, out_dir, command)
-        if figure is not None:
-            drawn.append(figure)
-    return drawn
-
-
 def study(results: Results, name: str) -> pd.DataFrame:
     """The runs of one study on the pool, one row a run."""
     return results.where("run_pool", study=name).scalars()
 
 
-def _figure_1(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = study(results, "frontier")
-    if runs.empty:
-        return None
+@PAGE.figure(
+    "figure_1",
+    "Figure 1: speed-ups, optimal widths and Pareto frontier",
+    "As the paper's Figure 1: two types, both 0.4 jobs an hour of one GPU-hour. Lines: the convex "
+    "optimization, which is the paper's own curve (closed form k1 = (b - 0.32) / 0.28, k2 = k1² / 4, "
+    "E[T] = 0.1 + 0.392 / (b - 0.32) for b >= 0.88); points: simulated, with 95 % intervals over "
+    "seeds (Poisson arrivals, exponential sizes). (b) has a logarithmic axis here: at b = 30 the "
+    "square root takes 2809 GPUs a job, Amdahl's law 106.",
+)
+def _figure_1(results: Results) -> Drawn:
+    runs = results.runs("run_pool", study="frontier")
     figure, (left, middle, right) = canvas(1, 3, width=4.6, height=3.8)
     budgets = np.concatenate([np.linspace(0.8, 2, 60), np.linspace(2, 30, 120)[1:]])
     table = rental_table(FIGURE_1, budgets.tolist())
     rows = [*_speedups(left), *_widths(middle, table), *_frontier(right, table, runs)]
-    return save_figure(
-        out_dir,
-        "figure_1",
-        "Figure 1: speed-ups, optimal widths and Pareto frontier",
-        "As the paper's Figure 1: two types, both 0.4 jobs an hour of one GPU-hour. Lines: the convex "
-        "optimization, which is the paper's own curve (closed form k1 = (b - 0.32) / 0.28, k2 = k1² / 4, "
-        "E[T] = 0.1 + 0.392 / (b - 0.32) for b >= 0.88); points: simulated, with 95 % intervals over "
-        "seeds (Poisson arrivals, exponential sizes). (b) has a logarithmic axis here: at b = 30 the "
-        "square root takes 2809 GPUs a job, Amdahl's law 106.",
-        figure,
-        pd.DataFrame(rows),
-        command=command,
-        seeds=results.where("run_pool", study="frontier").seeds,
-    )
+    return Drawn(figure, pd.DataFrame(rows))
 
 
 def _row(panel: str, series: str, x: float, value: float, **interval: float) -> dict[str, object]:
@@ -162,10 +145,17 @@ def _frontier(ax: Axes, table: pd.DataFrame, runs: pd.DataFrame) -> list[dict[st
     return rows
 
 
-def _insensitivity(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = study(results, "insensitivity")
-    if runs.empty:
-        return None
+@PAGE.figure(
+    "insensitivity",
+    "Neither arrivals nor sizes matter but by their means",
+    "The optimal widths at b = 5 under three arrival processes and four laws of sizes, with 95 % "
+    "intervals over seeds. Heavier tails widen the intervals, they do not move the means. Jobs never "
+    "wait, so the same jobs have the same response times whenever they come: on the left the three "
+    "arrival processes agree to rounding. MMPP: a Poisson process that switches to three times its mean "
+    "rate for a quarter of the time.",
+)
+def _insensitivity(results: Results) -> Drawn:
+    runs = results.runs("run_pool", study="insensitivity")
     figure, axes = canvas(1, 2, width=5.2, height=3.8)
     plan = optimal_widths(FIGURE_1, 5.0)
     parts = []
@@ -183,26 +173,19 @@ def _insensitivity(results: Results, out_dir: Path, command: str) -> Figure | No
         ax.set_xticks(np.arange(len(SIZES)), list(SIZES))
         ax.set(xlabel="law of the sizes", ylabel=what, xlim=(-0.5, len(SIZES) - 0.5))
     legend_below(figure, axes[0], 4)
-    return save_figure(
-        out_dir,
-        "insensitivity",
-        "Neither arrivals nor sizes matter but by their means",
-        "The optimal widths at b = 5 under three arrival processes and four laws of sizes, with 95 % "
-        "intervals over seeds. Heavier tails widen the intervals, they do not move the means. Jobs never "
-        "wait, so the same jobs have the same response times whenever they come: on the left the three "
-        "arrival processes agree to rounding. MMPP: a Poisson process that switches to three times its mean "
-        "rate for a quarter of the time.",
-        figure,
-        pd.concat(parts),
-        command=command,
-        seeds=results.where("run_pool", study="insensitivity").seeds,
-    )
+    return Drawn(figure, pd.concat(parts))
 
 
-def _theorem_1(results: Results, out_dir: Path, command: str) -> Figure | None:
-    runs = study(results, "rivals")
-    if runs.empty:
-        return None
+@PAGE.figure(
+    "theorem_1",
+    "Theorem 1: nothing lies below the frontier",
+    "Rivals at the same budgets, Figure 1's types, with 95 % intervals over seeds. Run by run, none "
+    "is below the least mean response time that its very jobs can have with the GPU-hours used (an "
+    "average may seem to be, where jobs happen to be small). The autoscaler plans for fewer GPUs than it "
+    "may pay for: the rest goes to GPUs that boot or idle.",
+)
+def _theorem_1(results: Results) -> Drawn:
+    runs = results.runs("run_pool", study="rivals")
     figure, (ax,) = canvas(width=7.2, height=4.8)
     budgets = np.geomspace(0.8, 12, 120)
     frontier = rental_table(FIGURE_1, budgets.tolist())
@@ -235,19 +218,7 @@ def _theorem_1(results: Results, out_dir: Path, command: str) -> Figure | None:
     ax.set_xticks([1, 2, 3, 5, 10], ["1", "2", "3", "5", "10"])
     _plain_ticks(ax, (0.15, 0.2, 0.3, 0.5, 1, 1.5))
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-    return save_figure(
-        out_dir,
-        "theorem_1",
-        "Theorem 1: nothing lies below the frontier",
-        "Rivals at the same budgets, Figure 1's types, with 95 % intervals over seeds. Run by run, none "
-        "is below the least mean response time that its very jobs can have with the GPU-hours used (an "
-        "average may seem to be, where jobs happen to be small). The autoscaler plans for fewer GPUs than it "
-        "may pay for: the rest goes to GPUs that boot or idle.",
-        figure,
-        pd.concat(parts),
-        command=command,
-        seeds=results.where("run_pool", study="rivals").seeds,
-    )
+    return Drawn(figure, pd.concat(parts))
 
 
 def _paid_and_waited(runs: pd.DataFrame) -> pd.DataFrame:
@@ -276,9 +247,15 @@ def whole_gpu_loss() -> pd.DataFrame:
     return pd.DataFrame({"budget_gpus": budgets, "loss_percent": 100 * (whole / real - 1)})
 
 
-def _whole_gpus(results: Results, out_dir: Path, command: str) -> Figure | None:
-    if study(results, "frontier").empty:
-        return None
+@PAGE.figure(
+    "whole_gpus",
+    "What whole GPUs cost",
+    "Best mixture of two neighbouring whole widths against the best real-valued widths, Figure 1's "
+    "types; exact, no simulation. Nothing is lost where the best widths are whole numbers, and hardly "
+    "anything where they are large.",
+)
+def _whole_gpus(results: Results) -> Drawn:
+    results.runs("run_pool", study="frontier")  # nothing is simulated; drawn beside the frontier
     table = whole_gpu_loss()
     figure, (ax,) = canvas(width=5.6, height=3.6)
     ax.plot(table["budget_gpus"], table["loss_percent"], color=PALETTE[0])
@@ -288,17 +265,7 @@ def _whole_gpus(results: Results, out_dir: Path, command: str) -> Figure | None:
         xscale="log",
     )
     ax.set_xticks([1, 2, 5, 10, 30], ["1", "2", "5", "10", "30"])
-    return save_figure(
-        out_dir,
-        "whole_gpus",
-        "What whole GPUs cost",
-        "Best mixture of two neighbouring whole widths against the best real-valued widths, Figure 1's "
-        "types; exact, no simulation. Nothing is lost where the best widths are whole numbers, and hardly "
-        "anything where they are large.",
-        figure,
-        table,
-        command=command,
-    )
+    return Drawn(figure, table)
 
 
 def bridge_ratios(results: Results) -> pd.DataFrame:
@@ -354,10 +321,20 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
     return points_of
 
 
-def _bridge(results: Results, out_dir: Path, command: str) -> Figure | None:
+@PAGE.figure(
+    "bridge",
+    "Fixed widths on the hierarchical paper's jobs and prices",
+    "Everything over the hierarchical MILP policy (line at 1) on the same jobs; below the line is "
+    "better. The paper's mean gap is 45,000 s / N; to the right the load is lighter. Grey: the hierarchical paper's other methods. Colours: each job from start to end on a "
+    "configuration of its own, GPUs paid by the piece, whole VMs without limit, or the same N VMs; chosen "
+    "for mean response time within the MILP's leasing cost (where that can be kept), or for the job's own "
+    "leasing and tardiness cost. Geometric "
+    "means, 95 % intervals over seeds.",
+)
+def _bridge(results: Results) -> Drawn:
     ratios = bridge_ratios(results)
     if ratios.empty:
-        return None
+        raise NoRuns("no finished run of this figure")
     dues = sorted(ratios["due"].unique())
     figure, axes = canvas(len(dues), 2, width=5.6, height=3.6, sharex=True)
     parts = []
@@ -369,18 +346,4 @@ def _bridge(results: Results, out_dir: Path, command: str) -> Figure | None:
             if row == len(dues) - 1:
                 ax.set_xlabel("mean gap between submissions, the paper's: 1")
     legend_below(figure, axes[0], 4)
-    return save_figure(
-        out_dir,
-        "bridge",
-        "Fixed widths on the hierarchical paper's jobs and prices",
-        "Everything over the hierarchical MILP policy (line at 1) on the same jobs; below the line is "
-        "better. The paper's mean gap is 45,000 s / N; to the right the load is lighter. Grey: the hierarchical paper's other methods. Colours: each job from start to end on a "
-        "configuration of its own, GPUs paid by the piece, whole VMs without limit, or the same N VMs; chosen "
-        "for mean response time within the MILP's leasing cost (where that can be kept), or for the job's own "
-        "leasing and tardiness cost. Geometric "
-        "means, 95 % intervals over seeds.",
-        figure,
-        pd.concat(parts),
-        command=command,
-        seeds=results.where("run_bridge").seeds,
-    )
+    return Drawn(figure, pd.concat(parts))

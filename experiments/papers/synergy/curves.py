@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from experiments.papers.studies import Labels, study
 from experiments.papers.synergy.lengths import (
     FIGURE_9_SEEDS,
     LENGTH,
@@ -18,6 +17,7 @@ from experiments.papers.synergy.lengths import (
     SETTLED,
 )
 from experiments.report.contents import Scale
+from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Scalar, Task
 
 FOLDER = Path(__file__).parent

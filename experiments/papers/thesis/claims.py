@@ -15,7 +15,7 @@ from experiments.papers.thesis.figures import (
     decision_table,
     gains,
 )
-from experiments.papers.thesis.paper import PAPER
+from experiments.papers.thesis.page import PAGE
 from experiments.papers.thesis.runs import DUE_LAWS
 from experiments.report.contents import Claim
 from experiments.sweep.results import NoRuns, Results
@@ -46,7 +46,7 @@ def _by_trace(
 # -- gains -----------------------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def gain(results: Results) -> Iterator[Claim]:
     """Gains over EDF and over the greedy."""
     for due, law in DUE_LAWS.items():
@@ -60,14 +60,14 @@ def gain(results: Results) -> Iterator[Claim]:
             if ours is not None:
                 of_edf = over == "edf"
                 why = _over_edf(results, due) if of_edf else _over_greedy(results, study, due)
-                yield PAPER.row(f"gain.{name}", ours, why, law=law)
+                yield PAGE.row(f"gain.{name}", ours, why, law=law)
 
 
 WIDE_GAP_S = 20_000.0
 """Mean gaps, times N, from which the clusters are loosely loaded."""
 
 
-@PAPER.rows
+@PAGE.rows
 def at_wide_gaps(results: Results) -> Iterator[Claim]:
     """The gain over EDF where jobs come seldom: under one law of due dates EDF is late there."""
     for due, law in DUE_LAWS.items():
@@ -77,7 +77,7 @@ def at_wide_gaps(results: Results) -> Iterator[Claim]:
             continue
         runs = results.runs("run_scenario", study="gap", method="edf", due=due)
         late = runs.loc[runs["mean_gap_s"] >= WIDE_GAP_S, "late_jobs"].mean()
-        yield PAPER.new(
+        yield PAGE.new(
             "Figure 4.3",
             f"gain of RG over EDF at gaps of {WIDE_GAP_S:,.0f} s / N and more, {law}",
             student(part.groupby("trace")["gain"].mean().to_numpy()),
@@ -119,7 +119,7 @@ def _traces(runs: pd.DataFrame) -> str:
     return f"on traces {runs['trace'].min()} to {runs['trace'].max()}"
 
 
-@PAPER.rows
+@PAGE.rows
 def hierarchical(results: Results) -> Iterator[Claim]:
     """The hierarchical RG beside the central one, and RG beside the hierarchical model."""
     for due, law in DUE_LAWS.items():
@@ -132,14 +132,14 @@ def hierarchical(results: Results) -> Iterator[Claim]:
             f"the hierarchical greedy over the central one: {plain.mean:.1f} %. It depends on the size: "
             f"see the two regimes; {OTHER_JOBS}"
         )
-        yield PAPER.row("gain.hierarchical", ours, why, law=law)
+        yield PAGE.row("gain.hierarchical", ours, why, law=law)
         for sizes, text in (
             (range(SMALL_UP_TO + 1), f"up to {SMALL_UP_TO} nodes"),
             (range(SMALL_UP_TO + 1, 1000), f"above {SMALL_UP_TO} nodes"),
         ):
             part = _by_trace(results, "size", over, method, due, sizes)
             if part is not None:
-                yield PAPER.new("Figure 4.6", f"the same, {text}, {law}", part, "%")
+                yield PAGE.new("Figure 4.6", f"the same, {text}, {law}", part, "%")
         wide = costs(results, "gap", due, more=True)
         if {"hierarchical-milp", "randomised-greedy"} <= set(wide.columns):
             ratio = wide["randomised-greedy"] / wide["hierarchical-milp"]
@@ -147,7 +147,7 @@ def hierarchical(results: Results) -> Iterator[Claim]:
                 "the hierarchical model is solved to optimality here, theirs stopped at a gap; "
                 + OTHER_JOBS
             )
-            yield PAPER.row("almost-equal", _geometric(ratio), why, law=law)
+            yield PAGE.row("almost-equal", _geometric(ratio), why, law=law)
 
 
 def _geometric(ratio: pd.Series) -> Estimate:
@@ -160,7 +160,7 @@ def _geometric(ratio: pd.Series) -> Estimate:
 # -- times -----------------------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def call_times(results: Results) -> Iterator[Claim]:
     """CPU time of one decision of each method."""
     table = decision_table(results)
@@ -168,10 +168,10 @@ def call_times(results: Results) -> Iterator[Claim]:
     for method in ("greedy", "randomised-greedy", "local-search"):
         ours = student(table[f"{method} cpu_s"].to_numpy())
         name = f"call-time.{method}"
-        yield PAPER.row(name, ours, OTHER_TIMES, method=method, size=size, jobs=10 * size)
+        yield PAGE.row(name, ours, OTHER_TIMES, method=method, size=size, jobs=10 * size)
     plain, search = table["randomised-greedy cpu_s"], table["local-search cpu_s"]
-    there = [PAPER[f"call-time.{m}"].low for m in ("randomised-greedy", "local-search")]
-    yield PAPER.row(
+    there = [PAGE[f"call-time.{m}"].low for m in ("randomised-greedy", "local-search")]
+    yield PAGE.row(
         "search-time",
         student(100 * (search / plain - 1).to_numpy()),
         f"RG takes {plain.mean():.4f} s here, local search {search.mean():.4f} s; "
@@ -179,7 +179,7 @@ def call_times(results: Results) -> Iterator[Claim]:
     )
 
 
-@PAPER.rows
+@PAGE.rows
 def exact_times(results: Results) -> Iterator[Claim]:
     """The exact model on the same decisions, central and for one controller."""
     runs = results.runs("run_decision", homogeneous=False)
@@ -191,10 +191,10 @@ def exact_times(results: Results) -> Iterator[Claim]:
         if not part.empty:
             why = "another formulation, solved exactly by one thread of HiGHS"
             ours = student(part["exact cpu_s"].to_numpy())
-            yield PAPER.row(f"model-time.{name}", ours, why, size=size, jobs=10 * size)
+            yield PAGE.row(f"model-time.{name}", ours, why, size=size, jobs=10 * size)
 
 
-@PAPER.rows
+@PAGE.rows
 def speeds(results: Results) -> Iterator[Claim]:
     """How much faster the greedy methods are than the hierarchical model, in the same runs."""
     runs = results.runs("run_scenario", study="size", due="min-2max")
@@ -206,20 +206,20 @@ def speeds(results: Results) -> Iterator[Claim]:
             "the hierarchical model is solved in its exact pattern form here, in milliseconds; "
             "the thesis's literal model took 40 s"
         )
-        yield PAPER.row(f"faster.{name}", _geometric(wide["hierarchical-milp"] / wide[method]), why)
+        yield PAGE.row(f"faster.{name}", _geometric(wide["hierarchical-milp"] / wide[method]), why)
 
 
-@PAPER.rows
+@PAGE.rows
 def largest(results: Results) -> Iterator[Claim]:
     """A decision at 600 nodes."""
     runs = results.runs("run_largest")
     spent = float(runs["randomised-greedy cpu_s"].iloc[0])
     ours = float(runs["num_nodes"].iloc[0]) if spent < 10 else 0.0
     why = f"a decision at 600 nodes takes {spent:.2f} s here"
-    yield PAPER.row("promising-up-to", ours, why, spent=spent)
+    yield PAGE.row("promising-up-to", ours, why, spent=spent)
 
 
-@PAPER.rows
+@PAGE.rows
 def errors(results: Results) -> Iterator[Claim]:
     """What an error of the predicted times does to the cost."""
     wrong = results.runs("run_scenario", study="error")
@@ -228,13 +228,13 @@ def errors(results: Results) -> Iterator[Claim]:
     both = wrong.set_index("trace")["total_cost"] / right.groupby("trace")["total_cost"].mean()
     if both.notna().any():
         why = "the thesis's model is not public; its effect can be run"
-        yield PAPER.row("model-error", student(100 * (both.dropna().to_numpy() - 1)), why)
+        yield PAGE.row("model-error", student(100 * (both.dropna().to_numpy() - 1)), why)
 
 
 # -- beyond the thesis -----------------------------------------------------------------------
 
 
-@PAPER.rows
+@PAGE.rows
 def variants(results: Results) -> Iterator[Claim]:
     """Gains of variants of ours."""
     for method in (
@@ -243,15 +243,15 @@ def variants(results: Results) -> Iterator[Claim]:
         ours = _by_trace(results, "gap", "greedy", method, "min-2max")
         if ours is not None:
             text = f"gain of {LABELS[method]} over the greedy, {DUE_LAWS['min-2max']}"
-            yield PAPER.new("beyond the thesis", text, ours, "%")
+            yield PAGE.new("beyond the thesis", text, ours, "%")
 
 
-@PAPER.rows
+@PAGE.rows
 def better_plans(results: Results) -> Iterator[Claim]:
     """How often the randomised greedy improves on the greedy's plan."""
     runs = results.runs("run_proxies")
     for (due, drawn, num_nodes), part in runs.groupby(["due", "method", "num_nodes"]):
-        yield PAPER.new(
+        yield PAGE.new(
             "beyond the thesis",
             f"decisions at which {LABELS[str(drawn)]} finds a better proxy than the greedy, "
             f"{num_nodes} nodes, {DUE_LAWS[str(due)]}",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.thesis.paper import PAPER
+from experiments.papers.thesis.page import PAGE
 from experiments.papers.thesis.runs import CENTRAL, DUE_LAWS, MORE_TRACES
 from experiments.pictures import plots
 from experiments.report.experiment import Drawn
@@ -120,7 +120,7 @@ def _trace_means(results: Results, study: str, value: str) -> dict[str, pd.DataF
     }
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_4_2",
     "Figure 4.2: hierarchical model and randomised greedy",
     "Total cost against the mean time between submissions. The hierarchical method solves its "
@@ -134,11 +134,11 @@ def figure_4_2(results: Results) -> Drawn:
         runs, "mean_gap_s", methods, "total_cost", (GAP, "total cost, $"), log=True
     )
     plots.log_ticks(axes[0])
-    plots.legend_below(drawn.drawing, axes[0], 4)
+    plots.legend_below(axes[0].figure, axes[0], 4)
     return drawn
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_4_3",
     "Figure 4.3: gain over EDF",
     "Share of EDF's total cost that each method saves on the same jobs, mean over traces. The "
@@ -147,14 +147,14 @@ def figure_4_2(results: Results) -> Drawn:
 def figure_4_3(results: Results) -> Drawn:
     tables = _gains_by_law(results, "gap", "edf", CENTRAL)
     drawn, axes = _by_law(tables, "mean_gap_s", CENTRAL, "gain", (GAP, "gain over EDF, %"))
-    greedy, rg = PAPER["gain.greedy-over-edf"].low, PAPER["gain.rg-over-edf"].low
+    greedy, rg = PAGE["gain.greedy-over-edf"].low, PAGE["gain.rg-over-edf"].low
     for ax in axes:
         plots.paper_line(ax, greedy, f"thesis: greedy {greedy:g} %, RG {rg:g} %")
-    plots.legend_below(drawn.drawing, axes[0], 4)
+    plots.legend_below(axes[0].figure, axes[0], 4)
     return drawn
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_4_4",
     "Figure 4.4: central greedy and its improvements",
     "Share of the greedy's total cost that each method saves; 30,000 s / N between submissions."
@@ -165,15 +165,15 @@ def figure_4_4(results: Results) -> Drawn:
     tables = _gains_by_law(results, "size", "greedy", methods)
     labels = ("nodes N", "gain over the greedy, %")
     drawn, axes = _by_law(tables, "num_nodes", methods, "gain", labels)
-    printed = PAPER["gain.rg-by-size"].low
+    printed = PAGE["gain.rg-by-size"].low
     for ax in axes:
         plots.paper_line(ax, printed, f"thesis: RG {printed:g} %")
         ax.axhline(0.0, color=plots.PAPER, linewidth=0.8)
-    plots.legend_below(drawn.drawing, axes[0], 4)
+    plots.legend_below(axes[0].figure, axes[0], 4)
     return drawn
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_4_5",
     "Figure 4.5: time of a decision, central and hierarchical",
     "Mean CPU time of the decisions of whole runs, from the view to the placements." + OVER_TRACES,
@@ -185,11 +185,11 @@ def figure_4_5(results: Results) -> Drawn:
     runs = _trace_means(results, "size", value)
     drawn, axes = _by_law(runs, "num_nodes", methods, value, labels, log=True)
     axes[0].set_yscale("log")
-    plots.legend_below(drawn.drawing, axes[0], 4)
+    plots.legend_below(axes[0].figure, axes[0], 4)
     return drawn
 
 
-@PAPER.figure(
+@PAGE.figure(
     "figure_4_6",
     "Figure 4.6: hierarchical against central",
     "Gain over the central randomised greedy (negative: dearer) of methods that split the nodes "
@@ -202,18 +202,18 @@ def figure_4_6(results: Results) -> Drawn:
     tables = _gains_by_law(results, "size", "randomised-greedy", methods)
     labels = ("nodes N", "gain over the central RG, %")
     drawn, axes = _by_law(tables, "num_nodes", methods, "gain", labels)
-    printed = PAPER["gain.hierarchical"].low
+    printed = PAGE["gain.hierarchical"].low
     for ax, part in zip(axes, tables.values(), strict=True):
         plots.paper_line(ax, printed, f"thesis: hierarchical RG {printed:g} %")
         ax.axhline(0.0, color=plots.PAPER, linewidth=0.8)
         if part["num_nodes"].max() > SMALL_UP_TO:
             ends = SMALL_UP_TO + 5, part["num_nodes"].max() + 3
             ax.axvspan(*ends, color=plots.PAPER, alpha=0.08)
-    plots.legend_below(drawn.drawing, axes[0], 3)
+    plots.legend_below(axes[0].figure, axes[0], 3)
     return drawn
 
 
-@PAPER.figure(
+@PAGE.figure(
     "proxies",
     "How often the randomised greedy improves on the greedy's plan",
     "At every decision of runs of RG, both plan the same jobs: the share of decisions at which RG's "
@@ -240,7 +240,7 @@ def proxies(results: Results) -> Drawn:
     return Drawn(figure, pd.concat(rows))
 
 
-@PAPER.figure(
+@PAGE.figure(
     "decisions",
     "CPU time of a decision by size",
     "One decision with all 10 N jobs in the queue, 1,000 iterations, one thread, compiled code "
@@ -261,8 +261,8 @@ def decisions(results: Results) -> Drawn:
         line = plots.lines(ax, long, "num_nodes", "cpu_s", "method", names, geometric=True)
         rows.append(line.assign(homogeneous=homogeneous))
         for index, method in enumerate(methods):
-            if f"call-time.{method}" in PAPER.numbers:
-                printed_s = PAPER[f"call-time.{method}"].low
+            if f"call-time.{method}" in PAGE.numbers:
+                printed_s = PAGE[f"call-time.{method}"].low
                 ax.plot(
                     [140 + 15 * index], [printed_s], "*", color=plots.PALETTE[index], markersize=11,
                     markeredgecolor=plots.PAPER, label=f"thesis: {LABELS[method]}, {printed_s:g} s",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from experiments.papers.studies import Labels, study
 from experiments.report.contents import Scale
+from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
 
 FOLDER = Path(__file__).parent

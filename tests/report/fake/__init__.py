@@ -33,10 +33,10 @@ def tasks(scale: Scale) -> list[Task]:
     ]
 
 
-PAPER = Experiment(Path(__file__).parent, tasks)
+PAGE = Experiment(Path(__file__).parent, tasks)
 
 
-@PAPER.figure("figure_1", "Figure 1 <i>of</i> 1 & more", "What <b>is</b> seen")
+@PAGE.figure("figure_1", "Figure 1 <i>of</i> 1 & more", "What <b>is</b> seen")
 def figure_1(results: Results) -> Drawn:
     import matplotlib.pyplot as plt
 
@@ -49,7 +49,7 @@ def figure_1(results: Results) -> Drawn:
     return Drawn(drawing, table[["n", "seed", "value"]], film=lambda path: replay(_one_run(), path))
 
 
-@PAPER.figure("figure_2", "Figure 2", "Never drawn: there is no such run")
+@PAGE.figure("figure_2", "Figure 2", "Never drawn: there is no such run")
 def figure_2(results: Results) -> Drawn:
     return Drawn(None, results.runs("run_another"))  # type: ignore[arg-type]
 
@@ -59,7 +59,7 @@ def _one_run() -> Result:
     return simulate(jobs, Cluster.of_nodes(NodeType("n", "GPU", 1), 1), make_policy("fifo"))
 
 
-@PAPER.text
+@PAGE.text
 def texts(results: Results) -> Iterator[Text]:
     """One above the figures, one below the figure."""
     mean = float(results.scalars()["value"].mean())
@@ -67,12 +67,12 @@ def texts(results: Results) -> Iterator[Text]:
     yield Text("Why?", "Below the figure.", ("Because.",), "figure_1")
 
 
-@PAPER.rows
+@PAGE.rows
 def claims(results: Results) -> Iterator[Claim]:
     mean = float(results.scalars()["value"].mean())
-    yield PAPER.row("mean", mean, labels=["count"])
-    yield PAPER.new("–", "<script>alert(1)</script>", 10.0)
+    yield PAGE.row("mean", mean, labels=["count"])
+    yield PAGE.new("–", "<script>alert(1)</script>", 10.0)
     yield Claim("fake", "–", "Nine", 9.0, 9.0, unit="%", verdict="partly", why="it is 'so'")
     yield Claim("fake", "–", "Hundred", 100, 100.0)
     results.runs("run_another")
-    yield PAPER.new("–", "never reached: there is no such run", 1.0)
+    yield PAGE.new("–", "never reached: there is no such run", 1.0)

@@ -1,0 +1,152 @@
+"""Paired ratios and ranks: what figures and claims of the cross experiment share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.studies.cross.comparison import ANDREAS, METHODS, WORKLOADS
+from experiments.studies.cross.studies import DISPATCHERS
+from experiments.sweep.results import NoRuns, Results
+from simulator.model.cluster import FloatArray
+from simulator.statistics import Estimate, student
+
+POOLS = tuple(m.label for m in METHODS if m.view == "pool")
+"""Methods that share GPUs in fractions, whatever node they are on: nothing on nodes can do that."""
+
+COMMON = tuple(m.label for m in METHODS if m.view != "pool")
+EVERYWHERE = tuple(w for w in WORKLOADS if w not in ANDREAS)
+"""Workloads that all methods on nodes can run."""
+
+
+def methods_of_cells(results: Results) -> pd.DataFrame:
+    """One row a workload, load, seed and method of the comparison; `NoRuns` where there is none."""
+    cells = results.where("run_cell").table("methods")
+    if cells.empty:
+        raise NoRuns("no cell of the comparison")
+    return cells
+
+
+def paired(
+    table: pd.DataFrame,
+    value: str,
+    one: Mapping[str, Any],
+    other: Mapping[str, Any],
+    by: Sequence[str] = ("seed",),
+) -> Estimate:
+    """Geometric mean of one / other over replications that have the same jobs.
+
+    Of several settings (loads, controllers) the mean is taken within each seed first: the settings of a seed
+    have the same jobs, so a seed is one observation, however many settings it has.
+    """
+    top = _rows(table, one).groupby(list(by))[value].mean()
+    bottom = _rows(table, other).groupby(list(by))[value].mean()
+    logs: pd.Series = (top / bottom).dropna().map(math.log)
+    if "seed" in by and len(by) > 1:
+        logs = logs.groupby("seed").mean()
+    return back(student(logs.to_numpy(dtype=float)))
+
+
+def back(e: Estimate) -> Estimate:
+    """An estimate of a logarithm as one of the value."""
+    return Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+
+
+def differs(ratio: Estimate) -> bool:
+    """Whether the interval leaves 1 out; no interval shows nothing."""
+    return math.isfinite(ratio.half_width) and not ratio.lower <= 1 <= ratio.upper
+
+
+def in_words(ratio: Estimate) -> str:
+    """``1.22 (1.14 to 1.30)``; with three decimals where one of them is near 1."""
+    if not math.isfinite(ratio.half_width):
+        return f"{ratio.mean:.3g} (no interval)"
+    ends = (ratio.mean, ratio.lower, ratio.upper)
+    digits = 3 if any(abs(end - 1) < 0.015 for end in ends) else 2
+    told = [f"{end:.{digits}f}" if end < 9.995 else f"{end:,.0f}" for end in ends]
+    return f"{told[0]} ({told[1]} to {told[2]})"
+
+
+def over_round_robin(table: pd.DataFrame, policy: str) -> dict[str, Estimate]:
+    """Cost of each other dispatching rule over round robin under one policy, over loads and controllers."""
+    own, keys = table[table["policy"] == policy], ("load", "controllers", "seed")
+    return {
+        rule: paired(own, "total_cost", {"rule": rule}, {"rule": "round-robin"}, keys)
+        for rule in DISPATCHERS[1:]
+    }
+
+
+def _rows(table: pd.DataFrame, labels: Mapping[str, Any]) -> pd.DataFrame:
+    for name, wanted in labels.items():
+        table = table[table[name] == wanted]
+    return table
+
+
+def relative(
+    table: pd.DataFrame, value: str, to: Mapping[str, Any], by: Sequence[str]
+) -> pd.DataFrame:
+    """The table with a column ``ratio``: value over that of the rows ``to`` with the same ``by``."""
+    base = _rows(table, to).groupby(list(by))[value].mean().rename("base")
+    joined = table.join(base, on=list(by))
+    return joined.assign(ratio=joined[value] / joined["base"]).dropna(subset=["ratio"])
+
+
+def to_the_best(cells: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Each method's value over the best method on nodes in its cell: workload, load and seed."""
+    cell = ["workload", "load", "seed"]
+    best = cells[cells["method"].isin(COMMON)].groupby(cell)[value].min().rename("best")
+    joined = cells.join(best, on=cell)
+    return joined.assign(ratio=joined[value] / joined["best"])
+
+
+def rank_intervals(cells: pd.DataFrame, value: str, draws: int = 1000) -> pd.DataFrame:
+    """Ranks by geometric mean over seeds, with 90 % bootstrap intervals over them.
+
+    Returns
+    -------
+    Columns workload, method, ratio, low, high: geometric mean of the ratio to the best, and the
+    interval of the rank among the methods on nodes.
+    """
+    rows = []
+    rng = np.random.default_rng(1)
+    for workload, part in to_the_best(cells, value).groupby("workload", sort=False):
+        wide = part.pivot_table(index="seed", columns="method", values="ratio")
+        logs = np.log(wide.to_numpy(dtype=float))
+        picks = rng.integers(len(wide), size=(draws, len(wide)))
+        means: FloatArray = logs[picks].mean(axis=1)
+        on_nodes = np.array([m in COMMON for m in wide.columns])
+        for i, method in enumerate(wide.columns):
+            rank = 1 + (means[:, on_nodes] < means[:, [i]] - 1e-12).sum(axis=1)
+            low, high = np.quantile(rank, [0.05, 0.95])
+            ratio = math.exp(logs[:, i].mean())
+            rows.append((workload, method, ratio, int(low), int(high)))
+    return pd.DataFrame(rows, columns=["workload", "method", "ratio", "low", "high"])
+
+
+def mean_ranks(cells: pd.DataFrame, value: str) -> tuple[pd.DataFrame, float, float]:
+    """Friedman's test with Nemenyi's critical difference over settings: workload and load.
+
+    A setting is one block, with geometric means over its seeds: the test wants blocks that are independent,
+    and seeds of one setting are alike.
+
+    Returns
+    -------
+    Columns method and rank, the best first; the critical difference at 5 %; the p-value.
+    """
+    from scipy import stats
+
+    part = cells[cells["workload"].isin(EVERYWHERE) & cells["method"].isin(COMMON)]
+    part = part.assign(log=np.log(part[value]))
+    wide = part.pivot_table(index=["workload", "load"], columns="method", values="log").dropna()
+    # Costs that differ by rounding are equal.
+    ranks = wide.round(9).rank(axis=1)
+    count, methods = ranks.shape
+    q = float(stats.studentized_range.ppf(0.95, methods, np.inf)) / math.sqrt(2)
+    difference = q * math.sqrt(methods * (methods + 1) / (6 * count))
+    p = float(stats.friedmanchisquare(*wide.to_numpy(dtype=float).T).pvalue)
+    table = ranks.mean().sort_values().rename("rank").reset_index()
+    return table, difference, p

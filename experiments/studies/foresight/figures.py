@@ -1,0 +1,217 @@
+"""The figures of the proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below, log_ticks
+from experiments.report.experiment import Drawn
+from experiments.studies.foresight.families import FAMILIES
+from experiments.studies.foresight.page import PAGE
+from experiments.studies.foresight.runs import RIVALS
+from experiments.studies.foresight.tables import (
+    ablation,
+    costs,
+    disturbed,
+    geometric,
+    ratios,
+    self_timed,
+)
+from experiments.studies.foresight.when import ENOUGH, when
+from experiments.sweep.results import NoRuns, Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+    from experiments.sweep.results import Results
+
+METHODS = ("foresight", *RIVALS)
+WIDE = 5.0
+"""Ratio of the largest value to the least from which on an axis is logarithmic."""
+
+
+@PAGE.figure(
+    "methods",
+    "Beyond the papers: every method over the lower bound",
+    "Geometric means over the same instances. The dashed line is what no schedule can be "
+    "cheaper than. A part of the distance is the bound's own weakness.",
+)
+def _methods(results: Results) -> Drawn:
+    """Every method over the bound, by family."""
+    wide = costs(results)
+    if wide.empty:
+        raise NoRuns("no finished run of this figure")
+    names = [name for name in FAMILIES if name in wide.index.get_level_values("family")]
+    drawing, (ax,) = canvas(width=8.5, height=1.4 + 0.62 * len(names))
+    ax.grid(visible=False, axis="y")
+    _stripes(ax, len(names))
+    rows = []
+    for i, method in enumerate(METHODS):
+        for y, name in enumerate(names):
+            part = wide.xs(name, level="family")
+            mean, low, high = geometric(part[method] / part["bound"])
+            rows.append((name, method, mean, low, high, len(part)))
+            ax.plot(
+                mean, y + 0.12 * (i - 3), MARKERS[i], color=PALETTE[i],
+                markersize=8 if i == 0 else 5.5, label=method if not y else None,
+            )  # fmt: skip
+    ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2, label="lower bound")
+    log_ticks(ax, "x")
+    ax.set_ylabel("family of instances")
+    ax.set_yticks(range(len(names)), [FAMILIES[name].label for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel("total cost over the best lower bound, geometric mean")
+    legend_below(drawing, ax, 4)
+    table = pd.DataFrame(rows, columns=["family", "method", "mean", "low", "high", "instances"])
+    return Drawn(drawing, table)
+
+
+def _stripes(ax: Axes, rows: int) -> None:
+    """Every other row on a ground of its own, so that marks above each other are told apart by row."""
+    for y in range(0, rows, 2):
+        ax.axhspan(y - 0.5, y + 0.5, color="#F3F3F3", linewidth=0, zorder=0)
+
+
+def _written(mean: float, low: float, high: float, instances: int) -> str:
+    """A mean as text, with its interval where there are enough instances."""
+    digits = 2 if mean < 100.0 else 0
+    if instances < ENOUGH or np.isnan(low):
+        return f"{mean:.{digits}f}"
+    return f"{mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.DataFrame]:
+    """Every instance, geometric means, and intervals where there are enough instances, one a row;
+    a line at 1."""
+    table = pd.DataFrame(
+        [(name, *geometric(values), len(values)) for name, values in rows],
+        columns=["row", "mean", "low", "high", "instances"],
+    )
+    drawing, (ax,) = canvas(width=9.5, height=1.3 + 0.38 * len(rows))
+    ax.grid(visible=False, axis="y")
+    _stripes(ax, len(rows))
+    y = np.arange(len(rows))
+    for i, (_, values) in enumerate(rows):
+        ax.plot(
+            values, np.full(len(values), i), "|", color=PAPER, markersize=9, zorder=1,
+            label="an instance" if not i else None,
+        )  # fmt: skip
+    error = np.vstack([table["mean"] - table["low"], table["high"] - table["mean"]])
+    error[:, table["instances"] < ENOUGH] = 0.0
+    ax.errorbar(
+        table["mean"], y, xerr=np.nan_to_num(np.maximum(error, 0.0)), fmt=MARKERS[0],
+        color=PALETTE[0], capsize=3, linestyle="none", label="geometric mean",
+    )  # fmt: skip
+    ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2)
+    found = pd.concat([values for _, values in rows])
+    if found.max() > WIDE * found.min():  # a narrow logarithmic axis is as good as a linear one
+        log_ticks(ax, "x")
+    ax.set_ylabel("(number of instances)")
+    ax.set_yticks(y, [f"{r[0]} ({len(r[1])})" for r in rows])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    beside: dict[str, Any] = {
+        "fontsize": 8.5,
+        "transform": ax.get_yaxis_transform(),
+        "va": "center",
+    }
+    for i, (_, values) in enumerate(rows):
+        ax.text(1.015, i, _written(*geometric(values), len(values)), **beside)
+    ax.text(1.015, -0.75, "mean (95 % interval)", **{**beside, "va": "bottom"})
+    ax.set_xlabel(label)
+    legend_below(drawing, ax, 2)
+    return drawing, table
+
+
+@PAGE.figure(
+    "best_rival",
+    "Beyond the papers: foresight over the best of six rivals",
+    "Every instance, the geometric mean, and its 95 % interval from five instances on; their number "
+    "in brackets. The rival is chosen anew for each instance, after the fact. Left of the dashed "
+    "line foresight is cheaper.",
+)
+def _rivals(results: Results) -> Drawn:
+    """foresight over the best rival of each instance."""
+    table = ratios(results)
+    if table.empty:
+        raise NoRuns("no finished run of this figure")
+    rows = [
+        (FAMILIES[name].label, part)
+        for name in FAMILIES
+        if len(part := table.loc[table["family"] == name, "over_best_rival"])
+    ]
+    rows.append(("all instances", table["over_best_rival"]))
+    drawing, data = _bars(rows, "cost of foresight over the best rival of each instance")
+    return Drawn(drawing, data)
+
+
+@PAGE.figure(
+    "parts",
+    "Beyond the papers: foresight without one of its parts",
+    "Right of the dashed line the part pays. Number of instances in brackets; intervals from five "
+    "instances on. Where lateness costs far more than running (energy) caution takes the place of the "
+    "price of node-time. Parts that do not act on a family are not drawn for it.",
+)
+def _parts(results: Results) -> Drawn:
+    """What each part is worth."""
+    drawn = _grouped(ablation(results), "without", "cost without the part over cost with it")
+    return Drawn(*drawn)
+
+
+@PAGE.figure(
+    "wake_ups",
+    "Beyond the papers: rivals that are asked as often as foresight",
+    "Left of the dashed line the rival gains by being asked more often. Number of instances in "
+    "brackets; intervals from five instances on.",
+)
+def _wake_ups(results: Results) -> Drawn:
+    """What the rivals gain by wake-ups."""
+    title = "cost of the rival with foresight's wake-ups over its cost without"
+    drawn = _grouped(self_timed(results), "method", title)
+    return Drawn(*drawn)
+
+
+@PAGE.figure(
+    "disturbed",
+    "Beyond the papers: foresight with wrong predictions, costly moves, other due dates, controllers",
+    "All methods see the same wrong times and pay the same delays. Loose due dates are U[min, 2 max], "
+    "tight ones U[min, 3 min]; every other family keeps its own. Number of instances in "
+    "brackets: each row is one change, so no instance counts twice; intervals from five instances on. Left of the dashed line foresight is cheaper.",
+)
+def _disturbed(results: Results) -> Drawn:
+    """foresight where times are predicted wrongly, moves cost time, due dates or controllers differ."""
+    title = "cost of foresight over the best of greedy, local search and MILP"
+    drawn = _grouped(disturbed(results), "change", title)
+    return Drawn(*drawn)
+
+
+@PAGE.figure(
+    "when_it_pays",
+    "Beyond the papers: when foresight pays, when not",
+    "It pays where the whole 95 % interval of the geometric mean is left of the dashed line, from "
+    "five instances on. Wrong predictions, moves, other due dates and two controllers have three "
+    "rivals (greedy, local search, MILP), the others six. Number of instances in brackets: several "
+    "errors, or several delays, of one instance count once, by their geometric mean.",
+)
+def _when(results: Results) -> Drawn:
+    """For users: the conditions under which foresight is the cheapest."""
+    found = when(results)
+    if not found:
+        raise NoRuns("no finished run of this figure")
+    rows = [(f"{condition}: {word}", values) for condition, word, values, _ in found]
+    drawn = _bars(rows, "cost of foresight over the best rival of each instance")
+    return Drawn(*drawn)
+
+
+def _grouped(table: pd.DataFrame, by: str, title: str) -> tuple[Drawing, pd.DataFrame]:
+    """A row for each group and family of a table of ratios."""
+    if table.empty:
+        raise NoRuns("no pair of runs to compare")
+    rows = [
+        (f"{group}: {FAMILIES[str(family)].label}", part["ratio"])
+        for (group, family), part in table.groupby([by, "family"], sort=True)
+    ]
+    return _bars(rows, title)

@@ -1,0 +1,133 @@
+"""Figures of queues over time: filling up, one long run, Little's law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from experiments.pictures.plots import PALETTE, PAPER, canvas, intervals, thousands
+from experiments.report.experiment import Drawn
+from experiments.studies.queueing.drawing import draw_formula
+from experiments.studies.queueing.page import PAGE
+from experiments.studies.queueing.runs import (
+    FILLING_S,
+    LAWS,
+    ONE_RUN_LOAD,
+    SERVICE_S,
+)
+from experiments.studies.queueing.theory import (
+    little_points,
+    one_run,
+    rate_per_s,
+)
+from experiments.sweep.results import NoRuns, Results
+from simulator.statistics import student
+from simulator.theory import (
+    mg1_mean_wait_s,
+    mm1_mean_number_at,
+)
+
+
+@PAGE.figure(
+    "filling",
+    "A queue that fills up",
+    "One server from empty, memoryless arrivals and service of 100 s; six of the runs in grey. Near "
+    "load 1 it takes long to forget the empty start, which is what warm-up truncation is for.",
+)
+def figure_filling(results: Results) -> Drawn:
+    """A queue that fills up from empty, mean of many runs."""
+    runs = results.where("run_filling")
+    if not runs.tasks:
+        raise NoRuns("no finished run of this figure")
+    figure, axes = canvas(1, len(runs.tasks), width=4.4, height=3.6)
+    parts = []
+    for index, (ax, task) in enumerate(zip(axes, runs.tasks, strict=False)):
+        load = task.config["load"]
+        paths = runs.outcome(task).tables["paths"]
+        for run, path in paths[paths["run"] < 6].groupby("run"):
+            label = "_one run" if run else "single runs"
+            ax.plot(
+                path["time_s"] / 3600, path["number"], color="#BBBBBB", linewidth=0.7, label=label
+            )
+        points = intervals(paths, ["time_s"], "number")
+        points["theory"] = mm1_mean_number_at(rate_per_s(load), SERVICE_S, FILLING_S)
+        hours = points["time_s"] / 3600
+        draw_formula(ax, hours, points["mean"], f"mean of {task.config['runs']} runs", index)
+        ax.fill_between(hours, points["low"], points["high"], color=PALETTE[index], alpha=0.25)
+        ax.plot(hours, points["theory"], color=PAPER, label="Kolmogorov's equations")
+        if load < 1:
+            ax.axhline(load / (1 - load), color=PAPER, linestyle="--", label="in the long run")
+        ax.set(xlabel="time, h", ylabel="jobs in the system", title=f"load {load:g}")
+        ax.set_ylim(0, 1.5 * ax.get_ylim()[1])
+        ax.legend(loc="upper left")
+        parts.append(points.assign(load=load))
+    return Drawn(figure, pd.concat(parts))
+
+
+@PAGE.figure(
+    "one_run",
+    "One long run: warm-up and batch means",
+    "{caption}",
+)
+def figure_one_run(results: Results) -> Drawn:
+    """One long run: warm-up, batch means, and the formula."""
+    found = one_run(results)
+    if found is None:
+        raise NoRuns("no finished run of this figure")
+    waits, cut, estimate = found
+    size = len(waits) // 200
+    batches = waits[: 200 * size].reshape(200, size).mean(axis=1) / SERVICE_S
+    middle = (np.arange(200) + 0.5) * size
+    running = np.cumsum(waits)[size - 1 :: size][:200] / (np.arange(1, 201) * size) / SERVICE_S
+    truth = mg1_mean_wait_s(rate_per_s(ONE_RUN_LOAD), LAWS["exponential"])
+    figure, (ax,) = canvas(width=7.0, height=4.0)
+    ax.plot(middle, batches, color="#BBBBBB", linewidth=0.8, label=f"means of {size} jobs")
+    ax.plot(middle + size / 2, running, color=PALETTE[0], label="mean of all so far")
+    ax.axhspan(
+        estimate.lower / SERVICE_S,
+        estimate.upper / SERVICE_S,
+        color=PALETTE[1],
+        alpha=0.25,
+        label="all, 95 % interval by batch means",
+    )
+    ax.axhline(truth / SERVICE_S, color=PAPER, linestyle="--", label="Pollaczek-Khinchine")
+    ax.axvline(cut, color=PALETTE[2], linewidth=1.2, label=f"warm-up: {cut} jobs")
+    naive = student(waits[cut:])
+    thousands(ax.xaxis)
+    ax.set(xlabel="jobs so far", ylabel="wait / mean service", ylim=(0, 1.3 * float(batches.max())))
+    ax.legend(loc="upper right", ncols=2)
+    return Drawn(
+        figure,
+        pd.DataFrame(
+            {
+                "jobs": middle + size / 2,
+                "batch_mean": batches,
+                "running_mean": running,
+                "theory": truth / SERVICE_S,
+                "low": estimate.lower / SERVICE_S,
+                "high": estimate.upper / SERVICE_S,
+            }
+        ),
+        {
+            "caption": f"M/M/1 at load {ONE_RUN_LOAD:g} from empty. Waits that follow each other are alike: the interval "
+            f"by 20 batch means is {estimate.half_width / naive.half_width:.1f} times as wide as one that "
+            "takes them for independent. The first of 21 equal parts is the warm-up; an empty start is small "
+            "beside the noise of so busy a queue."
+        },
+    )
+
+
+@PAGE.figure(
+    "little",
+    "Little's law",
+    "Every run of the other figures, one point each: time-average number in the system against the "
+    "arrival rate times the jobs' mean response time, whatever arrivals, service, servers and order. "
+    "Points leave the line where a run's own arrivals are off their rate.",
+)
+def figure_little(results: Results) -> Drawn:
+    """Little's law, run by run."""
+    table = little_points(results)
+    if table.empty:
+        raise NoRuns("no finished run of this figure")
+    columns = ["kind", "servers", "load", "seed", "rate_times_response", "mean_number"]
+    return Drawn(None, table[columns])

@@ -1,0 +1,405 @@
+"""The runs: jobs of one GPU on few GPUs, in several orders of service. Mean service is 100 s."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.report.contents import Scale
+from experiments.sweep.task import Outcome, Scalar, Task
+from policies.first_principles import fifo_strict
+from policies.rental import Equi, Srpt
+from simulator import (
+    NO_CHANGE,
+    Cluster,
+    Decision,
+    FixedDuration,
+    NodeType,
+    Placement,
+    SpeedupCurve,
+    View,
+    Workload,
+    simulate,
+)
+from simulator.laws import (
+    Bimodal,
+    BoundedPareto,
+    Deterministic,
+    Exponential,
+    HyperExponential,
+    Law,
+    LogNormal,
+)
+from simulator.model.cluster import FloatArray
+from simulator.model.speedup import Power
+from simulator.statistics import Streams
+
+if TYPE_CHECKING:
+    from simulator import Policy, Result
+
+HERE = "experiments.studies.queueing.runs"
+SOURCES = ("simulator", "policies.first_principles", "policies.packing", "policies.rental")
+
+SERVICE_S = 100.0
+"""Mean service time."""
+
+LAWS: dict[str, Law] = {
+    "deterministic": Deterministic(SERVICE_S),
+    "exponential": Exponential(SERVICE_S),
+    "lognormal": LogNormal(SERVICE_S, 1.5),
+    "hyperexponential": HyperExponential.with_cv2(SERVICE_S, 4.0),
+    "bimodal": Bimodal.with_mean(SERVICE_S, 0.1, 20.0),
+    "bounded Pareto": BoundedPareto.with_mean(SERVICE_S, 1.5, 100.0),
+}
+"""Laws of service times, and of gaps between arrivals after scaling."""
+
+GAPS = {"deterministic": 0.0, "exponential": 1.0, "hyperexponential": 4.0}
+"""Laws of the gaps between arrivals, with their squared coefficients of variation."""
+
+SERVERS = (1, 2, 4, 16)
+WITHOUT_CLASSES = ("first come", "processor sharing", "shortest remaining")
+WITH_CLASSES = ("priority", "preemptive priority")
+ORDER_LAW = "hyperexponential"
+"""Service of the runs that compare orders."""
+
+URGENT_SHARE = 0.5
+"""Part of the jobs in the urgent class; both classes have the same law."""
+
+TAIL_S = (50.0, 200.0, 500.0, 1000.0, 2000.0)
+"""Waits whose probability to be exceeded is counted."""
+
+WARM_UP = 0.25
+"""Part of the jobs, from the start, that the averages leave out."""
+
+FILLING_LOADS = (0.5, 0.9, 1.1)
+FILLING_S = tuple(float(t) for t in range(0, 30_001, 250))
+"""Instants at which the queue that fills up is looked at."""
+
+LOSS_SERVERS = (1, 4, 16)
+HEAVY = (("deterministic", "exponential"), ("hyperexponential", "exponential"))
+"""Gaps and service of the runs beside Kingman's bound."""
+
+QUANTILE_LAWS = ("deterministic", "exponential", "hyperexponential")
+QUANTILE_LOAD = 0.7
+QUANTILES = (0.5, 0.8, 0.9, 0.95)
+"""Of the wait, taken run by run."""
+
+ONE_RUN_LOAD = 0.8
+LOST_GPUS = 1e9
+"""The engine loses no job: one that finds all servers busy is over at once on so many GPUs."""
+
+LOADS: dict[Scale, tuple[float, ...]] = {
+    "quick": (0.5, 0.7, 0.85),
+    "paper": (0.3, 0.5, 0.7, 0.8, 0.9),
+}
+GENERAL_LOADS: dict[Scale, tuple[float, ...]] = {"quick": (0.7,), "paper": (0.7, 0.9)}
+"""Loads of the runs that general arrivals are approximated at."""
+
+JOBS: dict[Scale, int] = {"quick": 2500, "paper": 20_000}
+SEEDS: dict[Scale, tuple[int, ...]] = {"quick": tuple(range(1, 7)), "paper": tuple(range(1, 11))}
+ONE_RUN_JOBS: dict[Scale, int] = {"quick": 40_000, "paper": 200_000}
+"""More than `simulator.theory.RunLength.jobs` asks for at `ONE_RUN_LOAD`."""
+FILLING_RUNS: dict[Scale, int] = {"quick": 40, "paper": 400}
+
+
+def tasks(scale: Scale) -> list[Task]:
+    """Every run of the laboratory."""
+    loads, queues = LOADS[scale], _queues(scale)
+    return (
+        [
+            task
+            for seed in SEEDS[scale]
+            for task in (
+                *(_task("run_queue", scale, seed, config) for config in queues),
+                *(
+                    _task("run_order", scale, seed, {"order": order, "load": u})
+                    for order in (*WITHOUT_CLASSES, *WITH_CLASSES)
+                    for u in loads
+                ),
+                *(
+                    _task("run_unlimited", scale, seed, {"service": law, "load": 4.0})
+                    for law in LAWS
+                ),
+                *(
+                    _task("run_loss", scale, seed, {"servers": c, "load": u})
+                    for c in LOSS_SERVERS
+                    for u in loads
+                ),
+                *(
+                    _task("run_waits", scale, seed, {"service": law, "load": QUANTILE_LOAD})
+                    for law in QUANTILE_LAWS
+                ),
+            )
+        ]
+        + [
+            _task(
+                "run_waits",
+                scale,
+                1,
+                {"service": "exponential", "load": ONE_RUN_LOAD, "jobs": ONE_RUN_JOBS[scale]},
+            ),
+        ]
+        + [
+            _task("run_filling", scale, 1, {"load": u, "runs": FILLING_RUNS[scale]})
+            for u in FILLING_LOADS
+        ]
+    )
+
+
+def _queues(scale: Scale) -> list[dict[str, Any]]:
+    """The queues that one law of gaps and one of service times describe."""
+    loads = LOADS[scale]
+    exponential = {"gaps": "exponential", "service": "exponential"}
+    return [
+        *(
+            {"study": "M/M/c", "servers": c, "load": u, **exponential}
+            for c in SERVERS
+            for u in loads
+        ),
+        *(
+            {"study": "M/G/1", "servers": 1, "load": u, "gaps": "exponential", "service": law}
+            for law in LAWS
+            for u in loads
+        ),
+        *(
+            {"study": "G/G/c", "servers": c, "load": u, "gaps": gaps, "service": law}
+            for c in (1, 4)
+            for u in GENERAL_LOADS[scale]
+            for gaps in GAPS
+            for law in ("deterministic", "exponential", "hyperexponential")
+        ),
+        *(
+            {"study": "G/G/1", "servers": 1, "load": u, "gaps": gaps, "service": law}
+            for gaps, law in HEAVY
+            for u in loads
+        ),
+    ]
+
+
+def _task(function: str, scale: Scale, seed: int, config: dict[str, Any]) -> Task:
+    labels: dict[str, Scalar] = {**config, "seed": seed}
+    jobs = int(config.get("jobs", JOBS[scale]))
+    run = {k: v for k, v in labels.items() if k != "study"} | {"jobs": jobs}
+    cost_s = (1e-4 if function == "run_order" else 3e-5) * jobs
+    return Task(f"{HERE}:{function}", run, labels=labels, cost_s=cost_s, sources=SOURCES)
+
+
+# -- task functions --------------------------------------------------------------------------
+
+
+def run_queue(config: dict[str, Any]) -> Outcome:
+    """G/G/c, first come first served, by the engine's own strict FIFO.
+
+    Scalars: mean wait and response time, time-average number in the system, the part that waits, and
+    ``exceeds_<t>``, the part that waits longer than t seconds.
+    """
+    servers = config["servers"]
+    submit_s, service_s = sample(config, servers)
+    result = _first_come(submit_s, service_s, servers)
+    first = int(WARM_UP * len(submit_s))
+    wait_s = result.wait_s[first:]
+    scalars: dict[str, Scalar] = {
+        "mean_wait_s": float(wait_s.mean()),
+        "mean_response_s": float(result.jct_s[first:].mean()),
+        "mean_number": _mean_number(result, first),
+        "waits": float((wait_s > 0).mean()),
+    }
+    scalars |= {f"exceeds_{t:g}": float((wait_s > t).mean()) for t in TAIL_S}
+    return Outcome(scalars)
+
+
+def run_order(config: dict[str, Any]) -> Outcome:
+    """M/G/1 in another order, on one GPU of a rental pool; mean response time, by class too."""
+    submit_s, service_s = sample({**config, "gaps": "exponential", "service": ORDER_LAW}, 1)
+    count = len(submit_s)
+    rng = Streams(config["seed"]).generator("classes")
+    urgent = rng.random(count) < URGENT_SHARE
+    workload = Workload(
+        job_id=_names(count),
+        submit_s=submit_s,
+        performance=SpeedupCurve(service_s, np.zeros(count, dtype=np.int64), [_linear]),
+        model=["urgent" if u else "normal" for u in urgent],
+    )
+    policies: dict[str, Policy] = {
+        "first come": InOrder(preemptive=False, classes=False),
+        "processor sharing": Equi(1.0),
+        "shortest remaining": Srpt(1.0),
+        "priority": InOrder(preemptive=False, classes=True),
+        "preemptive priority": InOrder(preemptive=True, classes=True),
+    }
+    result = simulate(
+        workload, Cluster.rental_pool(), policies[config["order"]], record_schedule=False
+    )
+    first = int(WARM_UP * count)
+    response_s, urgent = result.jct_s[first:], urgent[first:]
+    return Outcome(
+        {
+            "mean_response_s": float(response_s.mean()),
+            "urgent_response_s": float(response_s[urgent].mean()),
+            "normal_response_s": float(response_s[~urgent].mean()),
+            "mean_number": _mean_number(result, first),
+        }
+    )
+
+
+def run_unlimited(config: dict[str, Any]) -> Outcome:
+    """M/G/inf on the rental pool: the part of time with 0, 1, .. 15 jobs (``at_<n>``)."""
+    submit_s, service_s = sample({**config, "gaps": "exponential"}, 1)
+    workload = Workload(
+        job_id=_names(len(submit_s)),
+        submit_s=submit_s,
+        performance=SpeedupCurve(service_s, np.zeros(len(submit_s), dtype=np.int64), [_linear]),
+    )
+    result = simulate(workload, Cluster.rental_pool(), all_at_once, record_schedule=False)
+    times = np.linspace(submit_s[int(WARM_UP * len(submit_s))], submit_s[-1], 20_000)
+    number = _number_at(result, times)
+    scalars: dict[str, Scalar] = {f"at_{n}": float((number == n).mean()) for n in range(16)}
+    return Outcome(scalars | {"mean_number": float(number.mean())})
+
+
+def run_filling(config: dict[str, Any]) -> Outcome:
+    """M/M/1 from empty, several runs: how many are in the system at the instants of `FILLING_S`."""
+    import pandas as pd
+
+    enough = int(2 * max(config["load"], 1.0) * FILLING_S[-1] / SERVICE_S)
+    paths = []
+    for run in range(config["runs"]):
+        streams = Streams(config["seed"]).replication(run)
+        submit_s = np.cumsum(streams.generator("arrivals").exponential(SERVICE_S, enough))
+        submit_s /= config["load"]
+        service_s = streams.generator("service").exponential(SERVICE_S, enough)
+        number = _number_at(_first_come(submit_s, service_s, 1), np.array(FILLING_S))
+        paths.append(pd.DataFrame({"run": run, "time_s": FILLING_S, "number": number}))
+    return Outcome({}, {"paths": pd.concat(paths, ignore_index=True)})
+
+
+def run_loss(config: dict[str, Any]) -> Outcome:
+    """M/M/c/c on the rental pool: ``lost``, the part of the jobs that find all servers busy."""
+    submit_s, service_s = sample(
+        {**config, "gaps": "exponential", "service": "exponential"}, config["servers"]
+    )
+    workload = Workload(
+        job_id=_names(len(submit_s)),
+        submit_s=submit_s,
+        performance=SpeedupCurve(service_s, np.zeros(len(submit_s), dtype=np.int64), [_linear]),
+    )
+    result = simulate(
+        workload, Cluster.rental_pool(), Lossy(config["servers"]), record_schedule=False
+    )
+    first = int(WARM_UP * len(workload))
+    lost = result.jct_s[first:] < 0.5 * service_s[first:]
+    return Outcome({"lost": float(lost.mean())})
+
+
+def run_waits(config: dict[str, Any]) -> Outcome:
+    """M/G/1, first come first served: every wait (table ``waits``), and quantiles of the later ones.
+
+    Scalars ``quantile_<q>_s``, the warm-up left out.
+    """
+    import pandas as pd
+
+    submit_s, service_s = sample({**config, "gaps": "exponential"}, 1)
+    wait_s = _first_come(submit_s, service_s, 1).wait_s
+    found = np.quantile(wait_s[int(WARM_UP * len(wait_s)) :], QUANTILES)
+    scalars: dict[str, Scalar] = {
+        f"quantile_{q:g}_s": float(t) for q, t in zip(QUANTILES, found, strict=True)
+    }
+    return Outcome(scalars, {"waits": pd.DataFrame({"wait_s": wait_s})})
+
+
+# -- parts -----------------------------------------------------------------------------------
+
+
+def all_at_once(view: View) -> Decision:
+    """Every job on a GPU of its own."""
+    if not view.waiting:
+        return NO_CHANGE
+    return Decision([Placement(job, 0, 1.0) for job in view.waiting], keep_running=True)
+
+
+class Lossy:
+    """A GPU for each job as long as fewer than so many are busy; the others are turned away."""
+
+    def __init__(self, servers: int) -> None:
+        self.servers = servers
+
+    def decide(self, view: View) -> Decision:
+        """Start what has just arrived, or get rid of it."""
+        if not view.waiting:
+            return NO_CHANGE
+        held = [p.gpus for shares in view.running.values() for p in shares]
+        free = self.servers - sum(gpus == 1.0 for gpus in held)
+        placed = [
+            Placement(job, 0, 1.0 if i < free else LOST_GPUS) for i, job in enumerate(view.waiting)
+        ]
+        return Decision(placed, keep_running=True)
+
+
+class InOrder:
+    """One job at a time, the urgent class before the other, in order of arrival inside."""
+
+    def __init__(self, preemptive: bool, classes: bool) -> None:
+        self.preemptive = preemptive
+        self.classes = classes
+
+    def decide(self, view: View) -> Decision:
+        """Go on with what runs unless it may be interrupted; else the first of the most urgent."""
+        if view.running and not self.preemptive:
+            return NO_CHANGE
+        model = view.workload.model
+        jobs = view.jobs.tolist()
+        first = min(jobs, key=lambda j: (model[j] != "urgent", j)) if self.classes else jobs[0]
+        return Decision([Placement(first, 0, 1.0)])
+
+
+def _linear(gpus: float) -> float:
+    """Below one GPU a job shares it in time."""
+    return float(Power(1.0)(gpus))
+
+
+def sample(config: dict[str, Any], servers: int) -> tuple[FloatArray, FloatArray]:
+    """Arrival and service times, s.
+
+    Every setting has streams of its own, so that the points of a figure err independently; orders of
+    service are compared on the same jobs.
+    """
+    setting = f"{config['gaps']} {config['service']} {servers} {config['load']:g}"
+    streams = Streams(config["seed"])
+    gaps = LAWS[config["gaps"]].sample(streams.generator(f"arrivals {setting}"), config["jobs"])
+    service_s = LAWS[config["service"]].sample(
+        streams.generator(f"service {setting}"), config["jobs"]
+    )
+    return np.cumsum(gaps) / (config["load"] * servers), service_s
+
+
+def _first_come(submit_s: FloatArray, service_s: FloatArray, servers: int) -> Result:
+    """Jobs of one GPU on one node of ``servers`` GPUs, in order of arrival."""
+    ones = np.ones(len(submit_s), dtype=np.int64)
+    workload = Workload(
+        job_id=_names(len(submit_s)),
+        submit_s=submit_s,
+        performance=FixedDuration(service_s, ones),
+        num_gpus=ones,
+    )
+    cluster = Cluster.of_nodes(NodeType("servers", "server", servers), 1)
+    return simulate(workload, cluster, fifo_strict(), record_schedule=False)
+
+
+def _names(count: int) -> list[str]:
+    return [str(i) for i in range(count)]
+
+
+def _mean_number(result: Result, first: int) -> float:
+    """Time-average number in the system between the first counted arrival and the last."""
+    submit_s, end_s = result.workload.submit_s, result.completion_s
+    low, high = float(submit_s[first]), float(submit_s[-1])
+    inside = np.clip(end_s, low, high) - np.clip(submit_s, low, high)
+    return float(inside.sum() / (high - low))
+
+
+def _number_at(result: Result, times_s: FloatArray) -> FloatArray:
+    """How many are in the system at some instants."""
+    came = np.searchsorted(result.workload.submit_s, times_s, side="right")
+    left = np.searchsorted(np.sort(result.completion_s), times_s, side="right")
+    return np.asarray(came - left, dtype=np.float64)

@@ -1,0 +1,118 @@
+"""Decision trace: ``edf-backfill@decision-trace`` is EDF with backfilling, with a record of each decision.
+
+The wrapped policy decides as ever. Beside each decision stands (`Decision.info`, so in decisions.csv, in the
+replay and in ``schedlab explain``) how many jobs waited, how many were started and stopped, by what the policy
+orders them, which still wait, and what is short for the first of these. For example:
+
+    waiting 3, started 1, by due date, passed j7, j9, short GPUs on one node: 6 free, at most 3 on one; needs 4
+
+A policy without it works none of this out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from policies.registration import register
+from policies.wrapper import Wrapper
+from simulator.features.fractional import SharedDuration, gpus_asked
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import Decision, Placement, View
+from simulator.model.feasibility import placements_of
+from simulator.model.tolerances import SUMS
+from simulator.model.workload import ELASTIC
+
+MOST_NAMED = 5
+"""So many of the jobs that still wait are named; the others are counted."""
+
+Shares = Mapping[int, tuple[Placement, ...]]
+
+
+@register("@decision-trace")
+class DecisionTrace(Wrapper):
+    """A policy whose decisions record the jobs and resources that were considered.
+
+    Where the wrapped policy has ``by`` (text) and ``ordered(view)``, these say in what order it looks at the
+    waiting jobs; else they are named as they queue.
+    """
+
+    def decide(self, view: View) -> Decision:
+        """The policy's decision, and what was considered."""
+        decision = self.policy.decide(view)
+        shares = placements_of(decision, view, self.name)
+        after = {**view.running, **shares} if decision.keep_running else shares
+        facts: dict[str, float | int | str | bool] = {
+            "waiting": len(view.waiting),
+            "started": sum(job not in view.running for job in after),
+            "stopped": sum(job not in after for job in view.running),
+        }
+        by = getattr(self.policy, "by", "")
+        if by:
+            facts["by"] = by
+        passed = [job for job in self._ordered(view) if job not in after]
+        if passed:
+            names = [view.workload.job_id[job] for job in passed[:MOST_NAMED]]
+            more = len(passed) - MOST_NAMED
+            facts["passed"] = ", ".join(names) + (f" and {more} more" if more > 0 else "")
+            short = what_is_short(passed[0], after, view, self.gives_parts)
+            if short is not None:
+                facts["short"] = short
+        return replace(decision, info={**facts, **decision.info})
+
+    def _ordered(self, view: View) -> Iterable[int]:
+        ordered = getattr(self.policy, "ordered", None)
+        return view.waiting if ordered is None else ordered(view)
+
+
+def what_is_short(job: int, after: Shares, view: View, in_parts: bool = False) -> str | None:
+    """What a job lacks beside what runs; "nothing" where it would fit.
+
+    None where it is not known: the policy chooses the job's GPUs or the nodes' types, or it gives parts of GPUs
+    (``in_parts``), and these suffice in sum.
+    """
+    fixed, performance = view.cluster.node_type_of, view.workload.performance
+    if fixed is None or view.cluster.is_pool or view.workload.num_gpus[job] == ELASTIC:
+        return None
+    if in_parts and getattr(performance, "time_shared", False):
+        return None
+    gpus = float(gpus_asked(view.workload, in_parts)[job])
+    left = _left(after, view)
+    total, most = float(left[:, 0].sum()), float(left[:, 0].max())
+    if total < gpus - SUMS:
+        return f"GPUs: {total:g} free; needs {gpus:g}"
+    if in_parts and isinstance(performance, SharedDuration):
+        return None  # which parts are free on one GPU is not known here
+    if most < gpus - SUMS:
+        return f"GPUs on one node: {total:g} free, at most {most:g} on one; needs {gpus:g}"
+    return _beside_gpus(job, left[left[:, 0] >= gpus - SUMS], view)
+
+
+def _beside_gpus(job: int, left: FloatArray, view: View) -> str:
+    """What a job lacks on the nodes whose GPUs suffice: CPUs, memory, or both on the same node."""
+    fits = np.ones(len(left), dtype=np.bool_)
+    for k, what, wanted in (
+        (1, "CPUs", float(view.workload.num_cpus[job])),
+        (2, "GB of memory", float(view.workload.memory_gb[job])),
+    ):
+        enough, least = float(left[:, k].max()), wanted - SUMS * max(1.0, wanted)
+        if enough < least:  # never where it is not stated, NaN
+            return f"{what}: {enough:g} free at most where the GPUs suffice; needs {wanted:g}"
+        fits &= ~(left[:, k] < least)
+    return "nothing" if fits.any() else "CPUs and memory on one node"
+
+
+def _left(after: Shares, view: View) -> FloatArray:
+    """``(N/K, 3)`` GPUs, CPUs and GB that the controller's nodes have left."""
+    cluster, nodes = view.cluster, view.nodes.tolist()
+    assert cluster.node_type_of is not None
+    types = [cluster.node_types[cluster.node_type_of[n]] for n in nodes]
+    left = np.array([[t.gpus, t.cpus, t.memory_gb] for t in types], dtype=np.float64)
+    row = {n: i for i, n in enumerate(nodes)}
+    for shares in after.values():
+        for share in shares:
+            if share.node in row:  # the engine reports a wrong node
+                left[row[share.node]] -= (share.gpus, share.cpus, share.memory_gb)
+    return left

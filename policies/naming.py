@@ -1,0 +1,62 @@
+"""The name of a policy, parsed: ``srtf+tune@hysteresis`` is a composition and one wrapper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.errors import InputError
+
+RENAMED = {
+    "ps": "weight-priority",
+    "ps-shared": "weight-priority-shared",
+    "@noted": "@decision-trace",
+    "@parts": "@fractional",
+}
+"""Names of before, which are read all the same, and those of now."""
+
+PAPERS_NAMES = frozenset({"ps", "ps-shared"})
+"""Those of `RENAMED` that stay, since papers call the policies so: no note."""
+
+
+@dataclass(frozen=True)
+class PolicyName:
+    """A policy's name as a structure.
+
+    Attributes
+    ----------
+    base : the policy that decides, as it was asked for.
+    key : the name under which it is registered: ``greedy``; ``+tune`` of a composition such as ``srtf+tune``.
+    argument : the first part of a composition, ``srtf``; else empty.
+    wrappers : registered names of the wrappers, the innermost first, each with its ``@``.
+    notes : a line for each part that has another name now.
+    """
+
+    base: str
+    key: str
+    argument: str
+    wrappers: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> PolicyName:
+        """The parts of a name; whether they exist is not asked here.
+
+        Raises
+        ------
+        InputError
+            A wrapper that stands there twice.
+        """
+        base, *behind = text.split("@")
+        given = tuple(f"@{name}" for name in behind)
+        wrappers = tuple(RENAMED.get(name, name) for name in given)
+        for name in wrappers:
+            if wrappers.count(name) > 1:
+                raise InputError(f"policy {text!r}: {name} stands there twice, expected it once")
+        notes = tuple(
+            f"{name!r} is called {RENAMED[name]!r} now"
+            for name in (base, *given)
+            if name in RENAMED and name not in PAPERS_NAMES
+        )
+        argument, plus, second = base.partition("+")
+        key = f"+{second}" if plus else RENAMED.get(base, base)
+        return cls(base, key, argument if plus else "", wrappers, notes)

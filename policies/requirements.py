@@ -1,0 +1,304 @@
+"""Requirements of policies on jobs and machines, and the keys that supply what is missing.
+
+    for missing in missing_requirements("milp", workload, cluster):
+        print(missing)        # "jobs have no due dates with weights, ..: [adapt] prices = 1.0, .."
+
+The requirements of a policy are names of `REQUIREMENTS`, declared where it is registered. Each is a function of the
+jobs and the machines that answers with what is missing, or with None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.model.cluster import Cluster
+from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.model.sensitive_table import SensitiveTable
+from simulator.model.workload import ELASTIC, Workload
+
+
+@dataclass(frozen=True)
+class MissingRequirement:
+    """Something that a policy needs and does not get.
+
+    Attributes
+    ----------
+    missing : what is missing, a clause: "the jobs have no due dates".
+    keys : the ``[adapt]`` keys that supply it; empty where none does.
+    essential : without it the policy cannot run, or decides about nothing. Otherwise it runs, and
+        a part of it has no effect.
+    """
+
+    missing: str
+    keys: tuple[str, ...] = ()
+    essential: bool = True
+
+    def __str__(self) -> str:
+        if not self.keys:
+            return self.missing
+        return f"{self.missing}; [adapt] {' and '.join(self.keys)} supplies it"
+
+
+Requirement = Callable[[Workload, Cluster], MissingRequirement | None]
+
+MODELS = 'models = "uniform"'
+SPEEDUP = 'speedup = "calibrated"'
+CURVE = 'speedup_curve = "calibrated"'
+DEMAND = 'demand = "cheapest"'
+DUE = 'due = "min-2max"'
+WEIGHTS = 'weights = "printed"'
+PRICES = "prices = 1.0"
+
+
+def _with_models(workload: Workload, key: str) -> tuple[str, ...]:
+    return (key,) if all(workload.model) else (MODELS, key)
+
+
+def _nodes(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Nodes: VMs or servers, no pool."""
+    if cluster.is_pool:
+        return MissingRequirement("the cluster is a rental pool, the policy needs nodes")
+    return None
+
+
+def _servers(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Nodes of fixed types."""
+    if cluster.is_pool:
+        return MissingRequirement("the cluster is a rental pool, the policy needs nodes")
+    if cluster.is_configurable:
+        return MissingRequirement(
+            "the nodes are VMs without a fixed type, the policy needs nodes of fixed types"
+        )
+    return None
+
+
+def _pool(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """A rental pool."""
+    if not cluster.is_pool:
+        return MissingRequirement("the cluster has nodes, the policy needs a rental pool")
+    return None
+
+
+def _curves(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Speed-up curves."""
+    if isinstance(workload.performance, SpeedupCurve):
+        return None
+    fixed = bool((workload.num_gpus != ELASTIC).any())
+    keys = _with_models(workload, CURVE) if fixed else (CURVE,)
+    return MissingRequirement("the jobs have no speed-up curves", keys)
+
+
+def _elastic(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Times on several numbers of GPUs."""
+    if isinstance(workload.performance, FixedDuration | Sensitivity):
+        return MissingRequirement("the jobs have a fixed demand", _with_models(workload, SPEEDUP))
+    return None
+
+
+def _fixed_demand(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """A fixed number of GPUs for every job."""
+    if isinstance(workload.performance, FixedDuration | Sensitivity):
+        return None
+    if isinstance(workload.performance, TimeTable):
+        if len(cluster.node_types) == 1 and not cluster.is_pool:
+            return MissingRequirement("the jobs have no fixed number of GPUs", (DEMAND,))
+        return MissingRequirement(
+            "the jobs have no fixed number of GPUs, and on nodes of several types they get none"
+        )
+    return MissingRequirement("the jobs have no fixed number of GPUs")
+
+
+def _time_shared(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Jobs of fixed demand that may share GPUs in time."""
+    if not isinstance(workload.performance, FixedDuration):
+        return MissingRequirement(
+            "the jobs have no fixed demand with one duration, as sharing in time needs it"
+        )
+    if not workload.performance.time_shared:
+        return MissingRequirement(
+            "the jobs do not share GPUs in time, and no key makes them: that is for programs and the page "
+            "for a class; in rounds, las+proportional serves those of least attained service"
+        )
+    return None
+
+
+def _list_or_node(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """List scheduling of fixed demands, or one job a node."""
+    if cluster.is_pool and not (workload.num_gpus != ELASTIC).all():
+        return MissingRequirement(
+            "the cluster is a rental pool, the policy needs nodes for elastic jobs"
+        )
+    return _one_node(workload, cluster) if cluster.is_configurable else None
+
+
+def _one_node(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """No job is larger than a node."""
+    if cluster.is_pool or not isinstance(workload.performance, FixedDuration | Sensitivity):
+        return None
+    most = cluster.max_gpus_per_node
+    larger = np.flatnonzero(workload.num_gpus > most)
+    if not len(larger):
+        return None
+    job = int(larger[0])
+    return MissingRequirement(
+        f"job {workload.job_id[job]!r} asks for {workload.num_gpus[job]} GPUs, a node has {most}, "
+        "and the policy places a job on one node",
+        _with_models(workload, SPEEDUP),
+    )
+
+
+def _one_kind(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """No job is larger than a controller's servers of one type together."""
+    fixed = cluster.node_type_of
+    if fixed is None or cluster.is_pool:
+        return None
+    most = min(
+        max(
+            sum(cluster.node_types[v].gpus for n in cluster.nodes_of(k).tolist() if fixed[n] == v)
+            for v in set(fixed)
+        )
+        for k in range(cluster.num_controllers)
+    )
+    larger = np.flatnonzero(workload.num_gpus > most)
+    if not len(larger):
+        return None
+    job = int(larger[0])
+    return MissingRequirement(
+        f"job {workload.job_id[job]!r} asks for {workload.num_gpus[job]} GPUs, the servers of one "
+        f"type have {most:g}, and the policy places a job on servers of one type"
+    )
+
+
+def _due(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Due dates."""
+    return (
+        None
+        if np.isfinite(workload.due_s).any()
+        else MissingRequirement("the jobs have no due dates", (DUE,))
+    )
+
+
+def _weights(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Weights."""
+    if workload.weight_per_s.any():
+        return None
+    return MissingRequirement("the jobs have no tardiness weights", (WEIGHTS,))
+
+
+def _objective(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Something to minimise: prices, or due dates with weights."""
+    priced = any(
+        t.price_per_hour or t.price_per_gpu_hour or (t.power_w and cluster.energy_price_per_kwh)
+        for t in cluster.node_types
+    )
+    if priced or (np.isfinite(workload.due_s) & (workload.weight_per_s > 0)).any():
+        return None
+    return MissingRequirement(
+        "nothing is optimised: the nodes have no prices, the jobs no due dates with weights",
+        (DUE, WEIGHTS),
+    )
+
+
+def _sensitive(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """CPUs and memory that matter."""
+    if isinstance(workload.performance, Sensitivity):
+        return None
+    stated = np.isfinite(workload.num_cpus) | np.isfinite(workload.memory_gb)
+    if stated.any() and cluster.limited_resources:
+        return None
+    keys = _with_models(workload, 'sensitivity = "synergy"')
+    if len(cluster.limited_resources) < 2:
+        return MissingRequirement(
+            "all mechanisms are alike: the servers have no CPUs and memory "
+            "(keys cpus_per_node and memory_gb_per_node)",
+            essential=False,
+        )
+    return MissingRequirement(
+        "all mechanisms are alike: rates do not depend on CPUs and memory", keys, essential=False
+    )
+
+
+def _sensitive_widths(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Elastic jobs whose rates depend on CPUs and memory."""
+    if isinstance(workload.performance, SensitiveTable):
+        return None
+    if len(cluster.limited_resources) < 2:
+        return MissingRequirement(
+            "the nodes have no CPUs and memory to give out (keys cpus_per_node and memory_gb_per_node)"
+        )
+    keys = _with_models(workload, 'sensitivity = "synergy"')
+    if not isinstance(workload.performance, TimeTable):
+        keys = (*keys[:-1], SPEEDUP, keys[-1])
+    return MissingRequirement("rates of elastic jobs do not depend on CPUs and memory", keys)
+
+
+def _one_type(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Servers of one type."""
+    if len(set(cluster.node_type_of or ())) > 1:
+        return MissingRequirement("the servers are of several types, the policy needs equal ones")
+    return None
+
+
+def _arrivals(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """A rate of arrivals."""
+    if workload.submit_s[-1] > workload.submit_s[0]:
+        return None
+    return MissingRequirement("all jobs come at once, the policy needs a rate of arrivals")
+
+
+def _tenants(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Jobs that say whose they are."""
+    if any(workload.vc) or any(workload.user):
+        return None
+    return MissingRequirement(
+        "the jobs name no virtual cluster and no user: all are one tenant's (key tenants.draw)",
+        essential=False,
+    )
+
+
+REQUIREMENTS: dict[str, Requirement] = {
+    "nodes": _nodes,
+    "servers": _servers,
+    "pool": _pool,
+    "curves": _curves,
+    "elastic": _elastic,
+    "fixed-demand": _fixed_demand,
+    "time-shared": _time_shared,
+    "list-or-node": _list_or_node,
+    "one-node": _one_node,
+    "one-kind": _one_kind,
+    "due": _due,
+    "weights": _weights,
+    "objective": _objective,
+    "sensitivity": _sensitive,
+    "elastic-sensitivity": _sensitive_widths,
+    "one-type": _one_type,
+    "arrivals": _arrivals,
+    "tenants": _tenants,
+}
+"""What can be needed, by name; the docstring of each says what it is."""
+
+
+def missing_of(
+    requirements: Iterable[str], workload: Workload, cluster: Cluster
+) -> list[MissingRequirement]:
+    """What is missing of some needs, the essential first; nothing is named twice."""
+    found: list[MissingRequirement] = []
+    for name in requirements:
+        lack = REQUIREMENTS[name](workload, cluster)
+        if lack is not None and lack not in found:
+            found.append(lack)
+    return sorted(found, key=lambda lack: not lack.essential)
+
+
+def supplied_by(found: Iterable[MissingRequirement]) -> tuple[str, ...] | None:
+    """All ``[adapt]`` keys that together supply what is missing; None where some part has none."""
+    keys: list[str] = []
+    for lack in found:
+        if not lack.keys:
+            return None
+        keys += [key for key in lack.keys if key not in keys]
+    return tuple(keys)

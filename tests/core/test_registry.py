@@ -1,0 +1,123 @@
+"""Policies by name: registration, requirements, options of wrappers, names of before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import policies
+from policies import (
+    Wrapper,
+    composed_names,
+    describe,
+    make_policy,
+    policy_names,
+    register,
+    requirements_of,
+    requirements_verdict,
+    wrapper_names,
+)
+from policies.naming import PolicyName
+from policies.registration import _DECORATOR, modules
+from policies.requirements import REQUIREMENTS
+from simulator import Cluster, Decision, InputError, NodeType, View
+from tests.core.jobs import fixed
+
+SERVERS = Cluster.of_nodes(NodeType("server", "GPU", 4), 1)
+
+
+@register("test-last-first", requires=("servers", "fixed-demand"))
+@dataclass
+class LastFirst:
+    """The youngest job first."""
+
+    name: str = "test-last-first"
+    limit: int = 3
+
+    def decide(self, view: View) -> Decision:
+        return Decision()
+
+
+@register("@test-slow", requires=("nodes",))
+class Slow(Wrapper):
+    """A wrapper with an option."""
+
+    def __init__(self, policy: LastFirst, inner_name: str, factor: float = 2.0) -> None:
+        super().__init__(policy, inner_name)
+        self.factor = factor
+
+
+def test_a_name_is_parsed_once() -> None:
+    parsed = PolicyName.parse("srtf+tune@noted@hysteresis")
+    assert (parsed.base, parsed.key, parsed.argument) == ("srtf+tune", "+tune", "srtf")
+    assert parsed.wrappers == ("@decision-trace", "@hysteresis")
+    assert parsed.notes == ("'@noted' is called '@decision-trace' now",)
+    assert PolicyName.parse("ps").key == "weight-priority"
+    assert PolicyName.parse("ps").notes == ()
+
+
+def test_what_the_decorator_registers_can_be_made() -> None:
+    made = make_policy("test-last-first", limit=5)
+    assert isinstance(made, LastFirst)
+    assert made.limit == 5
+    assert describe("test-last-first").summary == "The youngest job first."
+    assert requirements_of("test-last-first@test-slow") == ("servers", "fixed-demand", "nodes")
+    assert "test-last-first" not in policy_names()  # these are schedlab's, and those of packages
+
+
+def test_options_of_a_wrapper_have_its_name() -> None:
+    name = "test-last-first@test-slow@hysteresis"
+    assert describe(name).options == {
+        "name": "test-last-first", "limit": 3, "test-slow.factor": 2.0, "hysteresis.threshold": 1.0
+    }  # fmt: skip
+    made = make_policy(name, **{"test-slow.factor": 3, "limit": 4, "hysteresis.threshold": 0.5})
+    assert (made.name, made.threshold) == (name, 0.5)  # type: ignore[attr-defined]
+    assert (made.policy.factor, made.policy.policy.limit) == (3, 4)  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=r"option 'hysteresis.treshold', did you mean 'hyst"):
+        make_policy(name, **{"hysteresis.treshold": 1.0})
+    with pytest.raises(InputError, match=r"option 'limit' is 'few', expected int"):
+        make_policy(name, limit="few")
+
+
+def test_names_and_options_of_before() -> None:
+    assert make_policy("srpt@hysteresis", hysteresis=0.25).threshold == 0.25  # type: ignore[attr-defined]
+    assert make_policy("ps").name == "ps"  # type: ignore[attr-defined]
+    assert make_policy("fifo@noted").name == "fifo@decision-trace"  # type: ignore[attr-defined]
+    _, notes = requirements_verdict("fifo@noted", fixed([0], [1], [1]), SERVERS)
+    assert notes == ["policy 'fifo@noted': '@noted' is called '@decision-trace' now"]
+    assert requirements_verdict("ps-shared", fixed([0], [1], [1]), SERVERS)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("srtf+tun", "unknown mechanism 'tun'; did you mean 'tune'?"),
+        ("srt+tune", "unknown ordering 'srt'; did you mean 'srtf'?"),
+        ("greedy@tun", "unknown policy 'greedy@tun'; did you mean 'greedy@tune'?"),
+        ("fifo@tune@tune", "policy 'fifo@tune@tune': @tune stands there twice, expected it once"),
+        ("", "unknown policy ''; expected one of "),
+        ("@tune", "unknown policy '@tune'; did you mean "),
+        ("+tune", "unknown ordering ''; expected one of fifo, "),
+    ],
+)
+def test_unknown_parts(name: str, line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        make_policy(name)
+    assert str(caught.value).startswith(line)
+
+
+def test_each_name_stands_in_one_module_with_requirements_that_exist() -> None:
+    root = Path(policies.__file__).parent
+    found = [n for p in root.rglob("*.py") for n in _DECORATOR.findall(p.read_text("utf-8"))]
+    assert [name for name, count in Counter(found).items() if count > 1] == []
+    assert sorted(found) == sorted(modules())
+    for name in (*policy_names(), *composed_names()):
+        assert set(requirements_of(name)) <= set(REQUIREMENTS), name
+        assert requirements_of(name), name
+        assert describe(name).summary, name
+    assert wrapper_names() == sorted(
+        ["@decision-trace", "@fractional", "@hysteresis", "@self-timed", "@tune"]
+    )
