@@ -163,10 +163,9 @@ def examples() -> Iterator[Run]:
 
 def _policies() -> Iterator[Run]:
     """Every policy on every small scenario that it suits."""
-    from policies import policy_names
-    from policies.synergy import names
+    from policies import composed_names, policy_names
 
-    for policy in dict.fromkeys([*policy_names(), *names(), *WRAPPED]):
+    for policy in dict.fromkeys([*policy_names(), "ps", "ps-shared", *composed_names(), *WRAPPED]):
         for title, world in WORLDS.items():
             scenario = copy.deepcopy(world) | {"policy": policy, "seed": 1}
             base = policy.partition("@")[0]
