@@ -241,7 +241,7 @@ class HierarchicalFairness(SharePolicy):
         """Water filling over the tenants."""
         assert self._rounds is not None
         entity, weight = np.zeros(len(active), dtype=np.int64), np.ones(1)
-        if view.tenants is not None:  # else one tenant has all jobs
+        if hasattr(view, "tenants"):  # else one tenant has all jobs
             entity = view.tenants.of[list(self._rounds.gpus_of)]
             weight = view.tenants.weight
         return hierarchical_fairness(active, entity, weight, self.within)
