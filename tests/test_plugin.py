@@ -204,7 +204,7 @@ def test_its_options_can_be_swept(
     found = {run_scenario(dict(task.config)).scalars["makespan_s"] for task in tasks}
     assert len(found) == 2
     before = codeversion._plugins()
-    assert any(line.startswith("days:") for line in before)
+    assert "days.py" in before
     days = tmp_path / "days.py"
     days.write_text(days.read_text().replace("43200", "40000"))
     for name in vars(codeversion).values():

@@ -138,7 +138,7 @@ class SharePolicy:
         return {"least_share": float(time.min()), "mean_share": float(time.mean())}
 
 
-@register("gandiva-fair", requires=("servers", "fixed-demand"))
+@register("gandiva-fair", requires=("servers", "fixed-demand", "one-kind"))
 class GandivaFair(SharePolicy):
     """Equal shares of time (of = "jobs") or of GPU time ("gpus"), in rounds; no optimisation."""
 
@@ -162,7 +162,7 @@ class GandivaFair(SharePolicy):
         return gandiva.gandiva_fair(active, self.of)
 
 
-@register("max-min-fairness", requires=("servers", "fixed-demand"))
+@register("max-min-fairness", requires=("servers", "fixed-demand", "one-kind"))
 class MaxMinFairness(SharePolicy):
     """The least normalised throughput is maximised (Gavel's least attained service), in rounds."""
 
@@ -185,7 +185,7 @@ class MaxMinFairness(SharePolicy):
         return optimal.max_min_fairness(active, self.aware)
 
 
-@register("min-makespan", requires=("servers", "fixed-demand"))
+@register("min-makespan", requires=("servers", "fixed-demand", "one-kind"))
 class MinMakespan(SharePolicy):
     """The last job ends as soon as possible (Gavel), in rounds."""
 
@@ -196,7 +196,7 @@ class MinMakespan(SharePolicy):
         return optimal.min_makespan(active)
 
 
-@register("max-throughput", requires=("servers", "fixed-demand"))
+@register("max-throughput", requires=("servers", "fixed-demand", "one-kind"))
 class MaxThroughput(SharePolicy):
     """The sum of throughputs, each relative to the job's fastest type, is maximised (Gavel), in rounds."""
 
@@ -207,7 +207,7 @@ class MaxThroughput(SharePolicy):
         return optimal.max_throughput(active)
 
 
-@register("finish-time-fairness", requires=("servers", "fixed-demand"))
+@register("finish-time-fairness", requires=("servers", "fixed-demand", "one-kind"))
 class FinishTimeFairness(SharePolicy):
     """The largest finish time, relative to that on an n-th of the cluster, is minimised, in rounds."""
 
@@ -218,7 +218,7 @@ class FinishTimeFairness(SharePolicy):
         return optimal.finish_time_fairness(active)
 
 
-@register("hierarchical-fairness", requires=("servers", "fixed-demand", "tenants"))
+@register("hierarchical-fairness", requires=("servers", "fixed-demand", "one-kind", "tenants"))
 class HierarchicalFairness(SharePolicy):
     """Tenants get throughput by weight, their jobs in turn by fairness or "fifo" (Gavel), in rounds."""
 
@@ -245,35 +245,3 @@ class HierarchicalFairness(SharePolicy):
             entity = view.tenants.of[list(self._rounds.gpus_of)]
             weight = view.tenants.weight
         return hierarchical_fairness(active, entity, weight, self.within)
-
-
-@register("min-cost", requires=("servers", "fixed-demand"))
-class MinCost(SharePolicy):
-    """Throughput over cost is maximised, and due dates that can be met are met (Gavel), in rounds.
-
-    A GPU costs its part of its node's price; where a type has no price, all cost the same.
-    """
-
-    name = "min-cost"
-
-    def __init__(
-        self,
-        due: bool = True,
-        round_s: float = 120.0,
-        reset_s: float = 1000.0,
-        credit: float = 0.5,
-        unserved_first: bool = False,
-        tie_break: str = "released",
-    ) -> None:
-        super().__init__(round_s, reset_s, credit, unserved_first, tie_break)
-        self.due = due
-
-    def allocate(self, view: View, active: Active) -> Shares:
-        """The most throughput for the money."""
-        assert self._rounds is not None
-        types = [view.cluster.node_types[k] for k in self._types]
-        price = np.array([t.price_per_hour / t.gpus for t in types])
-        if not price.all():
-            price = np.ones(len(price))
-        due_in_s = view.workload.due_s[list(self._rounds.gpus_of)] - view.now_s
-        return optimal.min_cost(active, price, due_in_s if self.due else None)

@@ -22,7 +22,8 @@ from simulator.core.feature import Feature
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InfeasibleDecision, InputError
-from simulator.features.faults import COLUMNS, Damage, Failures, Outages
+from simulator.features.faults import COLUMNS as JOB_COLUMNS
+from simulator.features.faults import Damage, Failures, Outages
 from simulator.model.cluster import FloatArray, IntArray
 
 HOPELESS = 5_000
@@ -353,5 +354,5 @@ class FaultInjector(Feature):
 
     def columns(self) -> tuple[ColumnData, ...]:
         """How often each job failed, and the work that it lost."""
-        failures, lost = COLUMNS
+        failures, lost = JOB_COLUMNS
         return ColumnData(failures, self._failures), ColumnData(lost, self._lost_gpu_s)

@@ -46,7 +46,6 @@ SHARES = (
     "min-makespan",
     "max-throughput",
     "finish-time-fairness",
-    "min-cost",
     "hierarchical-fairness",
 )
 NAMES = [*policy_names(), *SYNERGY, *WRAPPED]

@@ -10,7 +10,7 @@ from simulator import Cluster, NodeType, simulate
 from tests.core.jobs import fixed
 
 ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/simulator.md").read_text(), re.S)
+BLOCKS = re.findall(r"```py(?:thon)?\n(.*?)```", (ROOT / "docs/simulator.md").read_text(), re.S)
 
 
 def test_quoted_code_stands_in_its_file() -> None:

@@ -289,8 +289,7 @@ class Blind:
         self.inner = make_policy("foresight")
 
     def decide(self, view: View) -> Decision:
-        view.reconfiguration_s = 0.0
-        return self.inner.decide(view)
+        return self.inner.decide(view.showing(seen={}))
 
 
 def test_decisions_may_take_time() -> None:

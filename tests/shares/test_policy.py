@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from simulator import Cluster, FixedDuration, InputError, NodeType, TimeTable, Workload, simulate
+from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
 from simulator.features.faults import Failures, Outages
 from simulator.features.tenants import Tenants
 from simulator.laws import Deterministic
@@ -16,7 +16,6 @@ NAMES = [
     "min-makespan",
     "max-throughput",
     "finish-time-fairness",
-    "min-cost",
 ]
 
 
@@ -117,16 +116,3 @@ def test_tenants_share_by_weight():
     result = simulate(jobs, cluster(nodes=1), make_policy("hierarchical-fairness"), tenants=tenants)
     # b runs three rounds of four until it ends: 20 of 26.
     assert result.completion_s == pytest.approx([4800.0, 3120.0])
-
-
-def test_the_cheaper_type_is_taken_unless_a_due_date_forbids_it():
-    types = [NodeType("a", "V100", 1, 4.0), NodeType("b", "K80", 1, 1.0)]
-    machines = Cluster(node_types=types, num_nodes=2, node_type_of=[0, 1])
-    times_s = np.full((1, 2, 2), np.inf)
-    times_s[0, :, 1] = 100.0, 200.0
-    for due_s, node in ((np.inf, 1), (120.0, 0)):
-        jobs = Workload(
-            ["j"], np.zeros(1), TimeTable(times_s), np.ones(1, dtype=int), due_s=np.array([due_s])
-        )
-        result = simulate(jobs, machines, make_policy("min-cost"))
-        assert result.schedule_table()["node"].tolist()[0] == node
