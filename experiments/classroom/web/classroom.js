@@ -33,7 +33,7 @@ function slider(panel, spec, values, redraw) {
 
 function ending(panel) {
   const [[language, text]] = Object.entries(panel.how);
-  const lines = element("pre", { className: "how" }, [element("code", { className: language, textContent: text })]);
+  const lines = element("pre", { className: "how", tabIndex: 0 }, [element("code", { className: language, textContent: text })]);
   return [
     element("details", { className: "question" }, [element("summary", { textContent: panel.question }), element("p", { textContent: panel.answer })]),
     element("p", { className: "yourself", textContent: language === "sh" ? "Compute it yourself, on the command line:" : "Compute it yourself, in Python:" }),
