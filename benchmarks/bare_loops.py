@@ -1,4 +1,4 @@
-"""The least that a simulation of strict FIFO can cost: loops without nodes, records or checks.
+"""Bare simulations of strict FIFO: loops without nodes, records or checks, as units for the engine's cost.
 
 Both serve the same jobs as the engine on one pool of GPUs, and return each job's completion time.
 """
@@ -37,44 +37,8 @@ def heapq_fifo(submit_s: FloatArray, duration_s: FloatArray, gpus: FloatArray, t
     return completion
 
 
-def simpy_fifo(submit_s: FloatArray, duration_s: FloatArray, gpus: FloatArray, total: int) -> list:
-    """SimPy as its guide has it: a process that lets jobs come, and a process a job.
-
-    GPUs are counted by hand: SimPy's own containers cost about as much again.
-    """
-    env = simpy.Environment()
-    completion = [0.0] * len(submit_s)
-    lengths, widths = duration_s.tolist(), gpus.tolist()
-    waiting: deque[int] = deque()
-    free = total
-
-    def serve():
-        nonlocal free
-        while waiting and widths[waiting[0]] <= free:
-            first = waiting.popleft()
-            free -= widths[first]
-            env.process(run(first))
-
-    def run(job):
-        nonlocal free
-        yield env.timeout(lengths[job])
-        free += widths[job]
-        completion[job] = env.now
-        serve()
-
-    def arrive():
-        for job, gap_s in enumerate(np.diff(submit_s, prepend=0.0).tolist()):
-            yield env.timeout(gap_s)
-            waiting.append(job)
-            serve()
-
-    env.process(arrive())
-    env.run()
-    return completion
-
-
 def simpy_resource(submit_s: FloatArray, duration_s: FloatArray, total: int) -> list:
-    """SimPy as its first examples have it: a process a job, one GPU each, which are a `simpy.Resource`."""
+    """SimPy as its first examples have it: the GPUs are a `simpy.Resource`, each job is a process and needs one."""
     env = simpy.Environment()
     gpus = simpy.Resource(env, total)
     completion = [0.0] * len(submit_s)

@@ -20,8 +20,10 @@ from policies.milp.highs import solve
 from policies.milp.model import SolverOptions
 from simulator import Cluster, NodeType, simulate
 
-ENGINE_TO_SIMPY = 8.0
-"""Engine over bare SimPy on 4,000 jobs of strict FIFO; measured 3.8 to 5.4."""
+JOBS = 8_000
+
+ENGINE_TO_SIMPY = 5.5
+"""Engine over a bare SimPy loop with a `Resource`, strict FIFO of jobs of one GPU; measured 3.6 to 3.8."""
 
 MANY_NODES_TO_FEW = 3.0
 """Cost of a job on 10,000 nodes over that on 100; measured 1.1 to 1.4."""
@@ -29,14 +31,14 @@ MANY_NODES_TO_FEW = 3.0
 MILP_TO_LP = 6.0
 """A decision of 50 jobs solved to 1e-6 over the LP of the same model; measured 2 to 3."""
 
-STEP_TO_SIMPY = 50.0
-"""A step of the learning environment over a job of bare SimPy; measured 18 to 31, at 4,400 to 5,900 steps a CPU
-second. 2,000 steps a second would have been 52 to 78."""
+STEP_TO_SIMPY = 24.0
+"""A step of the learning environment over a job of bare SimPy; measured 15 to 17, at 5,900 to 6,100 steps a CPU
+second."""
 
 
 def engine_to_simpy() -> float:
     """The engine's cost in units of bare SimPy's."""
-    engine, simpy, _ = loops(4_000, 3)
+    engine, simpy, _ = loops(JOBS, 3)
     return engine / simpy
 
 
@@ -64,12 +66,12 @@ def milp_to_lp() -> float:
 
 def step_to_simpy() -> float:
     """A step of the learning environment in units of a job of bare SimPy."""
-    _, simpy, _ = loops(4_000, 3)
-    return 4_000 / steps_per_s(2) / simpy
+    _, simpy, _ = loops(JOBS, 3)
+    return JOBS / steps_per_s(2) / simpy
 
 
 GATES = (
-    ("engine over bare SimPy, 4,000 jobs", engine_to_simpy, ENGINE_TO_SIMPY),
+    ("engine over bare SimPy with a Resource", engine_to_simpy, ENGINE_TO_SIMPY),
     ("a job on 10,000 nodes over one on 100", many_nodes_to_few, MANY_NODES_TO_FEW),
     ("MILP over its LP, 50 jobs", milp_to_lp, MILP_TO_LP),
     ("a learning agent's step over a SimPy job", step_to_simpy, STEP_TO_SIMPY),
