@@ -15,13 +15,13 @@ The paper has ``p = 0.5``. The released program has ``p = -0.5``, rounds the mat
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
 
 from policies.goodput.agents import Agent, observe, settle
 from policies.goodput.optimus import goodput_of
 from policies.goodput.placing import Nodes, capacities, nodes_of, placements
 from policies.goodput.pollux import place_apart
+from policies.milp.model import Builder
+from policies.milp.solvers import solve
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Decision, View
@@ -132,21 +132,17 @@ def assign(value: FloatArray, sizes: IntArray, total: int, penalty: float) -> li
     penalty : of a job without a configuration.
     """
     jobs, columns = np.nonzero(np.isfinite(value))
-    count = len(jobs)
-    if not count:
-        return [-1] * len(value)
-    ones = coo_array((np.ones(count), (jobs, np.arange(count))), shape=(len(value), count)).tocsr()
-    solution = milp(
-        -(value[jobs, columns] + penalty),
-        integrality=np.ones(count, dtype=np.int64),
-        bounds=Bounds(0, 1),
-        constraints=[
-            LinearConstraint(ones, ub=1),
-            LinearConstraint(sizes[columns][None, :].astype(float), ub=total),
-        ],
-    )
     chosen = [-1] * len(value)
-    for k in np.flatnonzero(np.asarray(solution.x) > 0.5).tolist():
+    if not len(jobs):
+        return chosen
+    program = Builder()
+    cost = -(value[jobs, columns] + penalty)
+    assigned = program.add_columns(len(jobs), cost=cost, upper=1.0, integer=True)
+    program.add(program.add_rows(len(value), lower=-np.inf, upper=1.0)[jobs], assigned)
+    program.add(program.add_rows(1, lower=-np.inf, upper=total), assigned, sizes[columns])
+    found = solve(program.build(offset=0.0, constant=0.0, tight=True), "highs").x
+    assert found is not None  # no assignment is one
+    for k in np.flatnonzero(found > 0.5).tolist():
         chosen[int(jobs[k])] = int(columns[k])
     return chosen
 
