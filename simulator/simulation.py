@@ -36,6 +36,8 @@ from simulator.features.predictions import LearnedTimes, Shown
 from simulator.features.quotas import Quotas
 from simulator.features.reconfiguration import Delays, ReconfigurationDelay
 from simulator.features.reneging import Reneging
+from simulator.features.round_work import RoundWork
+from simulator.features.rounds import Rounds
 from simulator.features.tenants import Tenants
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
@@ -125,9 +127,12 @@ def simulate(
         check_fits(workload, cluster)
     if neighbours is not None and (cluster.node_type_of is None or cluster.is_pool):
         raise InputError("sharing: expected nodes of fixed types")
+    if points.round_s is not None and server is not None:
+        raise InputError("rounds that end with their last job: expected no optimization server")
     parts = _features(
         workload, policy, delays, failures, tenants, admission, network, neighbours, shown
     )
+    parts += _rounds(workload, points.round_s)
     simulation = Simulation(
         workload,
         _seen(workload, shown, admission),
@@ -185,6 +190,15 @@ def _features(
     return found
 
 
+def _rounds(workload: Workload, round_s: float | None) -> list[Feature]:
+    """Rounds that end with their last job, and what jobs do in them."""
+    if round_s is None:
+        return []
+    if hasattr(workload.performance, "in_round"):
+        return [Rounds(round_s, all_stop=True), RoundWork(round_s)]
+    return [Rounds(round_s, all_stop=False)]
+
+
 def _seen(workload: Workload, shown: Shown | None, admission: Admission | None) -> Workload:
     """The jobs as policies see them: with predicted times, without failures that are still to come."""
     seen = workload
@@ -226,9 +240,9 @@ def _check_policy(policy: object) -> None:
 
 
 def _check_points(points: DecisionPoints, workload: Workload, cluster: Cluster) -> None:
-    for period in (points.period_s, points.since_last_s):
+    for period in (points.period_s, points.since_last_s, points.round_s):
         _check_period(period)
-    if points.period_s is None and not points.on_arrival:
+    if points.period_s is None and points.round_s is None and not points.on_arrival:
         raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
     if points.finish_at_tick and points.period_s is None:
         raise InputError("jobs that finish at the end of a round need rounds")

@@ -106,9 +106,12 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
                 f"decisions.{key}",
                 f"got {value:g}, expected at least {LEAST_PERIOD_S:g} s and less than {LATEST_S:g} s",
             )
+    if decisions.round_ends != "grid" and (round_s is None or decisions.finish_at_round):
+        raise KeyedError("decisions.round_ends", "expected round_s, and no finish_at_round")
     with at_key("decisions"):
         if round_s is not None:
-            return DecisionPoints.rounds(round_s, decisions.finish_at_round)
+            ends = decisions.round_ends
+            return DecisionPoints.rounds(round_s, decisions.finish_at_round, ends)
         return DecisionPoints(
             period_s=period_s,
             finish_at_tick=decisions.finish_at_round,

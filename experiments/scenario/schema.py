@@ -336,12 +336,14 @@ class PredictedTimes(Config):
 class Decisions(Config):
     """When controllers decide: at events, and every ``period_s``; or in rounds only.
 
-    ``since_last_s``: also when a controller has not decided for so long.
+    ``since_last_s``: also when a controller has not decided for so long. ``round_ends``: at the multiples of
+    ``round_s``, or when the last job that runs has stopped.
     """
 
     period_s: Positive | None = None
     since_last_s: Positive | None = None
     round_s: Positive | None = None
+    round_ends: Literal["grid", "last-finisher"] = "grid"
     finish_at_round: bool = False
 
 

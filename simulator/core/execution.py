@@ -29,6 +29,7 @@ RATE_CHANGED = "rate changed"
 class Owner(Protocol):
     """The controller of an execution."""
 
+    index: int
     simulation: Simulation
     executions: dict[int, Execution]
     configuration_of: dict[int, Configuration]

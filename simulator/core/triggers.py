@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from simpy.events import ProcessGenerator
 
@@ -32,6 +32,8 @@ class DecisionPoints:
     since_last_s : and when a controller has not decided for so long, counted from its last decision
         whatever made it; None: not. A wake-up that a policy asks for takes its place.
     on_request : and when a policy asked for it (`simulator.model.contract.Decision.again_s`).
+    round_s : and when all jobs that run have stopped, so long after the last decision at most
+        (`simulator.features.rounds`); None: not.
     finish_at_tick : a job that ends between two ticks is over at the next (rounds as in the
         released Synergy simulator); needs ``period_s``.
     """
@@ -42,11 +44,25 @@ class DecisionPoints:
     finish_at_tick: bool = False
     on_request: bool = True
     since_last_s: float | None = None
+    round_s: float | None = None
 
     @classmethod
-    def rounds(cls, round_s: float, finish_at_tick: bool = False) -> DecisionPoints:
-        """Only every ``round_s`` seconds, whatever a policy asks for."""
-        return cls(False, False, round_s, finish_at_tick, on_request=False)
+    def rounds(
+        cls,
+        round_s: float,
+        finish_at_tick: bool = False,
+        ends: Literal["grid", "last-finisher"] = "grid",
+    ) -> DecisionPoints:
+        """Only once a round, whatever a policy asks for.
+
+        Parameters
+        ----------
+        ends : rounds end at the multiples of ``round_s``, or when their last job stops, if that is earlier
+            than ``round_s`` after their begin.
+        """
+        if ends == "grid":
+            return cls(False, False, round_s, finish_at_tick, on_request=False)
+        return cls(False, False, on_request=False, round_s=round_s)
 
 
 def periods(controller: Controller, period_s: float) -> ProcessGenerator:
