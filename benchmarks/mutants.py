@@ -47,13 +47,13 @@ ROOMS: dict[str, tuple[list[str], list[str]]] = {
             "simulator/core/triggers.py",
             "simulator/core/plan.py",
         ],
-        ["tests/core", "tests/failures"],
+        ["tests/core", "tests/faults"],
     ),
     "execution": (
         ["simulator/core/execution.py", "simulator/core/jobs.py"],
-        ["tests/core", "tests/failures"],
+        ["tests/core", "tests/faults"],
     ),
-    "node": (["simulator/core/node.py"], ["tests/core", "tests/failures"]),
+    "node": (["simulator/core/node.py"], ["tests/core", "tests/faults"]),
     "server": (["simulator/core/server.py"], ["tests/core"]),
     "dispatcher": (["simulator/core/dispatcher.py"], ["tests/core"]),
     "accounting": (["simulator/metrics/result.py"], ["tests/core"]),
@@ -66,7 +66,7 @@ ROOMS: dict[str, tuple[list[str], list[str]]] = {
         ["tests/greedy/test_selection.py", "tests/greedy/test_selection_ties.py"],
     ),
     "mechanisms": (
-        ["policies/synergy/mechanisms.py", "policies/synergy/victims.py"],
+        ["policies/synergy/mechanisms.py", "policies/synergy/eviction.py"],
         ["tests/synergy/test_by_hand.py"],
     ),
 }

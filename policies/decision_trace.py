@@ -57,7 +57,7 @@ class DecisionTrace(Wrapper):
             names = [view.workload.job_id[job] for job in passed[:MOST_NAMED]]
             more = len(passed) - MOST_NAMED
             facts["passed"] = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-            short = what_is_short(passed[0], after, view, self.gives_parts)
+            short = what_is_short(passed[0], after, view, self.fractional_gpus)
             if short is not None:
                 facts["short"] = short
         return replace(decision, info={**facts, **decision.info})

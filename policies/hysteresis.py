@@ -67,7 +67,7 @@ class Hysteresis(Wrapper):
         self.threshold = threshold
         if not 0 <= threshold < math.inf:
             raise InputError(f"{self.name}: threshold is {threshold}, expected a number >= 0")
-        if self.gives_parts:
+        if self.fractional_gpus:
             raise InputError(
                 f"policy {self.name!r}: {inner_name} names the GPUs of each job, and hysteresis has no effect "
                 f"on such decisions; expected {inner_name!r}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.first_principles import FirstPrinciple, by_weight, weight
+from policies.list_scheduling import ListScheduling, by_weight, weight
 from policies.packing import FreeCapacity, beside
 from policies.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
@@ -275,7 +275,7 @@ def deadline_first() -> Preemptive:
 
 
 @register("sjf", requires=("servers", "fixed-demand"))
-def sjf(preemptive: bool = False) -> FirstPrinciple | Preemptive:
+def sjf(preemptive: bool = False) -> ListScheduling | Preemptive:
     """Shortest job first, by its whole duration; it waits for running jobs unless preemptive."""
     if preemptive:
         return Preemptive("sjf", durations_s, "duration")
@@ -284,7 +284,7 @@ def sjf(preemptive: bool = False) -> FirstPrinciple | Preemptive:
         duration_s = whole_durations_s(view.workload)
         return sorted(view.waiting, key=lambda job: (duration_s[job], job))
 
-    return FirstPrinciple(
+    return ListScheduling(
         "sjf",
         by_duration,
         lambda workload: whole_durations_s(workload).item,
@@ -316,8 +316,8 @@ class RandomOrder:
 
 
 @register("priority", requires=("servers", "fixed-demand", "weights"))
-def priority(preemptive: bool = False) -> FirstPrinciple | Preemptive:
+def priority(preemptive: bool = False) -> ListScheduling | Preemptive:
     """Priority classes: the highest weight first, equals by submission; preemptive where asked."""
     if preemptive:
         return Preemptive("priority", lambda view: -view.weight_per_s, "weight")
-    return FirstPrinciple("priority", by_weight, weight, backfill=True, by="weight")
+    return ListScheduling("priority", by_weight, weight, backfill=True, by="weight")

@@ -21,7 +21,7 @@ class Wrapper:
     ----------
     key : the name under which it is registered, ``@hysteresis``.
     name : of the whole, ``greedy@hysteresis``.
-    gives_parts : whether the policy gives parts of GPUs.
+    fractional_gpus : whether the policy gives parts of GPUs.
     """
 
     requires: ClassVar[tuple[str, ...]] = ()
@@ -31,7 +31,7 @@ class Wrapper:
         self.policy = policy
         self.inner_name = inner_name
         self.name = inner_name + self.key
-        self.gives_parts = bool(getattr(policy, "gives_parts", False))
+        self.fractional_gpus = bool(getattr(policy, "fractional_gpus", False))
 
     def decide(self, view: View) -> Decision:
         """The policy's decision."""

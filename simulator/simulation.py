@@ -167,7 +167,7 @@ def _features(
     shown: Shown | None,
 ) -> list[Feature]:
     """The features of a run; what is not given is not there."""
-    in_fractions = bool(getattr(policy, "gives_parts", False))
+    in_fractions = bool(getattr(policy, "fractional_gpus", False))
     found: list[Feature] = []
     if shown is not None and shown.learned:
         found.append(LearnedTimes())

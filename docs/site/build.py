@@ -28,7 +28,7 @@ REFERENCE = {
                   "simulator.workloads.bootstrap", "simulator.laws.fitting"),
     "queueing": ("simulator.theory.mmc", "simulator.theory.fcfs", "simulator.theory.orders",
                  "simulator.theory.general", "simulator.theory.sizing"),
-    "policies": ("policies.registry", "policies.requirements", "policies.first_principles",
+    "policies": ("policies.registry", "policies.requirements", "policies.list_scheduling",
                  "policies.orders", "policies.greedy.policy", "policies.milp.policy",
                  "policies.rental.widths", "policies.synergy.policy"),
     "experiments": ("experiments.replay.page", "experiments.replay.events",

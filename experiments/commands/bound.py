@@ -44,6 +44,6 @@ def bound(
     """
     import json
 
-    from experiments.analysis.floor import floor, read
+    from experiments.analysis.lower_bound import floor, read
 
     print(json.dumps(floor(*read(scenario, instance), intervals, clairvoyant), indent=2))

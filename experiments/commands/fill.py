@@ -32,7 +32,7 @@ def fill(
     """
     import numpy as np
 
-    from experiments.analysis.filling import filling_table
+    from experiments.analysis.packing_experiment import packing_table
     from experiments.files import expect_writable, write_whole
     from simulator.workloads import openb
 
@@ -40,7 +40,7 @@ def fill(
         expect_writable(out, (pods, nodes))
     demands = openb.read_pods(pods) if pods else openb.like_openb(8152, np.random.default_rng(0))
     machines = openb.read_nodes(nodes) if nodes else openb.openb_machines()
-    table = filling_table(demands, machines, rules, range(seeds), ratio, memory)
+    table = packing_table(demands, machines, rules, range(seeds), ratio, memory)
     if out is not None:
         write_whole(out, table.to_csv(index=False, lineterminator="\n"))
     shown = table[table["arrived_gpu_percent"].isin([80, 90, 100, round(100 * ratio)])]

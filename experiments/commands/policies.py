@@ -113,7 +113,7 @@ def _fits(path: Path) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from experiments.analysis.matrix import fits
+    from experiments.analysis.compatibility import fits
     from experiments.config import of_file
     from experiments.scenario.schema import read_scenario
 

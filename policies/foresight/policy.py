@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from policies.foresight import ascent
-from policies.foresight.ledger import Ledger, due_in_s
+from policies.foresight.arrival_statistics import ArrivalStatistics, due_in_s
 from policies.foresight.machines import Machines
 from policies.foresight.packing import Packed, Packing, pose
 from policies.foresight.packing import solve as solve_exactly
@@ -105,12 +105,12 @@ class Foresight:
         if self._machines is None:
             all_nodes = view.cluster.nodes_of(view.controller)
             self._machines = Machines.of(view.cluster, all_nodes)
-            self._ledger = Ledger(self._machines)
+            self._statistics = ArrivalStatistics(self._machines)
             self._grid = PriceGrid(self._machines, self.hull)
             self._learned = Learned()
         machines = self._machines.up(view.cluster, view.nodes)
-        rows = self._ledger.update(view)
-        tau = self._ledger.mean_gap_s(view.now_s)
+        rows = self._statistics.update(view)
+        tau = self._statistics.mean_gap_s(view.now_s)
         caution = self._caution(machines)
         node_price = 0.0 if caution else self._node_price(view, rows)
         gain, step_s = self._gains(view, machines, rows, node_price, tau, caution)
@@ -138,19 +138,19 @@ class Foresight:
         """
         if not self.caution:
             return 0.0
-        odds = self._ledger.median_odds
+        odds = self._statistics.median_odds
         if not ODDS < odds < math.inf:
             return 0.0
         return min(CAUTION * math.log(odds / ODDS), MOST_CAUTION)
 
     def _node_price(self, view: View, rows: IntArray) -> float:
         """lambda, per second of a node of the fastest type."""
-        ledger = self._ledger
+        statistics = self._statistics
         if not self.price:
             return 0.0
-        self._grid.update(ledger.times_s, ledger.weight_per_s)
-        demand = ledger.demand(view, rows, self.forecast, self.weigh)
-        slopes = slopes_of(ledger.weight_per_s[demand.rows])
+        self._grid.update(statistics.times_s, statistics.weight_per_s)
+        demand = statistics.demand(view, rows, self.forecast, self.weigh)
+        slopes = slopes_of(statistics.weight_per_s[demand.rows])
         return self._grid.best(demand, slopes, self.spare, self.deferral)
 
     def _gains(
@@ -163,7 +163,7 @@ class Foresight:
         caution: float,
     ) -> tuple[FloatArray, float]:
         """``(n, C)`` what each job gains on each configuration, and the mean step."""
-        times, weight = self._ledger.times_s[rows], self._ledger.weight_per_s[rows]
+        times, weight = self._statistics.times_s[rows], self._statistics.weight_per_s[rows]
         rate = machines.config_price_per_s + node_price * machines.config_share * self._grid.speed
         value = _value(times, rate, weight) if self.hull else SingleValue(times, rate, weight)
         speed = _speed(view, machines, times, tau) if self.moves else None

@@ -44,7 +44,7 @@ class Demand:
 
     Attributes
     ----------
-    rows : ``(n,)`` rows of the ledger of jobs seen.
+    rows : ``(n,)`` rows of the statistics of jobs seen.
     work : ``(n,)`` r, the fraction of the work left.
     due_in_s : ``(n,)`` d.
     part : ``(n,)`` b, how much of the job falls into the window.

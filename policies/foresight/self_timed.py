@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from policies.foresight.ledger import Ledger
+from policies.foresight.arrival_statistics import ArrivalStatistics
 from policies.foresight.machines import Machines
 from policies.registration import register
 from policies.wrapper import Wrapper
@@ -21,12 +21,12 @@ class SelfTimed(Wrapper):
 
     def __init__(self, policy: Policy, inner_name: str) -> None:
         super().__init__(policy, inner_name)
-        self._ledger: Ledger | None = None
+        self._statistics: ArrivalStatistics | None = None
 
     def decide(self, view: View) -> Decision:
         """The policy's own decision, and when it wants to be asked again."""
-        if self._ledger is None:
-            self._ledger = Ledger(Machines.of(view.cluster, view.nodes))
-        self._ledger.update(view)
-        again_s = max(self._ledger.mean_gap_s(view.now_s), LEAST_AGAIN_S)
+        if self._statistics is None:
+            self._statistics = ArrivalStatistics(Machines.of(view.cluster, view.nodes))
+        self._statistics.update(view)
+        again_s = max(self._statistics.mean_gap_s(view.now_s), LEAST_AGAIN_S)
         return replace(self.policy.decide(view), again_s=again_s)

@@ -20,7 +20,7 @@ from policies.synergy.mechanisms import Greedy, Proportional, Tune
 from policies.synergy.orderings import ORDERINGS, RELEASED
 from policies.synergy.placing import PLACEMENT, PlacementRule
 from policies.synergy.policy import Synergy
-from policies.synergy.room import Mechanism
+from policies.synergy.servers import Mechanism
 from policies.synergy.static import Static
 from simulator import InputError
 

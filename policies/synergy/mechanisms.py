@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policies.synergy.demand import Kinds, Share
+from policies.synergy.eviction import evict, evict_released, regrant
 from policies.synergy.packing import Packing, Slot
 from policies.synergy.placing import (
     ATTEMPTS,
@@ -25,8 +26,7 @@ from policies.synergy.placing import (
     place_all,
     runs,
 )
-from policies.synergy.room import Group, Packed, Room, descending, runnable
-from policies.synergy.victims import make_room, make_room_released, regrant
+from policies.synergy.servers import Group, Packed, Room, descending, runnable
 from simulator.model.cluster import IntArray
 
 
@@ -81,7 +81,7 @@ class Tune:
         ``"consolidated"`` never splits a job that one server has the GPUs for; ``"spread"`` puts
         each GPU where most are free.
     released : as in the released simulator: in order of priority (LAS: by GPUs), first free GPUs in
-        order of the servers, and peers put back as `policies.synergy.victims.make_room_released`
+        order of the servers, and peers put back as `policies.synergy.eviction.evict_released`
         says.
     sort_by_gpus : by GPU demand alone, then by priority. Not the paper's: CPU-hungry jobs then do
         not meet on the first servers.
@@ -139,19 +139,19 @@ class Tune:
         while count:
             count -= place_all(packing, kind, count, shares, attempts)
             if count:
-                self._make_room(packing, kind, shares[-1])
+                self._evict(packing, kind, shares[-1])
                 count -= 1
 
-    def _make_room(self, packing: Packing, kind: int, share: Share) -> None:
+    def _evict(self, packing: Packing, kind: int, share: Share) -> None:
         """Place one job for which there are GPUs, but not the CPUs or memory beside them."""
         if self.released:
-            make_room_released(packing, kind, share)
+            evict_released(packing, kind, share)
             return
         gpus = packing.kinds[kind].gpus
         parts = packing.gpu_parts(gpus, whole=True) if self.placement != "spread" else ()
         parts = parts or packing.gpu_parts(gpus, whole=False)
         assert parts, "runnable jobs have their GPUs"
-        make_room(packing, parts, share)
+        evict(packing, parts, share)
         packing.add(Slot(kind, share, parts))
 
 

@@ -18,7 +18,7 @@ from policies.milp.model import Builder, SolverOptions
 from policies.milp.solvers import SolverName, check_solver, solve
 from policies.synergy.demand import Capacity, Share
 from policies.synergy.packing import Packing, Slot
-from policies.synergy.room import Group, Packed, Room, runnable, signatures_of
+from policies.synergy.servers import Group, Packed, Room, runnable, signatures_of
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import PIECES
 
@@ -68,11 +68,11 @@ class Opt:
 
     @property
     def depends_on_set_alone(self) -> bool:
-        """See `policies.synergy.room.Mechanism`."""
+        """See `policies.synergy.servers.Mechanism`."""
         return True
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
-        """See `policies.synergy.room.Mechanism`."""
+        """See `policies.synergy.servers.Mechanism`."""
         jobs = runnable(order, room.kinds.gpus, room.total_gpus)
         if len(room.groups) > 1:
             return self._run_heterogeneous(order, jobs, room)

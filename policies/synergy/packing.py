@@ -1,7 +1,7 @@
 """Servers being filled: where a job of some kind fits, and what is taken back from others.
 
 A packing is made afresh in each round, all leases having ended. It knows kinds of jobs, not jobs:
-which job takes which slot is settled afterwards (`policies.synergy.seating`).
+which job takes which slot is settled afterwards (`policies.synergy.assignment`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from policies.synergy.demand import Share
 from policies.synergy.packing import Packing, Slot
-from policies.synergy.room import Group
+from policies.synergy.servers import Group
 from simulator.model.cluster import IntArray
 
 PlacementRule = Literal["packed", "consolidated", "spread"]

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from policies.synergy.assignment import Assignment
 from policies.synergy.demand import Capacity, kinds_on_types
 from policies.synergy.orderings import Book, Ordering
-from policies.synergy.room import Group, Mechanism, Room
-from policies.synergy.seating import Seating
+from policies.synergy.servers import Group, Mechanism, Room
 from simulator import NO_CHANGE, Decision, InputError, View
 from simulator.model.cluster import IntArray
 
@@ -21,7 +21,7 @@ class _State(NamedTuple):
 
     book: Book
     room: Room
-    seating: Seating
+    assignment: Assignment
 
 
 class Synergy:
@@ -74,18 +74,18 @@ class Synergy:
             if self._ranks_at_full_speed:
                 self._state.book.rank_at_full_speed(np.array([], dtype=np.int64))
         assert self._state is not None
-        book, room, seating = self._state
+        book, room, assignment = self._state
         book.update(view)
         if self._ordering.needs_dominant:
             book.update_dominant(view)
         order = self._ordering.order(book, view, self._starvation_s)
         jobs, packed = self._mechanism.run(order, room)
-        moved = seating.seat(jobs, packed)
+        moved = assignment.seat(jobs, packed)
         if self._ranks_at_full_speed:
-            book.rank_at_full_speed(seating.below_demand())
+            book.rank_at_full_speed(assignment.below_demand())
         if not moved and len(view.running) == len(jobs):
             return NO_CHANGE
-        placements = list(chain.from_iterable(seating.placed.values()))
+        placements = list(chain.from_iterable(assignment.placed.values()))
         return Decision(placements, info=packed.info, relaxed=packed.fractional)
 
 
@@ -120,4 +120,4 @@ def _begin(view: View, heterogeneous: bool) -> _State:
         )
     gpus, cpus, memory_gb = (sum(g.all[r] for g in groups) for r in range(3))
     book = Book(kinds, (gpus, cpus, memory_gb))
-    return _State(book, room, Seating(of_type, kinds))
+    return _State(book, room, Assignment(of_type, kinds))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from policies.synergy.packing import Packing, Slot
-from policies.synergy.room import Packed, Room, signatures_of
+from policies.synergy.servers import Packed, Room, signatures_of
 from simulator.model.cluster import IntArray
 
 
@@ -34,11 +34,11 @@ class Static:
 
     @property
     def depends_on_set_alone(self) -> bool:
-        """See `policies.synergy.room.Mechanism`."""
+        """See `policies.synergy.servers.Mechanism`."""
         return False
 
     def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
-        """See `policies.synergy.room.Mechanism`."""
+        """See `policies.synergy.servers.Mechanism`."""
         active = set(order.tolist())
         self._held = {job: slot for job, slot in self._held.items() if job in active}
         (packing,) = room.packings()

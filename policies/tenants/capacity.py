@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policies.registration import register
-from policies.tenants.room import Using, by_tenant, tenants_of
+from policies.tenants.free_capacity import Using, by_tenant, tenants_of
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
 

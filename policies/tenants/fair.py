@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from policies.registration import register
-from policies.tenants.room import Using, by_tenant, demands, tenants_of
+from policies.tenants.free_capacity import Using, by_tenant, demands, tenants_of
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View

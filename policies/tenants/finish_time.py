@@ -8,7 +8,7 @@ import numpy as np
 
 from policies.orders import whole_durations_s
 from policies.registration import register
-from policies.tenants.room import Using, by_tenant, tenants_of
+from policies.tenants.free_capacity import Using, by_tenant, tenants_of
 from simulator.errors import InputError
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray

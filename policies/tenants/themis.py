@@ -10,7 +10,7 @@ from policies.orders import whole_durations_s
 from policies.registration import register
 from policies.tenants.auction import largest_product, parts_kept
 from policies.tenants.finish_time import FinishTimeFair, demand_and_part
-from policies.tenants.room import Using, by_tenant
+from policies.tenants.free_capacity import Using, by_tenant
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import View

@@ -10,7 +10,7 @@ from simulator.arguments import checked, is_number, short
 from simulator.errors import InputError
 from simulator.model.workload import Workload
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.synergy import models_of_split, network_name
+from simulator.workloads.synergy import dnn_model_name, models_of_split
 from simulator.workloads.weights import Weights, check_weights, in_words
 
 CALIBRATED = "calibrated"
@@ -128,7 +128,7 @@ def check_models(models: tuple[float, ...] | tuple[str, ...] | str) -> None:
     with of_rule("models"):
         if models and all(isinstance(m, str) for m in models):
             for name in models:
-                network_name(str(name))
+                dnn_model_name(str(name))
         else:
             models_of_split(0, [float(m) for m in models if not isinstance(m, str)])
 

@@ -14,7 +14,7 @@ from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workloads.networks import rate
+from simulator.workloads.dnn_models import rate
 from simulator.workloads.reshaping import (
     curves_of_table,
     elastic,
@@ -23,9 +23,9 @@ from simulator.workloads.reshaping import (
     with_curves,
 )
 from simulator.workloads.synergy import (
+    dnn_model_name,
+    dnn_models,
     models_of_split,
-    network_name,
-    networks,
     with_sensitive_table,
     with_sensitivity,
 )
@@ -46,9 +46,9 @@ def with_models(workload: Workload, rules: Rules, streams: Streams) -> Workload:
                 )
             return workload
         if wanted == "uniform":
-            wanted = tuple(networks())
+            wanted = tuple(dnn_models())
         if isinstance(wanted[0], str):
-            names = [network_name(str(name)) for name in wanted]
+            names = [dnn_model_name(str(name)) for name in wanted]
             model = [names[i] for i in rng.integers(len(names), size=count).tolist()]
             how = f"drawn from {', '.join(names)}"
         else:

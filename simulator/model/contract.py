@@ -367,7 +367,7 @@ class View:
 class Policy(Protocol):
     """Anything that decides.
 
-    One that gives parts of GPUs (`Decision.gpus_of`) may say so by ``gives_parts = True``: quotas then
+    One that gives parts of GPUs (`Decision.gpus_of`) may say so by ``fractional_gpus = True``: quotas then
     count the part that a job asks for, otherwise whole GPUs.
     """
 

@@ -17,8 +17,8 @@ from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntAr
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
 from simulator.model.speedup import Speedup, Tabulated
 from simulator.model.workload import ELASTIC, Workload
-from simulator.workloads.networks import relative_speedup, relative_times
-from simulator.workloads.synergy import gpu_demand_law, network_name
+from simulator.workloads.dnn_models import relative_speedup, relative_times
+from simulator.workloads.synergy import dnn_model_name, gpu_demand_law
 
 WIDEST = 16
 """Largest number of GPUs of the points behind a speed-up curve."""
@@ -43,7 +43,7 @@ def known_networks(workload: Workload) -> list[str]:
     for job, name in enumerate(workload.model):
         if name not in known:
             try:
-                known[name] = network_name(name)
+                known[name] = dnn_model_name(name)
             except InputError as error:
                 raise InputError(f"job {workload.job_id[job]!r}: {error}") from None
     return [known[name] for name in workload.model]

@@ -10,7 +10,7 @@ from simulator import Cluster, FixedDuration, InputError, NodeType, TimeTable, W
 from simulator.adaptation import RuleError, Rules, adapt
 from simulator.model.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
-from simulator.workloads import andreas, networks, synergy
+from simulator.workloads import andreas, dnn_models, synergy
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
 from simulator.workloads.load import offered_load
@@ -76,7 +76,7 @@ def test_networks_that_do_not_fit_on_a_gpu_have_no_time_there():
 def test_table_of_relative_speeds_is_what_the_published_points_give():
     from simulator.datafiles import read_table
 
-    committed, computed = read_table("gpu_speeds.csv"), networks.speeds()
+    committed, computed = read_table("gpu_speeds.csv"), dnn_models.speeds()
     assert list(committed.columns) == list(computed.columns)
     np.testing.assert_allclose(committed["relative_speed"], computed["relative_speed"], rtol=1e-9)
     assert (committed["basis"] == computed["basis"]).all()
@@ -89,7 +89,7 @@ def test_step_from_v100_to_1080ti_agrees_with_the_pairs_that_were_measured():
     pairs = points[points["use"] == "framework"].set_index(["gpu_type", "application", "software"])
     rate = pairs["samples_per_s"]
     measured = rate["GTX 1080Ti"] / rate["V100"].reindex(rate["GTX 1080Ti"].index)
-    ours = networks.trainings()["resnet18"].speed_of["GTX 1080Ti"]
+    ours = dnn_models.trainings()["resnet18"].speed_of["GTX 1080Ti"]
     assert len(measured) == 4
     assert (np.abs(np.log(measured / ours)) < np.log(1.15)).all()
 
@@ -98,7 +98,7 @@ def test_every_gpu_type_of_every_catalogue_has_a_speed():
     from simulator.workloads.catalogs import catalog_names
 
     types = {t.gpu_type for name in catalog_names() for t in read_catalog(name)} | {"V100", "T4"}
-    assert types <= set(networks.gpu_types())
+    assert types <= set(dnn_models.gpu_types())
 
 
 # -- demand, curves, sensitivity -------------------------------------------------------------
@@ -316,7 +316,7 @@ def test_the_first_jobs_of_a_trace_are_a_trace(cluster: Cluster, rules: Rules, d
 
 def test_shares_of_models_come_out():
     jobs = added(Rules(models=(20.0, 70.0, 10.0)), jobs=trace(1000)).workload
-    tasks = [synergy.networks()[name].task for name in jobs.model]
+    tasks = [synergy.dnn_models()[name].task for name in jobs.model]
     assert [tasks.count(t) for t in ("image", "language", "speech")] == [200, 700, 100]
     names = set(added(Rules(models=("GNMT", "lstm")), jobs=trace(200)).workload.model)
     assert names == {"gnmt", "lstm"}

@@ -119,7 +119,7 @@ class Recorded:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.gives_parts = bool(getattr(policy, "gives_parts", False))
+        self.fractional_gpus = bool(getattr(policy, "fractional_gpus", False))
         self.kept: dict[int, list[tuple[float, tuple[int, ...]]]] = defaultdict(list)
 
     def __deepcopy__(self, memo: object) -> Recorded:

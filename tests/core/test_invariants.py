@@ -49,7 +49,7 @@ ELASTIC = without("fixed-demand", "time-shared", "pool", "one-type")
 """Those that choose the GPUs of jobs on nodes; tests/tenants and tests/rental have those for equal nodes."""
 FIXED = [
     n
-    for n in without("time-shared", "one-node")  # tests/orders and tests/sharing have these
+    for n in without("time-shared", "one-node")  # tests/orders and tests/fractional_gpus have these
     if {"fixed-demand", "list-or-node"} & {*requirements_of(n)}
 ]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from experiments.analysis.bounds import alone, shared
 from experiments.analysis.lagrangian import lagrangian
 from policies import make_policy
-from policies.foresight.ledger import Ledger
+from policies.foresight.arrival_statistics import ArrivalStatistics
 from policies.foresight.machines import Machines
 from policies.foresight.price import Demand, PriceGrid, peak
 from policies.foresight.value import slopes_of
@@ -302,15 +302,15 @@ def test_the_dual_is_concave_and_its_peak_is_found() -> None:
     scenario = HierarchicalScenario(num_nodes=5, seed=4, weights="released")
     workload, cluster = generate(scenario), scenario.cluster(1)
     machines = Machines.of(cluster, cluster.nodes_of(0))
-    grid, ledger = PriceGrid(machines), Ledger(machines)
+    grid, statistics = PriceGrid(machines), ArrivalStatistics(machines)
     seen: list[np.ndarray] = []
 
     class Spy:
         def decide(self, view: View) -> Decision:
-            rows = ledger.update(view)
-            grid.update(ledger.times_s, ledger.weight_per_s)
-            demand = ledger.demand(view, rows, 0.5)
-            slopes = slopes_of(ledger.weight_per_s[demand.rows])
+            rows = statistics.update(view)
+            grid.update(statistics.times_s, statistics.weight_per_s)
+            demand = statistics.demand(view, rows, 0.5)
+            slopes = slopes_of(statistics.weight_per_s[demand.rows])
             seen.extend(grid.dual(demand, slopes, 0.9, deferral) for deferral in (True, False))
             return make_policy("greedy").decide(view)
 
@@ -365,7 +365,7 @@ def test_who_wants_node_time_by_hand() -> None:
     The mean gap is (40 + 150 / 8) / 2 = 29.375 s.
     """
     cluster = Cluster.of_vms(CATALOG[:1], 1)
-    ledger = Ledger(Machines.of(cluster, cluster.nodes_of(0)))
+    statistics = ArrivalStatistics(Machines.of(cluster, cluster.nodes_of(0)))
     work = Workload(
         ["a", "b"], [0.0, 40.0], TimeTable(np.array([[[np.inf, 100.0]], [[np.inf, 200.0]]])),
         due_s=[300.0, 140.0], weight_per_s=[0.01, 0.01],
@@ -374,8 +374,8 @@ def test_who_wants_node_time_by_hand() -> None:
 
     class Spy:
         def decide(self, view: View) -> Decision:
-            rows = ledger.update(view)
-            seen.append(ledger.demand(view, rows, 0.5))
+            rows = statistics.update(view)
+            seen.append(statistics.demand(view, rows, 0.5))
             idle = view.now_s < 40.0
             return Decision([]) if idle else make_policy("fifo").decide(view)
 

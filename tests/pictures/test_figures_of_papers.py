@@ -24,7 +24,7 @@ from experiments.studies.beyond.claims import _guessed
 from experiments.studies.beyond.figures_guessed import guessed_figure, over_exact
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
-from policies.sharing.filling import RULES
+from policies.fractional_gpus.packing_experiment import RULES
 from tests.pictures.made_up import results
 
 RESULTS = Path(os.environ.get("SCHEDLAB_RESULTS", Path(__file__).parents[2] / "results" / "quick"))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from policies.synergy.demand import Capacity, Kind, Kinds, Share
+from policies.synergy.eviction import evict_released, put_back, regrant
 from policies.synergy.mechanisms import Greedy, Proportional, Tune
 from policies.synergy.packing import Packing, Slot
 from policies.synergy.placing import PlacementRule
-from policies.synergy.room import Group, Packed, Room
-from policies.synergy.victims import make_room_released, put_back, regrant
+from policies.synergy.servers import Group, Packed, Room
 
 SERVER = Capacity(4, 12, 40)
 FAIR = Share(3, 10)
@@ -562,7 +562,7 @@ def servers_with_free(*free: int) -> Packing:
 def put_back_by(packing: Packing, gpus: int) -> tuple[list[int], tuple[tuple[int, float], ...]]:
     """Servers whose job is put back for one of so many GPUs, and where that one lies."""
     servers = len(packing.free_gpus)
-    make_room_released(packing, servers + gpus - 1, FAIR)
+    evict_released(packing, servers + gpus - 1, FAIR)
     victims = [
         slot.kind for slot in packing.slots[:-1] if slot.share != packing.kinds[slot.kind].best
     ]
@@ -598,7 +598,7 @@ def test_the_released_rule_takes_whole_jobs_with_the_most_cpus_then_memory() -> 
     packing.add(Slot(3, FAIR, ((1, 2),)))  # server 0 has no more free GPUs than server 1
     put_in_order = list(packing.on_server[0])
     packing.free_cpus[0] = 2  # one CPU is short
-    make_room_released(packing, 3, FAIR)
+    evict_released(packing, 3, FAIR)
     assert [tuple(slot.share) for slot in packing.slots[:3]] == [(7, 10), (4, 10), (3, 10)]
     assert packing.on_server[0][:3] == [put_in_order[2], put_in_order[1], put_in_order[0]]
 
@@ -606,14 +606,14 @@ def test_the_released_rule_takes_whole_jobs_with_the_most_cpus_then_memory() -> 
 def test_the_released_rule_goes_on_until_nothing_is_short() -> None:
     packing = one_server((4, 10), (4, 10), (4, 10))
     packing.kinds = [*packing.kinds, kind(1)]
-    make_room_released(packing, 3, FAIR)
+    evict_released(packing, 3, FAIR)
     assert [tuple(slot.share) for slot in packing.slots] == [(3, 10)] * 4
 
 
 def test_the_released_rule_takes_nothing_where_nothing_is_short() -> None:
     packing = one_server((4, 10))
     packing.kinds = [*packing.kinds, kind(1)]
-    make_room_released(packing, 1, FAIR)
+    evict_released(packing, 1, FAIR)
     assert [tuple(slot.share) for slot in packing.slots] == [(4, 10), (3, 10)]
 
 
@@ -623,7 +623,7 @@ def test_the_released_rule_leaves_those_at_or_below_their_share() -> None:
     packing.change_share(packing.slots[1], FAIR)
     packing.kinds = [*packing.kinds, kind(1)]
     packing.free_cpus[0] = 2.5
-    make_room_released(packing, 3, FAIR)
+    evict_released(packing, 3, FAIR)
     assert [tuple(slot.share) for slot in packing.slots] == [(2, 8), (3, 10), (3, 10), (3, 10)]
 
 
@@ -633,6 +633,6 @@ def test_a_released_job_over_servers_that_hold_others_above_their_kind() -> None
     packing.add(Slot(0, Share(4, 10), ((1, 3),)))
     packing.add(Slot(0, Share(4, 10), ((0, 3),)))
     packing.add(Slot(2, FAIR, ((2, 4),)))
-    make_room_released(packing, 1, FAIR)
+    evict_released(packing, 1, FAIR)
     assert (packing.slots[-1].kind, packing.slots[-1].parts) == (1, ((0, 1), (1, 1)))
     assert [slot.share for slot in packing.slots] == [FAIR] * 4

@@ -11,7 +11,7 @@ from policies.synergy.demand import Capacity, Kind, Share
 from policies.synergy.mechanisms import Tune
 from policies.synergy.opt import Lot, allocate, lay_out
 from policies.synergy.packing import Packing
-from policies.synergy.room import Group, Room, runnable
+from policies.synergy.servers import Group, Room, runnable
 from simulator import (
     Cluster,
     DecisionPoints,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from policies.synergy import synergy
-from policies.synergy.seating import Seating
-from simulator.workloads.synergy import cluster, deployment_trace, networks, with_sensitivity
+from policies.synergy.assignment import Assignment
+from simulator.workloads.synergy import cluster, deployment_trace, dnn_models, with_sensitivity
 
 
 @pytest.mark.parametrize(("mechanism", "hours"), [("proportional", 15.25), ("tune", 11.00)])
@@ -35,12 +35,12 @@ def test_makespan_of_opt_is_that_of_a_tie(run, monkeypatch, seed, rounds):
     """
     if seed is not None:
         rng = np.random.default_rng(seed)
-        fill = Seating._fill
+        fill = Assignment._fill
 
         def shuffled(self, jobs, *rest):
             return fill(self, rng.permutation(jobs).tolist(), *rest)
 
-        monkeypatch.setattr(Seating, "_fill", shuffled)
+        monkeypatch.setattr(Assignment, "_fill", shuffled)
     servers = cluster(4)
     workload = with_sensitivity(deployment_trace("static"), servers, round_s=300)
     policy = synergy("fifo", "opt", released=True, solver="highs")
@@ -69,7 +69,7 @@ def proportional_as_released(run):
 
 def test_each_job_of_the_static_trace_ends_in_the_round_worked_out_by_hand(run):
     trace = deployment_trace("static")
-    seconds = [networks()[model].iteration_time_s for model in trace.model]
+    seconds = [dnn_models()[model].iteration_time_s for model in trace.model]
     iterations = [round(d / s) for d, s in zip(trace.performance.duration_s, seconds, strict=True)]
     by_hand = ends_by_hand(iterations, seconds)
     assert proportional_as_released(run).completion_s == pytest.approx(by_hand)

@@ -12,9 +12,9 @@ from simulator import FixedDuration, Workload
 from simulator.workloads.synergy import (
     cluster,
     deployment_trace,
+    dnn_model_name,
+    dnn_models,
     iteration_s,
-    network_name,
-    networks,
     released_draw,
     server,
     with_sensitivity,
@@ -28,7 +28,7 @@ PAPERS_ORDERINGS = ("fifo", "srtf", "las", "ftf", "drf", "tetris")
 def oracle_ends(workload, num_servers, ordering, mechanism, until=None):
     jobs = []
     for number, model in enumerate(workload.model):
-        name = network_name(model)
+        name = dnn_model_name(model)
         seconds = workload.performance.duration_s[number]
         iterations = round(seconds / iteration_s(name, server(), released=True))
         gpus = int(workload.num_gpus[number])
@@ -46,7 +46,7 @@ def our_ends(run, workload, num_servers, ordering, mechanism):
 def random_trace(seed, count=60, gpus=(1, 1, 1, 2, 4, 8, 16)):
     """Jobs of whole iterations, a few hours each, that fill four servers for some days."""
     rng = np.random.default_rng(seed)
-    names = list(networks())
+    names = list(dnn_models())
     models = [names[i] for i in rng.integers(len(names), size=count)]
     asked = rng.choice(gpus, size=count)
     seconds = [iteration_s(m, server(), released=True) for m in models]

@@ -12,8 +12,8 @@ from simulator.workloads.synergy import (
     cluster,
     deployment_trace,
     derived_trace,
+    dnn_models,
     models_of_split,
-    networks,
     read_sensitivity,
     sensitivity_matrices,
     with_sensitivity,
@@ -39,7 +39,7 @@ def test_interpolation_between_points():
 @pytest.mark.parametrize("cpus_per_gpu", [3, 4, 5, 6])
 def test_duration_is_that_of_the_proportional_share_at_every_ratio(cpus_per_gpu):
     servers = cluster(1, cpus_per_gpu)
-    for model in networks():
+    for model in dnn_models():
         workload = with_sensitivity(one(model), servers)
         assert workload.performance.time_s(0, 0, 1, cpus_per_gpu, 62.5) == pytest.approx(100)
 
@@ -131,7 +131,7 @@ def test_bad_input_is_told_in_one_line(make, message):
 
 def test_split_is_kept_all_along():
     models = models_of_split(1000, (20, 70, 10))
-    tasks = np.array([TASKS.index(networks()[m].task) for m in models])
+    tasks = np.array([TASKS.index(dnn_models()[m].task) for m in models])
     share = np.array([0.2, 0.7, 0.1])
     for count in range(1, 1001):
         given = np.bincount(tasks[:count], minlength=3)

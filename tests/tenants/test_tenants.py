@@ -543,7 +543,7 @@ def test_bad_tables_are_one_line(tmp_path, capsys, monkeypatch, tables, told):
 
 
 def test_what_runs_on_a_scenario_knows_the_tenants_that_it_draws(tmp_path):
-    from experiments.analysis.matrix import fits
+    from experiments.analysis.compatibility import fits
     from experiments.scenario.schema import read_scenario
 
     drawn = tenants_file(tmp_path, "[tenants]\ndraw = {a = 1, b = 1}")

@@ -11,7 +11,7 @@ from experiments.sweep.task import Outcome, Scalar, Task
 
 FOLDER = Path(__file__).parent
 HERE = "experiments.papers.andreas.runs"
-SOURCES = ("simulator", "policies.first_principles", "policies.selection", "policies.greedy")
+SOURCES = ("simulator", "policies.list_scheduling", "policies.selection", "policies.greedy")
 EXACT = (*SOURCES, "policies.milp", "experiments.analysis.bounds")
 
 FIRST_PRINCIPLES = ("fifo-shared", "edf-shared", "ps-shared")

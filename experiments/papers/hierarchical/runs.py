@@ -17,7 +17,7 @@ OTHER_LAW_FILE = FOLDER / "other_law.toml"
 VARIANT_FILES = (FOLDER / "variants.toml", FOLDER / "variants_rules.toml")
 
 HERE = "experiments.papers.hierarchical.runs"
-SOURCES = ("simulator", "policies.first_principles", "policies.selection", "policies.milp")
+SOURCES = ("simulator", "policies.list_scheduling", "policies.selection", "policies.milp")
 """What decides these results: other policies may change without a new campaign."""
 
 HEURISTICS = ("fifo", "edf", "ps")

@@ -29,7 +29,7 @@ HERE = "experiments.papers.rental.bridge"
 SOURCES = (
     "simulator",
     "policies.rental",
-    "policies.first_principles",
+    "policies.list_scheduling",
     "policies.selection",
     "policies.milp",
 )

@@ -111,7 +111,7 @@ def _loads(results: Results) -> list[Claim]:
 def offered_load(jobs_per_hour: float, gpus: int) -> float:
     """GPUs that single-GPU jobs of split 20-70-10 ask for where each has its whole demand."""
     from experiments.papers.synergy.runs import W1
-    from simulator.workloads.synergy import TASKS, networks, sensitivity_matrices
+    from simulator.workloads.synergy import TASKS, dnn_models, sensitivity_matrices
 
     # The mean of 10^x minutes with the law of Section 5.1, see `derived_trace`.
     short, long = (10**3 - 10**1.5) / 1.5, 10**4 - 10**3
@@ -119,7 +119,7 @@ def offered_load(jobs_per_hour: float, gpus: int) -> float:
     fastest = {n: float(m.relative.max()) for n, m in sensitivity_matrices().items()}
     gpu_hours = 0.0
     for task, share in zip(TASKS, W1, strict=True):
-        of_task = [1 / fastest[n.name] for n in networks().values() if n.task == task]
+        of_task = [1 / fastest[n.name] for n in dnn_models().values() if n.task == task]
         gpu_hours += share / sum(W1) * mean_h * sum(of_task) / len(of_task)
     return jobs_per_hour * gpu_hours / gpus
 

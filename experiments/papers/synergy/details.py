@@ -19,13 +19,13 @@ def figure_2a(results: Results, out_dir: Path) -> Figure:
     import pandas as pd
 
     from experiments.pictures.plots import MARKERS, PALETTE, canvas
-    from simulator.workloads.synergy import networks, sensitivity_matrices
+    from simulator.workloads.synergy import dnn_models, sensitivity_matrices
 
     drawing, axes = canvas(1, 2)
     rows: list[dict[str, Any]] = []
     drawn = [0, 0]
     for name, matrix in sensitivity_matrices().items():
-        network = networks()[name]
+        network = dnn_models()[name]
         seconds = network.iteration_time_s / matrix.relative[:, -1]
         panel = int(network.task == "language")
         style = drawn[panel]
@@ -72,7 +72,7 @@ def example() -> Table:
     from policies.synergy.demand import Capacity, Kind, sensitive
     from policies.synergy.mechanisms import Tune
     from policies.synergy.packing import Packing
-    from simulator.workloads.synergy import SERVER, networks, sensitivity_matrices
+    from simulator.workloads.synergy import SERVER, dnn_models, sensitivity_matrices
 
     capacity = Capacity.of(SERVER)
     names = ("resnet18", "m5", "transformer", "gnmt")
@@ -95,7 +95,7 @@ def example() -> Table:
             rate = matrices[name](cpus / 4, memory_gb / 4)
             rows.append(
                 {
-                    "job": f"J{job + 1} {networks()[name].title}",
+                    "job": f"J{job + 1} {dnn_models()[name].title}",
                     "schedule": schedule,
                     "cpus": float(cpus),
                     "memory_gb": float(memory_gb),
@@ -145,7 +145,7 @@ def figure_3(results: Results, out_dir: Path) -> Figure:
 def figure_5(results: Results, out_dir: Path) -> Figure:
     """The pipeline fitted to half of the published points beside the other half."""
     from experiments.pictures.plots import MARKERS, PALETTE, canvas
-    from simulator.workloads.synergy import networks
+    from simulator.workloads.synergy import dnn_models
 
     part = results.where("run_profiling")
     held_out: Table = part.table("held_out")
@@ -158,7 +158,7 @@ def figure_5(results: Results, out_dir: Path) -> Figure:
     of_cpus = held_out[(held_out["half"] == "cpus") & (held_out["memory_gb"] == 250)]
     for i, name in enumerate(("resnet18", "alexnet")):
         rows = of_cpus[of_cpus["model"] == name]
-        axes[1].plot(rows["cpus"], rows["fitted"], color=PALETTE[i], label=networks()[name].title)
+        axes[1].plot(rows["cpus"], rows["fitted"], color=PALETTE[i], label=dnn_models()[name].title)
         _published(axes[1], rows, "cpus", PALETTE[i], MARKERS[i])
     axes[1].set(xlabel="CPUs per GPU", title="over CPUs, at 250 GB")
     for ax in axes:

@@ -242,7 +242,7 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
     from policies.synergy.demand import Capacity, Kinds
     from policies.synergy.mechanisms import Tune
     from policies.synergy.opt import Opt
-    from policies.synergy.room import Group, Mechanism, Room
+    from policies.synergy.servers import Group, Mechanism, Room
     from simulator.statistics import Streams, student
     from simulator.workloads.synergy import cluster, derived_trace, with_sensitivity
 

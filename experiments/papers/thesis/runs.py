@@ -11,7 +11,7 @@ from experiments.sweep.task import Outcome, Scalar, Task
 
 FOLDER = Path(__file__).parent
 HERE = "experiments.papers.thesis.runs"
-SOURCES = ("simulator", "policies.first_principles", "policies.selection", "policies.greedy")
+SOURCES = ("simulator", "policies.list_scheduling", "policies.selection", "policies.greedy")
 WITH_MILP = (*SOURCES, "policies.milp", "experiments.analysis.bounds")
 
 FIRST_PRINCIPLES = ("fifo", "edf", "ps")

@@ -24,7 +24,7 @@ from experiments.studies.beyond.runs import (
     UP_S,
     WIDTH_LOADS,
 )
-from policies.sharing.filling import RULES
+from policies.fractional_gpus.packing_experiment import RULES
 from simulator.statistics import Estimate, student
 from simulator.theory.reliability import daly_interval_s
 

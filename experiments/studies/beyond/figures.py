@@ -26,7 +26,7 @@ from experiments.studies.beyond.runs import (
     WORK_S,
 )
 from experiments.sweep.results import NoRuns, Results
-from policies.sharing.filling import RULES
+from policies.fractional_gpus.packing_experiment import RULES
 from simulator.theory.reliability import best_interval_s, completion_s, daly_interval_s
 
 RELEASED_AT_100 = {

@@ -9,10 +9,10 @@ import numpy as np
 from experiments.report.contents import Scale
 from experiments.report.sweeps import scenario_task
 from experiments.sweep.task import Outcome, Scalar, Task
-from policies.sharing.filling import RULES
+from policies.fractional_gpus.packing_experiment import RULES
 
 HERE = "experiments.studies.beyond.runs"
-FILLING_SOURCES = ("simulator", "policies.sharing")
+FILLING_SOURCES = ("simulator", "policies.fractional_gpus")
 FAILING_SOURCES = ("simulator", "policies")
 
 WORK_S, COST_S, RESTART_S = 20_000.0, 120.0, 60.0
@@ -163,14 +163,14 @@ def run_filling(config: dict[str, Any]) -> Outcome:
     """GPUs allocated over GPUs asked for, one row an order of the pods and a whole percent."""
     import pandas as pd
 
-    from policies.sharing.filling import fill
+    from policies.fractional_gpus.packing_experiment import pack
     from simulator.workloads.openb import like_openb, openb_machines
 
     pods = like_openb(config["pods"], np.random.default_rng(config["seed"]))
     machines = openb_machines()
     rows = []
     for order in range(config["orders"]):
-        run = fill(pods, machines, config["rule"], seed=order)
+        run = pack(pods, machines, config["rule"], seed=order)
         rows += [(order, load, run.allocated_at(load)) for load in range(50, 131, 2)]
     table = pd.DataFrame(rows, columns=["order", "arrived_percent", "allocated_percent"])
     return Outcome({}, {"allocated": table})

@@ -18,7 +18,7 @@ from experiments.sweep.task import Outcome, Scalar, Task
 HERE = "experiments.studies.foresight.runs"
 SOURCES = (
     "simulator",
-    "policies.first_principles",
+    "policies.list_scheduling",
     "policies.selection",
     "policies.greedy",
     "policies.milp",

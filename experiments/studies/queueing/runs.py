@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.report.contents import Scale
 from experiments.sweep.task import Outcome, Scalar, Task
-from policies.first_principles import fifo_strict
+from policies.list_scheduling import fifo_strict
 from policies.rental import Equi, Srpt
 from simulator import (
     NO_CHANGE,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from simulator import Policy, Result
 
 HERE = "experiments.studies.queueing.runs"
-SOURCES = ("simulator", "policies.first_principles", "policies.packing", "policies.rental")
+SOURCES = ("simulator", "policies.list_scheduling", "policies.packing", "policies.rental")
 
 SERVICE_S = 100.0
 """Mean service time."""

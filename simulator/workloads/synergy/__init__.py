@@ -3,21 +3,21 @@
 A workload of Synergy gives each job a network (`Workload.model`), GPUs, and its duration at the
 GPU-proportional share of the server; `with_sensitivity` then lets its rate depend on what it gets.
 
-networks.py has the networks and servers, speeds.py the rates, traces.py and draw.py the jobs.
+dnn_models.py has the networks and servers, speeds.py the rates, traces.py and draw.py the jobs.
 """
 
-from simulator.workloads.synergy.draw import models_by_deficit, released_draw
-from simulator.workloads.synergy.networks import (
+from simulator.workloads.synergy.dnn_models import (
     SERVER,
     TASKS,
-    Network,
+    DnnModel,
     cluster,
-    network_name,
-    networks,
+    dnn_model_name,
+    dnn_models,
     read_sensitivity,
     sensitivity_matrices,
     server,
 )
+from simulator.workloads.synergy.draw import models_by_deficit, released_draw
 from simulator.workloads.synergy.speeds import (
     WholeIterations,
     iteration_s,
@@ -35,17 +35,17 @@ from simulator.workloads.synergy.traces import (
 __all__ = [
     "SERVER",
     "TASKS",
-    "Network",
+    "DnnModel",
     "WholeIterations",
     "cluster",
     "deployment_trace",
     "derived_trace",
+    "dnn_model_name",
+    "dnn_models",
     "gpu_demand_law",
     "iteration_s",
     "models_by_deficit",
     "models_of_split",
-    "network_name",
-    "networks",
     "philly_like_trace",
     "read_sensitivity",
     "released_draw",

@@ -18,7 +18,7 @@ from simulator.errors import InputError
 from simulator.model.cluster import NodeType
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
-from simulator.workloads.synergy.networks import SERVER, TASKS, networks
+from simulator.workloads.synergy.dnn_models import SERVER, TASKS, dnn_models
 from simulator.workloads.synergy.speeds import iteration_s
 
 LOG_JOBS = 31_762
@@ -66,7 +66,7 @@ def released_draw(
     now_s = 0.0
     for job, model in enumerate(models):
         now_s += math.ceil(-math.log(1.0 - rng.random()) / jobs_per_hour * 3600)
-        rng.randint(0, len(networks()) - 1)
+        rng.randint(0, len(dnn_models()) - 1)
         submit_s[job] = now_s
         iterations = int(60 * minutes[job % LOG_JOBS] / seconds[model])
         duration_s[job] = iterations * seconds[model]
@@ -96,7 +96,7 @@ def models_by_deficit(num_jobs: int, split: Sequence[float]) -> list[str]:
         raise InputError(
             f"split is {tuple(split)}, expected three shares in per cent: image, language, speech"
         )
-    of_task = [[n.name for n in networks().values() if n.task == task] for task in TASKS]
+    of_task = [[n.name for n in dnn_models().values() if n.task == task] for task in TASKS]
     given = [0] * len(TASKS)
     models = []
     for job in range(num_jobs):

@@ -20,10 +20,10 @@ from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import FixedDuration, Sensitivity, SensitivityMatrix, TimeTable
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import ELASTIC, Workload
-from simulator.workloads.synergy.networks import (
+from simulator.workloads.synergy.dnn_models import (
     SERVER,
-    network_name,
-    networks,
+    dnn_model_name,
+    dnn_models,
     sensitivity_matrices,
 )
 
@@ -155,7 +155,7 @@ def with_sensitive_table(workload: Workload, cluster: Cluster) -> Workload:
     names = []
     for job, name in enumerate(workload.model):
         try:
-            names.append(network_name(name))
+            names.append(dnn_model_name(name))
         except InputError as error:
             raise InputError(f"workload: job {workload.job_id[job]!r}: {error}") from None
     index = {name: i for i, name in enumerate(dict.fromkeys(names))}
@@ -186,7 +186,7 @@ def iteration_s(model: str, spec: NodeType, released: bool = False) -> float:
 
     ``released``: as the released simulator has it for servers of 3, 4, 5 and 6 CPUs per GPU.
     """
-    network = networks()[network_name(model)]
+    network = dnn_models()[dnn_model_name(model)]
     if released:
         return _released_demand(network.name, spec).iteration_s
     fair_cpus = spec.cpus / spec.gpus
@@ -209,7 +209,7 @@ def _known_models(
             raise InputError(where + f"model is {name!r}, expected one of {', '.join(matrices)}")
         else:
             try:
-                names.append(network_name(name))
+                names.append(dnn_model_name(name))
             except InputError as error:
                 raise InputError(where + str(error)) from None
     return names

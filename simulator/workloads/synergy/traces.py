@@ -14,7 +14,7 @@ from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workloads.synergy.networks import TASKS, networks
+from simulator.workloads.synergy.dnn_models import TASKS, dnn_models
 
 
 def derived_trace(
@@ -112,7 +112,7 @@ def models_of_split(num_jobs: int, split: Sequence[float]) -> list[str]:
             f"split is {tuple(split)}, expected three shares >= 0: image, language, speech"
         )
     share /= share.sum()
-    of_task = [[n.name for n in networks().values() if n.task == task] for task in TASKS]
+    of_task = [[n.name for n in dnn_models().values() if n.task == task] for task in TASKS]
     shares = share.tolist()
     given = [0] * len(TASKS)
     models = []

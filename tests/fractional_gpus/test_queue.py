@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy
-from policies.sharing.filling import RULES
-from policies.sharing.policy import SharedFirstCome
+from policies.fractional_gpus.packing_experiment import RULES
+from policies.fractional_gpus.policy import SharedFirstCome
 from simulator import (
     Cluster,
     Decision,

@@ -18,7 +18,7 @@ LONGEST = 4.0
 """A window is at most this many times a job's shortest time."""
 
 
-class Ledger:
+class ArrivalStatistics:
     """The jobs seen, in order of submission, as columns.
 
     Attributes

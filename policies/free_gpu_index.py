@@ -19,7 +19,7 @@ MOST_GPUS = 64
 """Nodes of more GPUs than this have too many levels for it to pay."""
 
 
-class NodeLevels:
+class FreeGpuIndex:
     """Free GPUs of a controller's nodes of fixed types, where CPUs and memory have no limits.
 
     Attributes

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.analysis.filling import filling_table
-from policies.sharing import kernels
-from policies.sharing.filling import RULES, arriving, fill
-from policies.sharing.state import Typical, classes_of, empty_state, nothing_known
+from experiments.analysis.packing_experiment import packing_table
+from policies.fractional_gpus import kernels
+from policies.fractional_gpus.packing_experiment import RULES, arriving, pack
+from policies.fractional_gpus.state import Typical, classes_of, empty_state, nothing_known
 from simulator import InputError
 from simulator.features.fractional import Demands, Machines
 from simulator.workloads.openb import like_openb, openb_machines, read_nodes, read_pods
@@ -101,7 +101,7 @@ def test_nothing_is_ever_over_capacity(seed, rule, memory):
     jobs = like_openb(300, rng)
     some = rng.choice(1213, size=20, replace=False)
     hosts = openb_machines().take(some)
-    run = fill(jobs, hosts, rule, seed=seed, ratio=2.0, memory=memory)
+    run = pack(jobs, hosts, rule, seed=seed, ratio=2.0, memory=memory)
     order = arriving(jobs, hosts, 2.0, np.random.default_rng(np.random.SeedSequence(seed)))
     used = np.zeros((len(hosts), 3))
     for job, node in zip(order, run.node_of, strict=True):
@@ -113,7 +113,7 @@ def test_nothing_is_ever_over_capacity(seed, rule, memory):
     assert (used[:, 2] <= 1000 * hosts.num_gpus).all()
     share = 100 * used[:, 2].sum() / (1000 * hosts.num_gpus.sum())
     assert run.allocated[-1] == pytest.approx(share)
-    again = fill(jobs, hosts, rule, seed=seed, ratio=2.0, memory=memory)
+    again = pack(jobs, hosts, rule, seed=seed, ratio=2.0, memory=memory)
     assert (again.node_of == run.node_of).all()
 
 
@@ -121,7 +121,7 @@ def test_a_job_goes_only_to_a_model_that_it_names():
     jobs = demands([(1, 1, 1000)] * 3, ["B", "A|B", "C"])
     hosts = machines((8, 1, "A"), (8, 1, "B"))
     for seed in range(8):
-        run = fill(jobs, hosts, "best-fit", seed=seed, ratio=1.5)
+        run = pack(jobs, hosts, "best-fit", seed=seed, ratio=1.5)
         order = arriving(jobs, hosts, 1.5, np.random.default_rng(np.random.SeedSequence(seed)))
         for job, node in zip(order, run.node_of, strict=True):
             assert node < 0 or hosts.model[node] in jobs.gpu_spec[job].split("|")
@@ -156,7 +156,7 @@ def test_as_the_released_simulator_on_the_default_trace(rule):
     openb = Path(folder) / "openb"
     with (openb / "fgd_allocation.csv").open() as file:
         rows = [r for r in csv.DictReader(file) if r["trace"] == "default"]
-    table = filling_table(
+    table = packing_table(
         read_pods(openb / "pods_default.csv"), read_nodes(openb / "nodes_gpu.csv"), rule, range(20)
     ).set_index("arrived_gpu_percent")
     for row in rows:
@@ -182,7 +182,7 @@ def test_as_the_released_simulator_on_other_mixes(trace, rule):
     openb = Path(folder) / "openb"
     pods, nodes = read_pods(openb / "pods_default.csv"), read_nodes(openb / "nodes_gpu.csv")
     runs = [
-        fill(MIXES[trace](pods, np.random.default_rng(1000 + seed)), nodes, rule, seed=seed)
+        pack(MIXES[trace](pods, np.random.default_rng(1000 + seed)), nodes, rule, seed=seed)
         for seed in range(40)
     ]
     with (openb / "fgd_allocation.csv").open() as file:
@@ -234,8 +234,8 @@ def test_what_is_wrong_with_a_list_is_one_line(tmp_path, row, told):
 def test_other_mistakes():
     hosts = machines((8, 1, "A"))
     with pytest.raises(InputError, match="unknown rule 'fdg'"):
-        filling_table(demands([(1, 1, 500)]), hosts, "fdg", range(1))
+        packing_table(demands([(1, 1, 500)]), hosts, "fdg", range(1))
     with pytest.raises(InputError, match="no job asks for a GPU"):
-        fill(demands([(1, 0, 0)]), hosts, "fgd", seed=0)
+        pack(demands([(1, 0, 0)]), hosts, "fgd", seed=0)
     with pytest.raises(InputError, match="500 thousandths of each of 2 GPUs"):
         demands([(1, 2, 500)])

@@ -14,7 +14,7 @@ import numpy as np
 
 from policies.synergy.demand import Kinds, Share
 from policies.synergy.packing import Slot
-from policies.synergy.room import Packed, Signature
+from policies.synergy.servers import Packed, Signature
 from simulator import Placement
 from simulator.model.cluster import IntArray
 
@@ -25,7 +25,7 @@ SEARCH = 12
 """So many servers that changed are matched to nodes by what they have in common; more in order."""
 
 
-class Seating:
+class Assignment:
     """The jobs of one controller and where they sit.
 
     Parameters

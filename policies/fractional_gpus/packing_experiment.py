@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from policies.sharing import kernels
-from policies.sharing.state import Typical, classes_of, empty_state, nothing_known
+from policies.fractional_gpus import kernels
+from policies.fractional_gpus.state import Typical, classes_of, empty_state, nothing_known
 from simulator.errors import InputError
 from simulator.features.fractional import WHOLE_GPU, Demands, Machines
 from simulator.model.cluster import FloatArray, IntArray
@@ -38,7 +38,7 @@ STEPS = 100
 
 
 @dataclass(frozen=True)
-class Filling:
+class PackingRun:
     """What happened.
 
     Attributes
@@ -95,7 +95,7 @@ def arriving(
     return np.concatenate([order, *drawn])
 
 
-def fill(
+def pack(
     demands: Demands,
     machines: Machines,
     rule: str,
@@ -104,7 +104,7 @@ def fill(
     ratio: float = 1.3,
     memory: bool = False,
     steps: int = STEPS,
-) -> Filling:
+) -> PackingRun:
     """Fill a cluster.
 
     Parameters
@@ -134,7 +134,7 @@ def fill(
     state = empty_state(machines)
     room, picked = kernels.scratch(state.gpu.shape[1])
     node_of, used = np.zeros(len(jobs), np.int64), np.zeros(len(jobs), np.int64)
-    kernels.fill(
+    kernels.pack(
         RULES[rule], state, class_of[jobs], classes, nothing_known(classes, state),
         (*typical.classes, typical.share), room, steps, rng.random((len(jobs), 2)), picked,
         node_of, used,
@@ -143,4 +143,4 @@ def fill(
     asked: FloatArray = (demands.num_gpus * demands.gpu_milli)[jobs].astype(np.float64)
     arrived: FloatArray = np.cumsum(asked) * percent
     allocated = np.asarray(used * percent, dtype=np.float64)
-    return Filling(arrived, allocated, np.where(node_of < 0, -1, order[node_of]))
+    return PackingRun(arrived, allocated, np.where(node_of < 0, -1, order[node_of]))

@@ -17,7 +17,7 @@ from itertools import chain
 import numpy as np
 
 from policies.empty_nodes import EmptyNodes
-from policies.levels import NodeLevels
+from policies.free_gpu_index import FreeGpuIndex
 from policies.packing import FreeCapacity, beside
 from policies.registration import register
 from policies.selection import NONE, choose_configuration, selection_price_per_hour
@@ -47,7 +47,7 @@ def by_weight(view: View) -> Iterable[int]:
 
 
 @dataclass
-class FirstPrinciple:
+class ListScheduling:
     """Serve the waiting jobs in a fixed order, without preemption.
 
     Parameters
@@ -66,7 +66,7 @@ class FirstPrinciple:
     by: str = "submission"
     _workload: Workload | None = field(default=None, init=False, repr=False)
     _is_elastic: bool = field(default=False, init=False, repr=False)
-    _nodes: NodeLevels | None = field(default=None, init=False, repr=False)
+    _nodes: FreeGpuIndex | None = field(default=None, init=False, repr=False)
     _waiting: WaitingJobs | None = field(default=None, init=False, repr=False)
     _gpus_of: Sequence[int] | None = field(default=None, init=False, repr=False)
     _is_strict: bool = field(default=False, init=False, repr=False)
@@ -86,7 +86,7 @@ class FirstPrinciple:
             self._is_strict = self.rank is None and not self.backfill
             if not self._is_elastic:
                 self._gpus_of = view.workload.num_gpus_list
-                self._nodes = NodeLevels() if NodeLevels.serve(view.cluster) else None
+                self._nodes = FreeGpuIndex() if FreeGpuIndex.serve(view.cluster) else None
         if self._is_elastic:
             shares_of = self._one_job_a_node(view)
         elif view.free_gpus_total <= 0:
@@ -110,7 +110,7 @@ class FirstPrinciple:
         if waiting is None:
             waiting = self._waiting = WaitingJobs(self.rank, _demand if self.backfill else _any)
         waiting.refresh(view)
-        capacity: FreeCapacity | NodeLevels | None = None
+        capacity: FreeCapacity | FreeGpuIndex | None = None
         gpus_of = view.workload.num_gpus_list
         shares_of: SharesOf = {}
         first = waiting.first_of_each(view, free)
@@ -139,7 +139,7 @@ class FirstPrinciple:
         assert gpus_of is not None
         free = view.free_gpus_total
         shares_of: SharesOf = {}
-        capacity: FreeCapacity | NodeLevels | None = None
+        capacity: FreeCapacity | FreeGpuIndex | None = None
         for job in view.waiting:
             gpus = gpus_of[job]
             if gpus > free:
@@ -152,7 +152,7 @@ class FirstPrinciple:
             free = capacity.total_gpus
         return shares_of
 
-    def _capacity(self, view: View) -> FreeCapacity | NodeLevels:
+    def _capacity(self, view: View) -> FreeCapacity | FreeGpuIndex:
         """What is free now."""
         if self._nodes is None:
             return FreeCapacity(view)
@@ -226,36 +226,36 @@ def weight(workload: Workload) -> Callable[[int], float]:
 
 
 @register("fifo", requires=("list-or-node",))
-def fifo() -> FirstPrinciple:
+def fifo() -> ListScheduling:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
-    return FirstPrinciple("fifo", by_submission)
+    return ListScheduling("fifo", by_submission)
 
 
 @register("fifo-strict", requires=("list-or-node",))
-def fifo_strict() -> FirstPrinciple:
+def fifo_strict() -> ListScheduling:
     """First in, first out for jobs of fixed demand; the head of the queue blocks."""
-    return FirstPrinciple("fifo-strict", by_submission)
+    return ListScheduling("fifo-strict", by_submission)
 
 
 @register("fifo-backfill", requires=("list-or-node",))
-def fifo_backfill() -> FirstPrinciple:
+def fifo_backfill() -> ListScheduling:
     """First in, first out, skipping jobs that do not fit now."""
-    return FirstPrinciple("fifo-backfill", by_submission, backfill=True)
+    return ListScheduling("fifo-backfill", by_submission, backfill=True)
 
 
 @register("edf", requires=("list-or-node", "due"))
-def edf() -> FirstPrinciple:
+def edf() -> ListScheduling:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
-    return FirstPrinciple("edf", by_due_date, due_date, by="due date")
+    return ListScheduling("edf", by_due_date, due_date, by="due date")
 
 
 @register("edf-backfill", requires=("list-or-node", "due"))
-def edf_backfill() -> FirstPrinciple:
+def edf_backfill() -> ListScheduling:
     """Earliest due date first, skipping jobs that do not fit now."""
-    return FirstPrinciple("edf-backfill", by_due_date, due_date, backfill=True, by="due date")
+    return ListScheduling("edf-backfill", by_due_date, due_date, backfill=True, by="due date")
 
 
 @register("weight-priority", requires=("list-or-node", "weights"))
-def weight_priority() -> FirstPrinciple:
+def weight_priority() -> ListScheduling:
     """Priority scheduling: highest tardiness weight first, no preemption (`ps` in the papers)."""
-    return FirstPrinciple("weight-priority", by_weight, weight, by="weight")
+    return ListScheduling("weight-priority", by_weight, weight, by="weight")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.first_principles import by_due_date, by_submission, by_weight
+from policies.list_scheduling import by_due_date, by_submission, by_weight
 from policies.packing import beside
 from policies.registration import register
 from policies.selection import node_price_per_hour
@@ -24,7 +24,7 @@ from simulator.model.tolerances import ON_TIME_S
 
 
 @dataclass
-class SharedFirstPrinciple:
+class SharedListScheduling:
     """Serve the waiting jobs in a fixed order on free GPUs of fixed nodes, without preemption.
 
     Parameters
@@ -77,18 +77,18 @@ class SharedFirstPrinciple:
 
 
 @register("fifo-shared", requires=("servers", "one-node"))
-def fifo_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
+def fifo_shared(may_be_late: bool = True) -> SharedListScheduling:
     """First in, first out on shared fixed nodes (ANDREAS)."""
-    return SharedFirstPrinciple("fifo-shared", by_submission, may_be_late)
+    return SharedListScheduling("fifo-shared", by_submission, may_be_late)
 
 
 @register("edf-shared", requires=("servers", "one-node", "due"))
-def edf_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
+def edf_shared(may_be_late: bool = True) -> SharedListScheduling:
     """Earliest due date first on shared fixed nodes (ANDREAS)."""
-    return SharedFirstPrinciple("edf-shared", by_due_date, may_be_late)
+    return SharedListScheduling("edf-shared", by_due_date, may_be_late)
 
 
 @register("weight-priority-shared", requires=("servers", "one-node", "weights"))
-def weight_priority_shared(may_be_late: bool = True) -> SharedFirstPrinciple:
+def weight_priority_shared(may_be_late: bool = True) -> SharedListScheduling:
     """Highest tardiness weight first on shared fixed nodes (ANDREAS)."""
-    return SharedFirstPrinciple("weight-priority-shared", by_weight, may_be_late)
+    return SharedListScheduling("weight-priority-shared", by_weight, may_be_late)

@@ -9,7 +9,7 @@ GPU type ``v`` (V100: 1), ``S`` the gradient and ``W`` the bandwidth of its exch
 It is the physical form of `throughput`, whose jobs divide one global batch instead.
 
 ``data/gpu_speeds.csv`` holds the relative speeds, each with what it rests on.
-``python -m simulator.workloads.networks`` computes that table anew from the published points, and
+``python -m simulator.workloads.dnn_models`` computes that table anew from the published points, and
 a test compares the two. ``data/network_gradients.csv`` holds the sizes of the gradients.
 """
 
@@ -26,7 +26,7 @@ import pandas as pd
 from simulator.datafiles import read_table, records
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray
-from simulator.workloads.synergy import networks
+from simulator.workloads.synergy import dnn_models
 from simulator.workloads.throughput import RESERVED_GB, STATE_COPIES
 
 REFERENCE = "V100"
@@ -56,7 +56,7 @@ class Training(NamedTuple):
 
     Attributes
     ----------
-    name : short name, as in `simulator.workloads.synergy.networks`.
+    name : short name, as in `simulator.workloads.synergy.dnn_models`.
     iteration_s : one iteration on one V100, s.
     gradient_gb : S, GB.
     speed_of : relative speed by GPU type.
@@ -74,7 +74,7 @@ def trainings() -> dict[str, Training]:
     speeds = read_table("gpu_speeds.csv")
     gradients = read_table("network_gradients.csv").set_index("network")["parameters_mb"]
     found = {}
-    for name, network in networks().items():
+    for name, network in dnn_models().items():
         own = speeds[speeds["network"] == name]
         speed_of = dict(zip(own["gpu_type"], own["relative_speed"].astype(float), strict=True))
         found[name] = Training(
@@ -162,7 +162,7 @@ def speeds() -> pd.DataFrame:
     """``data/gpu_speeds.csv`` from what was published: network, gpu_type, relative_speed, basis."""
     families = {r["network"]: r["family"] for r in records(read_table("network_gradients.csv"))}
     rows = []
-    for name in networks():
+    for name in dnn_models():
         for row in records(read_table("gpu_types.csv")):
             value, basis = _speed(name, families[name], row["gpu_type"])
             rows.append((name, row["gpu_type"], float(f"{value:.4g}"), basis))

@@ -14,7 +14,7 @@ from simulator.features.colocation import neighbours_of, published_rates
 from simulator.features.faults import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.laws import Exponential
-from tests.sharing.test_together import Recorded
+from tests.fractional_gpus.test_together import Recorded
 
 MODELS = published_rates()[0]
 ONE = Cluster.of_nodes(NodeType("n", "GPU", 1, 1.0, cpus=12, memory_gb=100), 1)

@@ -9,7 +9,7 @@ from policies.synergy.packing import Packing, Slot
 from simulator.model.tolerances import CAPACITY
 
 
-def make_room(packing: Packing, parts: Sequence[tuple[int, float]], share: Share) -> None:
+def evict(packing: Packing, parts: Sequence[tuple[int, float]], share: Share) -> None:
     """Put jobs back until a job has its share on each of its parts, ``((server, gpus), ..)``.
 
     Once more from the start where a victim on a later server takes memory on an earlier one. It is
@@ -24,7 +24,7 @@ def put_back(packing: Packing, i: int, gpus: float, share: Share) -> None:
     """Put jobs on server ``i`` back to their proportional share so that just enough is released."""
     victims: list[tuple[Slot, Share]] = []
     while (short := packing.shortage(i, gpus, share)) != (0.0, 0.0):
-        slot = _cheapest_victim(packing, i, short)
+        slot = _cheapest_eviction(packing, i, short)
         victims.append((slot, slot.share))
         _put_back_one(packing, slot, i)
     # A later victim may have released what an earlier one was needed for.
@@ -49,7 +49,7 @@ def _put_back_one(packing: Packing, slot: Slot, i: int) -> None:
             put_back(packing, k, 0, fair)
 
 
-def _cheapest_victim(packing: Packing, i: int, short: tuple[float, float]) -> Slot:
+def _cheapest_eviction(packing: Packing, i: int, short: tuple[float, float]) -> Slot:
     """Who covers the shortage and releases least beyond it; else who covers most of it."""
     best: Slot | None = None
     best_score = (2.0, 0.0)
@@ -88,22 +88,22 @@ def regrant(packing: Packing) -> None:
 # -- as in the released simulator ------------------------------------------------------------------
 
 
-def make_room_released(packing: Packing, kind: int, share: Share) -> None:
+def evict_released(packing: Packing, kind: int, share: Share) -> None:
     """Place one job as the released simulator does where its GPUs lack CPUs or memory.
 
     Victims are taken on the first server with enough free GPUs, for a job of one GPU on the one
     with the fewest; else on servers with few free GPUs first. The job then takes the first GPUs
     that hold it, on whatever servers.
     """
-    parts = _servers_of_victims(packing, packing.kinds[kind].gpus)
+    parts = _servers_after_evictions(packing, packing.kinds[kind].gpus)
     for i, gpus in parts:
         _put_back_released(packing, i, gpus, share)
     if not packing.place_first(kind, share):
-        make_room(packing, parts, share)
+        evict(packing, parts, share)
         packing.add(Slot(kind, share, tuple(sorted(parts))))
 
 
-def _servers_of_victims(packing: Packing, gpus: int) -> list[tuple[int, float]]:
+def _servers_after_evictions(packing: Packing, gpus: int) -> list[tuple[int, float]]:
     """Servers with free GPUs, and how many of them the job is counted on each."""
     free = packing.free_gpus
     if gpus > 1:

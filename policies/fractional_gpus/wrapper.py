@@ -50,7 +50,7 @@ class _StatesInUnits:
 
 
 @register("@fractional", requires=("servers", "fixed-demand", "one-node"))
-class OnParts(Wrapper):
+class FractionalGpus(Wrapper):
     """A policy that sees units of GPUs, and whose plans are carried out on single GPUs.
 
     Raises
@@ -61,7 +61,7 @@ class OnParts(Wrapper):
 
     def __init__(self, policy: Policy, inner_name: str) -> None:
         super().__init__(policy, inner_name)
-        self.gives_parts = True
+        self.fractional_gpus = True
         if not getattr(policy, "plans_anew", False):
             raise InputError(
                 f"policy {self.name!r}: {inner_name} does not plan all nodes anew, expected a policy of the greedy "

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from policies.sharing.filling import RULES, fill
+from policies.fractional_gpus.packing_experiment import RULES, pack
 from simulator.errors import InputError
 from simulator.features.fractional import Demands, Machines
 
 
-def filling_table(
+def packing_table(
     demands: Demands,
     machines: Machines,
     rules: str,
@@ -38,7 +38,7 @@ def filling_table(
     used = list(seeds)
     rows = []
     for name in names:
-        runs = [fill(demands, machines, name, seed=s, ratio=ratio, memory=memory) for s in used]
+        runs = [pack(demands, machines, name, seed=s, ratio=ratio, memory=memory) for s in used]
         for load in loads.tolist():
             values = np.array([run.allocated_at(load) for run in runs])
             deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0

@@ -35,7 +35,7 @@ class OnGpus:
     """
 
     name = "on-gpus"
-    gives_parts = True
+    fractional_gpus = True
 
     def __init__(self) -> None:
         self._workload: Workload | None = None

@@ -26,7 +26,7 @@ SERVER = NodeType("server", "V100", 8, cpus=24, memory_gb=500)
 
 
 @dataclass(frozen=True)
-class Network:
+class DnnModel:
     """One of the ten networks of Table 4.
 
     Attributes
@@ -55,10 +55,10 @@ def cluster(num_nodes: int, cpus_per_gpu: float = 3.0) -> Cluster:
 
 
 @cache
-def networks() -> Mapping[str, Network]:
+def dnn_models() -> Mapping[str, DnnModel]:
     """The ten networks by name, in the order in which traces take turns."""
     return {
-        row["model"]: Network(
+        row["model"]: DnnModel(
             row["model"], row["title"], row["alias"], row["task"], row["dataset"],
             float(row["iteration_time_s"]),
         )
@@ -111,11 +111,11 @@ def _matrix(points: Mapping[tuple[float, float], float], where: str) -> Sensitiv
         raise InputError(f"{where}: {error}") from None
 
 
-def network_name(name: str) -> str:
+def dnn_model_name(name: str) -> str:
     """The short name of a network, by any of its spellings; `InputError` for others."""
     found = _spellings().get(name.strip().lower())
     if found is None:
-        raise InputError(f"model is {name!r}, expected one of {', '.join(networks())}")
+        raise InputError(f"model is {name!r}, expected one of {', '.join(dnn_models())}")
     return found
 
 
@@ -123,7 +123,7 @@ def network_name(name: str) -> str:
 def _spellings() -> Mapping[str, str]:
     return {
         spelling.lower(): n.name
-        for n in networks().values()
+        for n in dnn_models().values()
         for spelling in (n.name, n.title, n.alias)
         if spelling
     }

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from policies.fractional_gpus.state import CPU, GPUS, MEMORY, MILLI
 from policies.greedy.compiling import compiled
-from policies.sharing.state import CPU, GPUS, MEMORY, MILLI
 
 RANDOM, DOT_PRODUCT, CLUSTERING, PACKING, BEST_FIT, FGD = range(6)
 """The rules."""
@@ -290,7 +290,7 @@ def change(state: Any, n: int, demand: Any, picked: Any, sign: int) -> None:
 
 
 @compiled
-def fill(rule: int, state: Any, order: Any, classes: Any, known: Any, typical: Any, room: Any,
+def pack(rule: int, state: Any, order: Any, classes: Any, known: Any, typical: Any, room: Any,
          steps: int, lots: Any, picked: Any, node_of: Any, allocated: Any) -> None:  # fmt: skip
     """Place jobs one after the other, none of which leaves.
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy
-from policies.sharing.filling import RULES
+from policies.fractional_gpus.packing_experiment import RULES
 from simulator import (
     Cluster,
     Decision,

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from policies.fractional_gpus import kernels
+from policies.fractional_gpus.gpus import runs_at
+from policies.fractional_gpus.packing_experiment import RULES, STEPS
+from policies.fractional_gpus.state import Known, Typical, classes_of, empty_state, nothing_known
 from policies.registration import register
-from policies.sharing import kernels
-from policies.sharing.filling import RULES, STEPS
-from policies.sharing.gpus import runs_at
-from policies.sharing.state import Known, Typical, classes_of, empty_state, nothing_known
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.features.colocation import Neighbours
 from simulator.features.fractional import WHOLE_GPU, Demands, Machines, SharedDuration
@@ -32,11 +32,11 @@ class SharedFirstCome:
 
     Parameters
     ----------
-    rule : where each job goes, a name of `policies.sharing.filling.RULES`.
+    rule : where each job goes, a name of `policies.fractional_gpus.packing_experiment.RULES`.
     backfill : go on past a job that does not fit.
     """
 
-    gives_parts = True
+    fractional_gpus = True
 
     def __init__(self, rule: str = "fgd", backfill: bool = True) -> None:
         if rule not in RULES:

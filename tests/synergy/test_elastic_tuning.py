@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from policies import check_requirements, make_policy, missing_requirements
-from policies.synergy.beside import give_out
 from policies.synergy.demand import Capacity, sensitive
+from policies.synergy.elastic_tuning import give_out
 from simulator import Cluster, InputError, NodeType, SensitivityMatrix, Workload, simulate
 from simulator.adaptation import Rules, adapt
 from simulator.features.predictions import Predictions, Shown, predicted

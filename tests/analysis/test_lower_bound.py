@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.analysis.bounds import alone, shared
-from experiments.analysis.floor import floor, read
 from experiments.analysis.lagrangian import lagrangian
+from experiments.analysis.lower_bound import floor, read
 from experiments.commands.bound import bound
 from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload
 from simulator.errors import InputError
