@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.analysis.test_floor import SCENARIO
 
 from experiments.analysis.bounds import alone, shared
 from experiments.analysis.clairvoyant import _Problem, _search, clairvoyant, cost_of
@@ -18,6 +17,7 @@ from experiments.commands.bound import bound
 from policies import make_policy
 from simulator import Cluster, Workload, simulate
 from tests.analysis.test_bounds import one_type
+from tests.analysis.test_lower_bound import SCENARIO
 from tests.foresight.test_policy import CATALOG, jobs
 
 POWERED = (
