@@ -18,16 +18,17 @@ from policies.greedy.plan import (
     HOSTED,
     MOST_FREE,
     OPENED,
-    POSITION,
     TYPE,
     Plan,
     first_node,
     fits_somewhere,
     fullest_node,
     one_of_the_fullest,
+    put,
     room,
     suboptimal,
     suboptimal_on_first_node,
+    take,
 )
 from policies.greedy.post_processing import (
     paper_objective,
@@ -186,11 +187,7 @@ def construct(
             leading[node] = leader
         else:
             free = nodes[node, FREE]
-            last = in_bucket[f, free] - 1
-            in_bucket[f, free] = last
-            moved, at = bucket[f, free, last], nodes[node, POSITION]
-            bucket[f, free, at] = moved
-            nodes[moved, POSITION] = at
+            take(node, f, free, in_bucket, bucket)
             leading[node] = min(leading[node], leader)
         at = nodes[node, HOSTED]
         hosted[node, at] = i
@@ -199,10 +196,7 @@ def construct(
         free -= g
         nodes[node, FREE] = free
         free_gpus -= g
-        at = in_bucket[f, free]
-        bucket[f, free, at] = node
-        nodes[node, POSITION] = at
-        in_bucket[f, free] = at + 1
+        put(node, f, free, in_bucket, bucket)
         top = max(families[f, MOST_FREE], free)
         while top > 0 and in_bucket[f, top] == 0:
             top -= 1

@@ -25,7 +25,7 @@ from policies.greedy.queue import DUE, FEWEST, REMAINING, Queue
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import ON_TIME_S
 
-TYPE, FREE, HOSTED, POSITION = 0, 1, 2, 3
+TYPE, FREE, HOSTED = 0, 1, 2
 """Columns of a node: `Plan.nodes`."""
 MOST_FREE, OPENED = 0, 1
 """Columns of a family: `Plan.families`."""
@@ -36,10 +36,11 @@ class Plan(NamedTuple):
 
     Attributes
     ----------
-    nodes : ``(N, 4)`` type, free GPUs, jobs hosted, position in its bucket; in opening order.
+    nodes : ``(N, 3)`` type, free GPUs, jobs hosted; in opening order.
     leading : ``(N,)`` cost of the cheapest job to finish, which counts for the node.
     hosted, gpus : ``(N, G)`` the jobs (queue positions) and their GPUs.
-    bucket : ``(F, G + 1, N)`` nodes of a family by free GPUs, ``in_bucket`` ``(F, G + 1)`` many.
+    bucket : ``(F, G + 1, N)`` nodes of a family by free GPUs, ``in_bucket`` ``(F, G + 1)`` many,
+        in opening order.
     families : ``(F, 2)`` the most free GPUs of an open node; how many nodes are open.
     """
 
@@ -58,7 +59,7 @@ def make_plan(num_jobs: int, m: Machines) -> Plan:
     nodes, families = min(m.num_nodes, num_jobs), len(m.families)
     most = m.price_per_s.shape[1] - 1
     return Plan(
-        np.empty((nodes, 4), np.int64),
+        np.empty((nodes, 3), np.int64),
         np.empty(nodes),
         np.empty((nodes, most), np.int64),
         np.empty((nodes, most), np.int64),
@@ -79,11 +80,35 @@ def inverse_table(most: int, rule: int) -> FloatArray:
 
 
 @compiled
+def put(node: int, f: int, free: int, in_bucket: IntArray, bucket: IntArray) -> None:
+    """Insertion of a node into the bucket of its free GPUs, in opening order."""
+    at = in_bucket[f, free]
+    while at > 0 and bucket[f, free, at - 1] > node:
+        bucket[f, free, at] = bucket[f, free, at - 1]
+        at -= 1
+    bucket[f, free, at] = node
+    in_bucket[f, free] += 1
+
+
+@compiled
+def take(node: int, f: int, free: int, in_bucket: IntArray, bucket: IntArray) -> None:
+    """Removal of a node from the bucket of its free GPUs."""
+    left = in_bucket[f, free] - 1
+    in_bucket[f, free] = left
+    at = 0
+    while bucket[f, free, at] != node:
+        at += 1
+    while at < left:
+        bucket[f, free, at] = bucket[f, free, at + 1]
+        at += 1
+
+
+@compiled
 def fullest_node(f: int, g: int, in_bucket: IntArray, bucket: IntArray) -> int:
-    """Best fit: the node that is left with the fewest idle GPUs."""
+    """Best fit: the node that is left with the fewest idle GPUs; of equals the first opened."""
     while in_bucket[f, g] == 0:
         g += 1
-    return int(bucket[f, g, in_bucket[f, g] - 1])
+    return int(bucket[f, g, 0])
 
 
 @compiled
@@ -114,10 +139,9 @@ def one_of_the_fullest(
         here, weight = in_bucket[f, free], inverse[free - g]
         left -= here
         if draw < here * weight:
-            return int(bucket[f, free, here - 1 - min(int(draw / weight), here - 1)])
+            return int(bucket[f, free, min(int(draw / weight), here - 1)])
         draw -= here * weight
-    at = min(int(draw / inverse[last - g]), left - 1)
-    return int(bucket[f, last, in_bucket[f, last] - 1 - at])
+    return int(bucket[f, last, min(int(draw / inverse[last - g]), left - 1)])
 
 
 @compiled

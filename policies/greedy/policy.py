@@ -163,7 +163,7 @@ class GreedyPolicy:
             machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s)
             # Released: of several times of one configuration it chooses by the shortest.
             shortest_s = getattr(performance, "shortest_s", None) if self.released else None
-            profile = profile_of(times_s, machines, price, shortest_s)
+            profile = profile_of(times_s, machines, price, shortest_s, self.released)
             known = self._scenario = _Scenario(
                 view.workload, view.cluster, view.nodes, machines, profile
             )

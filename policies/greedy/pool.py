@@ -50,7 +50,7 @@ def randomised_greedy(
     Returns
     -------
     queue, and for the ``P`` best distinct solutions, best first: open nodes ``(P,)``, nodes
-    ``(P, nodes, 4)``, jobs and GPUs ``(P, nodes, G)`` (see `Plan`), objective ``(P,)``; and the
+    ``(P, nodes, 3)``, jobs and GPUs ``(P, nodes, G)`` (see `Plan`), objective ``(P,)``; and the
     state of the random numbers.
     """
     queue = make_queue(order, jobs, profile, m, s, iterations > 1)
@@ -63,7 +63,7 @@ def randomised_greedy(
         base += queue.jobs[i, POSTPONED]
     size = len(plan.nodes)
     opens = np.zeros(pool_size, np.int64)
-    nodes = np.empty((pool_size, size, 4), np.int64)
+    nodes = np.empty((pool_size, size, 3), np.int64)
     hosted = np.empty((pool_size, size, most), np.int64)
     gpus = np.empty((pool_size, size, most), np.int64)
     values = np.empty(pool_size)

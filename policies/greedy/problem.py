@@ -281,6 +281,7 @@ def profile_of(
     machines: Machines,
     price_per_s: FloatArray,
     chosen_by_s: FloatArray | None = None,
+    released: bool = False,
 ) -> Profile:
     """Order every job's configurations.
 
@@ -289,6 +290,8 @@ def profile_of(
     times_s : ``(J, V, G + 1)`` times of whole jobs.
     price_per_s : ``(C,)`` selection price of the configurations.
     chosen_by_s : the times by which configurations are compared, where they are others.
+    released : equal costs or times go to more GPUs, the later row of the authors' files, and not
+        to the shorter time or the lower cost.
     """
     known_s = times_s if chosen_by_s is None else chosen_by_s
     family, gpus, node_type = machines.configs.T
@@ -297,8 +300,9 @@ def profile_of(
     times = np.where(runs, known_s[:, node_type, gpus], np.inf)
     cost = np.full_like(times, np.inf)
     np.multiply(times, price_per_s, out=cost, where=runs)
-    by_cost = np.lexsort((times, cost), axis=-1)
-    by_time = np.lexsort((cost, times), axis=-1)
+    fewer = np.broadcast_to(-gpus, times.shape)
+    by_cost = np.lexsort((fewer if released else times, cost), axis=-1)
+    by_time = np.lexsort((fewer if released else cost, times), axis=-1)
     exists = machines.families[machines.family_of, LIMIT] > 0
     here = known_s[:, exists].reshape(len(times_s), -1)
     real = times_s[:, exists].reshape(len(times_s), -1)

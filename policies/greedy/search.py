@@ -174,7 +174,7 @@ def local_search(
 
     Returns
     -------
-    nodes ``(N, 4)``, jobs and GPUs ``(N, G)`` (nodes without a job are closed), objective, rank
+    nodes ``(N, 3)``, jobs and GPUs ``(N, G)`` (nodes without a job are closed), objective, rank
     of the start in the pool, moves made in all.
     """
     n, size, most = len(queue.row), pool_nodes.shape[1], pool_hosted.shape[2]

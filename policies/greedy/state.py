@@ -30,7 +30,7 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    nodes : ``(N + 2, 4)`` see `Plan`; a node with no job is closed. The last two are scratch: the
+    nodes : ``(N + 2, 3)`` see `Plan`; a node with no job is closed. The last two are scratch: the
         candidate that is priced, and the best one so far.
     hosted, gpus : ``(N + 2, G)`` jobs (queue positions) and their GPUs.
     value : ``(N,)`` each node's part of the objective.
@@ -187,7 +187,7 @@ def change_of(
 def make_state(num_jobs: int, nodes: int, most: int) -> State:
     """Room for a solution."""
     return State(
-        np.zeros((nodes + 2, 4), np.int64),
+        np.zeros((nodes + 2, 3), np.int64),
         np.zeros((nodes + 2, most), np.int64),
         np.zeros((nodes + 2, most), np.int64),
         np.zeros(nodes),

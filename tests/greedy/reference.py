@@ -183,8 +183,7 @@ class Construction:
     def __init__(self, instance: Instance, random: Random | None) -> None:
         self.x, self.random = instance, random
         self.nodes: list[Node] = []
-        # Open nodes of a family by free GPUs. The order within a bucket is that of arrival, but
-        # the last takes the place of one that leaves.
+        # Open nodes of a family by free GPUs, in opening order.
         families = len(instance.machines.families)
         most = instance.machines.price_per_s.shape[1] - 1
         self.buckets: list[list[list[int]]] = [
@@ -296,7 +295,7 @@ class Construction:
                 if family_of[node.node_type] == f and node.free >= g
             )
         fullest_first = [(free, k) for free in range(g, len(self.buckets[f]))
-                         for k in reversed(self.buckets[f][free])]  # fmt: skip
+                         for k in sorted(self.buckets[f][free])]  # fmt: skip
         size = max(1, math.ceil(self.x.s.node_share * len(fullest_first)))
         if self.random is None or size == 1:
             return fullest_first[0][1]
@@ -353,9 +352,7 @@ class Construction:
             self.opened[f] += 1
         else:
             node = self.nodes[k]
-            bucket = buckets[node.free]
-            bucket[bucket.index(k)] = bucket[-1]
-            bucket.pop()
+            buckets[node.free].remove(k)
         node.hosted.append([i, g])
         node.free -= g
         buckets[node.free].append(k)

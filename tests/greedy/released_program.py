@@ -77,10 +77,10 @@ class Instance:
 
 
 class Plan:
-    """Nodes as [name of the size, GPUs in use, [[job, GPUs], ..], when it was last given a job]."""
+    """Nodes as [name of the size, GPUs in use, [[job, GPUs], ..]]."""
 
     def __init__(self, instance):
-        self.x, self.nodes, self.closed, self.steps = instance, [], dict(instance.closed), 0
+        self.x, self.nodes, self.closed = instance, [], dict(instance.closed)
 
     def free(self, node):
         return self.x.sizes[node[0]][1] - node[1]
@@ -88,13 +88,13 @@ class Plan:
     def place(self, job, name, gpus):
         """On the fullest open node that has room, else on a new one; whether there is one.
 
-        Of equally full nodes the one that got a job last: the authors' instances never ask.
+        Of equally full nodes the one that was opened first.
         """
         gpu_type = self.x.sizes[name][0]
         fits = [n for n in self.nodes
                 if self.x.sizes[n[0]][0] == gpu_type and self.free(n) >= gpus]  # fmt: skip
         if fits:
-            node = min(fits, key=lambda n: (self.free(n), -n[3]))
+            node = min(fits, key=self.free)
         else:
             opens = name if self.x.fixed else self.x.largest(gpu_type)
             if self.x.fixed and not self.closed[name]:
@@ -103,12 +103,10 @@ class Plan:
                 return False
             if self.x.fixed:
                 self.closed[name] -= 1
-            node = [opens, 0, [], 0]
+            node = [opens, 0, []]
             self.nodes.append(node)
         node[1] += gpus
         node[2].append([job, gpus])
-        self.steps += 1
-        node[3] = self.steps
         return True
 
     def shrink(self):
@@ -151,8 +149,8 @@ def plan(x, now, active, remaining):
     result = Plan(x)
     for job in sorted(active, key=pressure, reverse=True):
         times = x.shortest[x.jobs[job]["id"]]
-        by_cost = sorted(times, key=lambda c: times[c] * x.prices[c])
-        by_time = sorted(times, key=lambda c: (times[c], x.prices[c]))
+        by_cost = sorted(times, key=lambda c: (times[c] * x.prices[c], -c[1]))
+        by_time = sorted(times, key=lambda c: (times[c], -c[1]))
         on_time = [c for c in by_cost if now + remaining[job] * times[c] <= x.jobs[job]["due"]]
         best = (on_time or by_time)[0]
         for config in [best, *on_time, *by_time]:
