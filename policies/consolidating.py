@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 from policies.orders import Room, durations_s
 from policies.registration import register
+from simulator.datafiles import read_table
 from simulator.errors import InputError
-from simulator.features.network import skews
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
 
 WHO = ("all", "sensitive", "skewed")
@@ -133,3 +134,11 @@ class Consolidating:
             return math.inf
         left = [since_s + wait - view.now_s for wait in self._waits]
         return min((s for s in left if s > 0), default=math.inf)
+
+
+@cache
+def skews() -> dict[str, float]:
+    """Part of a model's large tensors that is in the largest of them (Tiresias), by model."""
+    table = read_table("network_factors.csv").dropna(subset=["total_mb"])
+    part = table["largest_mb"].astype(float) / table["total_mb"].astype(float)
+    return dict(zip(table["model"], part, strict=True))

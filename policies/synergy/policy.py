@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.synergy.assignment import Assignment
+from policies.synergy.book import Book
 from policies.synergy.demand import Capacity, kinds_on_types
-from policies.synergy.orderings import Book, Ordering
+from policies.synergy.orderings import Ordering
 from policies.synergy.servers import Group, Mechanism, Room
 from simulator import NO_CHANGE, Decision, InputError, View
 from simulator.model.cluster import IntArray
@@ -32,7 +33,7 @@ class Synergy:
     ordering, mechanism : see `policies.synergy.orderings` and `policies.synergy.mechanisms`.
     starvation_s : jobs that have not run for so long go first; infinite: never.
     ranks_at_full_speed : whether remaining times are counted at the full speed-up, as the released
-        simulator does; see `policies.synergy.orderings.Book.rank_at_full_speed`.
+        simulator does; see `policies.synergy.book.Book.rank_at_full_speed`.
     """
 
     def __init__(

@@ -13,15 +13,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from policies.synergy.book import Book
 from simulator import View
 from simulator.model.cluster import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from policies.synergy.orderings import Book
 
 POINTS = 400
 """Quantiles of the sizes that stand for their law."""

@@ -133,11 +133,3 @@ def published_factors() -> dict[str, float]:
     """``same_rack`` by model, from ``data/network_factors.csv``."""
     table = read_table("network_factors.csv").dropna(subset=["factor"])
     return dict(zip(table["model"], table["factor"].astype(float), strict=True))
-
-
-@cache
-def skews() -> dict[str, float]:
-    """Part of a model's large tensors that is in the largest of them (Tiresias), by model."""
-    table = read_table("network_factors.csv").dropna(subset=["total_mb"])
-    part = table["largest_mb"].astype(float) / table["total_mb"].astype(float)
-    return dict(zip(table["model"], part, strict=True))

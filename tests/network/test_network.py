@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy
+from policies.consolidating import skews
 from simulator import Cluster, Decision, InputError, NodeType, Placement, Workload, simulate
-from simulator.features.network import network_of, published_factors, skews
+from simulator.features.network import network_of, published_factors
 from simulator.features.predictions import Shown
 from simulator.model.performance import FixedDuration
 
