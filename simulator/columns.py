@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy.typing as npt
 
-ColumnType = Literal["text", "integer", "number", "boolean"]
+ColumnType = Literal["text", "integer", "number", "boolean", "date"]
 Values = Sequence[Any] | npt.NDArray[Any]
 
 

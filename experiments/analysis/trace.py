@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from simulator import Cluster, Workload
 
 DAY_S = 24 * HOUR_S
-KINDS = ("philly", "philly-table", "helios", "alibaba", "gavel", "swf", "csv", "instance")
+TRIED = ("philly", "helios", "alibaba", "gavel", "swf", "csv")
 """Formats, in the order in which they are tried: what could be read as two is the first."""
+KINDS = (*TRIED, "philly-table", "instance")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def read_trace(path: Path, kind: str | None = None) -> tuple[Workload, Cluster |
         No such file, another format, or a mistake in it; one line.
     """
     from simulator.workloads.authors import read_instance
-    from simulator.workloads.traces import READERS
+    from simulator.workloads.traces import FORMATS
 
     if kind is not None and kind not in KINDS:
         raise InputError(f"--kind: got {kind!r}, expected one of {', '.join(KINDS)}")
@@ -77,22 +78,17 @@ def read_trace(path: Path, kind: str | None = None) -> tuple[Workload, Cluster |
         instance = read_instance(path)
         return instance.workload, instance.cluster, "instance"
     if kind is not None:
-        return READERS[kind](path), None, kind
+        return FORMATS[kind].read(path), None, kind
     problems = []
-    for name in KINDS[:-1]:
+    for name in TRIED:
         try:
-            workload = READERS[name](path)
+            workload = FORMATS[name].read(path)
         except InputError as error:
             problems.append((name, str(error)))
         else:
-            return workload, None, _table_or_csv(name, workload)
+            return workload, None, name
     told = dict(problems)["philly" if path.suffix == ".json" else "csv"]
     raise InputError(f"{told} (no format fits, --kind NAME says what is wrong with one)")
-
-
-def _table_or_csv(name: str, workload: Workload) -> str:
-    """A plain CSV is a Philly table without virtual clusters."""
-    return "csv" if name == "philly-table" and not any(workload.vc) else name
 
 
 def describe(

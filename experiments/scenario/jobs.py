@@ -111,7 +111,7 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
     from simulator.laws import parse_law
     from simulator.statistics import Streams
     from simulator.workloads.poisson import gaps_cv2, gaps_of_trace, poisson_jobs
-    from simulator.workloads.traces import READERS
+    from simulator.workloads.traces import FORMATS
 
     with at_key("workload.duration_s"):
         duration_s = parse_law(jobs.duration_s)
@@ -120,7 +120,7 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
     gaps: str | FloatArray = jobs.gaps
     if jobs.gaps_of is not None:
         with at_key("workload.gaps_of"):
-            gaps = gaps_of_trace(READERS[jobs.gaps_of.kind](Path(jobs.gaps_of.path)))
+            gaps = gaps_of_trace(FORMATS[jobs.gaps_of.kind].read(Path(jobs.gaps_of.path)))
     with at_key("workload.patience"):
         law = jobs.patience
         patience = parse_law(law) if isinstance(law, str) else law
@@ -181,9 +181,9 @@ def _released_draw(jobs: SynergyJobs, scenario: Scenario) -> Workload:
 
 
 def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
-    from simulator.workloads.traces import READERS
+    from simulator.workloads.traces import FORMATS
 
-    workload = _read_attempts(jobs) if jobs.attempts else READERS[jobs.kind](Path(jobs.path))
+    workload = _read_attempts(jobs) if jobs.attempts else FORMATS[jobs.kind].read(Path(jobs.path))
     if jobs.max_jobs is not None:
         workload = workload.head(jobs.max_jobs)
     if jobs.split is not None:

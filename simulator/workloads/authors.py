@@ -12,7 +12,7 @@ one, as in what their program does with the file), names and columns that are sp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -25,36 +25,49 @@ from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
-from simulator.workloads.tables import Table
+from simulator.workloads.tables import InputColumn, Table
 
 ENERGY_EUR_PER_KWH = 0.17168313
 PUE = 1.33
 """ANDREAS, where ``GPU-costs.csv`` does not say otherwise."""
 
-_JOB = {
-    "job": ("UniqueJobsID", "ID"),
-    "submit": ("SubmissionTime",),
-    "deadline": ("Deadline",),
-    "weight": ("Tardinessweight",),
-}
-_TIME = {
-    "job": ("UniqueJobsID", "ID"),
-    "vm": ("VMtype",),
-    "gpu_type": ("GpuType",),
-    "gpus": ("GpuNumber", "nGPUs"),
-    "vm_gpus": ("maxGpuNumber", "max_nGPUs"),
-    "cost": ("cost",),
-    "time": ("ExecutionTime",),
-    "fraction": ("GPUf",),
-}
-_NODE = {"node": ("Nodes", "ID"), "gpu_type": ("GpuType",), "gpus": ("GpuNumber", "nGPUs")}
-_COST = {
-    "gpu_type": ("GpuType",),
-    "gpus": ("GpuNumber", "nGPUs"),
-    "cost": ("cost",),
-    "price": ("EnergyCost[€/kWh]", "EnergyCost"),
-    "pue": ("PUE",),
-}
+_JOB_ID = InputColumn("UniqueJobsID", "", "name of the job", "text", unique=True, aliases=("ID",))
+_GPU_TYPE = InputColumn("GpuType", "", "type of GPU", "text")
+_GPUS = InputColumn("GpuNumber", "", "GPUs", "integer", at_least=1, aliases=("nGPUs",))
+JOBS = (
+    _JOB_ID,
+    InputColumn("SubmissionTime", "s", "time of submission", "number", at_least=0),
+    InputColumn("Deadline", "s", "due date on the same clock", "number",
+                at_least=0, not_before="SubmissionTime"),
+    InputColumn("Tardinessweight", "currency/s", "cost of a second of tardiness", "number", at_least=0),
+    InputColumn("Application", "", "trained network", "text", required=False, empty=""),
+)  # fmt: skip
+TIMES = (
+    replace(_JOB_ID, unique=False),
+    InputColumn("VMtype", "", "VM type; without it, GPU-costs.csv is there", "text", required=False),
+    _GPU_TYPE,
+    _GPUS,
+    InputColumn("maxGpuNumber", "", "GPUs of the VM", "integer",
+                required=False, at_least=1, aliases=("max_nGPUs",)),
+    InputColumn("cost", "currency/h", "price of the whole VM", "number", required=False, at_least=0),
+    InputColumn("ExecutionTime", "s", "time of the whole job", "number", more_than=0),
+    InputColumn("GPUf", "", "part of a GPU; rows of parts are left out", "number",
+                required=False, empty=1.0, more_than=0),
+)  # fmt: skip
+NODES = (
+    InputColumn("Nodes", "", "name of the node", "text", aliases=("ID",)),
+    replace(_GPU_TYPE, required=False),
+    replace(_GPUS, required=False),
+)
+COSTS = (
+    _GPU_TYPE,
+    _GPUS,
+    InputColumn("cost", "EUR/h", "energy with so many GPUs in use", "number", at_least=0),
+    InputColumn("EnergyCost[€/kWh]", "EUR/kWh", "one value for all rows", "number", required=False,
+                empty=ENERGY_EUR_PER_KWH, more_than=0, aliases=("EnergyCost",)),
+    InputColumn("PUE", "", "power usage effectiveness, one value for all rows", "number",
+                required=False, empty=PUE, more_than=0),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -107,8 +120,8 @@ def read_instance(
     folder = Path(folder)
     files = _files(folder)
     jobs, notes = _read_jobs(files["Lof_selectjobs"])
-    times = _read(files["SelectJobs_times"], _TIME, optional=("vm", "vm_gpus", "cost", "fraction"))
-    nodes = _read(files["tNodes"], _NODE, optional=("gpu_type", "gpus"))
+    times = Table.read(files["SelectJobs_times"], TIMES)
+    nodes = Table.read(files["tNodes"], NODES)
     if "GPU-costs" in files:
         cluster = _fixed_nodes(nodes, files["GPU-costs"], num_controllers, num_nodes)
         by_type = _types_by_gpu(cluster)
@@ -148,20 +161,12 @@ def _files(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _read(path: Path, columns: dict[str, tuple[str, ...]], optional: tuple[str, ...]) -> Table:
-    """A table whose columns have our names; messages name the first spelling of the file."""
-    spelt = {names[0]: names for names in columns.values()}
-    required = [names[0] for ours, names in columns.items() if ours not in optional]
-    others = [names[0] for ours, names in columns.items() if ours in optional]
-    return Table.read(path, required, others, aliases=spelt)
-
-
 # -- jobs ------------------------------------------------------------------------------------
 
 
 def _read_jobs(path: Path) -> tuple[Table, tuple[str, ...]]:
     """The job list without rows that occur twice."""
-    table = _read(path, _JOB | {"model": ("Application",)}, optional=("model",))
+    table = Table.read(path, JOBS)
     again = table.frame.duplicated().to_numpy(dtype=bool)
     if not again.any():
         return table, ()
@@ -171,10 +176,8 @@ def _read_jobs(path: Path) -> tuple[Table, tuple[str, ...]]:
 
 def _workload(jobs: Table, tables: list[FloatArray], notes: tuple[str, ...]) -> Workload:
     """``tables`` holds the times by which jobs run and, if they differ, the shortest listed."""
-    names = jobs.texts("UniqueJobsID", unique=True)
-    submit_s = jobs.numbers("SubmissionTime", at_least=0)
-    due_s = jobs.numbers("Deadline", at_least=0)
-    jobs.require("Deadline", due_s >= submit_s, "an absolute time, not before SubmissionTime")
+    names = jobs.texts("UniqueJobsID")
+    submit_s, due_s = jobs.numbers("SubmissionTime"), jobs.numbers("Deadline")
     order = np.argsort(submit_s, kind="stable")
     late = int(np.sum(np.diff(submit_s) < 0))
     if late:
@@ -183,14 +186,14 @@ def _workload(jobs: Table, tables: list[FloatArray], notes: tuple[str, ...]) -> 
     performance = (
         ListedTimes(times_s, shortest_s=shortest_s[0]) if shortest_s else TimeTable(times_s)
     )
-    model = list(jobs.frame["Application"]) if "Application" in jobs else [""] * len(jobs)
+    model = jobs.texts("Application")
     return Workload(
         job_id=[names[j] for j in order],
         submit_s=submit_s[order],
         performance=performance,
         due_s=due_s[order],
-        weight_per_s=jobs.numbers("Tardinessweight", at_least=0)[order],
-        model=[str(model[j]) for j in order],
+        weight_per_s=jobs.numbers("Tardinessweight")[order],
+        model=[model[j] for j in order],
         notes=notes,
     )
 
@@ -200,14 +203,12 @@ def _workload(jobs: Table, tables: list[FloatArray], notes: tuple[str, ...]) -> 
 
 def _vm_nodes(times: Table, nodes: Table, num_controllers: int, num_nodes: int | None) -> Cluster:
     """VMs of the types that the times name, in the order in which they come."""
-    gpus = times.whole_numbers("maxGpuNumber", at_least=1)
-    price = times.numbers("cost", at_least=0)
     types = pd.DataFrame(
         {
             "name": times.texts("VMtype"),
             "gpu_type": times.texts("GpuType"),
-            "gpus": gpus,
-            "price": price,
+            "gpus": times.whole_numbers("maxGpuNumber"),
+            "price": times.numbers("cost"),
         }
     )
     first = types.groupby("name", sort=False).transform("first")
@@ -225,21 +226,12 @@ def _fixed_nodes(
     nodes: Table, costs_path: Path, num_controllers: int, num_nodes: int | None
 ) -> Cluster:
     """ANDREAS's nodes, with the power that gives each energy cost of the file exactly."""
-    for column in ("GpuType", "GpuNumber"):
-        if column not in nodes:
-            raise InputError(f"{nodes.path}: column {column!r} is missing, expected it for ANDREAS")
-    costs = _read(costs_path, _COST, optional=("price", "pue"))
-    price = _constant(costs, "EnergyCost[€/kWh]", ENERGY_EUR_PER_KWH)
-    pue = _constant(costs, "PUE", PUE)
-    per_hour = dict(
-        zip(
-            zip(costs.texts("GpuType"), costs.whole_numbers("GpuNumber", at_least=1), strict=True),
-            costs.numbers("cost", at_least=0),
-            strict=True,
-        )
-    )
+    costs = Table.read(costs_path, COSTS)
+    price, pue = _constant(costs, "EnergyCost[€/kWh]"), _constant(costs, "PUE")
+    configurations = zip(costs.texts("GpuType"), costs.whole_numbers("GpuNumber"), strict=True)
+    per_hour = dict(zip(configurations, costs.numbers("cost"), strict=True))
     gpu_types = nodes.texts("GpuType")[:num_nodes]
-    gpus = nodes.whole_numbers("GpuNumber", at_least=1)[:num_nodes]
+    gpus = nodes.whole_numbers("GpuNumber")[:num_nodes]
     if num_nodes is not None and num_nodes > len(gpu_types):
         raise InputError(f"{nodes.path}: {len(gpu_types)} nodes, expected at least {num_nodes}")
     kinds = list(dict.fromkeys(zip(gpu_types, gpus.tolist(), strict=True)))
@@ -266,11 +258,9 @@ def _fixed_nodes(
     )
 
 
-def _constant(table: Table, name: str, default: float) -> float:
+def _constant(table: Table, name: str) -> float:
     """The one value of a column."""
-    if name not in table:
-        return default
-    values = table.numbers(name, more_than=0)
+    values = table.numbers(name)
     table.require(name, values == values[0], f"{values[0]:g} as in the first row")
     return float(values[0])
 
@@ -299,18 +289,16 @@ def _time_tables(
     the shortest times, where the last ones count and are others.
     """
     notes: list[str] = []
-    if "GPUf" in times:
-        whole = times.numbers("GPUf", more_than=0) == 1
-        if not whole.all():
-            notes.append(f"{times.path}: {int(np.sum(~whole))} rows with a share of a GPU, dropped")
-            times = times.keep(whole)
+    whole = times.numbers("GPUf") == 1
+    if not whole.all():
+        notes.append(f"{times.path}: {int(np.sum(~whole))} rows with a share of a GPU, dropped")
+        times = times.keep(whole)
     column = "VMtype" if "VMtype" in times else "GpuType"
-    gpus = times.whole_numbers("GpuNumber", at_least=1)
-    seconds = times.numbers("ExecutionTime", more_than=0)
+    gpus, seconds = times.whole_numbers("GpuNumber"), times.numbers("ExecutionTime")
     keys = pd.DataFrame(
         {"job": times.texts("UniqueJobsID"), "type": times.texts(column), "g": gpus}
     )
-    index = pd.Series(np.arange(len(jobs)), index=jobs.texts("UniqueJobsID", unique=True))
+    index = pd.Series(np.arange(len(jobs)), index=jobs.texts("UniqueJobsID"))
     job = keys["job"].map(index).to_numpy(dtype=float, na_value=np.nan)
 
     def table(counts: npt.NDArray[np.bool_]) -> FloatArray:

@@ -7,9 +7,14 @@ from pathlib import Path
 from simulator.datafiles import read_table, records
 from simulator.errors import InputError
 from simulator.model.cluster import NodeType
-from simulator.workloads.tables import Table
+from simulator.workloads.tables import InputColumn, Table
 
-COLUMNS = ("name", "gpu_type", "gpus", "price_per_hour")
+COLUMNS = (
+    InputColumn("name", "", "name of the VM type", "text", unique=True),
+    InputColumn("gpu_type", "", "type of its GPUs", "text"),
+    InputColumn("gpus", "", "GPUs", "integer", at_least=1),
+    InputColumn("price_per_hour", "currency/h", "price of the whole VM", "number", at_least=0),
+)
 
 
 def catalog_names() -> list[str]:
@@ -30,7 +35,7 @@ def read_catalog(name: str | Path) -> tuple[NodeType, ...]:
     """
     table = read_table("vm_catalog.csv")
     if str(name) in set(table["catalog"]):
-        rows = table.loc[table["catalog"] == str(name), list(COLUMNS)]
+        rows = table.loc[table["catalog"] == str(name), [c.name for c in COLUMNS]]
         return tuple(NodeType(**row) for row in records(rows))
     path = Path(name)
     if not path.exists():
@@ -40,12 +45,12 @@ def read_catalog(name: str | Path) -> tuple[NodeType, ...]:
 
 
 def _read_csv(path: Path) -> tuple[NodeType, ...]:
-    table = Table.read(path, required=COLUMNS)
-    names = table.texts("name", unique=True)
-    gpu_types = table.texts("gpu_type")
-    gpus = table.whole_numbers("gpus", at_least=1)
-    prices = table.numbers("price_per_hour", at_least=0)
-    return tuple(
-        NodeType(n, u, int(g), float(p))
-        for n, u, g, p in zip(names, gpu_types, gpus, prices, strict=True)
+    table = Table.read(path, COLUMNS)
+    rows = zip(
+        table.texts("name"),
+        table.texts("gpu_type"),
+        table.whole_numbers("gpus").tolist(),
+        table.numbers("price_per_hour").tolist(),
+        strict=True,
     )
+    return tuple(NodeType(*row) for row in rows)

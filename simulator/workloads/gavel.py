@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,26 @@ from simulator.inputs import read_json
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
-from simulator.workloads.tables import Table, read_cells
+from simulator.workloads.tables import InputColumn, Table, read_cells
 from simulator.workloads.training import MODES, SAMPLES, TrainingJobs, split_job_type
+
+COLUMNS = (
+    InputColumn("type", "", "model and batch size; has a rate in the throughputs", "text"),
+    InputColumn("command", "", "not read", "text"),
+    InputColumn("folder", "", "not read", "text", required=False),
+    InputColumn("arg", "", "not read", "text"),
+    InputColumn("needs_data", "", "not read", "text"),
+    InputColumn("steps", "", "training steps", "number", more_than=0),
+    InputColumn("gpus", "", "GPUs", "integer", at_least=1),
+    InputColumn("priority", "", "not read", "number", required=False),
+    InputColumn("mode", "", "how the batch size changes", "text",
+                required=False, empty="static", choices=MODES),
+    InputColumn("weight", "", "weight of the job", "number", required=False, empty=1.0, more_than=0),
+    InputColumn("slo", "", "due date in durations after arrival; not above 0: none", "number",
+                required=False, empty=-1.0),
+    InputColumn("duration", "s", "not read", "number", required=False),
+    InputColumn("arrival", "s", "time of submission", "number", at_least=0),
+)  # fmt: skip
 
 LAYOUTS = {
     7: ("type", "command", "arg", "needs_data", "steps", "arrival", "gpus"),
@@ -42,7 +61,9 @@ LAYOUTS = {
         "duration", "arrival",
     ),
 }  # fmt: skip
-"""Fields of a line by their number."""
+"""Columns of a line by their number."""
+
+EXAMPLE = "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t2000\t2\tstatic\t120.5\t3600\n"
 
 THROUGHPUTS = (
     "simulation_throughputs.json",
@@ -77,16 +98,13 @@ def read_gavel(
     """
     path = Path(path)
     table = _read(path)
-    gpus = table.whole_numbers("gpus", at_least=1)
-    steps = table.numbers("steps", more_than=0)
-    arrival_s = table.numbers("arrival", at_least=0)
+    gpus, steps = table.whole_numbers("gpus"), table.numbers("steps")
+    arrival_s = table.numbers("arrival")
     source = _find(path) if throughputs is None else Path(throughputs)
     rates = read_rates(source, (gpu_type,))[gpu_type]
     duration_s = steps / _rate_of(table, gpus, rates, gpu_type)
-    due_s = np.full(len(table), np.inf)
-    if "slo" in table:
-        slo = table.numbers("slo")
-        due_s = np.where(slo > 0, arrival_s + slo * duration_s, np.inf)
+    slo = table.numbers("slo")
+    due_s = np.where(slo > 0, arrival_s + slo * duration_s, np.inf)
     order = np.argsort(arrival_s, kind="stable")
     late = int(np.sum(np.diff(arrival_s) < 0))
     notes = (f"{path}: {late} lines before an earlier one, sorted by arrival",) if late else ()
@@ -106,7 +124,7 @@ def _read(path: Path) -> Table:
     layout = LAYOUTS.get(cells.shape[1])
     if layout is None:
         raise InputError(f"{path}, line {lines[0]}: {cells.shape[1]} fields, expected {expected}")
-    return Table(path, cells.set_axis(list(layout), axis=1), lines)
+    return Table(path, COLUMNS, cells.set_axis(list(layout), axis=1), lines)
 
 
 def _find(path: Path) -> Path:
@@ -139,9 +157,9 @@ def read_training(
     """
     path = Path(path)
     table = _read(path)
-    gpus = table.whole_numbers("gpus", at_least=1)
-    steps = table.whole_numbers("steps", at_least=1)
-    submit_s = table.numbers("arrival", at_least=0)
+    table.columns = [replace(c, type="integer") if c.name == "steps" else c for c in COLUMNS]
+    gpus, steps = table.whole_numbers("gpus"), table.whole_numbers("steps")
+    submit_s = table.numbers("arrival")
     rates = read_rates(_find(path) if throughputs is None else Path(throughputs), gpu_types)
     kinds = table.texts("type")
     known = set().union(*rates.values())
@@ -149,13 +167,10 @@ def read_training(
     where = " or ".join(gpu_types)
     table.require("type", np.array(found), f"a type with a rate on {where} for its number of GPUs")
     names = [split_job_type(kind) for kind in kinds]
-    mode = table.texts("mode") if "mode" in table else ["static"] * len(table)
-    if "mode" in table:
-        table.require("mode", np.isin(mode, MODES), f"one of {', '.join(MODES)}")
+    mode = table.texts("mode")
     fixed = [m == "static" or model in SAMPLES for m, (model, _) in zip(mode, names, strict=True)]
     table.require("type", np.array(fixed), f"a model whose epochs are known: {', '.join(SAMPLES)}")
-    slo = table.numbers("slo") if "slo" in table else np.full(len(table), -1.0)
-    weight = table.numbers("weight", more_than=0) if "weight" in table else np.ones(len(table))
+    slo, weight = table.numbers("slo"), table.numbers("weight")
     order = np.argsort(submit_s, kind="stable")
     return TrainingJobs(
         job_id=[str(j) for j in order],

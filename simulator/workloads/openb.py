@@ -1,9 +1,8 @@
 """Alibaba's GPU-sharing trace of 2023 as it is: pods with parts of GPUs, and the machines.
 
-``openb_pod_list_*`` of alibaba/clusterdata (cluster-trace-gpu-v2023) has one pod a row:
-``name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,..``; ``openb_node_list_*`` one machine a
-row: ``sn,cpu_milli,memory_mib,gpu,model``. `simulator.workloads.alibaba` reads the same pods as jobs
-of whole GPUs.
+``openb_pod_list_*`` of alibaba/clusterdata (cluster-trace-gpu-v2023) has one pod a row (`PODS`),
+``openb_node_list_*`` one machine a row (`NODES`). `simulator.workloads.alibaba` reads the same pods
+as jobs of whole GPUs.
 
 The files are not part of this project. `like_openb` draws pods from the marginal distributions of
 the default list, and `openb_machines` is its cluster, both from small tables in ``data/``.
@@ -28,10 +27,35 @@ from simulator.laws import Law, require_law
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workloads.tables import Table
+from simulator.workloads.tables import InputColumn, Table
 
-PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-NODES = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+PODS = (
+    InputColumn("name", "", "name of the pod", "text", unique=True),
+    InputColumn("cpu_milli", "1/1000 CPU", "CPUs", "integer", at_least=0),
+    InputColumn("memory_mib", "MiB", "memory", "integer", at_least=0),
+    InputColumn("num_gpu", "", "GPUs", "integer", at_least=0),
+    InputColumn("gpu_milli", "1/1000 GPU", "part of each GPU, 1000 with several", "integer", at_least=0),
+    InputColumn("gpu_spec", "", "GPU models that will do", "text", required=False, empty=""),
+)  # fmt: skip
+"""Columns of a list of pods."""
+
+TIMES = (
+    InputColumn("creation_time", "s", "time of submission", "number", at_least=0),
+    InputColumn("scheduled_time", "s", "start; empty: never", "number", empty=np.nan, at_least=0),
+    InputColumn("deletion_time", "s", "end; empty: it still runs", "number",
+                empty=np.nan, at_least=0, not_before="scheduled_time"),
+)  # fmt: skip
+"""Columns with times, which some of the trace's lists lack."""
+
+MOST_GPUS = 62
+NODES = (
+    InputColumn("sn", "", "name of the machine", "text", unique=True),
+    InputColumn("cpu_milli", "1/1000 CPU", "CPUs", "integer", at_least=1),
+    InputColumn("memory_mib", "MiB", "memory", "integer", at_least=1),
+    InputColumn("gpu", "", "GPUs", "integer", at_least=0, at_most=MOST_GPUS),
+    InputColumn("model", "", "GPU model", "text", empty=""),
+)
+"""Columns of a list of machines."""
 
 
 def read_pods(path: str | Path) -> Demands:
@@ -42,20 +66,18 @@ def read_pods(path: str | Path) -> Demands:
     InputError
         The first thing wrong with the file: file, line, column, value, what was expected.
     """
-    table = Table.read(path, PODS, ("gpu_spec",))
-    gpus = table.whole_numbers("num_gpu", at_least=0)
-    milli = table.whole_numbers("gpu_milli", at_least=0)
+    table = Table.read(path, PODS)
+    gpus, milli = table.whole_numbers("num_gpu"), table.whole_numbers("gpu_milli")
     part = np.where(gpus > 0, (milli > 0) & (milli <= WHOLE_GPU), milli == 0)
     table.require("gpu_milli", part, "1 to 1000 thousandths of each GPU, 0 without GPUs")
     table.require("gpu_milli", (gpus <= 1) | (milli == WHOLE_GPU), "1000 with several GPUs")
-    spec = list(table.frame["gpu_spec"]) if "gpu_spec" in table else [""] * len(table)
     return Demands(
-        table.texts("name", unique=True),
-        table.whole_numbers("cpu_milli", at_least=0),
-        table.whole_numbers("memory_mib", at_least=0),
+        table.texts("name"),
+        table.whole_numbers("cpu_milli"),
+        table.whole_numbers("memory_mib"),
         gpus,
         milli,
-        spec,
+        table.texts("gpu_spec"),
     )
 
 
@@ -68,15 +90,11 @@ def read_nodes(path: str | Path) -> Machines:
         The first thing wrong with the file.
     """
     table = Table.read(path, NODES)
-    table.texts("sn", unique=True)
-    gpus = table.whole_numbers("gpu", at_least=0)
-    table.require("gpu", gpus <= 62, "at most 62 GPUs")
-    return Machines(
-        table.whole_numbers("cpu_milli", at_least=1),
-        table.whole_numbers("memory_mib", at_least=1),
-        gpus,
-        list(table.frame["model"]),
+    table.texts("sn")
+    cpu_milli, memory_mib, gpus = (
+        table.whole_numbers(name) for name in ("cpu_milli", "memory_mib", "gpu")
     )
+    return Machines(cpu_milli, memory_mib, gpus, table.texts("model"))
 
 
 GROUPS = {"cpu": 0, "share": 1, "1": 1, "2": 2, "4": 4, "8": 8}

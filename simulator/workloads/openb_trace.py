@@ -21,6 +21,8 @@ from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.openb import (
+    PODS,
+    TIMES,
     fit_somewhere,
     openb_machines,
     poisson_s,
@@ -29,8 +31,6 @@ from simulator.workloads.openb import (
     some_of,
 )
 from simulator.workloads.tables import Table
-
-TIMES = ("creation_time", "deletion_time", "scheduled_time")
 
 
 def openb_trace(
@@ -117,15 +117,12 @@ def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams)
 
 def _times(path: str | Path) -> tuple[FloatArray, FloatArray]:
     """When each pod was created, and for how long it ran, s; not a number: it never ran."""
-    table = Table.read(path, ("name",), TIMES)
-    missing = [name for name in TIMES if name not in table]
-    if missing:
-        raise InputError(
-            f"{path}: has no column {missing[0]!r}, expected the times of each pod "
-            "(or load and duration_s, from which times are drawn)"
-        )
-    created = table.numbers("creation_time", at_least=0)
-    scheduled = table.numbers("scheduled_time", at_least=0, empty=np.nan)
-    deleted = table.numbers("deletion_time", at_least=0, empty=np.nan)
-    table.require("deletion_time", ~(deleted < scheduled), "a time after scheduled_time")
-    return created, deleted - scheduled
+    table = Table.read(path, [PODS[0], *(replace(column, required=False) for column in TIMES)])
+    for column in TIMES:
+        if column.name not in table:
+            raise InputError(
+                f"{path}: has no column {column.name!r}, expected the times of each pod "
+                "(or load and duration_s, from which times are drawn)"
+            )
+    created, scheduled = table.numbers("creation_time"), table.numbers("scheduled_time")
+    return created, table.numbers("deletion_time") - scheduled

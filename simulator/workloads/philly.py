@@ -1,67 +1,82 @@
-"""Microsoft's Philly trace: the public job log (JSON), and its plain table.
-
-``cluster_job_log`` of msr-fiddle/philly-traces is a list of jobs, each with ``jobid``, ``vc``,
-``submitted_time`` and ``attempts``; an attempt has ``start_time``, ``end_time`` and, in
-``detail``, the GPUs that it held on each machine. The plain table is a CSV file (gzip allowed)
-``job_id,submit_time_s,duration_s,num_gpus,virtual_cluster``.
-"""
+"""Microsoft's Philly trace: the public job log ``cluster_job_log`` of msr-fiddle/philly-traces, JSON."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from simulator.errors import InputError
 from simulator.inputs import read_json
-from simulator.model.cluster import FloatArray
+from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.workload import Workload
 from simulator.workloads.logs import jobs_that_ran
-from simulator.workloads.plain_csv import OPTIONAL, REQUIRED, workload_of
-from simulator.workloads.tables import Table
+from simulator.workloads.tables import InputColumn, Table
 
 OUTCOMES = {"Pass": "passed", "Killed": "killed", "Failed": "failed", "Running": ""}
-"""How a job ended, by the log's ``status``."""
+"""End of a job, by the log's ``status``."""
 
-TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
+COLUMNS = (
+    InputColumn("jobid", "", "name of the job", "text"),
+    InputColumn("submitted_time", "", "time of submission", "date"),
+    InputColumn("status", "", "end of the job, read with attempts = true", "text",
+                required=False, choices=tuple(OUTCOMES)),
+    InputColumn("vc", "", "virtual cluster", "text", required=False, empty=""),
+    InputColumn("user", "", "owner of the job", "text", required=False, empty=""),
+)  # fmt: skip
+"""Keys of a job; ``attempts`` is a list of `ATTEMPTS`."""
+
+ATTEMPTS = (
+    InputColumn("start_time", "", "start of the attempt", "date", empty=np.nan),
+    InputColumn("end_time", "", "end of the attempt; none: it still runs", "date", empty=np.nan),
+)
+"""Keys of an attempt; ``detail`` is a list of machines, each with a list ``gpus``."""
+
+EXAMPLE = """\
+[{"jobid": "application_1", "submitted_time": "2017-10-01 10:00:00", "status": "Pass",
+  "vc": "vc1", "user": "u1", "attempts": [
+    {"start_time": "2017-10-01 10:00:10", "end_time": "2017-10-01 11:00:10",
+     "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]}]}]
+"""
 
 
-def read_philly_table(path: str | Path, virtual_cluster: str | None = None) -> Workload:
-    """Jobs of the plain table, all or those of one virtual cluster (times start at its first).
+class _Machine(BaseModel):
+    gpus: list[Any]
 
-    Raises
-    ------
-    InputError
-        The first thing wrong with the file, or a virtual cluster without jobs.
-    """
-    table = Table.read(path, REQUIRED, (*OPTIONAL, "virtual_cluster"))
-    if virtual_cluster is None:
-        return workload_of(table)
-    if "virtual_cluster" not in table:
-        raise InputError(f"{path}: column 'virtual_cluster' is missing, expected it to choose by")
-    chosen = (table.frame["virtual_cluster"] == virtual_cluster).to_numpy(dtype=bool)
-    if not chosen.any():
-        known = ", ".join(sorted(set(table.frame["virtual_cluster"])))
-        raise InputError(f"{path}: no job of {virtual_cluster!r}, expected one of {known}")
-    table = table.keep(chosen)
-    submit_s = table.numbers("submit_time_s", at_least=0)
-    shift = float(submit_s.min())
-    table.frame["submit_time_s"] = [repr(t) for t in (submit_s - shift).tolist()]
-    if "due_s" in table:
-        due = table.numbers("due_s", at_least=0, empty=np.inf) - shift
-        table.frame["due_s"] = ["" if np.isinf(t) else repr(t) for t in due.tolist()]
-    return workload_of(table)
+
+class _Attempt(BaseModel):
+    start_time: str | None = None
+    end_time: str | None = None
+    detail: list[_Machine] | None = None
+
+
+class _Job(BaseModel):
+    jobid: str
+    submitted_time: str
+    attempts: list[_Attempt]
+    status: str = ""
+    vc: str | None = None
+    user: str | None = None
+
+
+class _Attempts(NamedTuple):
+    """``(A,)`` index of the job, and seconds that each attempt ran, NaN while it still runs."""
+
+    job: IntArray
+    ran_s: FloatArray
 
 
 def read_philly(path: str | Path, attempts: bool = False) -> Workload:
-    """Jobs of the public job log.
+    """Jobs of Philly's public job log, a list of objects in JSON.
 
     A job's GPUs are those of its first attempt, its duration is the time that its attempts ran
     together. With ``attempts`` each attempt but the last ends in a failure after its own duration
-    (`Workload.fails_at`), and the log's ``status`` is kept (`Workload.outcome`). Jobs that never ran, held no GPU, or still ran when the log was taken are left out
-    and counted in `Workload.notes`. Times start with the first job that is kept.
+    (`Workload.fails_at`), and the log's ``status`` is kept (`Workload.outcome`). Jobs that never ran,
+    held no GPU, or still ran when the log was taken are left out and counted in `Workload.notes`.
+    Times start with the first job that is kept.
 
     Raises
     ------
@@ -69,119 +84,68 @@ def read_philly(path: str | Path, attempts: bool = False) -> Workload:
         Not such a log: the line of a syntax error, or the first entry that lacks something.
     """
     path = Path(path)
-    entries = _load(path)
-    submitted: list[str] = []
-    gpus: list[int] = []
-    names: list[str] = []
-    owner: list[int] = []
-    starts: list[str | None] = []
-    ends: list[str | None] = []
-    for i, entry in enumerate(entries):
-        name, tries = _check(path, i, entry)
-        names.append(name)
-        submitted.append(entry["submitted_time"])
-        gpus.append(_held(path, i, name, tries[0]) if tries else 0)
-        for attempt in tries:
-            owner.append(i)
-            starts.append(attempt.get("start_time"))
-            ends.append(attempt.get("end_time"))
-    submit_s = _seconds(path, submitted, "submitted_time", names)
-    owners = [names[i] for i in owner]
-    ran = _seconds(path, ends, "end_time", owners) - _seconds(path, starts, "start_time", owners)
-    open_end = np.zeros(len(names), dtype=bool)
-    open_end[np.array(owner, dtype=np.int64)[np.isnan(ran)]] = True
-    duration_s = np.zeros(len(names))
-    np.add.at(duration_s, owner, np.nan_to_num(ran))
-    if np.isnan(submit_s).any():
-        lost = names[int(np.argmax(np.isnan(submit_s)))]
-        raise InputError(f"{path}: job {lost!r}: submitted_time is empty, expected {TIME_FORMAT}")
+    jobs = _load(path)
+    table = _table(path, COLUMNS, jobs, np.arange(len(jobs)))
+    names, submit_s = table.texts("jobid"), table.dates("submitted_time")
+    tries = _attempts(path, jobs)
+    duration_s = np.bincount(tries.job, np.nan_to_num(tries.ran_s), len(jobs)).astype(np.float64)
+    duration_s[tries.job[np.isnan(tries.ran_s)]] = 0.0  # it still runs
+    gpus = [sum(len(m.gpus) for m in j.attempts[0].detail or ()) if j.attempts else 0 for j in jobs]
     return jobs_that_ran(
         path,
         names,
         submit_s,
-        np.where(open_end, 0.0, duration_s),
+        duration_s,
         np.array(gpus, dtype=np.int64),
-        user=[str(entry.get("user") or "") for entry in entries],
-        vc=[str(entry.get("vc") or "") for entry in entries],
+        user=table.texts("user"),
+        vc=table.texts("vc"),
         run="a whole run",
-        fails_at=_fails_at(len(names), owner, ran) if attempts else (),
-        outcome=[_outcome(path, i, entry) for i, entry in enumerate(entries)] if attempts else (),
+        fails_at=_fails_at(len(jobs), tries) if attempts else (),
+        outcome=[OUTCOMES[status] for status in table.texts("status")] if attempts else (),
     )
 
 
-def _fails_at(count: int, owner: list[int], ran_s: FloatArray) -> list[tuple[float, ...]]:
+def _load(path: Path) -> list[_Job]:
+    entries = read_json(path, "Philly's job log in JSON")
+    if not isinstance(entries, list) or not entries:
+        raise InputError(f"{path}: no list of jobs, expected Philly's job log in JSON")
+    try:
+        return TypeAdapter(list[_Job]).validate_python(entries)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        entry, *keys = problem["loc"]
+        where = f"{path}, entry {int(entry) + 1}"
+        key = ".".join(map(str, keys))
+        if problem["type"] == "missing":
+            raise InputError(
+                f"{where}: {key} is missing, expected it in Philly's job log"
+            ) from None
+        shown = repr(problem["input"])
+        value = shown if len(shown) <= 200 else f"{shown[:200]}.."
+        expected = problem["msg"].replace("Input should be a valid ", "a ").split(" or ")[0]
+        raise InputError(f"{where}: {key or 'job'} is {value}, expected {expected}") from None
+
+
+def _table(
+    path: Path, columns: tuple[InputColumn, ...], rows: list[Any], entries: IntArray
+) -> Table:
+    """Attributes of the rows as texts; "None" stands for a text that is not there."""
+    texts = {c.name: [getattr(row, c.name) or "" for row in rows] for c in columns}
+    frame = pd.DataFrame(texts, dtype=object).replace("None", "")
+    return Table(path, columns, frame, entries + 1, row="entry")
+
+
+def _attempts(path: Path, jobs: list[_Job]) -> _Attempts:
+    owner = np.repeat(np.arange(len(jobs)), [len(job.attempts) for job in jobs])
+    table = _table(path, ATTEMPTS, [one for job in jobs for one in job.attempts], owner)
+    return _Attempts(owner, table.dates("end_time") - table.dates("start_time"))
+
+
+def _fails_at(count: int, tries: _Attempts) -> list[tuple[float, ...]]:
     """By job, the parts of its time at which an attempt ended and another one followed."""
     of_job: list[list[float]] = [[] for _ in range(count)]
-    for job, seconds in zip(owner, ran_s.tolist(), strict=True):
+    for job, seconds in zip(tries.job.tolist(), tries.ran_s.tolist(), strict=True):
         if seconds > 0:  # others did not run; NaN: it still ran
             of_job[job].append(seconds)
     ends = [np.cumsum(parts) for parts in of_job]
     return [tuple((e[:-1] / e[-1]).tolist()) if len(e) else () for e in ends]
-
-
-def _outcome(path: Path, i: int, entry: dict[str, Any]) -> str:
-    status = entry.get("status")
-    if not isinstance(status, str) or status not in OUTCOMES:
-        raise InputError(
-            f"{path}, entry {i + 1}: status is {_brief(status)}, expected one of {', '.join(OUTCOMES)}"
-        )
-    return OUTCOMES[status]
-
-
-def _load(path: Path) -> list[Any]:
-    entries = read_json(path, "Philly's job log in JSON")
-    if not isinstance(entries, list) or not entries:
-        raise InputError(f"{path}: no list of jobs, expected Philly's job log in JSON")
-    return entries
-
-
-def _check(path: Path, i: int, entry: Any) -> tuple[str, list[dict[str, Any]]]:
-    """Name and attempts of one entry."""
-    where = f"{path}, entry {i + 1}"
-    if not isinstance(entry, dict):
-        raise InputError(f"{where}: {_brief(entry)}, expected a job")
-    for key, kind in (("jobid", str), ("submitted_time", str), ("attempts", list)):
-        if not isinstance(entry.get(key), kind):
-            raise InputError(
-                f"{where}: {key} is {_brief(entry.get(key))}, expected a {kind.__name__}"
-            )
-    for attempt in entry["attempts"]:
-        if not isinstance(attempt, dict):
-            raise InputError(
-                f"{where}: attempt {_brief(attempt)}, expected start_time and end_time"
-            )
-    return entry["jobid"], entry["attempts"]
-
-
-def _held(path: Path, i: int, name: str, attempt: dict[str, Any]) -> int:
-    """GPUs of one attempt."""
-    detail = attempt.get("detail") or []
-    lists = isinstance(detail, list) and all(
-        isinstance(machine, dict) and isinstance(machine.get("gpus"), list) for machine in detail
-    )
-    if not lists:
-        raise InputError(
-            f"{path}, entry {i + 1}: job {name!r}: detail is {_brief(detail)}, "
-            "expected the gpus of each machine, a list"
-        )
-    return sum(len(machine["gpus"]) for machine in detail)
-
-
-def _brief(value: Any) -> str:
-    """A value for a message; a long one cut."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]}.."
-
-
-def _seconds(path: Path, times: list[Any], key: str, names: list[str]) -> FloatArray:
-    """Seconds since 1970, NaN where the log has none."""
-    texts = pd.Series([None if t in (None, "None", "") else str(t) for t in times], dtype=object)
-    # pandas takes "now" and "today" for times whatever the format says.
-    shaped = texts.where(texts.str.fullmatch(r"(19|20|21)\d\d[\d :-]+").fillna(False).astype(bool))
-    parsed = pd.to_datetime(shaped, format=TIME_FORMAT, errors="coerce")
-    bad = (texts.notna() & parsed.isna()).to_numpy(dtype=bool)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise InputError(f"{path}: job {names[i]!r}: {key} is {times[i]!r}, expected {TIME_FORMAT}")
-    seconds = (parsed - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
-    return np.asarray(seconds, dtype=np.float64)

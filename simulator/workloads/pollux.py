@@ -21,7 +21,34 @@ from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.model.goodput import Application, Goodput, Ring, canonical
 from simulator.model.workload import Workload
-from simulator.workloads.tables import Table
+from simulator.workloads.tables import InputColumn, Table
+
+JOBS = (
+    InputColumn("name", "", "name of the job", "text", unique=True),
+    InputColumn("time", "s", "time of submission", "number", at_least=0),
+    InputColumn("application", "", "trained network, with tables beside the file", "text"),
+    InputColumn("num_replicas", "", "GPUs that the user asks for", "integer", at_least=1),
+    InputColumn(
+        "batch_size", "samples", "batch size that the user asks for", "integer", at_least=1
+    ),
+)
+_LOCAL = InputColumn("local_bsz", "samples", "batch size of a GPU", "number", more_than=0)
+_STEP = InputColumn("step_time", "s", "time of a step", "number", more_than=0)
+_SYNC = InputColumn("sync_time", "s", "time of the exchange of gradients", "number", at_least=0)
+PLACEMENTS = (
+    InputColumn("placement", "", "GPUs of each node, a digit a node", "text"), _LOCAL, _STEP, _SYNC
+)  # fmt: skip
+SCALABILITY = (
+    InputColumn("num_nodes", "", "nodes", "number", at_least=0),
+    InputColumn("num_replicas", "", "GPUs", "number", at_least=0),
+    _LOCAL, _STEP, _SYNC,
+)  # fmt: skip
+VALIDATION = (
+    InputColumn("progress", "", "share of the training that is done", "number", at_least=0),
+    InputColumn("iteration", "", "steps until then", "number", at_least=0),
+    InputColumn("grad_sqr", "", "squared norm of the gradient", "number", at_least=0),
+    InputColumn("grad_var", "", "variance of the gradient", "number", at_least=0),
+)
 
 MAX_LOCAL = {"yolov3": 8}
 """Largest local batch sizes below those of the tables: yolov3's spread over nodes was measured up to 8 only,
@@ -53,11 +80,10 @@ def read_pollux(
     """
     path = Path(path)
     folder = path.parent if tables is None else Path(tables)
-    table = Table.read(path, ("name", "time", "application", "num_replicas", "batch_size"))
+    table = Table.read(path, JOBS)
     names = table.texts("application")
-    gpus = table.whole_numbers("num_replicas", at_least=1)
-    batch = table.whole_numbers("batch_size", at_least=1)
-    submit_s = table.numbers("time", at_least=0)
+    gpus, batch = table.whole_numbers("num_replicas"), table.whole_numbers("batch_size")
+    submit_s = table.numbers("time")
     known = dict.fromkeys(names)
     found: dict[str, Application] = {}
     for name in known:
@@ -75,7 +101,7 @@ def read_pollux(
         _check_batch(table, row, found[name], int(gpus[row]), int(batch[row]))
     order = np.argsort(submit_s, kind="stable")
     index = {name: i for i, name in enumerate(known)}
-    ids = table.texts("name", unique=True)
+    ids = table.texts("name")
     return Workload(
         job_id=[ids[j] for j in order],
         submit_s=submit_s[order],
@@ -101,7 +127,7 @@ def read_application(folder: str | Path, name: str, max_local: int | None = None
         number = re.fullmatch(r".*-(\d+)\.csv", path.name)
         if number is not None:
             sizes.append(int(number.group(1)))
-            tables.append(Table.read(path, ("progress", "iteration", "grad_sqr", "grad_var")))
+            tables.append(Table.read(path, VALIDATION))
     if not sizes:
         raise InputError(f"{folder}: no {name}_validation-B.csv, expected one a batch size B")
     epochs = {len(table) for table in tables}
@@ -113,13 +139,9 @@ def read_application(folder: str | Path, name: str, max_local: int | None = None
     order = np.argsort(sizes)
 
     def rows(column: str) -> FloatArray:
-        return np.array([tables[i].numbers(column, at_least=0) for i in order])
+        return np.array([tables[i].numbers(column) for i in order])
 
-    spread = Table.read(
-        _file(folder, name, "scalability"),
-        ("num_nodes", "num_replicas", "local_bsz", "step_time", "sync_time"),
-    )
-    columns = ("num_nodes", "num_replicas", "local_bsz", "step_time", "sync_time")
+    spread = Table.read(_file(folder, name, "scalability"), SCALABILITY)
     return Application(
         name=name,
         batch_sizes=np.array(sizes)[order],
@@ -128,7 +150,7 @@ def read_application(folder: str | Path, name: str, max_local: int | None = None
         grad_sqr=rows("grad_sqr"),
         grad_var=rows("grad_var"),
         by_ring=_placements(_file(folder, name, "placements")),
-        spread=np.column_stack([spread.numbers(column, at_least=0) for column in columns]),
+        spread=np.column_stack([spread.numbers(column.name) for column in SCALABILITY]),
         max_local=max_local,
     )
 
@@ -139,14 +161,12 @@ def _file(folder: Path, name: str, kind: str) -> Path:
 
 def _placements(path: Path) -> dict[Ring, tuple[FloatArray, FloatArray]]:
     """Local batch sizes and times of each ring of nodes."""
-    table = Table.read(path, ("placement", "local_bsz", "step_time", "sync_time"))
+    table = Table.read(path, PLACEMENTS)
     rings = table.texts("placement")
     good = np.array([re.fullmatch("[1-9]+", ring) is not None for ring in rings])
     table.require("placement", good, "one digit 1 to 9 a node")
-    local = table.numbers("local_bsz", more_than=0)
-    times = np.column_stack(
-        [table.numbers("step_time", more_than=0), table.numbers("sync_time", at_least=0)]
-    )
+    local = table.numbers("local_bsz")
+    times = np.column_stack([table.numbers("step_time"), table.numbers("sync_time")])
     found = {}
     for text in dict.fromkeys(rings):
         mine = np.array([ring == text for ring in rings])

@@ -1,8 +1,12 @@
-"""CSV files that users bring: read as text, checked column by column, errors with their line.
+"""Tables that users bring: columns described once, from which reading, checks and messages follow.
+
+    JOBS = (InputColumn("job_id", "", "name of the job", "text", unique=True),
+            InputColumn("duration_s", "s", "how long it runs", "number", more_than=0))
+    table = Table.read("jobs.csv", JOBS)
+    table.numbers("duration_s")       # or one line: file, line, column, value, what was expected
 
 Byte-order marks, Windows line ends, blanks around names and values, empty lines and gzip are
-tolerated; names are compared without case and punctuation. Everything else that is wrong raises
-`InputError` with one line: file, line, column, value, what was expected.
+tolerated; names are compared without case and punctuation.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import csv
 import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -21,48 +25,98 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from simulator.columns import Column
 from simulator.errors import InputError
 from simulator.inputs import read_input
 from simulator.model.cluster import FloatArray, IntArray
 
 MOST_COLUMNS = 10_000
+EXACT = 2**53
+"""Whole numbers below it are exact as doubles."""
 _FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+_DATE = r"(19|20|21)\d\d-[\dTZ:. +-]+"
+
+
+@dataclass(frozen=True)
+class InputColumn(Column):
+    """One column of a table that users bring.
+
+    Attributes
+    ----------
+    required : whether the file must have the column; without it, every value is ``empty``.
+    empty : the value of an empty field; None: an empty field is a mistake.
+    at_least, more_than, below, at_most : bounds of a number.
+    not_before : column with a time that this one does not precede.
+    unique : no text occurs twice.
+    choices : the texts that may stand there; empty: any.
+    aliases : other names under which the column may be found.
+    """
+
+    required: bool = True
+    empty: float | str | None = None
+    at_least: float = -math.inf
+    more_than: float = -math.inf
+    below: float = math.inf
+    at_most: float = math.inf
+    not_before: str = ""
+    unique: bool = False
+    choices: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        """A phrase for what a value is like: "a whole number >= 1"."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        kinds = {"text": "a text", "date": "a date and time", "integer": "a whole number"}
+        bounds = [
+            f"{name} {bound:g}"
+            for name, bound in (
+                (">", self.more_than),
+                (">=", self.at_least),
+                ("and below", self.below),
+                ("and at most", self.at_most),
+            )
+            if math.isfinite(bound)
+        ]
+        return " ".join([kinds.get(self.type, "a number"), *bounds])
+
+    def allows(self, values: FloatArray) -> npt.NDArray[np.bool_]:
+        """``(R,)`` which values are finite numbers inside the bounds, whole ones where expected."""
+        with np.errstate(invalid="ignore"):
+            good = np.isfinite(values) & (values >= self.at_least) & (values > self.more_than)
+            good &= (values < self.below) & (values <= self.at_most)
+            if self.type == "integer":
+                good &= (values % 1 == 0) & (values < EXACT)
+        return good
 
 
 @dataclass
 class Table:
-    """The rows of a CSV file as text.
+    """The rows of a file as text, each column checked when it is asked for.
 
     Attributes
     ----------
     path : the file, for messages.
-    frame : one column of text a known column, by its proper name.
+    columns : what is known of its columns.
+    frame : text by column of ``columns`` that the file has.
     lines : ``(R,)`` line numbers in the file, from 1.
-    ignored : columns of the file that nobody asked for.
-    titles : how the file spells each column.
+    ignored : columns of the file that are not known.
+    titles : the file's spelling of each column, where it is another.
+    row : word for a row in messages ("line").
     """
 
     path: Path
+    columns: Sequence[InputColumn]
     frame: pd.DataFrame
     lines: IntArray
     ignored: list[str] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
+    row: str = "line"
 
     @classmethod
-    def read(
-        cls,
-        path: str | Path,
-        required: Sequence[str],
-        optional: Sequence[str] = (),
-        aliases: Mapping[str, Sequence[str]] | None = None,
-    ) -> Table:
-        """Read a file whose first line names its columns.
-
-        Parameters
-        ----------
-        path : the file.
-        required, optional : names of the columns; others are ignored.
-        aliases : other names under which a column may be found.
+    def read(cls, path: str | Path, columns: Sequence[InputColumn]) -> Table:
+        """Read a CSV file whose first line names its columns.
 
         Raises
         ------
@@ -71,15 +125,16 @@ class Table:
             with too many fields.
         """
         path = Path(path)
-        cells, lines = read_cells(path, f"a header line with {', '.join(required)}")
+        required = ", ".join(c.name for c in columns if c.required)
+        cells, lines = read_cells(path, f"a header line with {required}")
         header = [str(name) for name in cells.iloc[0]]
-        columns, ignored = _match(path, header, required, optional, aliases or {})
-        frame = cells.iloc[1:][[cells.columns[i] for i in columns.values()]]
-        frame = frame.set_axis(list(columns), axis=1).reset_index(drop=True)
+        found, ignored = _match(path, header, columns)
+        frame = cells.iloc[1:][[cells.columns[i] for i in found.values()]]
+        frame = frame.set_axis(list(found), axis=1).reset_index(drop=True)
         if frame.empty:
             raise InputError(f"{path}: has no rows, expected at least one below the header")
-        titles = {name: header[i] for name, i in columns.items()}
-        return cls(path, frame, lines[1:], ignored, titles)
+        titles = {name: header[i] for name, i in found.items()}
+        return cls(path, columns, frame, lines[1:], ignored, titles)
 
     def __contains__(self, name: str) -> bool:
         return name in self.frame.columns
@@ -88,98 +143,84 @@ class Table:
         return len(self.frame)
 
     def error(self, row: int, name: str, expected: str) -> InputError:
-        """The error that one value deserves."""
+        """The error about one value."""
         value = self.frame[name].iloc[row]
         shown = repr(value) if value else "empty"
         title = self.titles.get(name, name)
-        return InputError(
-            f"{self.path}, line {self.lines[row]}: {title} is {shown}, expected {expected}"
-        )
+        where = f"{self.path}, {self.row} {self.lines[row]}"
+        return InputError(f"{where}: {title} is {shown}, expected {expected}")
+
+    def require(self, name: str, good: npt.NDArray[np.bool_], expected: str) -> None:
+        """Raise the error of the first row that is not good."""
+        if not good.all():
+            raise self.error(int(np.argmin(good)), name, expected)
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> Table:
         """The rows that are true."""
         frame = self.frame.loc[rows].reset_index(drop=True)
-        return Table(self.path, frame, self.lines[rows], self.ignored, self.titles)
+        return Table(
+            self.path, self.columns, frame, self.lines[rows], self.ignored, self.titles, self.row
+        )
 
-    def texts(self, name: str, *, unique: bool = False) -> list[str]:
-        """A column of texts, none empty."""
-        self._expect(name)
-        column = self.frame[name]
-        self._require(name, (column != "").to_numpy(dtype=bool), "a text")
-        if unique:
-            fresh = ~column.duplicated().to_numpy(dtype=bool)
-            if not fresh.all():
-                again = int(np.argmin(fresh))
-                first = int(self.lines[int(np.argmax(column == column.iloc[again]))])
-                raise self.error(again, name, f"a name not used before (line {first} has it)")
-        names: list[str] = column.to_numpy(dtype=object).tolist()
-        return names
+    def texts(self, name: str) -> list[str]:
+        """A column of texts."""
+        column = self._column(name)
+        if name not in self:
+            return [str(column.empty)] * len(self)
+        texts = self.frame[name]
+        if column.empty is None:
+            self.require(name, (texts != "").to_numpy(dtype=bool), column.expected)
+        if column.choices:
+            self.require(name, texts.isin(column.choices).to_numpy(dtype=bool), column.expected)
+        if column.unique and texts.duplicated().any():
+            again = int(np.argmax(texts.duplicated()))
+            first = self.lines[int(np.argmax(texts == texts.iloc[again]))]
+            raise self.error(again, name, f"a name not used before ({self.row} {first} has it)")
+        found: list[str] = texts.to_numpy(dtype=object).tolist()
+        return found
 
-    def numbers(
-        self,
-        name: str,
-        *,
-        at_least: float = -math.inf,
-        more_than: float = -math.inf,
-        below: float = math.inf,
-        empty: float | None = None,
-    ) -> FloatArray:
-        """A column of finite numbers.
-
-        Parameters
-        ----------
-        name : the column; where the file lacks it, every value is ``empty``.
-        at_least, more_than, below : bounds.
-        empty : what an empty field means; None: a number is expected.
-        """
-        if name not in self and empty is not None:
-            return np.full(len(self), empty)
-        values, blank = self._parse(name)
-        expected = _expected("a number", at_least, more_than)
-        good = np.isfinite(values) & (values >= at_least) & (values > more_than)
-        if math.isfinite(below):
-            expected += f" and below {below:g}"
-            good &= values < below
-        if empty is not None:
+    def numbers(self, name: str) -> FloatArray:
+        """``(R,)`` numbers of a column."""
+        column = self._column(name)
+        if name not in self:
+            return np.full(len(self), column.empty, dtype=np.float64)
+        texts = self.frame[name]
+        parsed = pd.to_numeric(texts, errors="coerce")
+        values = parsed.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+        good = column.allows(values)
+        if column.empty is not None:
+            blank = (texts == "").to_numpy(dtype=bool)
+            values[blank] = column.empty
             good |= blank
-        self._require(name, good, expected)
-        if empty is not None:
-            values[blank] = empty
+        self.require(name, good, column.expected)
+        if column.not_before:
+            early = values < self.numbers(column.not_before)
+            self.require(name, ~early, f"a time not before {column.not_before}")
         return values
 
-    def whole_numbers(self, name: str, *, at_least: int, empty: int | None = None) -> IntArray:
-        """A column of whole numbers; see `numbers`."""
-        if name not in self and empty is not None:
-            return np.full(len(self), empty, dtype=np.int64)
-        values, blank = self._parse(name)
-        expected = _expected("a whole number", at_least, -math.inf)
-        with np.errstate(invalid="ignore"):
-            good = np.isfinite(values) & (values >= at_least) & (values % 1 == 0)
-        good &= values < 2**53
-        if empty is not None:
-            good |= blank
-            values[blank] = empty
-        self._require(name, good, expected)
-        return values.astype(np.int64)
+    def whole_numbers(self, name: str) -> IntArray:
+        """``(R,)`` numbers of a column of type "integer"."""
+        return self.numbers(name).astype(np.int64)
 
-    def require(self, name: str, good: npt.NDArray[np.bool_], expected: str) -> None:
-        """Raise the error of the first row that is not good."""
-        self._require(name, good, expected)
+    def dates(self, name: str) -> FloatArray:
+        """``(R,)`` seconds since 1970 of a column of dates, in UTC where no zone is given."""
+        column = self._column(name)
+        texts = self.frame[name]
+        # pandas takes "3600" for a year and "now" for a time, and cannot subtract what is so far away.
+        shaped = texts.where(texts.str.fullmatch(_DATE).fillna(False).astype(bool))
+        parsed = pd.to_datetime(shaped, errors="coerce", format="ISO8601", utc=True)
+        seconds = (parsed - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
+        good = parsed.notna()
+        if column.empty is not None:
+            good |= texts == ""
+        self.require(name, good.to_numpy(dtype=bool), column.expected)
+        return np.asarray(seconds, dtype=np.float64)
 
-    def _expect(self, name: str) -> None:
-        if name not in self:
+    def _column(self, name: str) -> InputColumn:
+        column = next(c for c in self.columns if c.name == name)
+        if name not in self and column.empty is None:
             raise InputError(f"{self.path}: column {name!r} is missing, expected it here")
-
-    def _require(self, name: str, good: npt.NDArray[np.bool_], expected: str) -> None:
-        if not good.all():
-            raise self.error(int(np.argmin(good)), name, expected)
-
-    def _parse(self, name: str) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-        """Values, NaN where there is no number; and which fields are empty."""
-        self._expect(name)
-        column = self.frame[name]
-        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        return values.copy(), (column == "").to_numpy(dtype=bool)
+        return column
 
 
 def read_cells(
@@ -229,43 +270,33 @@ def _plain(name: str) -> str:
 
 
 def _match(
-    path: Path,
-    header: Sequence[str],
-    required: Sequence[str],
-    optional: Sequence[str],
-    aliases: Mapping[str, Sequence[str]],
+    path: Path, header: Sequence[str], columns: Sequence[InputColumn]
 ) -> tuple[dict[str, int], list[str]]:
     """Index of each known column, and the columns that are not known."""
-    proper = {
-        _plain(alias): name
-        for name in (*required, *optional)
-        for alias in (name, *aliases.get(name, ()))
-    }
-    columns: dict[str, int] = {}
+    proper = {_plain(alias): c.name for c in columns for alias in (c.name, *c.aliases)}
+    found: dict[str, int] = {}
     unknown: list[str] = []
     for i, title in enumerate(header):
         name = proper.get(_plain(title))
-        if name is None:
-            unknown.append(title)
-        elif name in columns:
+        if name in found:
             raise InputError(f"{path}: column {name!r} occurs twice, expected once")
-        else:
-            columns[name] = i
-    unknown = [title for title in unknown if title]
-    for name in (*required, *optional):
-        if name not in columns:
-            close = difflib.get_close_matches(_plain(name), [_plain(t) for t in unknown], 1, 0.75)
+        if name is not None:
+            found[name] = i
+        elif title:
+            unknown.append(title)
+    for column in columns:
+        if column.name not in found:
+            close = difflib.get_close_matches(
+                _plain(column.name), [_plain(t) for t in unknown], 1, 0.75
+            )
             meant = next((t for t in unknown if close and _plain(t) == close[0]), None)
             if meant is not None:
-                raise InputError(f"{path}: column {meant!r} is not known, did you mean {name!r}?")
-            if name in required:
                 raise InputError(
-                    f"{path}: column {name!r} is missing, found {', '.join(filter(None, header))}"
+                    f"{path}: column {meant!r} is not known, did you mean {column.name!r}?"
                 )
-    return columns, unknown
-
-
-def _expected(what: str, at_least: float, more_than: float) -> str:
-    if math.isfinite(more_than):
-        return f"{what} > {more_than:g}"
-    return f"{what} >= {at_least:g}" if math.isfinite(at_least) else what
+            if column.required:
+                raise InputError(
+                    f"{path}: column {column.name!r} is missing, found "
+                    f"{', '.join(filter(None, header))}"
+                )
+    return found, unknown

@@ -24,7 +24,6 @@ ROOT = Path(__file__).parents[2]
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"
 FILES = {
     "csv": f"{HEADER}\na,0,100,4\nb,10,50,8\n",
-    "philly-table": f"{HEADER},virtual_cluster\na,0,100,4,v\nb,10,50,8,w\n",
     "philly": json.dumps([
         {"jobid": name, "vc": "v", "submitted_time": f"2017-10-01 10:00:{at:02}", "attempts": [
             {"start_time": "2017-10-01 10:01:00", "end_time": "2017-10-01 10:02:00",

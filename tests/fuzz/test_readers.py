@@ -25,7 +25,17 @@ from experiments.sweep.sweepfile import read_sweep
 from simulator.errors import InputError
 from simulator.laws import parse_law
 from simulator.statistics import Streams
-from simulator.workloads import alibaba, authors, catalogs, gavel, openb, philly, plain_csv, swf
+from simulator.workloads import (
+    alibaba,
+    authors,
+    catalogs,
+    gavel,
+    helios,
+    openb,
+    philly,
+    plain_csv,
+    swf,
+)
 from simulator.workloads.openb_trace import openb_trace
 
 ROOT = Path(__file__).parents[2]
@@ -197,7 +207,6 @@ def gavel_trace(path: Path) -> None:
 
 FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "plain CSV": ("jobs.csv", JOBS, plain_csv.read_csv_jobs),
-    "Philly table": ("table.csv", JOBS, philly.read_philly_table),
     "Philly log": ("log.json", PHILLY, philly.read_philly),
     "Gavel trace": ("some.trace", GAVEL, gavel_trace),
     "Gavel rates": ("rates.json", RATES, gavel_rates),
@@ -206,7 +215,7 @@ FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "openb trace": ("pods.csv", PODS, lambda path: openb_trace(path, Streams(1))),
     "openb nodes": ("nodes.csv", NODES, openb.read_nodes),
     "SWF": ("log.swf", SWF, swf.read_swf),
-    "Helios": ("cluster_log.csv", HELIOS, swf.read_helios),
+    "Helios": ("cluster_log.csv", HELIOS, helios.read_helios),
     "catalogue": ("catalog.csv", CATALOG, catalogs.read_catalog),
     "instance": ("SelectJobs_times.csv", TIMES, instance),
     "scenario": ("scenario.toml", SCENARIO, scenario),

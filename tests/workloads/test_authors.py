@@ -120,7 +120,12 @@ def test_unsorted_jobs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "old", "new", "message"),
     [
-        ("jobs", "JJ2,60,7000", "JJ2,60,50", "line 3: Deadline is '50', expected an absolute time"),
+        (
+            "jobs",
+            "JJ2,60,7000",
+            "JJ2,60,50",
+            "line 3: Deadline is '50', expected a time not before SubmissionTime",
+        ),
         ("jobs", "JJ2,60", "JJ2,soon", "line 3: SubmissionTime is 'soon', expected a number >= 0"),
         ("jobs", "JJ2", "JJ1", "line 3: UniqueJobsID is 'JJ1', expected a name not used before"),
         ("jobs", "JJ2", "JJ3", "no time of job 'JJ3' on any node type"),

@@ -18,7 +18,7 @@ from simulator.model.performance import FixedDuration, TimeTable
 from simulator.workloads.authors import read_instance
 from simulator.workloads.fits import check_fits
 from simulator.workloads.load import choice_shares
-from simulator.workloads.philly import read_philly_table
+from simulator.workloads.plain_csv import read_csv_jobs
 
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS") or "/nonexistent")
 pytestmark = pytest.mark.skipif(
@@ -101,7 +101,7 @@ def test_the_authors_choice_is_as_data_readme_says() -> None:
 
 
 def test_philly_table() -> None:
-    workload = read_philly_table(FACTS / "philly" / "philly_jobs.csv.gz")
+    workload = read_csv_jobs(FACTS / "philly" / "philly_jobs.csv.gz")
     assert len(workload) == 82_247
     quantiles = pd.read_csv(FACTS / "philly" / "philly_duration_quantiles.csv")
     assert isinstance(workload.performance, FixedDuration)

@@ -3,7 +3,8 @@
 import pytest
 
 from simulator import InputError
-from simulator.workloads.swf import read_helios, read_swf
+from simulator.workloads.helios import read_helios
+from simulator.workloads.swf import read_swf
 
 SWF = """; Computer: somewhere
 ; UnixStartTime: 0
@@ -47,7 +48,7 @@ def test_helios_by_hand(tmp_path):
     [
         (read_swf, "1 2 3\n", "line 1: '1 2 3', expected 18 numbers"),
         (read_swf, "; nothing\n", "no job, expected lines"),
-        (read_swf, SWF.replace(" 60 4 ", " x 4 "), "line 3: '1 100 5 x"),
+        (read_swf, SWF.replace(" 60 4 ", " x 4 "), "line 3: run is 'x', expected a number"),
         (read_helios, HELIOS + "a,u,v,1,1,C,soon,x,x,9,1\n", "submit_time is 'soon', expected a date"),
         (read_helios, HELIOS + "a,u,v,1,1,C,3600,x,x,9,1\n", "submit_time is '3600', expected a date"),
         (read_helios, HELIOS + "a,u,v,1,1,C,3600-01-01,x,x,9,1\n", "submit_time is '3600-01-01'"),

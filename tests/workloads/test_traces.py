@@ -14,8 +14,9 @@ from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.workloads.alibaba import read_alibaba
 from simulator.workloads.gavel import read_gavel, read_training
-from simulator.workloads.philly import read_philly, read_philly_table
-from simulator.workloads.traces import READERS
+from simulator.workloads.philly import read_philly
+from simulator.workloads.plain_csv import read_csv_jobs
+from simulator.workloads.traces import FORMATS, Format
 
 
 def durations(workload: Workload) -> list[float]:
@@ -23,22 +24,30 @@ def durations(workload: Workload) -> list[float]:
     return workload.performance.duration_s.tolist()
 
 
-def test_readers_by_name() -> None:
-    assert set(READERS) == {"csv", "philly", "philly-table", "gavel", "alibaba", "swf", "helios"}
+@pytest.mark.parametrize("form", FORMATS.values(), ids=list(FORMATS))
+def test_the_example_of_a_format_is_read(tmp_path: Path, form: Format) -> None:
+    (tmp_path / "oracle_throughputs.json").write_text(
+        json.dumps({"v100": {"('LM (batch size 5)', 2)": {"null": 4.0}}})
+    )
+    path = tmp_path / "jobs"
+    path.write_text(form.example)
+    assert len(form.read(path)) == 1
+    assert form.description.endswith((".", ";"))
+    assert all(column.meaning for column in form.columns)
 
 
-@pytest.mark.parametrize("name", sorted(READERS))
+@pytest.mark.parametrize("name", sorted(FORMATS))
 def test_missing_file(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="no such file"):
-        READERS[name](tmp_path / "nowhere")
+        FORMATS[name].read(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("name", sorted(READERS))
+@pytest.mark.parametrize("name", sorted(FORMATS))
 def test_a_file_of_another_format(tmp_path: Path, name: str) -> None:
     path = tmp_path / "other.csv"
     path.write_text("time,machineId,gpu0_util\n2017-10-03,m29,60.8\n")
     with pytest.raises(InputError) as caught:
-        READERS[name](path)
+        FORMATS[name].read(path)
     assert "other.csv" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -113,23 +122,27 @@ def test_philly_attempts(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="entry 1: status is 'Lost', expected one of Pass, Killed"):
         read_philly(log(tmp_path, {**once, "status": "Lost"}), attempts=True)
     for wrong in (["Pass"], {"is": "Pass"}):
-        with pytest.raises(InputError, match=r"entry 1: status is .*, expected one of Pass"):
+        with pytest.raises(InputError, match=r"entry 1: status is .*, expected a string"):
             read_philly(log(tmp_path, {**once, "status": wrong}), attempts=True)
 
 
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("text", "entry 2: 'text', expected a job"),
-        ({"jobid": "x"}, "entry 2: submitted_time is None, expected a str"),
-        (job("x", DAY + "1 o'clock"), "job 'x': submitted_time is"),
-        (job("x", ""), "job 'x': submitted_time is empty"),
-        (job("x", DAY + "01:00:00", attempt("now", None, 1)), "job 'x': start_time is 'now'"),
+        ("text", "entry 2: job is 'text', expected a dictionary"),
+        ({"jobid": "x"}, "entry 2: submitted_time is missing, expected it"),
+        ({**job("x", DAY), "jobid": 3}, "entry 2: jobid is 3, expected a string"),
+        (job("x", DAY + "1 o'clock"), "entry 2: submitted_time is"),
+        (job("x", ""), "entry 2: submitted_time is empty, expected a date and time"),
+        (job("x", DAY + "01:00:00", attempt("now", None, 1)), "entry 2: start_time is 'now'"),
         (
             {**job("x", DAY + "01:00:00"), "attempts": [{"detail": [{"ip": "m"}]}]},
-            "entry 2: job 'x': detail is [{'ip': 'm'}], expected the gpus of each machine",
+            "entry 2: attempts.0.detail.0.gpus is missing, expected it",
         ),
-        ({**job("x", DAY + "01:00:00"), "attempts": [3]}, "entry 2: attempt 3, expected"),
+        (
+            {**job("x", DAY + "01:00:00"), "attempts": [3]},
+            "entry 2: attempts.0 is 3, expected a dictionary",
+        ),
     ],
 )
 def test_bad_philly_logs(tmp_path: Path, entry: Any, message: str) -> None:
@@ -164,22 +177,17 @@ job_id,submit_time_s,duration_s,num_gpus,virtual_cluster
 def test_philly_table(tmp_path: Path) -> None:
     path = tmp_path / "philly.csv.gz"
     path.write_bytes(gzip.compress(TABLE.encode()))
-    w = read_philly_table(path)
+    w = read_csv_jobs(path)
     assert w.num_gpus.tolist() == [8, 1, 1]
+    assert w.vc == ("7f04ca", "6214e9", "6214e9")
     assert w.notes == ()
-    part = read_philly_table(path, virtual_cluster="6214e9")
-    assert part.job_id == ("1", "2")
-    assert part.submit_s.tolist() == [0, 257229 - 235696]
-    assert durations(part) == [3256045, 2643038]
-    with pytest.raises(InputError, match="no job of 'x', expected one of 6214e9, 7f04ca"):
-        read_philly_table(path, virtual_cluster="x")
 
 
 def test_broken_gzip(tmp_path: Path) -> None:
     path = tmp_path / "philly.csv.gz"
     path.write_bytes(gzip.compress(TABLE.encode())[:60])
     with pytest.raises(InputError, match="cannot be read"):
-        read_philly_table(path)
+        read_csv_jobs(path)
 
 
 # -- Gavel -------------------------------------------------------------------------------------

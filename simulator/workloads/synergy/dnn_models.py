@@ -16,13 +16,21 @@ from simulator.datafiles import data_path, rows_of
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, NodeType
 from simulator.model.performance import SensitivityMatrix
-from simulator.workloads.tables import Table
+from simulator.workloads.tables import InputColumn, Table
 
 TASKS = ("image", "language", "speech")
 """The order of the shares in a workload split such as (20, 70, 10)."""
 
 SERVER = NodeType("server", "V100", 8, cpus=24, memory_gb=500)
 """The server of Section 5.1: 8 GPUs, 24 CPUs, 500 GB."""
+
+SENSITIVITY = (
+    InputColumn("model", "", "network", "text"),
+    InputColumn("cpus_per_gpu", "", "CPUs for each GPU", "number"),
+    InputColumn("memory_gb_per_gpu", "GB", "memory for each GPU", "number"),
+    InputColumn("relative_throughput", "", "speed relative to 3 CPUs and 62.5 GB", "number"),
+)
+"""Columns of a table of sensitivity."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ def sensitivity_matrices() -> Mapping[str, SensitivityMatrix]:
 
 
 def read_sensitivity(path: str | Path) -> dict[str, SensitivityMatrix]:
-    """Matrices from a CSV file: model, cpus_per_gpu, memory_gb_per_gpu, relative_throughput.
+    """Matrices from a CSV file with the columns `SENSITIVITY`.
 
     Raises
     ------
@@ -82,9 +90,8 @@ def read_sensitivity(path: str | Path) -> dict[str, SensitivityMatrix]:
         that `SensitivityMatrix` refuses.
     """
     points: dict[str, dict[tuple[float, float], float]] = {}
-    names = ("cpus_per_gpu", "memory_gb_per_gpu", "relative_throughput")
-    table = Table.read(path, ("model", *names))
-    columns = [table.numbers(name).tolist() for name in names]
+    table = Table.read(path, SENSITIVITY)
+    columns = [table.numbers(c.name).tolist() for c in SENSITIVITY[1:]]
     rows = zip(table.lines.tolist(), table.texts("model"), *columns, strict=True)
     for line, model, cpus, memory_gb, value in rows:
         of_model = points.setdefault(model, {})
