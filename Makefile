@@ -7,7 +7,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null ||
 # `make test PYTHON=python3.13` sets up and uses an environment of its own, .venv-python3.13.
 VENV := $(if $(filter command line,$(origin PYTHON)),.venv-$(notdir $(PYTHON)),.venv)
 
-.PHONY: setup reproduce test lint bench gate mutants page-checks docs clean
+.PHONY: setup reproduce test lint bench bench-check mutants page-checks docs clean
 
 setup: $(VENV)/.ready
 
@@ -35,12 +35,12 @@ bench: setup  ## CPU seconds of the parts where speed counts
 page-checks:  ## axe-core, with which the tests look for accessibility faults of pages; needs npm
 	cd tests/web && npm ci --silent --no-audit --no-fund
 
-mutants: setup  ## small mistakes put into one room of the core: which does no test see? ROOM=statistics
+mutants: setup  ## small mistakes put into one package of the core: which does no test see? PACKAGE=statistics
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutants]'
-	$(VENV)/bin/python -m benchmarks.mutants $(ROOM)
+	$(VENV)/bin/python -m benchmarks.mutants $(PACKAGE)
 
-gate: setup  ## ratios of CPU times that must not grow
-	$(VENV)/bin/python -m benchmarks --gate
+bench-check: setup  ## ratios of CPU times that must not grow
+	$(VENV)/bin/python -m benchmarks --check
 
 docs: setup  ## the documentation as a site: build/docs/index.html
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

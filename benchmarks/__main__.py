@@ -1,7 +1,7 @@
 """Run every benchmark of this folder, one after the other, each in a process of its own.
 
 python -m benchmarks           all of them
-python -m benchmarks --gate    ratios alone, and whether they are within their bounds
+python -m benchmarks --check    ratios alone, and whether they are within their bounds
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 def main() -> int:
     """Exit code 0 if all ran, and, of the gate, if all ratios are within their bounds."""
-    if "--gate" in sys.argv[1:]:
-        return subprocess.call([sys.executable, "-m", "benchmarks.gate"])
+    if "--check" in sys.argv[1:]:
+        return subprocess.call([sys.executable, "-m", "benchmarks.check"])
     names = sorted(path.stem for path in Path(__file__).parent.glob("bench_*.py"))
     code = 0
     for name in names:

@@ -1,13 +1,13 @@
 """Small mistakes put into the core, one by one: which does no test see?
 
-python -m benchmarks.mutants                 the rooms
-python -m benchmarks.mutants statistics      one room: the share that is killed, and what survives
+python -m benchmarks.mutants                 the package
+python -m benchmarks.mutants statistics      one package: the share that is killed, and what survives
 python -m benchmarks.mutants node --only start --sample 50
 
 The mistakes are those of mutmut's operators (`a < b` for `a <= b`, 2 for 1, None for an argument).
 The tests are collected once, and each is watched once, for the functions that it enters. Then each
 mistake has a process of its own, forked off. There the one function is replaced, and only tests
-that enter it run, the shortest first, until one fails. So a room takes minutes instead of hours.
+that enter it run, the shortest first, until one fails. So a package takes minutes instead of hours.
 
 A mistake counts as killed when a test fails, or runs for ten times its usual CPU time (two seconds
 at least).
@@ -38,7 +38,7 @@ import pytest
 
 STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
 
-ROOMS: dict[str, tuple[list[str], list[str]]] = {
+PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     # Modules that get mistakes, and the files of tests (fast ones) that should see them.
     "contract": (["simulator/model/contract.py", "simulator/model/feasibility.py"], ["tests/core"]),
     "controller": (
@@ -259,16 +259,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0 unless the tests fail by themselves."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("room", nargs="?", choices=sorted(ROOMS))
+    parser.add_argument("package", nargs="?", choices=sorted(PACKAGES))
     parser.add_argument("--only", default="", help="functions whose name contains this text")
     parser.add_argument("--sample", type=int, default=0, help="this many mistakes, drawn at random")
     parser.add_argument("--tests", nargs="+", help="other files of tests")
     options = parser.parse_args(arguments)
-    if options.room is None:
-        for room, (modules, tests) in ROOMS.items():
-            print(f"{room:<12}{', '.join(modules)}; tests: {', '.join(tests)}")
+    if options.package is None:
+        for package, (modules, tests) in PACKAGES.items():
+            print(f"{package:<12}{', '.join(modules)}; tests: {', '.join(tests)}")
         return 0
-    modules, tests = ROOMS[options.room]
+    modules, tests = PACKAGES[options.package]
     mutants = [m for path in modules for m in mutants_of(path) if options.only in m.function]
     if options.sample:
         mutants = random.Random(1).sample(mutants, min(options.sample, len(mutants)))
@@ -281,7 +281,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"-- {title}: {mutant}")
     left = len(watch.survivors) + len(watch.unreached)
     killed = len(mutants) - left
-    print(f"{options.room}: {len(mutants)} mistakes, {killed} killed ({killed / len(mutants):.0%})")
+    print(
+        f"{options.package}: {len(mutants)} mistakes, {killed} killed ({killed / len(mutants):.0%})"
+    )
     return code
 
 

@@ -1,4 +1,4 @@
-"""Everything that is asked of the laboratory; see docs/architecture.md for the rooms.
+"""Everything that is asked of the laboratory; see docs/architecture.md for the packages.
 
 from experiments import compare
 compare("scenario.toml", ["fifo", "srpt"])

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from policies.orders import Room, durations_s
+from policies.orders import CapacityPlan, durations_s
 from policies.registration import register
 from simulator.datafiles import read_table
 from simulator.errors import InputError
@@ -61,24 +61,24 @@ class Consolidating:
         if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
         self._since = {job: t for job, t in self._since.items() if job in view.waiting}
-        room = Room(view)
+        capacity = CapacityPlan(view)
         for held in view.running.values():
             for share in held:
-                room.take(share)
+                capacity.take(share)
         racks = self._racks(view)
         placements: list[Placement] = []
         again_s = math.inf
         for job in view.waiting:
             gpus = int(view.workload.num_gpus[job])
-            if gpus > room.gpus:
+            if gpus > capacity.gpus:
                 continue
-            shares = self._place(view, room, racks, job)
+            shares = self._place(view, capacity, racks, job)
             for share in shares:
-                room.take(share)
+                capacity.take(share)
             placements += shares
             if not shares:
                 again_s = min(again_s, self._next_s(view, job))
-            if room.gpus < 1:
+            if capacity.gpus < 1:
                 break
         wake = max(LEAST_AGAIN_S, again_s) if again_s < math.inf else None
         if not placements and wake is None:
@@ -93,18 +93,18 @@ class Consolidating:
         return list(of.values())
 
     def _place(
-        self, view: View, room: Room, racks: list[list[int]], job: int
+        self, view: View, capacity: CapacityPlan, racks: list[list[int]], job: int
     ) -> Sequence[Placement]:
         """On the best place that the job may have now; empty where it has to wait."""
-        shares = room.place(job)
+        shares = capacity.place(job)
         if len(shares) < 2:
             return shares
         since_s = self._since.setdefault(job, view.now_s)
         waited_s = math.inf if not self._waits_for_place(view, job) else view.now_s - since_s
         if self._can_be_together(view, job) and waited_s < self._waits[0]:
             return ()
-        for rack in sorted(racks, key=room.gpus_of):
-            together = room.place(job, rack)
+        for rack in sorted(racks, key=capacity.gpus_of):
+            together = capacity.place(job, rack)
             if together:
                 return together
         return (

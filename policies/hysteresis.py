@@ -136,7 +136,7 @@ def _carried_out(
     groups: Sequence[Group], plan: Mapping[int, Shares], view: View, least_s: float
 ) -> tuple[dict[int, Shares], int] | None:
     """All shares after the groups that pay, and how many do not; None where all pay."""
-    room = Room(view)
+    capacity = RemainingCapacity(view)
     shares: dict[int, Shares] = dict(view.running)
     theirs: set[int] = set().union(*(g.nodes for g in groups))
     changed: set[int] = set()
@@ -144,13 +144,13 @@ def _carried_out(
     for group in sorted(groups, key=lambda g: bool(g.stopped or g.moved)):
         if not (group.stopped or group.moved):
             here = {job: plan[job] for job in group.starts}
-            room.add(here.values())
+            capacity.add(here.values())
         else:
             nodes = [n for n in view.nodes.tolist() if n in group.nodes or n not in theirs]
-            here = {j: s for j in group.starts if (s := room.place(plan[j], nodes))}
+            here = {j: s for j in group.starts if (s := capacity.place(plan[j], nodes))}
             cost_s = least_s * (len(group.stopped) + len(group.moved))
             if saved_s(group, plan, here, view) > cost_s:
-                room.remove(here.values())
+                capacity.remove(here.values())
                 changed |= group.nodes
                 for job in group.stopped:
                     del shares[job]
@@ -161,11 +161,13 @@ def _carried_out(
     if not refused:
         return None
     nodes = [n for n in view.nodes.tolist() if n not in changed]
-    fill(shares, room, nodes, view)
+    fill(shares, capacity, nodes, view)
     return shares, refused
 
 
-def fill(shares: dict[int, Shares], room: Room, nodes: Sequence[int], view: View) -> None:
+def fill(
+    shares: dict[int, Shares], capacity: RemainingCapacity, nodes: Sequence[int], view: View
+) -> None:
     """Start jobs of fixed demand on nodes where they fit, the least remaining time first."""
     cluster = view.cluster
     fixed = cluster.node_type_of
@@ -183,7 +185,7 @@ def fill(shares: dict[int, Shares], room: Room, nodes: Sequence[int], view: View
             if gpus <= cluster.node_types[v].gpus and time_s < math.inf:
                 found.append((view.remaining_of(job) * time_s, job, wanted))
     for _, job, wanted in sorted(found):
-        if job not in shares and (own := room.place(wanted, nodes)):
+        if job not in shares and (own := capacity.place(wanted, nodes)):
             shares[job] = own
 
 
@@ -234,10 +236,10 @@ def _mean(pairs: Iterable[tuple[float, float]]) -> float:
     return sum(value * weight for value, weight in kept) / total if total else 0.0
 
 
-# -- room ------------------------------------------------------------------------------------
+# -- capacity --------------------------------------------------------------------------------
 
 
-class Room:
+class RemainingCapacity:
     """What a controller's nodes have free beside the jobs that run now."""
 
     def __init__(self, view: View) -> None:
@@ -262,7 +264,7 @@ class Room:
                 self._count(share, -1.0)
 
     def place(self, wanted: Shares, nodes: Sequence[int]) -> Shares:
-        """As many GPUs as ``wanted``, there or on another node; takes them. Empty: no room."""
+        """As many GPUs as ``wanted``, there or on another node; takes them. Empty: no capacity."""
         if all(self._fits(share, share.node) for share in wanted):
             found = wanted
         elif len(wanted) > 1:

@@ -64,7 +64,7 @@ class Preemptive:
         if not view.changed:
             return NO_CHANGE
         durations_s(view)
-        return Decision(Room(view).choose(self.ordered(view)))
+        return Decision(CapacityPlan(view).choose(self.ordered(view)))
 
     def ordered(self, view: View) -> list[int]:
         """The active jobs, the first to be served first."""
@@ -72,7 +72,7 @@ class Preemptive:
         return [jobs[i] for i in np.argsort(self.rank(view), kind="stable").tolist()]
 
 
-class Room:
+class CapacityPlan:
     """What is free on a controller's nodes, all of it at first: GPUs, CPUs, GB of memory.
 
     Attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policies.orders import Room, durations_s
+from policies.orders import CapacityPlan, durations_s
 from policies.registration import register
 from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 
@@ -14,7 +14,7 @@ from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 class FirstComeWithNotice:
     """First come first served with backfilling; leaves nodes of which notice was given.
 
-    Jobs on a node that is about to go are moved to others where there is room, their progress kept;
+    Jobs on a node that is about to go are moved to others where there is capacity, their progress kept;
     the others stay where they are until the node goes.
     """
 
@@ -24,10 +24,10 @@ class FirstComeWithNotice:
         """Move first, then start."""
         durations_s(view)
         going = self._going(view)
-        room = Room(view)
+        capacity = CapacityPlan(view)
         for shares in view.running.values():
             for share in shares:
-                room.take(share)
+                capacity.take(share)
         stay = [n for n in view.nodes.tolist() if n not in going]
         placements: list[Placement] = []
         to_move = [
@@ -36,9 +36,9 @@ class FirstComeWithNotice:
         for job in (*to_move, *view.waiting):
             if not stay:
                 break
-            found = room.place(job, stay)
+            found = capacity.place(job, stay)
             for share in found:
-                room.take(share)
+                capacity.take(share)
             placements += found
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 

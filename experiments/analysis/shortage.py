@@ -4,7 +4,7 @@
     short.lines(since_s, until_s)
 
 At every instant of the wait the free GPUs, CPUs and memory of the job's nodes are compared with what
-it asks for. A change looks at its own node only: how many nodes have room is counted (`_Room`). All nodes are looked
+it asks for. A change looks at its own node only: how many nodes have fitting is counted (`_FittingNodes`). All nodes are looked
 at for the text of a line. A node that is away is as one that is full. What the tables do not say is not guessed: of GPUs
 that are shared only the sum of a node is known.
 """
@@ -51,7 +51,7 @@ class Quota:
     jobs: frozenset[str]
 
 
-class _Room:
+class _FittingNodes:
     """How many of the job's nodes have room for it, counted anew for one node at a time.
 
     Attributes
@@ -112,15 +112,19 @@ class _Use:
     empty : nodes of the job's controller without any.
     down : nodes of the job's controller that are away; each of them is filled by a share of nobody.
     of_tenant : GPUs in use by some jobs.
-    room : None where policies choose the types of nodes.
+    fitting : None where policies choose the types of nodes.
     """
 
     def __init__(
-        self, shares: pd.DataFrame, nodes: IsOwn, jobs: frozenset[str], room: _Room | None
+        self,
+        shares: pd.DataFrame,
+        nodes: IsOwn,
+        jobs: frozenset[str],
+        fitting: _FittingNodes | None,
     ) -> None:
         self.amounts = [[0.0] * len(RESOURCES) for _ in range(len(nodes))]
         self.hosted = [0] * len(nodes)
-        self.empty, self.of_tenant, self.room = int(nodes.sum()), 0.0, room
+        self.empty, self.of_tenant, self.fitting = int(nodes.sum()), 0.0, fitting
         self.down = 0
         self._is_away = shares["is_away"].tolist()
         self._is_own = nodes.tolist()
@@ -141,8 +145,8 @@ class _Use:
             self.down += sign * self._is_away[row]
         if self._is_tenants[row]:
             self.of_tenant += change[0]
-        if self.room is not None:
-            self.room.change(node, change, amounts)
+        if self.fitting is not None:
+            self.fitting.change(node, change, amounts)
 
 
 @dataclass(frozen=True)
@@ -240,7 +244,7 @@ class Shortages:
             if what == NOTHING:
                 why = "no decision started it (rounds, the optimization server, or the policy)"
                 if self.in_parts:
-                    why = f"jobs hold parts of GPUs, and none may have had room, or {why}"
+                    why = f"jobs hold parts of GPUs, and none may have had fitting, or {why}"
                 if self.can_fail:
                     why = f"nodes were down, or {why}"
                 lines.append(f"  For {span} nothing was short that the tables show: {why}.")
@@ -255,8 +259,10 @@ class Shortages:
         changes = np.unique(np.concatenate([start, end]))
         inside = changes[(changes > since_s) & (changes < until_s)]
         times = [since_s, *inside.tolist(), until_s]
-        room = None if self.capacity is None else _Room(self.capacity, self.nodes, self.demand)
-        use = _Use(near, self.nodes, self.quota.jobs if self.quota else frozenset(), room)
+        fitting = (
+            None if self.capacity is None else _FittingNodes(self.capacity, self.nodes, self.demand)
+        )
+        use = _Use(near, self.nodes, self.quota.jobs if self.quota else frozenset(), fitting)
         begins, ends = deque(np.argsort(start).tolist()), deque(np.argsort(end).tolist())
         for at_s, next_s in itertools.pairwise(times):
             while begins and start[begins[0]] <= at_s:
@@ -267,20 +273,20 @@ class Shortages:
 
     def _what(self, use: _Use) -> str:
         """What was short beside what is in use, from counts; the same as `_in_full`."""
-        gpus, quota, room = self.demand[0], self.quota, use.room
+        gpus, quota, fitting = self.demand[0], self.quota, use.fitting
         if quota is not None and use.of_tenant + gpus > quota.gpus + SUMS:
             return f"the quota of its tenant {quota.tenant}"
-        if room is None:
+        if fitting is None:
             return NOTHING if use.empty else "nodes"
-        free, least = room.free, room.least
+        free, least = fitting.free, fitting.least
         if free[0] < least[0]:
             return "GPUs"
-        if not self.spreads and not room.enough[0]:
+        if not self.spreads and not fitting.enough[0]:
             return "GPUs on one node"
         for k, name in enumerate(BESIDE_GPUS, 1):
-            if free[k] < least[k] if self.spreads else not room.enough[k]:
+            if free[k] < least[k] if self.spreads else not fitting.enough[k]:
                 return name
-        return NOTHING if self.spreads or room.enough[3] else TOGETHER
+        return NOTHING if self.spreads or fitting.enough[3] else TOGETHER
 
     def _in_full(self, use: _Use) -> tuple[str, str]:
         """What was short beside what is in use, and how much there was; it looks at all nodes."""

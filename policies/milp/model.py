@@ -24,7 +24,7 @@ Status = Literal["optimal", "feasible", "no_solution", "infeasible", "unbounded"
 """What came out: proven within the gap; a solution at the limit; none at the limit; there is none;
 no minimum; the solver failed."""
 
-# Tolerances of this room, all of them here.
+# Tolerances of this package.
 
 FEASIBLE_WITHIN = 1e-9
 """On rows and whole columns of `Model.tight` models: postponing a job can cost 1e8 times as much as

@@ -26,7 +26,7 @@ from policies.synergy.placing import (
     place_all,
     runs,
 )
-from policies.synergy.servers import Group, Packed, Room, descending, runnable
+from policies.synergy.servers import Group, Packed, Servers, descending, runnable
 from simulator.model.cluster import IntArray
 
 
@@ -45,23 +45,23 @@ class Proportional:
         """See `Mechanism`."""
         return not self.released
 
-    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+    def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
         """See `Mechanism`."""
-        jobs, of_group = room.by_group(order, lambda kind: kind.fair_rate)
-        kind_of = room.kinds.kind_of
+        jobs, of_group = servers.by_group(order, lambda kind: kind.fair_rate)
+        kind_of = servers.kinds.kind_of
         sequences = [
             kind_of[js] if self.released else by_demand(group, kind_of[js])
-            for group, js in zip(room.groups, of_group, strict=True)
+            for group, js in zip(servers.groups, of_group, strict=True)
         ]
 
         def pack() -> Packed:
-            packings = room.packings()
+            packings = servers.packings()
             for packing, sequence in zip(packings, sequences, strict=True):
                 for kind, count in runs(sequence):
                     place_all(packing, kind, count, (packing.kinds[kind].fair,), self._attempts())
-            return room.packed(packings)
+            return servers.packed(packings)
 
-        return jobs, room.remembered(sequences, pack)
+        return jobs, servers.remembered(sequences, pack)
 
     def _attempts(self) -> tuple[Attempt, ...]:
         return (first_gpus,) if self.released else ATTEMPTS[self.placement]
@@ -102,19 +102,19 @@ class Tune:
         """See `Mechanism`."""
         return not (self.released or self.sort_by_gpus)
 
-    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+    def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
         """See `Mechanism`."""
-        jobs, of_group = room.by_group(order, lambda kind: kind.best_rate)
+        jobs, of_group = servers.by_group(order, lambda kind: kind.best_rate)
         if self.sort_by_gpus:
-            gpus = room.kinds.gpus
+            gpus = servers.kinds.gpus
             of_group = [js[np.argsort(-gpus[js], kind="stable")] for js in of_group]
         sequences = [
-            self._sequence(group, room.kinds, js)
-            for group, js in zip(room.groups, of_group, strict=True)
+            self._sequence(group, servers.kinds, js)
+            for group, js in zip(servers.groups, of_group, strict=True)
         ]
 
         def pack() -> Packed:
-            packings = room.packings()
+            packings = servers.packings()
             for packing, sequence in zip(packings, sequences, strict=True):
                 for kind, count in runs(sequence):
                     spec = packing.kinds[kind]
@@ -122,9 +122,9 @@ class Tune:
                     self.place(packing, kind, shares, count)
                 if self.regrant:
                     regrant(packing)
-            return room.packed(packings, in_order=self.released)
+            return servers.packed(packings, in_order=self.released)
 
-        packed = room.remembered(sequences, pack)
+        packed = servers.remembered(sequences, pack)
         return np.concatenate(of_group) if self.released else jobs, packed
 
     def _sequence(self, group: Group, kinds: Kinds, jobs: IntArray) -> IntArray:
@@ -178,15 +178,15 @@ class Greedy:
         """See `Mechanism`."""
         return False
 
-    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+    def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
         """See `Mechanism`."""
         if self.runnable_only:
-            order = runnable(order, room.kinds.gpus, room.total_gpus)
-        packings = room.packings()
-        free = room.total_gpus
+            order = runnable(order, servers.kinds.gpus, servers.total_gpus)
+        packings = servers.packings()
+        free = servers.total_gpus
         failed: set[int] = set()
         jobs: list[int] = []
-        for job, kind in zip(order.tolist(), room.kinds.kind_of[order].tolist(), strict=True):
+        for job, kind in zip(order.tolist(), servers.kinds.kind_of[order].tolist(), strict=True):
             if kind in failed:
                 continue
             fastest = descending([p.kinds[kind].best_rate for p in packings])
@@ -197,9 +197,9 @@ class Greedy:
                     break
             else:
                 failed.add(kind)
-                if len(failed) == len(room.kinds.kinds):
+                if len(failed) == len(servers.kinds.kinds):
                     break
-        return np.array(jobs, dtype=np.int64), room.packed(packings)
+        return np.array(jobs, dtype=np.int64), servers.packed(packings)
 
     def _place(self, packing: Packing, kind: int) -> bool:
         share = packing.kinds[kind].best

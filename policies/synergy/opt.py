@@ -18,7 +18,7 @@ from policies.milp.model import Builder, SolverOptions
 from policies.milp.solvers import SolverName, check_solver, solve
 from policies.synergy.demand import Capacity, Share
 from policies.synergy.packing import Packing, Slot
-from policies.synergy.servers import Group, Packed, Room, runnable, signatures_of
+from policies.synergy.servers import Group, Packed, Servers, runnable, signatures_of
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import PIECES
 
@@ -71,30 +71,32 @@ class Opt:
         """See `policies.synergy.servers.Mechanism`."""
         return True
 
-    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+    def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
         """See `policies.synergy.servers.Mechanism`."""
-        jobs = runnable(order, room.kinds.gpus, room.total_gpus)
-        if len(room.groups) > 1:
-            return self._run_heterogeneous(order, jobs, room)
-        counts = np.bincount(room.kinds.kind_of[jobs], minlength=len(room.kinds.kinds))
+        jobs = runnable(order, servers.kinds.gpus, servers.total_gpus)
+        if len(servers.groups) > 1:
+            return self._run_heterogeneous(order, jobs, servers)
+        counts = np.bincount(servers.kinds.kind_of[jobs], minlength=len(servers.kinds.kinds))
 
         def pack() -> Packed:
-            allocation = allocate(room.groups, counts, [g.all for g in room.groups], self.solver)
-            return self._lay_out(room, allocation.lots, allocation.throughput)
+            allocation = allocate(
+                servers.groups, counts, [g.all for g in servers.groups], self.solver
+            )
+            return self._lay_out(servers, allocation.lots, allocation.throughput)
 
-        return jobs, room.remembered([counts], pack)
+        return jobs, servers.remembered([counts], pack)
 
     def _run_heterogeneous(
-        self, order: IntArray, jobs: IntArray, room: Room
+        self, order: IntArray, jobs: IntArray, servers: Servers
     ) -> tuple[IntArray, Packed]:
         """A.2: no job over two types of servers; what is left of each goes to those who wait."""
-        left = [Free(*g.all) for g in room.groups]
-        lots: list[list[Lot]] = [[] for _ in room.groups]
+        left = [Free(*g.all) for g in servers.groups]
+        lots: list[list[Lot]] = [[] for _ in servers.groups]
         throughput = 0.0
         running: list[IntArray] = []
         while len(jobs):
-            counts = np.bincount(room.kinds.kind_of[jobs], minlength=len(room.kinds.kinds))
-            allocation = allocate(room.groups, counts, left, self.solver, all_jobs=False)
+            counts = np.bincount(servers.kinds.kind_of[jobs], minlength=len(servers.kinds.kinds))
+            allocation = allocate(servers.groups, counts, left, self.solver, all_jobs=False)
             for group, more in enumerate(allocation.lots):
                 lots[group].extend(more)
                 left[group] = left[group].minus(more)
@@ -102,18 +104,20 @@ class Opt:
             got = np.zeros_like(counts)
             for lot in (lot for more in allocation.lots for lot in more):
                 got[lot.kind] += lot.number
-            chosen = _first_of_each_kind(room.kinds.kind_of[jobs], got)
+            chosen = _first_of_each_kind(servers.kinds.kind_of[jobs], got)
             running.append(jobs[chosen])
             if not got.any():
                 break
             order = order[~np.isin(order, jobs)]
-            jobs = runnable(order, room.kinds.gpus, int(sum(free.gpus for free in left)))
-        return np.concatenate(running), self._lay_out(room, lots, throughput)
+            jobs = runnable(order, servers.kinds.gpus, int(sum(free.gpus for free in left)))
+        return np.concatenate(running), self._lay_out(servers, lots, throughput)
 
-    def _lay_out(self, room: Room, lots_of: Sequence[Sequence[Lot]], throughput: float) -> Packed:
+    def _lay_out(
+        self, servers: Servers, lots_of: Sequence[Sequence[Lot]], throughput: float
+    ) -> Packed:
         slots: list[Slot] = []
         fragmented = 0
-        for group, rounds in zip(room.groups, lots_of, strict=True):
+        for group, rounds in zip(servers.groups, lots_of, strict=True):
             lots = _merged(rounds)
             if self.whole_gpus:
                 placed = lay_out_whole(lots, group)
@@ -130,7 +134,7 @@ class Opt:
                 for s in placed
             )
         info = {"throughput_bound": throughput, "fragmented_jobs": fragmented}
-        return Packed(slots, signatures_of(slots, room.num_servers), info, not self.whole_gpus)
+        return Packed(slots, signatures_of(slots, servers.num_servers), info, not self.whole_gpus)
 
 
 def _merged(lots: Sequence[Lot]) -> list[Lot]:

@@ -78,7 +78,7 @@ class Packing:
         if best < 0:
             return 0
         # The fullest server stays the fullest while it is filled: place as many as it holds.
-        fit = min(count, int(self._room(best, share)) // gpus)
+        fit = min(count, int(self._gpus_that_fit(best, share)) // gpus)
         for _ in range(fit):
             self._add(Slot(kind, share, ((best, gpus),)))
         return fit
@@ -97,7 +97,9 @@ class Packing:
     def place_on_fewest(self, kind: int, share: Share) -> bool:
         """Place one job on the fewest servers that hold it, its share the same on each GPU."""
         return self._place_in_order(
-            kind, share, lambda rooms: sorted(rooms, key=lambda i: (-rooms[i], self._free_parts[i]))
+            kind,
+            share,
+            lambda gpus_on: sorted(gpus_on, key=lambda i: (-gpus_on[i], self._free_parts[i])),
         )
 
     def place_first(self, kind: int, share: Share) -> bool:
@@ -107,10 +109,10 @@ class Packing:
     def place_spread(self, kind: int, share: Share) -> bool:
         """Place one job GPU by GPU, each on the server with the most free."""
         gpus = self.kinds[kind].gpus
-        rooms = self._rooms(share)
+        gpus_on = self._gpus_on(share)
         parts: dict[int, int] = {}
         for _ in range(gpus):
-            able = [i for i, room in rooms.items() if room > parts.get(i, 0)]
+            able = [i for i, most in gpus_on.items() if most > parts.get(i, 0)]
             if not able:
                 return False
             i = max(able, key=lambda i: (self.free_gpus[i] - parts.get(i, 0), -i))
@@ -126,17 +128,17 @@ class Packing:
         best_fit_rest: bool = True,
     ) -> bool:
         left = self.kinds[kind].gpus
-        rooms = self._rooms(share)
-        if sum(rooms.values()) < left:
+        gpus_on = self._gpus_on(share)
+        if sum(gpus_on.values()) < left:
             return False
         parts: list[tuple[int, float]] = []
-        for i in order(rooms):
-            if best_fit_rest and rooms[i] >= left:
+        for i in order(gpus_on):
+            if best_fit_rest and gpus_on[i] >= left:
                 # What is left goes where it fits most tightly.
                 used = {j for j, _ in parts}
-                able = [j for j in rooms if rooms[j] >= left and j not in used]
-                i = min(able, key=lambda j: (rooms[j], self._free_parts[j], j))
-            take = min(left, rooms[i])
+                able = [j for j in gpus_on if gpus_on[j] >= left and j not in used]
+                i = min(able, key=lambda j: (gpus_on[j], self._free_parts[j], j))
+            take = min(left, gpus_on[i])
             parts.append((i, take))
             left -= take
             if not left:
@@ -144,21 +146,21 @@ class Packing:
         self._add(Slot(kind, share, tuple(sorted(parts))))
         return True
 
-    def _rooms(self, share: Share) -> dict[int, int]:
+    def _gpus_on(self, share: Share) -> dict[int, int]:
         """GPUs with this share that each server still holds; servers that hold any."""
         return {
-            i: room
+            i: gpus
             for i, free in enumerate(self.free_gpus)
-            if free > 0 and (room := self._room(i, share)) > 0
+            if free > 0 and (gpus := self._gpus_that_fit(i, share)) > 0
         }
 
-    def _room(self, i: int, share: Share) -> int:
-        room = int(self.free_gpus[i])
+    def _gpus_that_fit(self, i: int, share: Share) -> int:
+        gpus = int(self.free_gpus[i])
         if share.cpus > 0:
-            room = min(room, int((self.free_cpus[i] + self._slack[0]) / share.cpus))
+            gpus = min(gpus, int((self.free_cpus[i] + self._slack[0]) / share.cpus))
         if share.memory_gb > 0:
-            room = min(room, int((self.free_memory_gb[i] + self._slack[1]) / share.memory_gb))
-        return room
+            gpus = min(gpus, int((self.free_memory_gb[i] + self._slack[1]) / share.memory_gb))
+        return gpus
 
     # -- taking back what others have above their proportional share ---------------------------
 

@@ -12,7 +12,7 @@ from policies.synergy.assignment import Assignment
 from policies.synergy.book import Book
 from policies.synergy.demand import Capacity, kinds_on_types
 from policies.synergy.orderings import Ordering
-from policies.synergy.servers import Group, Mechanism, Room
+from policies.synergy.servers import Group, Mechanism, Servers
 from simulator import NO_CHANGE, Decision, InputError, View
 from simulator.model.cluster import IntArray
 
@@ -21,7 +21,7 @@ class _State(NamedTuple):
     """What the policy keeps for its controller."""
 
     book: Book
-    room: Room
+    servers: Servers
     assignment: Assignment
 
 
@@ -70,17 +70,17 @@ class Synergy:
         if self._nodes is not view.nodes:  # the first decision, or nodes went or came back
             self._nodes = view.nodes
             self._state = _begin(view, self._mechanism.heterogeneous)
-            several = len(self._state.room.groups) > 1
+            several = len(self._state.servers.groups) > 1
             self._settles = self._settles and not (several and self._needs_equal)
             if self._ranks_at_full_speed:
                 self._state.book.rank_at_full_speed(np.array([], dtype=np.int64))
         assert self._state is not None
-        book, room, assignment = self._state
+        book, servers, assignment = self._state
         book.update(view)
         if self._ordering.needs_dominant:
             book.update_dominant(view)
         order = self._ordering.order(book, view, self._starvation_s)
-        jobs, packed = self._mechanism.run(order, room)
+        jobs, packed = self._mechanism.run(order, servers)
         moved = assignment.seat(jobs, packed)
         if self._ranks_at_full_speed:
             book.rank_at_full_speed(assignment.below_demand())
@@ -111,7 +111,7 @@ def _begin(view: View, heterogeneous: bool) -> _State:
     for capacity, members, of_kind in zip(capacities, of_type, kinds_of_type, strict=True):
         groups.append(Group(capacity, first, len(members), of_kind))
         first += len(members)
-    room = Room(groups, kinds)
+    servers = Servers(groups, kinds)
     most = max(g.num_servers * g.capacity.gpus for g in groups)
     if kinds.gpus.max() > most and not hasattr(view, "faults"):
         job = int(kinds.gpus.argmax())
@@ -121,4 +121,4 @@ def _begin(view: View, heterogeneous: bool) -> _State:
         )
     gpus, cpus, memory_gb = (sum(g.all[r] for g in groups) for r in range(3))
     book = Book(kinds, (gpus, cpus, memory_gb))
-    return _State(book, room, Assignment(of_type, kinds))
+    return _State(book, servers, Assignment(of_type, kinds))

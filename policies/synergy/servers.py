@@ -1,6 +1,6 @@
 """The servers of one controller as a mechanism sees them, and what it answers with.
 
-A `Room` makes empty packings, splits the queue over the types of servers, and remembers packings
+A `Servers` makes empty packings, splits the queue over the types of servers, and remembers packings
 that were made before.
 """
 
@@ -85,7 +85,7 @@ class Group:
         )
 
 
-class Room:
+class Servers:
     """The servers of one controller, for one mechanism: makes packings and remembers them.
 
     Parameters
@@ -104,7 +104,7 @@ class Room:
     def by_group(
         self, order: IntArray, rate: Callable[[Kind], float]
     ) -> tuple[IntArray, Sequence[IntArray]]:
-        """Runnable jobs, in all and by group: each goes where it is fastest among those with room.
+        """Runnable jobs, in all and by group: each goes where it is fastest among those with servers.
 
         No job goes over servers of two types (Synergy, A.2.2).
         """
@@ -181,7 +181,7 @@ class Mechanism(Protocol):
         """Whether the same jobs in another order come out the same on equal servers."""
         ...
 
-    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+    def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
         """Jobs that run in this round, highest priority first, and where."""
         ...
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from policies.synergy.packing import Packing, Slot
-from policies.synergy.servers import Packed, Room, signatures_of
+from policies.synergy.servers import Packed, Servers, signatures_of
 from simulator.model.cluster import IntArray
 
 
@@ -37,15 +37,15 @@ class Static:
         """See `policies.synergy.servers.Mechanism`."""
         return False
 
-    def run(self, order: IntArray, room: Room) -> tuple[IntArray, Packed]:
+    def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
         """See `policies.synergy.servers.Mechanism`."""
         active = set(order.tolist())
         self._held = {job: slot for job, slot in self._held.items() if job in active}
-        (packing,) = room.packings()
+        (packing,) = servers.packings()
         for slot in self._held.values():
             packing.add(slot)
         failed: set[int] = set()
-        for job, kind in zip(order.tolist(), room.kinds.kind_of[order].tolist(), strict=True):
+        for job, kind in zip(order.tolist(), servers.kinds.kind_of[order].tolist(), strict=True):
             if kind in failed or job in self._held:
                 continue
             if self._place(packing, kind):
@@ -56,7 +56,7 @@ class Static:
                     break
         slots: Sequence[Slot] = list(self._held.values())
         jobs = np.array(list(self._held), dtype=np.int64)
-        return jobs, Packed(slots, signatures_of(slots, room.num_servers))
+        return jobs, Packed(slots, signatures_of(slots, servers.num_servers))
 
     def _place(self, packing: Packing, kind: int) -> bool:
         spec = packing.kinds[kind]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policies.registration import register
-from policies.tenants.free_capacity import Using, by_tenant, tenants_of
+from policies.tenants.free_capacity import TenantCapacity, by_tenant, tenants_of
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
 
@@ -34,7 +34,7 @@ class Capacity:
             return NO_CHANGE
         tenants = tenants_of(view)
         gpus_of = view.workload.num_gpus.item
-        using = Using(view, tenants)
+        capacity = TenantCapacity(view, tenants)
         within: list[int] = []
         beyond: list[int] = []
         quota = self._own_quota(view)
@@ -49,18 +49,18 @@ class Capacity:
         entitled = set(within)
         kept = [job for job in view.running if not self._reclaim or job in entitled]
         for job in kept:
-            using.keep(job)
-        borrowers = [job for job in view.running if job not in using.chosen]
+            capacity.keep(job)
+        borrowers = [job for job in view.running if job not in capacity.chosen]
         for job in borrowers:
-            using.keep(job)
+            capacity.keep(job)
         waiting = set(view.waiting)
         for job in (j for j in view.waiting if j in entitled):
-            if not using.start(job):
-                self._take_back(using, borrowers, job)
-        self._lend(using, view, [j for j in beyond if j in waiting])
-        if not (set(using.chosen) & waiting):
+            if not capacity.start(job):
+                self._take_back(capacity, borrowers, job)
+        self._lend(capacity, view, [j for j in beyond if j in waiting])
+        if not (set(capacity.chosen) & waiting):
             return NO_CHANGE
-        return Decision(using.placements())
+        return Decision(capacity.placements())
 
     def _own_quota(self, view: View) -> FloatArray:
         """``(T,)`` quotas on this controller's part of the nodes; limits are kept before the queue."""
@@ -69,27 +69,27 @@ class Capacity:
             return np.full(len(tenants), np.inf)
         return np.asarray(tenants.quota * (len(view.nodes) / view.cluster.num_nodes))
 
-    def _take_back(self, using: Using, borrowers: list[int], job: int) -> None:
+    def _take_back(self, capacity: TenantCapacity, borrowers: list[int], job: int) -> None:
         """Stop borrowers, the latest first, until a job fits; none where that does not help."""
         stopped: list[int] = []
         for other in reversed(borrowers):
-            if other not in using.chosen:
+            if other not in capacity.chosen:
                 continue
-            using.put_back(other)
+            capacity.put_back(other)
             stopped.append(other)
-            if using.start(job):
+            if capacity.start(job):
                 break
         for other in reversed(stopped):
-            using.keep(other)  # who still fits beside it goes on
+            capacity.keep(other)  # who still fits beside it goes on
 
-    def _lend(self, using: Using, view: View, jobs: list[int]) -> None:
+    def _lend(self, capacity: TenantCapacity, view: View, jobs: list[int]) -> None:
         """What is idle goes to the tenant with the smallest part of its quota in use."""
         tenants = tenants_of(view)
         queues: dict[int, list[int]] = {}
         for job in reversed(jobs):
             queues.setdefault(int(tenants.of[job]), []).append(job)
-        while queues and using.room.gpus >= 1:
-            t = min(queues, key=lambda t: (using.gpus[t] / tenants.quota[t], t))
-            using.start(queues[t].pop())
+        while queues and capacity.free.gpus >= 1:
+            t = min(queues, key=lambda t: (capacity.gpus[t] / tenants.quota[t], t))
+            capacity.start(queues[t].pop())
             if not queues[t]:
                 del queues[t]

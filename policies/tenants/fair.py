@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from policies.registration import register
-from policies.tenants.free_capacity import Using, by_tenant, demands, tenants_of
+from policies.tenants.free_capacity import TenantCapacity, by_tenant, demands, tenants_of
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
@@ -38,25 +38,25 @@ class ByShare:
         if not view.changed or (not self._preemptive and not view.waiting):
             return NO_CHANGE
         tenants = tenants_of(view)
-        using = Using(view, tenants)
+        capacity = TenantCapacity(view, tenants)
         has = self._shares_per_job(view)
         share = np.zeros((len(tenants), has.shape[1]))
         queues = by_tenant(view, tenants)
         if not self._preemptive:
             for job in view.running:
-                using.keep(job)
+                capacity.keep(job)
                 share[tenants.of[job]] += has[job]
             queues = [[job for job in queue if job not in view.running] for queue in queues]
-        self._fill(using, tenants, queues, share, has)
-        chosen = using.chosen
+        self._fill(capacity, tenants, queues, share, has)
+        chosen = capacity.chosen
         if self._preemptive:
-            return Decision(using.placements())
+            return Decision(capacity.placements())
         new = [p for job, shares in chosen.items() if job in view.waiting for p in shares]
         return Decision(new, keep_running=True) if new else NO_CHANGE
 
     def _fill(
         self,
-        using: Using,
+        capacity: TenantCapacity,
         tenants: Tenants,
         queues: list[list[int]],
         share: FloatArray,
@@ -69,10 +69,10 @@ class ByShare:
 
         first = [entry(t, 0) for t, queue in enumerate(queues) if queue]
         heapq.heapify(first)
-        while first and using.room.gpus >= 1:
+        while first and capacity.free.gpus >= 1:
             _, t, at = heapq.heappop(first)
             job = queues[t][at]
-            if using.start(job):
+            if capacity.start(job):
                 share[t] += has[job]
             if at + 1 < len(queues[t]):
                 heapq.heappush(first, entry(t, at + 1))

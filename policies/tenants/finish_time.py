@@ -8,7 +8,7 @@ import numpy as np
 
 from policies.orders import whole_durations_s
 from policies.registration import register
-from policies.tenants.free_capacity import Using, by_tenant, tenants_of
+from policies.tenants.free_capacity import TenantCapacity, by_tenant, tenants_of
 from simulator.errors import InputError
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
@@ -46,32 +46,32 @@ class FinishTimeFair:
         ends = [t for t in self._until.values() if t > now_s]
         if not view.waiting:
             return NO_CHANGE
-        using = Using(view, tenants)
+        capacity = TenantCapacity(view, tenants)
         held = [j for j in view.running if self._until.get(j, now_s) > now_s]
         for job in held:
-            using.keep(job)
-        self.offer(view, using, tenants)
-        for job in using.chosen:
+            capacity.keep(job)
+        self.offer(view, capacity, tenants)
+        for job in capacity.chosen:
             if self._until.get(job, now_s) <= now_s:
                 self._until[job] = now_s + self._lease_s
                 ends.append(now_s + self._lease_s)
         again_s = max(LEAST_AGAIN_S, min(ends) - now_s) if ends else None
-        return Decision(using.placements(), again_s=again_s)
+        return Decision(capacity.placements(), again_s=again_s)
 
-    def offer(self, view: View, using: Using, tenants: Tenants) -> None:
+    def offer(self, view: View, capacity: TenantCapacity, tenants: Tenants) -> None:
         """Start jobs on what is free: those of the worst-off tenants first, the worst-off before the others."""
         rho = self.rho_of_jobs(view, tenants)
         worst = np.array([rho[j].max(initial=-math.inf) for j in by_tenant(view, tenants)])
         offered = self.worst_off(np.flatnonzero(np.isfinite(worst)), worst)
-        active = [j for j in (*view.running, *view.waiting) if j not in using.chosen]
+        active = [j for j in (*view.running, *view.waiting) if j not in capacity.chosen]
         order = sorted(
             active,
             key=lambda j: (int(tenants.of[j]) not in offered, -rho[j], j not in view.running, j),
         )
         for job in order:
-            if using.room.gpus < 1:
+            if capacity.free.gpus < 1:
                 break
-            using.start(job)
+            capacity.start(job)
 
     def worst_off(self, some: IntArray, rho: FloatArray) -> list[int]:
         """The fraction ``1 - fairness`` of some tenants with the largest rho, one at least."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from policies.orders import Room
+from policies.orders import CapacityPlan
 from simulator.features.tenants import Tenants
 from simulator.features.tenants import tenants_of as named_tenants
 from simulator.model.cluster import FloatArray
@@ -31,17 +31,17 @@ def _named(workload: Workload) -> Tenants:
     return _latest[0][1]
 
 
-class Using:
+class TenantCapacity:
     """What each tenant has of a controller's nodes, while jobs are chosen.
 
     Attributes
     ----------
-    room : what is free.
+    free : what the nodes have free.
     gpus : ``(T,)`` GPUs given to each tenant.
     """
 
     def __init__(self, view: View, tenants: Tenants) -> None:
-        self.room = Room(view)
+        self.free = CapacityPlan(view)
         self.gpus: FloatArray = np.zeros(len(tenants))
         self._tenants = tenants
         self._of = tenants.of
@@ -55,15 +55,15 @@ class Using:
 
     def start(self, job: int) -> bool:
         """Give a job GPUs, where it ran if that is free; False where it does not fit."""
-        if self._view.workload.num_gpus[job] > self.room.gpus:
+        if self._view.workload.num_gpus[job] > self.free.gpus:
             return False
-        return self.keep(job) or self._take(job, self.room.place(job))
+        return self.keep(job) or self._take(job, self.free.place(job))
 
     def _take(self, job: int, shares: Sequence[Placement]) -> bool:
-        if not shares or not all(self.room.holds(p) for p in shares):
+        if not shares or not all(self.free.holds(p) for p in shares):
             return False
         for share in shares:
-            self.room.take(share)
+            self.free.take(share)
         self._chosen[job] = shares
         self.gpus[self._of[job]] += sum(p.gpus for p in shares)
         return True
@@ -72,7 +72,7 @@ class Using:
         """Take a job off again."""
         shares = self._chosen.pop(job)
         for share in shares:
-            self.room.give_back(share)
+            self.free.give_back(share)
         self.gpus[self._of[job]] -= sum(p.gpus for p in shares)
 
     @property
@@ -90,7 +90,7 @@ class Using:
         if any(
             job in running and shares is not running[job] for job, shares in self._chosen.items()
         ):
-            again = Using(self._view, self._tenants)
+            again = TenantCapacity(self._view, self._tenants)
             for job in self._chosen:
                 again.keep(job)
             if all(job in again.chosen or again.start(job) for job in self._chosen):

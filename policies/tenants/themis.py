@@ -10,7 +10,7 @@ from policies.orders import whole_durations_s
 from policies.registration import register
 from policies.tenants.auction import largest_product, parts_kept
 from policies.tenants.finish_time import FinishTimeFair, demand_and_part
-from policies.tenants.free_capacity import Using, by_tenant
+from policies.tenants.free_capacity import TenantCapacity, by_tenant
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import View
@@ -34,11 +34,11 @@ class Themis(FinishTimeFair):
 
     name = "themis"
 
-    def offer(self, view: View, using: Using, tenants: Tenants) -> None:
+    def offer(self, view: View, capacity: TenantCapacity, tenants: Tenants) -> None:
         """Hold the auction, then give away what is left."""
         rho = self.rho_of_jobs(view, tenants)
         queues = [
-            sorted((j for j in queue if j not in using.chosen), key=lambda j: -rho[j])
+            sorted((j for j in queue if j not in capacity.chosen), key=lambda j: -rho[j])
             for queue in by_tenant(view, tenants)
         ]
         wanting = np.flatnonzero([len(queue) for queue in queues])
@@ -46,23 +46,23 @@ class Themis(FinishTimeFair):
             return
         worst = np.array([rho[queue].max(initial=-math.inf) for queue in queues])
         bidders = self.worst_off(wanting, worst)
-        self._auction(view, using, tenants, bidders, queues)
+        self._auction(view, capacity, tenants, bidders, queues)
         others = [t for t in wanting.tolist() if t not in bidders]
         for group in (others, bidders):
-            _give_at_random(view, using, {t: [*queues[t]] for t in group})
+            _give_at_random(view, capacity, {t: [*queues[t]] for t in group})
 
     def _auction(
         self,
         view: View,
-        using: Using,
+        capacity: TenantCapacity,
         tenants: Tenants,
         bidders: list[int],
         queues: list[list[int]],
     ) -> None:
         gpus_of = view.workload.num_gpus
-        free = int(using.room.gpus)
+        free = int(capacity.free.gpus)
         usable = [_usable(gpus_of[queues[t]].tolist(), free) for t in bidders]
-        values = _values(view, using, tenants, bidders, usable)
+        values = _values(view, capacity, tenants, bidders, usable)
         won = largest_product(values)
         kept = parts_kept(values, won)
         for t, budget, part in zip(bidders, won, kept.tolist(), strict=True):
@@ -70,7 +70,7 @@ class Themis(FinishTimeFair):
                 if gpus_of[job] <= budget:
                     budget -= int(gpus_of[job])
                     if part >= 1 or view.rng.random() < part:
-                        using.start(job)
+                        capacity.start(job)
 
 
 def _usable(demands: list[int], free: int) -> IntArray:
@@ -87,7 +87,11 @@ def _usable(demands: list[int], free: int) -> IntArray:
 
 
 def _values(
-    view: View, using: Using, tenants: Tenants, bidders: list[int], usable: list[IntArray]
+    view: View,
+    capacity: TenantCapacity,
+    tenants: Tenants,
+    bidders: list[int],
+    usable: list[IntArray],
 ) -> FloatArray:
     """``(k, free + 1)`` one over the rho of each bidder, by the GPUs that it is given beside those it holds."""
     jobs, of = view.jobs, tenants.of[view.jobs]
@@ -100,16 +104,16 @@ def _values(
         alone_s = max(duration_s[own].max(), (gpus * duration_s[own]).sum() / part[t])
         waited_s = view.now_s - view.submit_s[own].min()
         with np.errstate(divide="ignore"):
-            rest_s = np.maximum(left_s.max(), (gpus * left_s).sum() / (using.gpus[t] + uses))
+            rest_s = np.maximum(left_s.max(), (gpus * left_s).sum() / (capacity.gpus[t] + uses))
         rows.append(alone_s / (waited_s + rest_s))
     return np.array(rows)
 
 
-def _give_at_random(view: View, using: Using, queues: dict[int, list[int]]) -> None:
+def _give_at_random(view: View, capacity: TenantCapacity, queues: dict[int, list[int]]) -> None:
     """Job by job to a tenant drawn from those with jobs left; who does not fit is passed by."""
-    queues = {t: [j for j in queue if j not in using.chosen] for t, queue in queues.items()}
-    while using.room.gpus >= 1:
+    queues = {t: [j for j in queue if j not in capacity.chosen] for t, queue in queues.items()}
+    while capacity.free.gpus >= 1:
         some = [t for t, queue in queues.items() if queue]
         if not some:
             return
-        using.start(queues[some[int(view.rng.integers(len(some)))]].pop(0))
+        capacity.start(queues[some[int(view.rng.integers(len(some)))]].pop(0))

@@ -12,7 +12,7 @@ from policies.synergy.eviction import evict_released, put_back, regrant
 from policies.synergy.mechanisms import Greedy, Proportional, Tune
 from policies.synergy.packing import Packing, Slot
 from policies.synergy.placing import PlacementRule
-from policies.synergy.servers import Group, Packed, Room
+from policies.synergy.servers import Group, Packed, Servers
 
 SERVER = Capacity(4, 12, 40)
 FAIR = Share(3, 10)
@@ -25,12 +25,14 @@ def kind(
     return Kind(gpus, FAIR, Share(cpus, memory_gb), rate, (), fair)
 
 
-def room(servers: int, *queue: Kind) -> tuple[np.ndarray, Room]:
+def servers_of(servers: int, *queue: Kind) -> tuple[np.ndarray, Servers]:
     """A queue of jobs, each of its own kind unless kinds are the same object, and servers."""
-    return room_of_types([servers], *[(k,) for k in queue])
+    return servers_of_types([servers], *[(k,) for k in queue])
 
 
-def room_of_types(servers: Sequence[int], *queue: tuple[Kind, ...]) -> tuple[np.ndarray, Room]:
+def servers_of_types(
+    servers: Sequence[int], *queue: tuple[Kind, ...]
+) -> tuple[np.ndarray, Servers]:
     """The same on servers of several types, each job with what it is on each."""
     rows = list(dict.fromkeys(id(row[0]) for row in queue))
     of_job = np.array([rows.index(id(row[0])) for row in queue])
@@ -41,7 +43,7 @@ def room_of_types(servers: Sequence[int], *queue: tuple[Kind, ...]) -> tuple[np.
     ]
     gpus = np.array([row[0].gpus for row in queue])
     kinds = Kinds(groups[0].kinds, of_job, np.ones(len(queue)), gpus)
-    return np.arange(len(queue)), Room(groups, kinds)
+    return np.arange(len(queue)), Servers(groups, kinds)
 
 
 def laid(packed: Packed) -> list[tuple[int, tuple[tuple[int, float], ...]]]:
@@ -59,19 +61,19 @@ def cpus(packed: Packed) -> dict[int, float]:
 
 
 def test_proportional_places_the_largest_first_and_the_released_one_as_queued() -> None:
-    order, servers = room(2, kind(1), kind(4), kind(3))
+    order, servers = servers_of(2, kind(1), kind(4), kind(3))
     jobs, packed = Proportional().run(order, servers)
     assert jobs.tolist() == [0, 1, 2]
     assert laid(packed) == [(1, ((0, 4),)), (2, ((1, 3),)), (0, ((1, 1),))]
     assert {slot.share for slot in packed.slots} == {FAIR}
-    jobs, packed = Proportional(released=True).run(order, room(2, *servers.kinds.kinds)[1])
+    jobs, packed = Proportional(released=True).run(order, servers_of(2, *servers.kinds.kinds)[1])
     assert jobs.tolist() == [0, 1, 2]
     # First free GPUs, so the second job lies over both servers.
     assert laid(packed) == [(0, ((0, 1),)), (1, ((0, 3), (1, 1))), (2, ((1, 3),))]
 
 
 def test_proportional_shares_even_where_jobs_want_more_or_less() -> None:
-    order, servers = room(1, kind(2, 6, 20, rate=2), kind(1, 1, 1))
+    order, servers = servers_of(1, kind(2, 6, 20, rate=2), kind(1, 1, 1))
     _, packed = Proportional().run(order, servers)
     assert [slot.share for slot in packed.slots] == [FAIR, FAIR]
 
@@ -79,12 +81,12 @@ def test_proportional_shares_even_where_jobs_want_more_or_less() -> None:
 def test_proportional_goes_where_its_share_is_fastest_and_tune_where_its_demand_is() -> None:
     job = (kind(1, 6, rate=3.0, fair=1.0), kind(1, 6, rate=2.0, fair=1.5))
     for mechanism, server in ((Proportional(), 1), (Tune(), 0), (Greedy(), 0)):
-        order, servers = room_of_types([1, 1], job)
+        order, servers = servers_of_types([1, 1], job)
         assert laid(mechanism.run(order, servers)[1]) == [(0, ((server, 1),))]
 
 
 def test_proportional_spreads_when_asked() -> None:
-    order, servers = room(3, kind(3))
+    order, servers = servers_of(3, kind(3))
     _, packed = Proportional(placement="spread").run(order, servers)
     assert laid(packed) == [(0, ((0, 1), (1, 1), (2, 1)))]
 
@@ -100,7 +102,7 @@ def test_whom_the_order_of_the_queue_concerns() -> None:
 
 @pytest.mark.parametrize("mechanism", [Proportional(), Tune()])
 def test_the_same_jobs_in_another_order_are_packed_once(mechanism: Proportional | Tune) -> None:
-    order, servers = room(2, kind(1, 6, rate=2), kind(4), kind(3))
+    order, servers = servers_of(2, kind(1, 6, rate=2), kind(4), kind(3))
     _, packed = mechanism.run(order, servers)
     assert mechanism.run(order[::-1], servers)[1] is packed
     assert mechanism.run(order[:2], servers)[1] is not packed
@@ -110,34 +112,34 @@ def test_the_same_jobs_in_another_order_are_packed_once(mechanism: Proportional 
 
 
 def test_tune_places_the_hungriest_first_and_by_gpus_alone_as_queued() -> None:
-    order, servers = room(1, kind(1, 6, rate=2), kind(1, 9, rate=3))
+    order, servers = servers_of(1, kind(1, 6, rate=2), kind(1, 9, rate=3))
     jobs, packed = Tune().run(order, servers)
     # Nine CPUs go to the second; the first falls back to its proportional share.
     assert (jobs.tolist(), cpus(packed)) == ([0, 1], {0: 3, 1: 9})
-    _, packed = Tune(sort_by_gpus=True).run(order, room(1, *servers.kinds.kinds)[1])
+    _, packed = Tune(sort_by_gpus=True).run(order, servers_of(1, *servers.kinds.kinds)[1])
     assert cpus(packed) == {0: 6, 1: 3}
     assert not packed.in_order
 
 
 def test_by_gpus_alone_the_larger_comes_first_and_then_who_came_first() -> None:
-    order, servers = room(2, kind(1, 2), kind(2, 1), kind(1, 3), kind(2, 3))
+    order, servers = servers_of(2, kind(1, 2), kind(2, 1), kind(1, 3), kind(2, 3))
     _, packed = Tune(sort_by_gpus=True).run(order, servers)
     assert [slot.kind for slot in packed.slots] == [1, 3, 0, 2]
     many = [kind(1 + i % 2, 1 + i / 100) for i in range(40)]
-    order, servers = room(20, *many)
+    order, servers = servers_of(20, *many)
     _, packed = Tune(sort_by_gpus=True).run(order, servers)
     assert [slot.kind for slot in packed.slots] == [*range(1, 40, 2), *range(0, 40, 2)]
 
 
 def test_tune_gives_no_more_than_the_demand_where_that_is_below_the_share() -> None:
-    order, servers = room(1, kind(2, 1, 4))
+    order, servers = servers_of(1, kind(2, 1, 4))
     _, packed = Tune().run(order, servers)
     assert packed.slots[0].share == Share(1, 4)
 
 
 @pytest.mark.parametrize("placement", ["packed", "consolidated"])
 def test_tune_splits_a_job_that_no_server_has_the_gpus_for(placement: PlacementRule) -> None:
-    order, servers = room(
+    order, servers = servers_of(
         2, kind(3, 10 / 3, rate=1.2), kind(3, 3.2, rate=1.1), kind(2, 2, rate=1.3)
     )
     _, packed = Tune(placement=placement).run(order, servers)
@@ -147,32 +149,32 @@ def test_tune_splits_a_job_that_no_server_has_the_gpus_for(placement: PlacementR
 def test_consolidated_gives_up_the_demand_rather_than_split() -> None:
     # The first takes 8 CPUs of server 0, the second 8.1 of server 1. Four are left on each.
     queue = (kind(2, 4, rate=2), kind(2, 4.05, rate=2), kind(2, 3.5, rate=1.1))
-    order, servers = room(2, *queue)
+    order, servers = servers_of(2, *queue)
     _, packed = Tune(placement="consolidated").run(order, servers)
     third = next(slot for slot in packed.slots if slot.kind == 2)
     assert len(third.parts) == 1
-    order, servers = room(2, *queue)
+    order, servers = servers_of(2, *queue)
     _, packed = Tune().run(order, servers)
     third = next(slot for slot in packed.slots if slot.kind == 2)
     assert (third.share.cpus, len(third.parts)) == (3.5, 2)
 
 
 def test_who_wants_less_than_its_share_is_made_to_fit_with_that() -> None:
-    order, servers = room(1, kind(3, 4, rate=2), kind(1, 1, 4))
+    order, servers = servers_of(1, kind(3, 4, rate=2), kind(1, 1, 4))
     _, packed = Tune().run(order, servers)
     assert [slot.share for slot in packed.slots] == [FAIR, Share(1, 4)]
 
 
 def test_who_finds_no_cpus_takes_them_from_others_and_gets_its_proportional_share() -> None:
     # Nine and three CPUs are given when the third job comes. It wants 3: the first is put back.
-    order, servers = room(1, kind(1, 9, rate=3), kind(1, 3, 11), kind(1, 3, 10))
+    order, servers = servers_of(1, kind(1, 9, rate=3), kind(1, 3, 11), kind(1, 3, 10))
     _, packed = Tune().run(order, servers)
     assert cpus(packed) == {0: 3, 1: 3, 2: 3}
 
 
 def test_several_jobs_of_a_kind_are_each_made_to_fit() -> None:
     hungry, modest = kind(1, 6, rate=2), kind(1)
-    order, servers = room(1, hungry, hungry, modest, modest)
+    order, servers = servers_of(1, hungry, hungry, modest, modest)
     jobs, packed = Tune().run(order, servers)
     assert jobs.tolist() == [0, 1, 2, 3]
     # The first of them takes 3 of 6 CPUs from one of the hungry, the second from the other.
@@ -191,9 +193,9 @@ def test_several_jobs_of_a_kind_are_each_made_to_fit() -> None:
 def test_regranting_gives_back_what_a_victim_left_over() -> None:
     # The 9 CPUs of the first are needed in part: it releases 6, of which the third takes 3.
     queue = (kind(1, 9, rate=1.5), kind(1, 6, rate=1.2), kind(1))
-    order, servers = room(1, *queue)
+    order, servers = servers_of(1, *queue)
     assert cpus(Tune().run(order, servers)[1]) == {0: 3, 1: 3, 2: 3}
-    order, servers = room(1, *queue)
+    order, servers = servers_of(1, *queue)
     assert cpus(Tune(regrant=True).run(order, servers)[1]) == {0: 3, 1: 6, 2: 3}
 
 
@@ -235,12 +237,12 @@ def test_released_tune_answers_in_order_of_the_queue_by_type_of_server() -> None
     """The first job is faster on the second type, the second on the first."""
     first = (kind(1, 3, rate=1), kind(1, 3, rate=2))
     second = (kind(1, 3, 11, rate=2), kind(1, 3, 11, rate=1))
-    order, servers = room_of_types([1, 1], first, second)
+    order, servers = servers_of_types([1, 1], first, second)
     jobs, packed = Tune(released=True).run(order, servers)
     assert packed.in_order
     assert jobs.tolist() == [1, 0]
     assert laid(packed) == [(1, ((0, 1),)), (0, ((1, 1),))]
-    order, servers = room_of_types([1, 1], first, second)
+    order, servers = servers_of_types([1, 1], first, second)
     jobs, packed = Tune().run(order, servers)
     assert not packed.in_order
     assert jobs.tolist() == [0, 1]
@@ -248,7 +250,7 @@ def test_released_tune_answers_in_order_of_the_queue_by_type_of_server() -> None
 
 
 def test_released_tune_takes_the_first_gpus_and_keeps_the_queue() -> None:
-    order, servers = room(2, kind(1), kind(4, 2))
+    order, servers = servers_of(2, kind(1), kind(4, 2))
     _, packed = Tune(released=True).run(order, servers)
     assert laid(packed) == [(0, ((0, 1),)), (1, ((0, 3), (1, 1)))]
     assert [slot.share.cpus for slot in packed.slots] == [3, 2]
@@ -269,7 +271,7 @@ def test_released_tune_makes_room_in_its_own_way() -> None:
 def test_greedy_passes_over_a_whole_kind_and_goes_on() -> None:
     # One GPU with 9 CPUs; three GPUs with 9 do not fit beside it; one GPU with 3 does.
     wide = kind(3)
-    order, servers = room(1, kind(1, 9, rate=3), wide, wide, kind(1))
+    order, servers = servers_of(1, kind(1, 9, rate=3), wide, wide, kind(1))
     jobs, packed = Greedy().run(order, servers)
     assert (jobs.tolist(), jobs.dtype) == ([0, 3], np.int64)
     assert Greedy().run(order[:0], servers)[0].dtype == np.int64
@@ -281,22 +283,22 @@ def test_greedy_passes_over_a_whole_kind_and_goes_on() -> None:
 
 def test_greedy_ends_when_no_gpu_is_free_or_no_kind_fits() -> None:
     small = kind(1, 1, 1)
-    order, servers = room(2, kind(4, 2), small, small, small, small, small)
+    order, servers = servers_of(2, kind(4, 2), small, small, small, small, small)
     jobs, packed = Greedy().run(order, servers)
     assert jobs.tolist() == [0, 1, 2, 3, 4]
     assert [slot.parts for slot in packed.slots] == [((0, 4),), *[((1, 1),)] * 4]
-    order, servers = room(1, kind(2, 7), kind(2, 6), kind(2, 6.5))
+    order, servers = servers_of(1, kind(2, 7), kind(2, 6), kind(2, 6.5))
     jobs, packed = Greedy().run(order, servers)
     assert (jobs.tolist(), cpus(packed)) == ([1], {1: 6})
 
 
 def test_greedy_goes_to_the_fastest_type_that_has_room() -> None:
     job = (kind(3, rate=1), kind(3, rate=2))
-    order, servers = room_of_types([2, 1], job, job, job, job)
+    order, servers = servers_of_types([2, 1], job, job, job, job)
     jobs, packed = Greedy().run(order, servers)
     assert jobs.tolist() == [0, 1, 2]
     assert sorted(slot.parts for slot in packed.slots) == [((0, 3),), ((1, 3),), ((2, 3),)]
-    order, servers = room_of_types([2, 1], job)
+    order, servers = servers_of_types([2, 1], job)
     assert laid(Greedy().run(order, servers)[1]) == [(0, ((2, 3),))]
 
 
@@ -308,17 +310,17 @@ def test_greedy_takes_the_first_gpus_or_those_where_most_are_free(
     placement: PlacementRule, parts: tuple[tuple[int, int], ...]
 ) -> None:
     """Servers with 1, 2 and 2 free GPUs, and a job of three."""
-    order, servers = room(3, kind(3, 1), kind(2, 5), kind(2, 5.5), kind(3, 0.5))
+    order, servers = servers_of(3, kind(3, 1), kind(2, 5), kind(2, 5.5), kind(3, 0.5))
     _, packed = Greedy(placement=placement).run(order, servers)
     assert laid(packed) == [(0, ((0, 3),)), (1, ((1, 2),)), (2, ((2, 2),)), (3, parts)]
 
 
 def test_greedy_holds_a_job_whole_where_a_server_can_and_the_released_one_does_not() -> None:
     for mechanism, parts in ((Greedy(), ((1, 2),)), (Greedy(released=True), ((0, 1), (1, 1)))):
-        order, servers = room(2, kind(3), kind(2))
+        order, servers = servers_of(2, kind(3), kind(2))
         _, packed = mechanism.run(order, servers)
         assert laid(packed)[1] == (1, parts)
-    order, servers = room(2, kind(3), kind(2))
+    order, servers = servers_of(2, kind(3), kind(2))
     _, packed = Greedy(placement="spread").run(order, servers)
     assert laid(packed)[1] == (1, ((1, 2),))
 
@@ -421,7 +423,7 @@ def test_a_victim_on_two_servers_does_not_overdraw_the_other() -> None:
     third, which also lies on server 0, takes 5 GB for it there, where none is left: so the first is
     put back as well."""
     queue = (kind(2, 3.7, 17.5, 2), kind(2, 3.6, 10, 2), kind(2, 3.5, 5, 2), kind(1))
-    order, servers = room(2, *queue)
+    order, servers = servers_of(2, *queue)
     _, packed = Tune().run(order, servers)
     assert laid(packed) == [(0, ((0, 2),)), (1, ((1, 2),)), (2, ((0, 1), (1, 1))), (3, ((1, 1),))]
     assert [slot.share for slot in packed.slots] == [FAIR] * 4
@@ -453,7 +455,7 @@ def test_no_server_is_overdrawn_and_everybody_has_the_demand_or_the_share(name: 
     for seed in range(300):
         rng = np.random.default_rng(seed)
         number = int(rng.integers(1, 4))
-        order, servers = room(number, *random_queue(rng, number))
+        order, servers = servers_of(number, *random_queue(rng, number))
         jobs, packed = MECHANISMS[name].run(order, servers)
         assert len(jobs) == len(packed.slots)
         for gpus, cpus, memory_gb in used(packed.slots, number):

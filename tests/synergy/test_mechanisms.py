@@ -11,7 +11,7 @@ from policies.synergy.demand import Capacity, Kind, Share
 from policies.synergy.mechanisms import Tune
 from policies.synergy.opt import Lot, allocate, lay_out
 from policies.synergy.packing import Packing
-from policies.synergy.servers import Group, Room, runnable
+from policies.synergy.servers import Group, Servers, runnable
 from simulator import (
     Cluster,
     DecisionPoints,
@@ -135,7 +135,7 @@ def test_throughput_of_a_round_beside_opt_at_128_gpus(split, multi_gpu, tune, re
         bound = allocate([group], counts, [group.all]).throughput
         reached = []
         for mechanism in (Tune(), Tune(released=True)):
-            _, packed = mechanism.run(order, Room([group], kinds))
+            _, packed = mechanism.run(order, Servers([group], kinds))
             rates = {
                 (k, o.share): o.rate for k, kind in enumerate(kinds.kinds) for o in kind.all_options
             }

@@ -242,7 +242,7 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
     from policies.synergy.demand import Capacity, Kinds
     from policies.synergy.mechanisms import Tune
     from policies.synergy.opt import Opt
-    from policies.synergy.servers import Group, Mechanism, Room
+    from policies.synergy.servers import Group, Mechanism, Servers
     from simulator.statistics import Streams, student
     from simulator.workloads.synergy import cluster, derived_trace, with_sensitivity
 
@@ -264,9 +264,9 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
         queue = streams.generator("queue").permutation(len(trace))
         kinds = Kinds.of(with_sensitivity(trace, servers), capacity)
         for name, mechanism in mechanisms.items():
-            room = Room([Group(capacity, 0, config["nodes"], kinds.kinds)], kinds)
+            held = Servers([Group(capacity, 0, config["nodes"], kinds.kinds)], kinds)
             begin = time.process_time()
-            _, packed = mechanism.run(queue, room)
+            _, packed = mechanism.run(queue, held)
             cpu_s[name] += (time.process_time() - begin) / repeats
             most_cut = max(most_cut, float(packed.info.get("fragmented_jobs", 0)))
             throughput[name].append(
