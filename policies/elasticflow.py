@@ -11,7 +11,7 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 
-from policies.packing import beside
+from policies.packing import proportional_share
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.features.elastic_admission import Ask, Piece, packed, shares_in_turn, within
@@ -182,7 +182,7 @@ def placed(view: View, has: Mapping[int, int], used: Mapping[int, int]) -> list[
     spec = view.cluster.node_types[_node_type(view)]
     placements = []
     for job, node in node_of.items():
-        cpus, memory_gb = beside(spec, used[job])
+        cpus, memory_gb = proportional_share(spec, used[job])
         placements.append(Placement(job, node, used[job], cpus=cpus, memory_gb=memory_gb))
     return placements
 

@@ -28,7 +28,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from policies.packing import beside
+from policies.packing import proportional_share
 from policies.registration import register
 from policies.wrapper import Wrapper
 from simulator.errors import InputError
@@ -180,7 +180,7 @@ def fill(
         if job in shares or gpus == ELASTIC:
             continue
         for v, node in kinds.items():
-            wanted = (Placement(job, node, gpus, FIXED, *_beside(job, gpus, v, view)),)
+            wanted = (Placement(job, node, gpus, FIXED, *_proportional_share(job, gpus, v, view)),)
             time_s = view.time_s_of(job, wanted)
             if gpus <= cluster.node_types[v].gpus and time_s < math.inf:
                 found.append((view.remaining_of(job) * time_s, job, wanted))
@@ -189,10 +189,10 @@ def fill(
             shares[job] = own
 
 
-def _beside(job: int, gpus: int, node_type: int, view: View) -> tuple[float, float]:
+def _proportional_share(job: int, gpus: int, node_type: int, view: View) -> tuple[float, float]:
     """CPUs and memory of a job on a node of this type: what it states, else in proportion."""
     workload = view.workload
-    fair = beside(view.cluster.node_types[node_type], gpus)
+    fair = proportional_share(view.cluster.node_types[node_type], gpus)
     stated = (workload.num_cpus.item(job), workload.memory_gb.item(job))
     cpus, memory_gb = (f if math.isnan(s) else s for s, f in zip(stated, fair, strict=True))
     return cpus, memory_gb

@@ -18,7 +18,7 @@ import numpy as np
 
 from policies.empty_nodes import EmptyNodes
 from policies.free_gpu_index import FreeGpuIndex
-from policies.packing import FreeCapacity, beside
+from policies.packing import FreeCapacity, proportional_share
 from policies.registration import register
 from policies.selection import NONE, choose_configuration, selection_price_per_hour
 from policies.waiting import Rank, WaitingJobs
@@ -180,7 +180,7 @@ class ListScheduling:
             if v != NONE:
                 node_type = v if cluster.node_type_of is None else FIXED
                 node = free.take(FIXED if cluster.node_type_of is None else v)
-                more = beside(cluster.node_types[v], g)
+                more = proportional_share(cluster.node_types[v], g)
                 shares_of[job] = (Placement(job, node, g, node_type, *more),)
             first = waiting.first(view, kind)
         return shares_of

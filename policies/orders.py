@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policies.list_scheduling import ListScheduling, by_weight, weight
-from policies.packing import FreeCapacity, beside
+from policies.packing import FreeCapacity, proportional_share
 from policies.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.model.cluster import FloatArray
@@ -135,7 +135,10 @@ class CapacityPlan:
 
     def _share(self, job: int, node: int, gpus: int) -> Placement:
         """With CPUs and memory as the job states them, else in proportion to the GPUs."""
-        workload, (cpus, memory_gb) = self._view.workload, beside(self._types[node], gpus)
+        workload, (cpus, memory_gb) = (
+            self._view.workload,
+            proportional_share(self._types[node], gpus),
+        )
         part = gpus / int(workload.num_gpus[job])
         stated_cpus, stated_gb = float(workload.num_cpus[job]), float(workload.memory_gb[job])
         if not math.isnan(stated_cpus) and math.isfinite(self._types[node].cpus):
@@ -243,7 +246,7 @@ def _fill(view: View, gpus: FloatArray) -> list[Placement]:
             while at < len(nodes) - 1 and free[at] <= PART_OF_A_GPU:
                 at += 1
             share = min(left, free[at]) if at < len(nodes) - 1 else left
-            cpus, memory_gb = beside(view.cluster.node_types[fixed[nodes[at]]], share)
+            cpus, memory_gb = proportional_share(view.cluster.node_types[fixed[nodes[at]]], share)
             placements.append(Placement(job, nodes[at], share, cpus=cpus, memory_gb=memory_gb))
             free[at] -= share
             left -= share

@@ -11,7 +11,7 @@ from simulator.model.cluster import FloatArray, NodeType
 from simulator.model.tolerances import SUMS
 
 
-def beside(spec: NodeType, gpus: float) -> tuple[float, float]:
+def proportional_share(spec: NodeType, gpus: float) -> tuple[float, float]:
     """CPUs and GB that go with ``gpus`` GPUs of a node: in proportion; 0 where not modelled."""
     share = gpus / spec.gpus
     return (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policies.list_scheduling import by_due_date, by_submission, by_weight
-from policies.packing import beside
+from policies.packing import proportional_share
 from policies.registration import register
 from policies.selection import node_price_per_hour
 from simulator.errors import InputError
@@ -59,7 +59,7 @@ class SharedListScheduling:
                     gpus, node = min(fitting)
                     free[v][node] = gpus - g
                     spec = cluster.node_types[v]
-                    placements.append(Placement(job, node, g, FIXED, *beside(spec, g)))
+                    placements.append(Placement(job, node, g, FIXED, *proportional_share(spec, g)))
                     break
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 

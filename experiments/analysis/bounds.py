@@ -1,4 +1,4 @@
-"""Lower bounds on the total cost of any schedule: how far from the floor a method is.
+"""Lower bounds on the total cost of any schedule: the distance of a method from them.
 
 Both hold for every policy, with preemption, resizing and migration at will. They rest on the
 share of a node that a job must pay at least: an open node costs c(u) per second with u GPUs in

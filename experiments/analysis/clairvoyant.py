@@ -1,4 +1,4 @@
-"""A schedule that knows all jobs beforehand: the bracket from above to the bounds from below.
+"""A schedule that knows all jobs beforehand: an upper bound beside the lower ones.
 
 Long local search over whole schedules, begun from the run of a policy. A step takes a few jobs out
 and puts them back one by one, each along its cheapest way through what is there

@@ -1,4 +1,4 @@
-"""One job's story, from the tables of a finished run: when it waited, who passed it, where it ran."""
+"""The history of one job, from the tables of a finished run: when it waited, who passed it, where it ran."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_NAMED = 5
 
 
 def explain(folder: Path, job_id: str) -> list[str]:
-    """The story, one sentence a line.
+    """The history, one sentence a line.
 
     Raises
     ------

@@ -15,10 +15,10 @@ SHARED_JOBS = 60
 """Beyond so many jobs the linear program of `shared` takes minutes, and is left out."""
 
 
-def floor(
+def lower_bounds(
     workload: Workload, cluster: Cluster, intervals: int = 40, clairvoyant_steps: int = 0
 ) -> dict[str, Any]:
-    """Lower bounds on the total cost of any schedule, and a schedule as the bracket from above.
+    """Lower bounds on the total cost of any schedule, and a schedule as an upper bound.
 
     Parameters
     ----------
@@ -62,11 +62,13 @@ def floor(
         "bounds": found,
     }
     if clairvoyant_steps:
-        answer["clairvoyant"] = _bracket(workload, cluster, clairvoyant_steps, found[best]["value"])
+        answer["clairvoyant"] = _upper_bound(
+            workload, cluster, clairvoyant_steps, found[best]["value"]
+        )
     return answer
 
 
-def _bracket(workload: Workload, cluster: Cluster, steps: int, bound: float) -> dict[str, Any]:
+def _upper_bound(workload: Workload, cluster: Cluster, steps: int, bound: float) -> dict[str, Any]:
     """What the search for a schedule finds, and where it lies between the bound and foresight."""
     from experiments.analysis.clairvoyant import clairvoyant
 

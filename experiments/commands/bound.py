@@ -44,6 +44,6 @@ def bound(
     """
     import json
 
-    from experiments.analysis.lower_bound import floor, read
+    from experiments.analysis.lower_bound import lower_bounds, read
 
-    print(json.dumps(floor(*read(scenario, instance), intervals, clairvoyant), indent=2))
+    print(json.dumps(lower_bounds(*read(scenario, instance), intervals, clairvoyant), indent=2))

@@ -1,4 +1,4 @@
-"""`schedlab explain`: the story of one job of a finished run."""
+"""`schedlab explain`: the history of one job of a finished run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def explain(
     folder: Annotated[Path, typer.Argument(help="Folder of a run (schedlab run --out).")],
     job: Annotated[str, typer.Argument(help="The job_id of the job.")],
 ) -> None:
-    """One job's story: when it waited, who passed it, where it ran.
+    """The history of one job: when it waited, who passed it, where it ran.
 
     Example: schedlab explain out j17
     """
-    from experiments.analysis.explain import explain as story
+    from experiments.analysis.explain import explain as history
 
-    for line in story(folder, job):
+    for line in history(folder, job):
         print(line)

@@ -264,7 +264,7 @@ def thousands(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}"))
 
 
-def beside(x: Series, index: int, of: int, span: float | None = None) -> Series:
+def dodge(x: Series, index: int, of: int, span: float | None = None) -> Series:
     """Places a little apart, so that equal lines and their intervals are all seen.
 
     Parameters
@@ -275,10 +275,10 @@ def beside(x: Series, index: int, of: int, span: float | None = None) -> Series:
     return x.astype(float).add(apart * (index - (of - 1) / 2))
 
 
-def beside_log(x: Series, index: int, of: int, span: float | None = None) -> Series:
+def dodge_log(x: Series, index: int, of: int, span: float | None = None) -> Series:
     """The same on a logarithmic axis, ``span`` a factor."""
     wide = float(x.max() / x.min()) if span is None else span
-    return beside(x.astype(float).map(math.log), index, of, math.log(wide)).map(math.exp)
+    return dodge(x.astype(float).map(math.log), index, of, math.log(wide)).map(math.exp)
 
 
 def legend_below(figure: Figure, ax: Axes, columns: int) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import linprog
 
-from policies.foresight.packing import Packed, Packing, seat
+from policies.foresight.packing import Packed, Packing, assign
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.transport import Transport
 from simulator.model.cluster import FloatArray, IntArray
@@ -65,7 +65,7 @@ def solve(packing: Packing, mip_gap: float, at_least_one: bool = False) -> Packe
     value = unit * (transport.value() - float(problem.price @ counts))
     if value <= 0.0:
         return Packed([], 0.0, unit * bound, "ascent")
-    placed = seat(packing, counts, job, transport.kind[job])
+    placed = assign(packing, counts, job, transport.kind[job])
     return Packed(placed, value, max(value, unit * bound), "ascent")
 
 

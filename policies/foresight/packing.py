@@ -259,7 +259,7 @@ def solve(
     else:
         pairs = _transport(packing, counts)
     value = float(gain[pairs].sum() - packing.price @ counts)
-    return Packed(seat(packing, counts, *pairs), value, max(value, -unit * solution.bound))
+    return Packed(assign(packing, counts, *pairs), value, max(value, -unit * solution.bound))
 
 
 def _model(
@@ -314,7 +314,7 @@ def _transport(packing: Packing, counts: IntArray) -> tuple[IntArray, IntArray]:
     return job[takes], places[place[takes]]
 
 
-def seat(packing: Packing, counts: IntArray, job: IntArray, row: IntArray) -> list[Assignment]:
+def assign(packing: Packing, counts: IntArray, job: IntArray, row: IntArray) -> list[Assignment]:
     """Jobs on nodes: ``counts`` nodes of each pattern, each job in a slot of its kind."""
     table, machines = packing.table, packing.machines
     waiting: list[list[int]] = [[] for _ in range(packing.demand.shape[1])]

@@ -107,7 +107,7 @@ def construct(
     ``random=False`` is the pure greedy. ``base`` is the postponed jobs' part over all jobs; each
     placement adds its gain, then each node its leader's cost.
 
-    In one piece, longer than a screen: with its steps (a lost turn, the draw, the node, the seat) as
+    In one piece, longer than a screen: with its steps (a lost turn, the draw, the node, the place) as
     functions of their own a randomised construction took 20 to 50 % longer, since each call hands
     over all arrays.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policies.greedy.problem import Solution
-from policies.packing import beside
+from policies.packing import proportional_share
 from simulator.model.contract import FIXED, Placement, View
 
 _NEW = tuple.__new__  # a named tuple's own constructor takes more than twice as long
@@ -30,7 +30,7 @@ def assign_nodes(solution: Solution, view: View) -> list[Placement]:
         end = ends.get((v, g))
         if end is None:
             node_type = v if fixed is None else FIXED
-            end = ends[v, g] = (g, node_type, *beside(node_types[v], g))
+            end = ends[v, g] = (g, node_type, *proportional_share(node_types[v], g))
         placements.append(_NEW(Placement, (job, nodes[k], *end)))
     return placements
 

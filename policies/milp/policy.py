@@ -14,7 +14,7 @@ from policies.milp.instance import Assignment, Instance, IntArray
 from policies.milp.model import SolverOptions
 from policies.milp.placing import keep_nodes
 from policies.milp.solvers import SolverName, check_solver
-from policies.packing import beside
+from policies.packing import proportional_share
 from policies.registration import register
 from policies.selection import node_price_per_hour, require_configurations
 from simulator.errors import InputError
@@ -153,7 +153,7 @@ def placements_of(assignments: Sequence[Assignment], view: View) -> list[Placeme
 
 def _placement(a: Assignment, jobs: IntArray, nodes: IntArray, cluster: Cluster) -> Placement:
     """CPUs and memory, where they are modelled, in proportion to the GPUs."""
-    cpus, memory_gb = beside(cluster.node_types[a.node_type], a.gpus)
+    cpus, memory_gb = proportional_share(cluster.node_types[a.node_type], a.gpus)
     return Placement(
         job=int(jobs[a.job]),
         node=int(nodes[a.node]),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from policies.packing import beside
+from policies.packing import proportional_share
 from policies.registration import register
 from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
 from policies.rental.widths import JobType, optimal_widths, whole_gpu_widths
@@ -187,7 +187,7 @@ class WidthOnNodes:
             node = min(fitting)[1]
             free[node] -= width
             spec = view.cluster.node_types[fixed[node]]
-            placements.append(Placement(job, node, width, FIXED, *beside(spec, width)))
+            placements.append(Placement(job, node, width, FIXED, *proportional_share(spec, width)))
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from policies.packing import beside
+from policies.packing import proportional_share
 from policies.shares.rounds import Chosen
 from simulator import Placement, View
 
@@ -38,7 +38,7 @@ def place(
         nodes = nodes_of[each.gpu_type]
         for node, gpus in _nodes(free, nodes, each.gpus):
             free[node] -= gpus
-            cpus, memory_gb = beside(view.cluster.node_types[each.gpu_type], gpus)
+            cpus, memory_gb = proportional_share(view.cluster.node_types[each.gpu_type], gpus)
             placements.append(Placement(each.job, node, gpus, cpus=cpus, memory_gb=memory_gb))
     return placements
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.packing import beside
+from policies.packing import proportional_share
 from policies.registration import register
 from policies.shares import gandiva, optimal
 from policies.shares.hierarchical import check_within, hierarchical_fairness
@@ -109,7 +109,7 @@ class SharePolicy:
         if not gpus:
             raise InputError(f"{self.name}: this policy needs jobs of fixed demand")
         for k in self._types:
-            cpus, memory_gb = beside(view.cluster.node_types[k], gpus)
+            cpus, memory_gb = proportional_share(view.cluster.node_types[k], gpus)
             time_s = view.workload.performance.time_s(job, k, gpus, cpus, memory_gb)
             rates.append(1 / time_s if gpus <= self._all[self._types.index(k)] else 0.0)
         if not any(rates):

@@ -18,7 +18,7 @@ from policies.synergy.servers import Packed, Signature
 from simulator import Placement
 from simulator.model.cluster import IntArray
 
-Seat = tuple[int, Share, tuple[tuple[int, float], ...]]
+Position = tuple[int, Share, tuple[tuple[int, float], ...]]
 """A kind, a share, and GPUs by node."""
 
 SEARCH = 12
@@ -38,54 +38,54 @@ class Assignment:
         self.placed: dict[int, tuple[Placement, ...]] = {}
         self._groups = groups
         self._kinds = kinds
-        self._seat_of: dict[int, Seat] = {}
+        self._seat_of: dict[int, Position] = {}
         self._signature_of: dict[int, Signature] = {n: () for ns in groups for n in ns}
 
-    def seat(self, jobs: IntArray, packed: Packed) -> bool:
+    def assign(self, jobs: IntArray, packed: Packed) -> bool:
         """Give each of these jobs a slot; whether anything has changed."""
         if packed.in_order:
             return self._seat_in_order(jobs, packed)
         node_of = self._match_servers(packed.signatures)
-        open_seats: dict[Seat, int] = {}
+        open_positions: dict[Position, int] = {}
         for slot in packed.slots:
-            seat = (slot.kind, slot.share, _on_nodes(slot, node_of))
-            open_seats[seat] = open_seats.get(seat, 0) + 1
-        before, seat_of = self._seat_of, {}
+            position = (slot.kind, slot.share, _on_nodes(slot, node_of))
+            open_positions[position] = open_positions.get(position, 0) + 1
+        before, position_of = self._seat_of, {}
         newcomers: list[int] = []
         for job in jobs.tolist():
             old = before.get(job)
-            if old is not None and open_seats.get(old, 0):
-                open_seats[old] -= 1
-                seat_of[job] = old
+            if old is not None and open_positions.get(old, 0):
+                open_positions[old] -= 1
+                position_of[job] = old
             else:
                 newcomers.append(job)
-        if not newcomers and len(seat_of) == len(before):
+        if not newcomers and len(position_of) == len(before):
             return False
-        self._fill(newcomers, open_seats, seat_of)
-        self._take(seat_of)
+        self._fill(newcomers, open_positions, position_of)
+        self._take(position_of)
         return True
 
     def _seat_in_order(self, jobs: IntArray, packed: Packed) -> bool:
         """The first job on the first slot, and so on, servers as they are numbered."""
         nodes = [node for group in self._groups for node in group]
-        before, seat_of = self._seat_of, {}
+        before, position_of = self._seat_of, {}
         for job, slot in zip(jobs.tolist(), packed.slots, strict=True):
-            seat = (slot.kind, slot.share, _on_nodes(slot, nodes))
+            position = (slot.kind, slot.share, _on_nodes(slot, nodes))
             old = before.get(job)
-            seat_of[job] = old if old == seat else seat
-        if seat_of == before:
+            position_of[job] = old if old == position else position
+        if position_of == before:
             return False
-        self._take(seat_of)
+        self._take(position_of)
         return True
 
-    def _take(self, seat_of: dict[int, Seat]) -> None:
-        """Make placements of new seats, and keep those of the others."""
+    def _take(self, position_of: dict[int, Position]) -> None:
+        """Make placements of new positions, and keep those of the others."""
         before, placed = self._seat_of, self.placed
         self.placed = {
-            job: placed[job] if before.get(job) is seat else _placements(job, seat)
-            for job, seat in seat_of.items()
+            job: placed[job] if before.get(job) is position else _placements(job, position)
+            for job, position in position_of.items()
         }
-        self._seat_of = seat_of
+        self._seat_of = position_of
 
     def below_demand(self) -> IntArray:
         """Jobs that run with less than their demand, because they were put back."""
@@ -96,18 +96,21 @@ class Assignment:
         )
 
     def _fill(
-        self, jobs: Sequence[int], open_seats: Mapping[Seat, int], seat_of: dict[int, Seat]
+        self,
+        jobs: Sequence[int],
+        open_positions: Mapping[Position, int],
+        position_of: dict[int, Position],
     ) -> None:
-        """Newcomers take the seats that are left, the first of a kind the one with the most."""
-        by_kind: dict[int, list[Seat]] = {}
-        for seat, count in open_seats.items():
+        """Newcomers take the positions that are left, the first of a kind the one with the most."""
+        by_kind: dict[int, list[Position]] = {}
+        for position, count in open_positions.items():
             if count:
-                by_kind.setdefault(seat[0], []).extend([seat] * count)
-        for seats in by_kind.values():
-            seats.sort(key=lambda s: s[1])
+                by_kind.setdefault(position[0], []).extend([position] * count)
+        for positions in by_kind.values():
+            positions.sort(key=lambda s: s[1])
         kind_of = self._kinds.kind_of
         for job in jobs:
-            seat_of[job] = by_kind[int(kind_of[job])].pop()
+            position_of[job] = by_kind[int(kind_of[job])].pop()
 
     def _match_servers(self, signatures: Sequence[Signature]) -> list[int]:
         """The node that each server of the packing stands for, among those of its type."""
@@ -167,8 +170,8 @@ def _on_nodes(slot: Slot, node_of: Sequence[int]) -> tuple[tuple[int, float], ..
     return tuple(sorted((node_of[i], gpus) for i, gpus in slot.parts))
 
 
-def _placements(job: int, seat: Seat) -> tuple[Placement, ...]:
-    _, share, parts = seat
+def _placements(job: int, position: Position) -> tuple[Placement, ...]:
+    _, share, parts = position
     return tuple(
         Placement(job, node, gpus, cpus=gpus * share.cpus, memory_gb=gpus * share.memory_gb)
         for node, gpus in parts

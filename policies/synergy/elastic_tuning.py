@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from policies.packing import beside
+from policies.packing import proportional_share
 from policies.registration import register
 from policies.synergy.demand import Capacity, Kind, Option, Share, sensitive
 from policies.wrapper import Wrapper
@@ -94,7 +94,7 @@ def _as_proportional(view: View) -> View:
 
     def fair(share: Placement) -> Placement:
         v = share.node_type if fixed is None else fixed[share.node]
-        cpus, memory_gb = beside(types[v], share.gpus)
+        cpus, memory_gb = proportional_share(types[v], share.gpus)
         return share._replace(cpus=cpus, memory_gb=memory_gb)
 
     return view.showing(

@@ -12,7 +12,7 @@ from simulator.model.tolerances import CAPACITY
 def evict(packing: Packing, parts: Sequence[tuple[int, float]], share: Share) -> None:
     """Put jobs back until a job has its share on each of its parts, ``((server, gpus), ..)``.
 
-    Once more from the start where a victim on a later server takes memory on an earlier one. It is
+    Once more from the start where a evicted job on a later server takes memory on an earlier one. It is
     at its proportional share from then on, so this comes to an end.
     """
     while any(packing.shortage(i, gpus, share) != (0.0, 0.0) for i, gpus in parts):
@@ -22,13 +22,13 @@ def evict(packing: Packing, parts: Sequence[tuple[int, float]], share: Share) ->
 
 def put_back(packing: Packing, i: int, gpus: float, share: Share) -> None:
     """Put jobs on server ``i`` back to their proportional share so that just enough is released."""
-    victims: list[tuple[Slot, Share]] = []
+    evicted: list[tuple[Slot, Share]] = []
     while (short := packing.shortage(i, gpus, share)) != (0.0, 0.0):
         slot = _cheapest_eviction(packing, i, short)
-        victims.append((slot, slot.share))
+        evicted.append((slot, slot.share))
         _put_back_one(packing, slot, i)
-    # A later victim may have released what an earlier one was needed for.
-    for slot, before in victims[:-1]:
+    # A later evicted job may have released what an earlier one was needed for.
+    for slot, before in evicted[:-1]:
         after = slot.share
         packing.change_share(slot, before)
         overdrawn = any(packing.shortage(k, 0, share) != (0.0, 0.0) for k, _ in slot.parts)
@@ -91,7 +91,7 @@ def regrant(packing: Packing) -> None:
 def evict_released(packing: Packing, kind: int, share: Share) -> None:
     """Place one job as the released simulator does where its GPUs lack CPUs or memory.
 
-    Victims are taken on the first server with enough free GPUs, for a job of one GPU on the one
+    Evicted jobs are taken on the first server with enough free GPUs, for a job of one GPU on the one
     with the fewest; else on servers with few free GPUs first. The job then takes the first GPUs
     that hold it, on whatever servers.
     """

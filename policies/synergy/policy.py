@@ -81,7 +81,7 @@ class Synergy:
             book.update_dominant(view)
         order = self._ordering.order(book, view, self._starvation_s)
         jobs, packed = self._mechanism.run(order, servers)
-        moved = assignment.seat(jobs, packed)
+        moved = assignment.assign(jobs, packed)
         if self._ranks_at_full_speed:
             book.rank_at_full_speed(assignment.below_demand())
         if not moved and len(view.running) == len(jobs):

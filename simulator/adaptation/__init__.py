@@ -23,8 +23,8 @@ from simulator.adaptation.rules import (
     DUE,
     RuleError,
     Rules,
-    noted,
     of_rule,
+    with_note,
 )
 from simulator.adaptation.times import demand, sensitivity, speedup, speedup_curve, with_models
 from simulator.model.cluster import Cluster
@@ -74,7 +74,7 @@ def adapt(
         if getattr(rules, key) is not None:
             with of_rule(key):
                 workload, note = step(workload, cluster, rules, streams, own)
-                workload = noted(workload, note)
+                workload = with_note(workload, note)
     return Adapted(workload, cluster)
 
 

@@ -185,6 +185,6 @@ def _one_of(known: tuple[str, ...]) -> str:
     return " or ".join(repr(name) for name in known)
 
 
-def noted(workload: Workload, note: str) -> Workload:
+def with_note(workload: Workload, note: str) -> Workload:
     """The jobs with one more note, of adaptation."""
     return replace(workload, notes=(*workload.notes, f"adapt: {note}"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.adaptation.rules import Rules, noted, of_rule
+from simulator.adaptation.rules import Rules, of_rule, with_note
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
@@ -55,7 +55,7 @@ def with_models(workload: Workload, rules: Rules, streams: Streams) -> Workload:
             shares = [float(share) for share in wanted]
             model = models_of_split(count, shares)
             how = "in shares of image, language and speech " + ", ".join(f"{s:g}" for s in shares)
-    return noted(replace(workload, model=model), f"models are {how}")
+    return with_note(replace(workload, model=model), f"models are {how}")
 
 
 def speedup(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from experiments.analysis.bounds import alone, shared
 from experiments.analysis.lagrangian import lagrangian
-from experiments.analysis.lower_bound import floor, read
+from experiments.analysis.lower_bound import lower_bounds, read
 from experiments.commands.bound import bound
 from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload
 from simulator.errors import InputError
@@ -146,6 +146,6 @@ def test_no_bound_is_below_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster.of_nodes(NodeType("n", "G", 1), 1)
     jobs = Workload(["a"], [0.0], FixedDuration([10.0], [1]), num_gpus=np.ones(1, dtype=int))
     monkeypatch.setattr("experiments.analysis.lagrangian.lagrangian", lambda *_: -8e-5)
-    found = floor(jobs, cluster)
+    found = lower_bounds(jobs, cluster)
     assert {b["value"] for b in found["bounds"].values()} == {0.0}
     assert str(found["best"]) == "0.0"

@@ -1,4 +1,4 @@
-"""The proof's runs: what is compared is the same instance, and no seed of the development."""
+"""Runs of the held-out evaluation: what is compared is the same instance, and no seed of the development."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from simulator.workloads.catalogs import read_catalog
 
 @functools.cache
 def planned(scale: Scale) -> list[Task]:
-    """The proof's runs."""
+    """Runs of the held-out evaluation."""
     return tasks(scale)
 
 

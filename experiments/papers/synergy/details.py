@@ -368,12 +368,12 @@ def figure_round_times(results: Results, out_dir: Path) -> Figure:
 
 def _throughputs(ax: Axes, part: Table, jobs: str) -> None:
     """What variants of tune reach of opt's throughput, by GPUs of the cluster."""
-    from experiments.pictures.plots import PAPER, beside_log, draw_line
+    from experiments.pictures.plots import PAPER, dodge_log, draw_line
 
     for index, (name, column) in enumerate(OF_OPT.items()):
         of_opt = part[[f"{column}_of_opt", f"{column}_of_opt_low", f"{column}_of_opt_high"]]
         of_opt.columns = ["mean", "low", "high"]
-        places = beside_log(part["gpus"], index, len(OF_OPT))
+        places = dodge_log(part["gpus"], index, len(OF_OPT))
         draw_line(ax, places, 100 * of_opt, name, OF_OPT_COLOURS[index])
     ax.axhline(90, color=PAPER, linestyle="--", linewidth=1.2, label="paper: within 10 %")
     ax.set(ylabel="throughput, % of opt's", title=jobs, ylim=(60, 101))

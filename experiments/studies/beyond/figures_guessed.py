@@ -7,8 +7,8 @@ import pandas as pd
 from experiments.pictures.plots import (
     PALETTE,
     PAPER,
-    beside,
     canvas,
+    dodge,
     draw_line,
     intervals,
     log_ticks,
@@ -61,7 +61,7 @@ def guessed_figure(results: Results) -> Drawn:
             mean = float(part["mean"].iloc[0])
             ax.axhline(mean, color=PALETTE[k], linestyle=":", label=f"{policy} (sees no times)")
             continue
-        places = beside(100 * part["error"], k, len(GUESSED_BY), 100 * max(errors))
+        places = dodge(100 * part["error"], k, len(GUESSED_BY), 100 * max(errors))
         draw_line(ax, places, part, policy, k)
     ax.axhline(1.0, color=PAPER, linewidth=1.0, linestyle="--")
     ax.set_xticks([100 * e for e in errors], [f"{100 * e:g}" for e in errors])

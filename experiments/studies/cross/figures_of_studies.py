@@ -10,9 +10,9 @@ import pandas as pd
 from experiments.pictures.plots import (
     PALETTE,
     PAPER,
-    beside,
-    beside_log,
     canvas,
+    dodge,
+    dodge_log,
     draw_line,
     intervals,
     legend_below,
@@ -60,7 +60,7 @@ def _lines(
         part = table[table[by] == name]
         if not part.empty:
             line = intervals(part, [x], value, geometric=True)
-            places = (beside_log if log else beside)(line[x], index, len(names))
+            places = (dodge_log if log else dodge)(line[x], index, len(names))
             draw_line(ax, places, line, name, index)
             drawn.append(line.assign(**{by: name}))
     return pd.concat(drawn)

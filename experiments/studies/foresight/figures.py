@@ -1,4 +1,4 @@
-"""The figures of the proof."""
+"""Figures of the held-out evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of the proof: every method on the same fresh instances, and the bounds.
+"""Runs of the held-out evaluation: every method on the same fresh instances, and the bounds.
 
 The simulations are data, the sweep files of this folder. For example
 `schedlab sweep run experiments/studies/foresight/compared_energy.toml` makes those on fixed nodes.
@@ -58,7 +58,7 @@ SEARCH_STEPS = 4000
 
 
 def tasks(scale: Scale) -> list[Task]:
-    """Every run of the proof."""
+    """Every run of the held-out evaluation."""
     return [
         *_compared(scale),
         *_bounds(scale),
