@@ -1,4 +1,4 @@
-"""What the test of admission control costs, with many promises at once.
+"""Cost of the test of admission control, with many promises at once.
 
 python -m benchmarks.bench_admission
 """

@@ -102,7 +102,7 @@ def report(name: str, instances: list[Instance], solver: str) -> None:
 
 
 def report_sizes() -> None:
-    """How large the models are in each formulation (paper: about 5,000 and over 300,000)."""
+    """Size of the models in each formulation (paper: about 5,000 and over 300,000)."""
     print("\ncolumns and rows, everything waiting")
     for num_nodes, num_jobs in ((5, 27), (5, 50), (40, 216), (40, 400)):
         workload, cluster = scenario(num_nodes, 0)

@@ -1,4 +1,4 @@
-"""What each optional part costs a job, over the same run without it; off, none of them is there at all.
+"""Cost of each optional part per job, over the same run without it; off, none of them is there at all.
 
 python -m benchmarks.bench_parts
 """

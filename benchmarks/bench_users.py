@@ -1,4 +1,4 @@
-"""What users wait for outside the engine: adapting a trace, and the steps of a learning agent.
+"""Waiting times of users outside the engine: adapting a trace, and the steps of a learning agent.
 
 python -m benchmarks.bench_users
 """

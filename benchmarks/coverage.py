@@ -1,4 +1,4 @@
-"""How often the intervals contain the truth: the tables of docs/statistics.md.
+"""Coverage of the intervals: the tables of docs/statistics.md.
 
 python -m benchmarks.coverage [FILE]    about eight CPU minutes
 
@@ -66,7 +66,7 @@ class Queue:
         return self.response(load * self.servers)
 
     def length(self, load: float) -> q.RunLength:
-        """How long a run has to be, as the command plans it."""
+        """Length of a run, as the command plans it."""
         return q.response_run_length(
             load * self.servers, self.law, self.servers, first_come=self.order == "first come"
         )

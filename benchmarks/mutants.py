@@ -70,7 +70,7 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
         ["tests/synergy/test_by_hand.py"],
     ),
 }
-"""Where short tests see nearly all, the long ones of a room are left out, as in `LEFT_OUT`."""
+"""Packages without their long tests, since short ones see nearly all, as in `LEFT_OUT`."""
 
 LEFT_OUT = ["tests/core/test_invariants.py", "tests/core/test_theory.py"]
 """Long runs with random jobs: a mistake that only these see wants a test of its own."""

@@ -55,7 +55,7 @@ def _stop(signum: int, frame: object) -> None:
 
 
 def result_of(run: Run, limit_s: float = COMPARE_S) -> Frozen:
-    """What a run leaves; the kind of error and its message where it is refused."""
+    """Outcome of a run; the kind of error and its message where it is refused."""
     signal.signal(signal.SIGVTALRM, _stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, limit_s)
     try:
@@ -119,7 +119,7 @@ def _is_result(name: str) -> bool:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values count as equal."""
+    """True where two values count as equal."""
     if isinstance(a, float) and isinstance(b, int | float) and not isinstance(b, bool):
         if math.isnan(a) or math.isinf(a):
             return str(a) == str(float(b))

@@ -38,7 +38,7 @@ COLUMNS = ["instance", "method", "iterations", "seed", "ours", "theirs"]
 
 
 def known_costs(facts: Path) -> dict[tuple[str, str, int], float]:
-    """What the authors' program gave: mean cost by instance, its own name of the method, iterations."""
+    """Results of the authors' program: mean cost by instance, its own name of the method, iterations."""
     table = pd.read_csv(facts / "gpuaas" / "baseline.csv")
     means = table.groupby(["instance", "method", "iterations"])["total_cost"].mean()
     return {(str(i), str(m), int(n)): float(cost) for (i, m, n), cost in means.items()}

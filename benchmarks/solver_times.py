@@ -1,4 +1,4 @@
-"""What a decision of the MILP takes, by the nodes of a controller and the load: CPU seconds.
+"""Time of a decision of the MILP, by the nodes of a controller and the load: CPU seconds.
 
 python -m benchmarks.solver_times [NODES ...]
 

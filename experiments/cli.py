@@ -33,7 +33,7 @@ from experiments.commands import (
 from simulator.errors import InfeasibleDecision, InputError, shortened
 
 NO_KERNELS = "no locator available for file"
-"""What numba says where it finds no place for compiled code."""
+"""Message of numba where it finds no folder for compiled code."""
 COMPLETION = (["--install-completion"], ["--show-completion"])
 
 app = typer.Typer(
@@ -183,7 +183,7 @@ def _complain(message: str, error: BaseException | None = None) -> None:
 
 
 def _usage(error: TyperException) -> str:
-    """What is wrong with options or arguments, one line; empty where help was asked for."""
+    """The fault of options or arguments, one line; empty where help was asked for."""
     context: Any = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "schedlab"
     message = " ".join(error.format_message().split())

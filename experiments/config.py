@@ -296,7 +296,7 @@ BOUNDS = {
 
 
 def _described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
-    """What a schema wants, in words: "an integer >= 1"."""
+    """Requirement of a schema, in words: "an integer >= 1"."""
     if "const" in schema:
         return _shown(schema["const"])
     if "enum" in schema:

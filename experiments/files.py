@@ -80,7 +80,7 @@ def expect_no_input(path: Path, inputs: Iterable[Path | None], what: str = "--ou
 
 
 def is_same(one: Path, other: Path) -> bool:
-    """Whether two names mean one file or folder; False where either is not there."""
+    """True where two names mean one file or folder; False where either is not there."""
     try:
         return os.path.samefile(one, other)
     except (OSError, ValueError):

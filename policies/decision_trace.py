@@ -68,7 +68,7 @@ class DecisionTrace(Wrapper):
 
 
 def what_is_short(job: int, after: Shares, view: View, in_parts: bool = False) -> str | None:
-    """What a job lacks beside what runs; "nothing" where it would fit.
+    """Resources that a job lacks beside those that run; "nothing" where it would fit.
 
     None where it is not known: the policy chooses the job's GPUs or the nodes' types, or it gives parts of GPUs
     (``in_parts``), and these suffice in sum.
@@ -91,7 +91,7 @@ def what_is_short(job: int, after: Shares, view: View, in_parts: bool = False) -
 
 
 def _beside_gpus(job: int, left: FloatArray, view: View) -> str:
-    """What a job lacks on the nodes whose GPUs suffice: CPUs, memory, or both on the same node."""
+    """Shortage of a job on the nodes whose GPUs suffice: CPUs, memory, or both on the same node."""
     fits = np.ones(len(left), dtype=np.bool_)
     for k, what, wanted in (
         (1, "CPUs", float(view.workload.num_cpus[job])),

@@ -42,7 +42,7 @@ class ElasticFlow:
         self._num_nodes = 0
 
     def decide(self, view: View) -> Decision:
-        """Who has how many GPUs from now on, and when the plan changes next."""
+        """GPUs of each job from now on, and the next change of the plan."""
         v, now_s = _node_type(view), view.now_s
         spec = view.cluster.node_types[v]
         gpus = int(spec.gpus)
@@ -91,7 +91,7 @@ class ElasticFlow:
 
 
 def _on_time(pieces: Sequence[Piece] | None, ask: Ask, now_s: float) -> bool:
-    """Whether a job does all its work in what is left of its plan, by its due date."""
+    """True where a job does all its work in what is left of its plan, by its due date."""
     if pieces is None:
         return False
     due_s = now_s + ask.due_in_s
@@ -103,7 +103,7 @@ def _on_time(pieces: Sequence[Piece] | None, ask: Ask, now_s: float) -> bool:
 
 
 def _about_to_end(view: View, times_s: FloatArray) -> bool:
-    """Whether a running job ends at this instant but for rounding: the next decision comes then."""
+    """True where a running job ends at this instant but for rounding: the next decision comes then."""
     running = view.running
     return any(
         row[int(running[job][0].gpus)] <= ON_TIME_S
@@ -113,7 +113,7 @@ def _about_to_end(view: View, times_s: FloatArray) -> bool:
 
 
 def _gpus_at(pieces: Sequence[Piece], now_s: float) -> int:
-    """What a plan gives from now on."""
+    """Shares that a plan gives from now on."""
     return next((p.gpus for p in pieces if p.begin_s <= now_s + ON_TIME_S < p.end_s), 0)
 
 

@@ -68,6 +68,6 @@ class EmptyNodes:
 
 
 def _is_up(node: int, nodes: IntArray) -> bool:
-    """Whether a node is among the nodes, ascending, that the controller has now."""
+    """True where a node is among the nodes, ascending, that the controller has now."""
     place = int(nodes.searchsorted(node))
     return place < len(nodes) and int(nodes[place]) == node

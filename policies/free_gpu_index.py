@@ -38,7 +38,7 @@ class FreeGpuIndex:
 
     @staticmethod
     def serve(cluster: Cluster) -> bool:
-        """Whether they can stand for the nodes of this cluster."""
+        """True where they can stand for the nodes of this cluster."""
         return (
             cluster.node_type_of is not None
             and not cluster.is_pool

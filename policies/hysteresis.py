@@ -100,7 +100,7 @@ class Hysteresis(Wrapper):
 
 
 def groups_of(plan: Mapping[int, Shares], view: View) -> list[Group]:
-    """What a plan changes, in groups that share no node; jobs that go on as they are in none."""
+    """Changes of a plan, in groups that share no node; jobs that go on as they are in none."""
     root: dict[int, int] = {}
 
     def find(node: int) -> int:
@@ -240,7 +240,7 @@ def _mean(pairs: Iterable[tuple[float, float]]) -> float:
 
 
 class RemainingCapacity:
-    """What a controller's nodes have free beside the jobs that run now."""
+    """Free capacity of a controller's nodes beside the jobs that run now."""
 
     def __init__(self, view: View) -> None:
         self._cluster = view.cluster

@@ -153,7 +153,7 @@ class ListScheduling:
         return shares_of
 
     def _capacity(self, view: View) -> FreeCapacity | FreeGpuIndex:
-        """What is free now."""
+        """Free capacity now."""
         if self._nodes is None:
             return FreeCapacity(view)
         self._nodes.refresh(view)

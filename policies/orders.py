@@ -73,7 +73,7 @@ class Preemptive:
 
 
 class CapacityPlan:
-    """What is free on a controller's nodes, all of it at first: GPUs, CPUs, GB of memory.
+    """Free capacity of a controller's nodes, all of it at first: GPUs, CPUs, GB of memory.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class CapacityPlan:
         return Placement(job, node, gpus, cpus=cpus, memory_gb=memory_gb)
 
     def holds(self, share: Placement) -> bool:
-        """Whether a share fits in what is free."""
+        """True where a share fits in what is free."""
         wanted = (share.gpus, share.cpus, share.memory_gb)
         free = self._free[share.node]
         return all(w <= f + SUMS * max(1.0, w) for w, f in zip(wanted, free, strict=True))

@@ -1,4 +1,4 @@
-"""Where jobs of fixed demand fit: nodes' free capacity, taken job by job."""
+"""Free capacity of nodes for jobs of fixed demand, taken job by job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What installed packages offer to schedlab, found by entry points.
+"""Plug-ins of installed packages, found by entry points.
 
 Reading them never fails: a package whose metadata is malformed offers nothing, and stands in the
 way of no other.
@@ -15,7 +15,7 @@ from typing import Any, cast
 from simulator.errors import InputError
 
 GROUPS = ("schedlab.policies", "schedlab.dispatchers", "schedlab.workloads")
-"""What a package may register, and what decides the outcome of a run."""
+"""Entry-point groups, and those that decide the outcome of a run."""
 
 _VALUE = re.compile(r"[\w.]+(\s*:\s*[\w.]+)?(\s*\[.*\])?\s*")
 
@@ -34,7 +34,7 @@ def installed(group: str) -> list[EntryPoint]:
 
 
 def loaded(entry: EntryPoint, what: str) -> Callable[..., Any]:
-    """What a package registers.
+    """A plug-in of a package.
 
     Raises
     ------

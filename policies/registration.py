@@ -58,7 +58,7 @@ def modules() -> dict[str, str]:
 
 
 def registered(name: str) -> Callable[..., Any] | None:
-    """What is registered under a name: in this package, else by a module that was imported; None: nothing."""
+    """The object registered under a name: in this package, else by a module that was imported; None: nothing."""
     if name in modules():
         importlib.import_module(modules()[name])
         return _registered[modules()[name], name]

@@ -31,7 +31,7 @@ RENAMED_OPTIONS = {"hysteresis": "hysteresis.threshold"}
 """Options of wrappers by their names of before, which are read all the same."""
 
 MISTAKEN = {"weight-priority": "; for processor sharing take processor-sharing"}
-"""What to add where a policy is easily taken for another one."""
+"""Hints where a policy is easily taken for another one."""
 
 Option = float | int | str | bool
 
@@ -59,7 +59,7 @@ def policy_names() -> list[str]:
 
 
 def wrapper_names() -> list[str]:
-    """What may stand behind any policy's name, also one behind the other: ``greedy@tune@hysteresis``."""
+    """Names of wrappers, which may be combined: ``greedy@tune@hysteresis``."""
     return sorted(name for name in modules() if name[0] == "@")
 
 
@@ -106,7 +106,7 @@ def describe(name: str) -> PolicyInfo:
 
 
 def requirements_of(name: str) -> tuple[str, ...]:
-    """What a policy requires, names of `policies.requirements.REQUIREMENTS`.
+    """Requirements of a policy, names of `policies.requirements.REQUIREMENTS`.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def requirements_of(name: str) -> tuple[str, ...]:
 def missing_requirements(
     name: str, workload: Workload, cluster: Cluster
 ) -> list[MissingRequirement]:
-    """What a policy requires that these jobs and machines do not have, the essential first."""
+    """Missing requirements of a policy for these jobs and machines, the essential first."""
     return missing_of(requirements_of(name), workload, cluster)
 
 
@@ -188,7 +188,7 @@ def _base_policy(parsed: PolicyName, options: Mapping[str, Option]) -> Policy:
 
 
 def _factory(name: str, parsed: PolicyName) -> Callable[..., Any]:
-    """What makes the policy that decides; its parameters are the options."""
+    """Factory of the policy that decides; its parameters are the options."""
     if parsed.key.startswith("+"):
         composed = registered(parsed.key)
         if composed is None:
@@ -221,7 +221,7 @@ def _first(key: str) -> Iterable[str]:
 
 
 def _wrapper(name: str, key: str) -> Callable[..., Any]:
-    """What is registered under a key of this package."""
+    """The object registered under a key of this package."""
     found = registered(key)
     if found is None:
         raise InputError(f"unknown policy {name!r}; {_meant(name)}")
@@ -234,7 +234,7 @@ def _close(text: str, known: list[str]) -> str:
 
 
 def _meant(name: str) -> str:
-    """What an unknown name was probably meant to be: `equi` is `rental-equi`, `greedy@tun` `greedy@tune`."""
+    """Likely intended name for an unknown one: `equi` is `rental-equi`, `greedy@tun` `greedy@tune`."""
     names = policy_names()
     known = [*names, *composed_names()]
     inner, at, _ = name.rpartition("@")
@@ -248,12 +248,12 @@ def _meant(name: str) -> str:
 
 
 def _hint(option: str, known: Mapping[str, Option]) -> str:
-    """What an unknown option was probably meant to be."""
+    """Likely intended option for an unknown one."""
     return _close(option, list(known)) if known else "expected none: it has no options"
 
 
 def _loaded(entry: EntryPoint) -> Callable[..., Any]:
-    """What a package registers; `InputError` where it is not there or breaks on import."""
+    """The object that a package registers; `InputError` where it is not there or breaks on import."""
     factory = loaded(entry, "policy")
     required = _required(factory)
     if required and not _decides(factory):
@@ -265,7 +265,7 @@ def _loaded(entry: EntryPoint) -> Callable[..., Any]:
 
 
 def _decides(factory: Callable[..., Any]) -> bool:
-    """Whether this is a policy itself: a function of the view, and of options."""
+    """True where this is a policy itself: a function of the view, and of options."""
     return inspect.isfunction(factory) and len(_required(factory)) == 1
 
 

@@ -279,13 +279,13 @@ REQUIREMENTS: dict[str, Requirement] = {
     "arrivals": _arrivals,
     "tenants": _tenants,
 }
-"""What can be needed, by name; the docstring of each says what it is."""
+"""Requirements by name; the docstring of each describes it."""
 
 
 def missing_of(
     requirements: Iterable[str], workload: Workload, cluster: Cluster
 ) -> list[MissingRequirement]:
-    """What is missing of some needs, the essential first; nothing is named twice."""
+    """Missing requirements, the essential first; nothing is named twice."""
     found: list[MissingRequirement] = []
     for name in requirements:
         lack = REQUIREMENTS[name](workload, cluster)

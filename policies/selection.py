@@ -19,7 +19,7 @@ from simulator.model.tolerances import ON_TIME_S
 from simulator.model.workload import Workload
 
 CostOf = Literal["share", "node"]
-"""What a configuration costs: the job's share of the node (thesis), or the whole node."""
+"""Cost of a configuration: the job's share of the node (thesis), or the whole node."""
 
 NONE = -1
 """Node type of a job that can run nowhere."""

@@ -27,7 +27,7 @@ SHOWN = 60
 
 
 def is_number(value: object) -> bool:
-    """Whether it is one real number, of Python or of NumPy."""
+    """True where it is one real number, of Python or of NumPy."""
     if isinstance(value, np.ndarray):
         return value.ndim == 0 and value.dtype.kind in "biuf"
     if isinstance(value, int):
@@ -36,7 +36,7 @@ def is_number(value: object) -> bool:
 
 
 def is_array(value: object) -> bool:
-    """Whether NumPy makes an array of numbers of it, of one dimension at least; texts and complex numbers are none."""
+    """True where NumPy makes an array of numbers of it, of one dimension at least; texts and complex numbers are none."""
     try:
         as_given = np.asarray(value)
         is_other = as_given.dtype.kind in "SUc"
@@ -48,7 +48,7 @@ def is_array(value: object) -> bool:
 
 
 WRONG_KIND = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
-"""What Python raises where a value cannot do what is asked of it."""
+"""Exceptions of Python for values of a wrong kind."""
 
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "float": (is_number, "a number"),

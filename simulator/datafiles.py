@@ -1,4 +1,4 @@
-"""Where the tables are that the laboratory brings along.
+"""Location of the tables that come with the laboratory.
 
 They lie in ``data/`` at the root of a checkout, and in ``simulator/data`` of an installed wheel.
 ``data/README.md`` names the source of every number.

@@ -22,7 +22,7 @@ from simulator.model.workload import Workload
 
 @dataclass(frozen=True)
 class Options:
-    """What one job may run on, one entry a configuration.
+    """Configurations that one job may run on.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ TAKEN = 6
 """Jobs that one step takes out at most."""
 
 HOPEFUL = 0.3
-"""How often a job that opens a node pays for its share of it only, in the hope of company."""
+"""Chance that a job that opens a node pays for its share of it only."""
 
 WARMTH = 0.005
 """First temperature of the annealing over the mean cost of a job."""

@@ -34,7 +34,7 @@ FIRST = 10
 """Replications before the width of the intervals is looked at."""
 
 MOST = 1000
-"""Where a comparison stops, precise or not, unless given."""
+"""Default limit of a comparison, precise or not."""
 
 MOST_EVER = 10_000
 """So many runs of a policy can be asked for."""
@@ -265,7 +265,7 @@ def _drawing(entrant: Entrant, block: int | None) -> Entrant:
 
 
 def _seed_matters(runs: Runs) -> bool:
-    """Whether replications differ in anything but how long they took to compute."""
+    """True where replications differ in anything but how long they took to compute."""
 
     def results(run: dict[str, float]) -> dict[str, float]:
         return {name: v for name, v in run.items() if not name.endswith(("cpu_s", "wall_s"))}

@@ -1,4 +1,4 @@
-"""What a comparison of policies found: a table of estimates, as text, CSV and in a notebook."""
+"""Result of a comparison of policies: a table of estimates, as text, CSV and in a notebook."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Comparison:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a table for each metric, and the notes."""
+        """Representation in a notebook: a table for each metric, and the notes."""
         title = f"<p>{_text(self.source)}: {len(self.policies)} policies on the same jobs</p>"
         tables = "".join(self._metric_html(metric) for metric in self.metrics)
         notes = "".join(f"<p><b>Note.</b> {_text(note)}</p>" for note in self.notes)
@@ -116,7 +116,7 @@ def _numbers(row: Any) -> list[str]:
 
 
 def _verdict(row: Any) -> str:
-    """What an interval of a difference says; one that contains zero says nothing."""
+    """Verdict of an interval of a difference; one that contains zero says nothing."""
     if math.isnan(row["lower"]):
         return "one run, no interval"
     if row["lower"] > 0:

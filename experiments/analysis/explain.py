@@ -21,7 +21,7 @@ ENDINGS = {
     "killed": "is killed, as the log says",
     "failed": "fails for the last time, as the log says",
 }
-"""How a job ends, by its status, where it does not simply end."""
+"""End of a job in words, by its status, where it does not simply end."""
 
 FORMER = {"given up": "abandoned"}
 """Statuses in files of format 1."""
@@ -87,7 +87,7 @@ def explain(folder: Path, job_id: str) -> list[str]:
 
 
 def _failures(job: pd.Series[float]) -> list[str]:
-    """How often the job was stopped by a failure, and what that cost; nothing where it never was."""
+    """Number of failures of the job and their cost; nothing where it never was."""
     count = job.get("failures", 0)
     if not (pd.notna(count) and count > 0):
         return []
@@ -124,11 +124,11 @@ class _Noted:
         return cls(own, [str(name) for name in own if name not in RESERVED])
 
     def starting(self, at_s: float) -> list[str]:
-        """What was noted when the job was started."""
+        """Facts recorded when the job was started."""
         return self._line("  The decision", self._until(at_s).tail(1))
 
     def passing(self, since_s: float, until_s: float) -> list[str]:
-        """What was noted when the job was passed over for the first time, and how often that was."""
+        """Facts recorded when the job was first passed over, and the number of times."""
         rows = self._until(until_s)
         rows = rows[(rows["time_s"] >= since_s) & (rows["time_s"] < until_s)] if len(rows) else rows
         times = "" if len(rows) < 2 else f", the first of {len(rows)} that let it wait,"
@@ -163,7 +163,7 @@ def _wait(
     job_id: str, since: float, until: float, arrival: float, shares: pd.DataFrame,
     arrived: pd.Series[float],
 ) -> str:  # fmt: skip
-    """What happened on the nodes while the job waited."""
+    """Events on the nodes while the job waited."""
     begun = shares[(shares["start_s"] >= since) & (shares["start_s"] < until)]
     others = [name for name in dict.fromkeys(begun["job_id"]) if name != job_id]
     passed = [name for name in others if float(arrived[name]) > arrival]

@@ -1,4 +1,4 @@
-"""How far a heuristic's decision is from the exact optimum of the same proxy objective.
+"""Gap between a heuristic's decision and the exact optimum of the same proxy objective.
 
 The optimum is that of the pattern form (`policies.milp.patterns`) over node classes, for VMs and
 for ANDREAS's fixed nodes alike; none of the papers could compute it at their sizes.
@@ -21,7 +21,7 @@ from simulator.model.cluster import SECONDS_PER_HOUR
 from simulator.model.contract import View
 
 SOLVED = 1e-6
-"""How near, relatively, the exact solver comes to the optimum: a smaller excess is none."""
+"""Relative precision of the exact solver: a smaller excess is none."""
 LEAST = 1e-12
 """Instead of an optimum of zero, by which a gap would divide."""
 

@@ -69,7 +69,7 @@ def lower_bounds(
 
 
 def _upper_bound(workload: Workload, cluster: Cluster, steps: int, bound: float) -> dict[str, Any]:
-    """What the search for a schedule finds, and where it lies between the bound and foresight."""
+    """Result of the search for a schedule, and its place between the bound and foresight."""
     from experiments.analysis.clairvoyant import clairvoyant
 
     begin = time.process_time()

@@ -106,7 +106,7 @@ class Measuring:
             self._meter.close(self._state())
 
     def _pays(self, count: int) -> bool:
-        """Whether workers pay for so many runs, by the mean time of those before."""
+        """True where workers pay for so many runs, by the mean time of those before."""
         if self._workers == 1 or count < 2 or not self._ended:
             return False
         return count * (time.monotonic() - self._start) / self._ended > WORTH_S

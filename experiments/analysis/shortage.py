@@ -1,4 +1,4 @@
-"""What was short while a job waited, as far as the tables of a run show it.
+"""Resources that were short while a job waited, as far as the tables of a run show it.
 
     short = Shortages.of(folder, job, own, run)      # rows of the job, tables of the run
     short.lines(since_s, until_s)
@@ -52,7 +52,7 @@ class Quota:
 
 
 class _FittingNodes:
-    """How many of the job's nodes have room for it, counted anew for one node at a time.
+    """Number of the job's nodes that can hold it, counted anew for one node at a time.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class _FittingNodes:
 
 
 class _Use:
-    """What is in use while changes are gone through in order.
+    """Resources in use while changes are read in order.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ class Shortages:
             yield at_s, next_s, use
 
     def _what(self, use: _Use) -> str:
-        """What was short beside what is in use, from counts; the same as `_in_full`."""
+        """The shortage beside what is in use, from counts; the same as `_in_full`."""
         gpus, quota, fitting = self.demand[0], self.quota, use.fitting
         if quota is not None and use.of_tenant + gpus > quota.gpus + SUMS:
             return f"the quota of its tenant {quota.tenant}"
@@ -289,7 +289,7 @@ class Shortages:
         return NOTHING if self.spreads or fitting.enough[3] else TOGETHER
 
     def _in_full(self, use: _Use) -> tuple[str, str]:
-        """What was short beside what is in use, and how much there was; it looks at all nodes."""
+        """The shortage beside what is in use, with amounts; it looks at all nodes."""
         gpus, quota = self.demand[0], self.quota
         if quota is not None and use.of_tenant + gpus > quota.gpus + SUMS:
             return (

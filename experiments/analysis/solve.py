@@ -71,7 +71,7 @@ def _names(workload: Workload, count: int) -> list[str]:
 
 
 def _nodes_of_type(cluster: Cluster, num_nodes: int, folder: Path) -> np.ndarray | None:
-    """How many of the first ``num_nodes`` nodes have each type, where types are fixed."""
+    """Number of nodes of each type among the first ``num_nodes``, where types are fixed."""
     if cluster.node_type_of is None:
         return None
     if num_nodes > cluster.num_nodes:

@@ -1,4 +1,4 @@
-"""What an episode of a learning agent has spent so far: hours of jobs, or money."""
+"""Expense of an episode of a learning agent so far: hours of jobs, or money."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Spent(ABC):
         self.so_far = self._of_gone + of_jobs + self._of_nodes
 
     def decided(self, view: View, placements: Sequence[Placement]) -> None:
-        """What a decision starts, on top of what runs."""
+        """Jobs that a decision starts, on top of those that run."""
         self._since_s, self._per_hour = view.now_s, self._nodes_per_hour(view, placements)
 
     @abstractmethod
     def _nodes_per_hour(self, view: View, placements: Sequence[Placement]) -> float:
-        """What the nodes that are up spend in an hour from now on."""
+        """Expense per hour of the nodes that are up, from now on."""
 
     @abstractmethod
     def close(self, result: Result) -> None:
@@ -52,7 +52,7 @@ class Spent(ABC):
 
     @abstractmethod
     def _of_jobs(self, jobs: IntArray, now_s: float) -> FloatArray:
-        """What each of these jobs has spent until now."""
+        """Expense of each of these jobs until now."""
 
 
 class TimeSpent(Spent):

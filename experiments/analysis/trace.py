@@ -24,7 +24,7 @@ KINDS = (*TRIED, "philly-table", "instance")
 
 @dataclass(frozen=True)
 class Trace:
-    """What a file holds.
+    """Contents of a file.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def read_trace(path: Path, kind: str | None = None) -> tuple[Workload, Cluster |
 def describe(
     workload: Workload, kind: str, own: Cluster | None = None, nodes: tuple[int, int] | None = None
 ) -> Trace:
-    """What the jobs are like.
+    """Properties of the jobs.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ JOBS = {"quick": 3000, "paper": 20_000}
 """Jobs of a run at least."""
 
 RELAXATIONS = {"quick": 30, "paper": 100}
-"""How often a run forgets its state at least, a quarter of it in the warm-up."""
+"""Least number of times that a run forgets its state, a quarter of it in the warm-up."""
 
 SEEDS = {"quick": tuple(range(1, 6)), "paper": tuple(range(1, 11))}
 

@@ -10,7 +10,7 @@ import typer
 
 
 class Scale(StrEnum):
-    """How large a reproduction is."""
+    """Scale of a reproduction."""
 
     quick = "quick"
     paper = "paper"

@@ -11,14 +11,14 @@ import typer
 
 
 class Formulation(StrEnum):
-    """How the hierarchical paper's decision is written down."""
+    """Formulation of the hierarchical paper's decision."""
 
     patterns = "patterns"
     literal = "literal"
 
 
 class Solver(StrEnum):
-    """Who solves the MILP."""
+    """Solver of the MILP."""
 
     auto = "auto"
     highs = "highs"

@@ -49,7 +49,7 @@ def status(
         bool, typer.Option("--tracebacks", help="Print the traceback of each kind of failure.")
     ] = False,
 ) -> None:
-    """How many runs are done, failed and left.
+    """Number of runs that are done, failed and left.
 
     Example: schedlab sweep status sweep --tracebacks
     """

@@ -28,7 +28,7 @@ def trace(
         Path, typer.Option(help="Picture to write: PNG, SVG or PDF. Default: trace.png.")
     ] = Path("trace.png"),
 ) -> None:
-    """What a trace holds: jobs, span, load, laws of demand, duration and arrival, with a picture.
+    """Contents of a trace: jobs, span, load, laws of demand, duration and arrival, with a picture.
 
     Example: schedlab trace examples/philly_like.csv --nodes 8
     """

@@ -28,7 +28,7 @@ MODULES: tuple[str, ...] = (
 
 
 def papers() -> list[Paper]:
-    """What the report says of each that is there; imports none of them."""
+    """Entry of the report for each that is there; imports none of them."""
     return [read_paper(folder, module) for module in MODULES if (folder := _folder(module))]
 
 

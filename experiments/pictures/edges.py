@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simulator.model.cluster import FloatArray
 
 NOTE = "An arrow at an edge: the interval goes on outside."
-"""What a caption says of a figure with such arrows."""
+"""Sentence for captions of figures with such arrows."""
 
 MARKED = "marked at the edge"
 """Id of lines whose points outside the axes have arrows."""

@@ -105,7 +105,7 @@ def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") ->
 
 
 def _first_s(schedule: DataFrame, jobs: DataFrame | None) -> float:
-    """Where the time axis begins: the first submission, or the first start where none is known."""
+    """Begin of the time axis: the first submission, or the first start where none is known."""
     return float(schedule["start_s"].min() if jobs is None else jobs["arrival_s"].min())
 
 

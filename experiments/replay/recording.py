@@ -1,4 +1,4 @@
-"""What is known of one run that is to be watched, wherever it comes from."""
+"""Data of one run for the player, from any source."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Recording:
 
 
 def facts_of(decisions: DataFrame) -> dict[str, list[Any]]:
-    """What the policy noted, from a table of decisions; None where it noted nothing."""
+    """Facts that the policy recorded, from a table of decisions; None where it noted nothing."""
     from pandas import isna
 
     return {

@@ -1,1 +1,1 @@
-"""What a report is made of (`contents`), and the static site of it (`site`)."""
+"""Contents of a report (`contents`), and its static site (`site`)."""

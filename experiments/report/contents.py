@@ -1,4 +1,4 @@
-"""What a report is made of: papers, figures and claims."""
+"""Contents of a report: papers, figures and claims."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Paper:
-    """What the report says of a paper, or of a study of our own.
+    """Entry of the report for a paper, or for a study of our own.
 
     Attributes
     ----------

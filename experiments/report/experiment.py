@@ -39,7 +39,7 @@ Rows = Callable[[Results], Iterable[Claim]]
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a figure's function returns.
+    """Result of a figure's function.
 
     Attributes
     ----------

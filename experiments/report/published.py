@@ -90,7 +90,7 @@ class Number(BaseModel):
 
     @property
     def rule(self) -> Published:
-        """What the rule for verdicts holds ours against.
+        """Reference value for the rule for verdicts.
 
         Raises
         ------

@@ -42,7 +42,7 @@ COLUMNS = tuple(f.name for f in fields(Claim) if f.name not in ("published", "la
 
 @dataclass(frozen=True)
 class Page:
-    """What there is to show of one paper.
+    """Results of one paper that can be shown.
 
     Attributes
     ----------

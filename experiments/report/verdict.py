@@ -26,13 +26,13 @@ from experiments.report.contents import Claim, Verdict
 from simulator.statistics import Estimate
 
 EFFECT_MARGIN = 0.2
-"""How much of a published effect ours may miss and still count as reproduced."""
+"""Part of a published effect that ours may miss and still count as reproduced."""
 AMOUNT_MARGIN = 0.1
 """The same for an amount, relative to it."""
 PART_OF_EFFECT = 0.5
 """The least share of an effect that counts as a part of it."""
 FACTOR = 2.0
-"""How far an amount, or what misses a bound, may be off and still count as a part."""
+"""Deviation of an amount, or from a bound, that still counts as a part."""
 WIDE = "the interval is too wide to tell"
 AT_THE_LIMIT = "the interval is narrow and holds the limit of what counts as a part"
 """Reasons of an inconclusive row: the first wants more seeds, the second hardly would."""
@@ -40,7 +40,7 @@ AT_THE_LIMIT = "the interval is narrow and holds the limit of what counts as a p
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper publishes of one quantity; made by `effect`, `amount`, `at_most` or `at_least`.
+    """Published value of one quantity; made by `effect`, `amount`, `at_most` or `at_least`.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Published:
 
     @property
     def printed(self) -> float | str:
-        """What the report prints as the paper's value."""
+        """The paper's value as the report prints it."""
         return self.text or self.low
 
 
@@ -119,7 +119,7 @@ def verdict(published: Published, ours: Estimate | float) -> Verdict:
 
 
 def _reason(published: Published, ours: Estimate | float) -> str:
-    """Why the interval does not tell: too few seeds, or a value at the limit."""
+    """Reason of an inconclusive interval: too few seeds, or a value at the limit."""
     if not isinstance(ours, Estimate) or not math.isfinite(ours.upper - ours.lower):
         return WIDE
     limits = [v for v in _part(published) if ours.lower <= v <= ours.upper]
@@ -129,7 +129,7 @@ def _reason(published: Published, ours: Estimate | float) -> str:
 
 
 def _margin(p: Published) -> float:
-    """How far ours may be off and still count as the published value; a tenth of a bound."""
+    """Deviation of ours that still counts as the published value; a tenth of a bound."""
     ends = [v for v in (p.low, p.high) if math.isfinite(v)]
     none = 0.0 if math.isnan(p.none) else p.none
     share = p.margin if len(ends) == 2 else AMOUNT_MARGIN
@@ -137,7 +137,7 @@ def _margin(p: Published) -> float:
 
 
 def _whole(p: Published) -> tuple[float, float]:
-    """What counts as the published value: within the margin."""
+    """Range that counts as the published value: within the margin."""
     slack = 1e-9 * max(abs(p.low) if math.isfinite(p.low) else 0.0, abs(p.high))
     if math.isinf(p.low) or math.isinf(p.high):
         return p.low, p.high
@@ -146,7 +146,7 @@ def _whole(p: Published) -> tuple[float, float]:
 
 
 def _part(p: Published) -> tuple[float, float]:
-    """What counts as a part of it; never narrower than `_whole`."""
+    """Range that counts as a part of it; never narrower than `_whole`."""
     if math.isnan(p.none):
         ends = (_towards_zero(p.low), _away_from_zero(p.high))
         whole = _whole(p)

@@ -28,7 +28,7 @@ DEFAULT_SOURCES = ("simulator", "policies")
 
 @dataclass
 class Outcome:
-    """What one run leaves behind.
+    """Outcome of one run.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from experiments.files import write_whole
 from simulator.errors import InputError
 
 HERE = Path(__file__).parent / "web"
-"""What all pages share: the look, and small charts."""
+"""Style and small charts of all pages."""
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w-]+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:function|const|class) (\w+))", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What a controller has learnt from the jobs that it has seen; nothing of those to come."""
+"""Statistics of the jobs that a controller has seen; nothing of those to come."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class ArrivalStatistics:
         return (now_s - self._first_s + prior) / len(self)
 
     def demand(self, view: View, rows: IntArray, forecast: float, weigh: bool = True) -> Demand:
-        """Who wants node-time in the window to come: the active jobs, and jobs like the last ones.
+        """Demand for node-time in the window to come: the active jobs, and jobs like the last ones.
 
         Parameters
         ----------

@@ -112,7 +112,7 @@ class _Problem:
         return np.rint(counts @ self.demand).astype(np.int64)
 
     def jobs_part(self, prices: FloatArray) -> tuple[float, FloatArray]:
-        """What the jobs gain at prices of slots, and ``(R,)`` the slots that they take."""
+        """Gain of the jobs at prices of slots, and ``(R,)`` the slots that they take."""
         net = self.gain - prices
         best = net.argmax(axis=1)
         gain = net[np.arange(len(net)), best]
@@ -121,7 +121,7 @@ class _Problem:
         return float(gain[takes].sum()), load
 
     def nodes_part(self, prices: FloatArray) -> float:
-        """What the nodes earn at prices of slots."""
+        """Revenue of the nodes at prices of slots."""
         most = np.zeros(len(self.limits))
         np.maximum.at(most, self.group, self.demand @ prices - self.price)
         return float(self.limits @ most)
@@ -165,7 +165,7 @@ def _model_step(
     low: FloatArray,
     high: FloatArray,
 ) -> tuple[FloatArray, float, FloatArray]:
-    """Where the model of L is least within a box: prices, its value, the patterns' duals.
+    """Minimum of the model of L within a box: prices, its value, the patterns' duals.
 
     Columns: prices, what a node earns at most (each type), what the jobs gain.
     """

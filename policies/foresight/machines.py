@@ -1,4 +1,4 @@
-"""What a job may run on and what that costs, in the arrays that the method reads."""
+"""Configurations of jobs and their costs, in the arrays that the method reads."""
 
 from __future__ import annotations
 

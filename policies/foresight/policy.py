@@ -37,12 +37,12 @@ ODDS = 100.0
 """A second of lateness that is worth more seconds of lease than this calls for caution."""
 
 CAUTION = 2.0 / 3.0
-"""How much caution grows with the logarithm of the odds beyond `ODDS`."""
+"""Growth of caution with the logarithm of the odds beyond `ODDS`."""
 
 MOST_CAUTION = 3.0
 
 LEAST_GAIN = 1e-6
-"""What any progress counts, relative to the largest gain: nodes that cost nothing stand idle for
+"""Value of any progress, relative to the largest gain: nodes that cost nothing stand idle for
 nobody, and short jobs go first there."""
 
 
@@ -130,7 +130,7 @@ class Foresight:
         return Decision(placements_of(packed.assignments, view), info=info, again_s=again_s)
 
     def _caution(self, machines: Machines) -> float:
-        """How much more it counts that a job runs at all: by the median odds of the jobs seen.
+        """Additional value of a job that runs at all: by the median odds of the jobs seen.
 
         Where lateness is worth a thousand leases, a plan that is just in time is ruined by one
         burst, and the price of node-time jumps between nothing and the weights. So it is left out
@@ -204,7 +204,7 @@ class Foresight:
         return packed
 
     def _is_small(self, packing: Packing) -> bool:
-        """Whether it is solved exactly. Then a packing that has to run some job is looked for at once:
+        """True where it is solved exactly. Then a packing that has to run some job is looked for at once:
         if it pays, it is the best of all."""
         return int(np.count_nonzero(packing.gain > 0.0)) <= self.exact_up_to
 

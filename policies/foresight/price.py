@@ -1,4 +1,4 @@
-"""What a second of a whole node is worth to the jobs: the price lambda of node-time.
+"""Value of a second of a whole node to the jobs: the price lambda of node-time.
 
 Within a window of T seconds a group of N alike nodes gives N T node-seconds, of which eta can be
 used. The price is where the dual of that limit is greatest,
@@ -40,7 +40,7 @@ SEEN = 100
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """Who wants node-time in the window: jobs, or fractions of jobs.
+    """Demand for node-time in the window: jobs, or fractions of jobs.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def _values(table: FloatArray, slopes: FloatArray, demand: Demand) -> FloatArray
 
 
 def peak(x: FloatArray, y: FloatArray) -> float:
-    """Where a concave function is greatest, from its values on a grid: where the slope, linear
+    """Maximum of a concave function, from its values on a grid: where the slope, linear
     between the middles of the intervals beside the greatest value, is zero."""
     i = int(np.argmax(y))
     if i in (0, len(x) - 1):

@@ -104,7 +104,7 @@ class Transport:
                 load[others[0]] += 1
 
     def _look(self, k: int) -> None:
-        """What it brings at best to move a job from kind k to each other one, and which job."""
+        """Best gain from moving a job from kind k to each other one, and the job."""
         members = np.flatnonzero(self.kind == k)
         if not len(members):
             self._weight[k] = -np.inf
@@ -116,7 +116,7 @@ class Transport:
         self._weight[k, k] = -np.inf
 
     def _paths(self, start: FloatArray) -> tuple[FloatArray, IntArray]:
-        """What the best path to each kind brings, and the kind before it on that path, -1 at its
+        """Gain of the best path to each kind, and the kind before it on that path, -1 at its
         start."""
         kinds = len(start)
         worth, before = start.copy(), np.full(kinds, -1)

@@ -1,4 +1,4 @@
-"""What a job costs from here on if it had the machines to itself: V_j(r, d).
+"""Cost of a job from now on if it had the machines to itself: V_j(r, d).
 
 With r of its work left and d seconds to its due date, at a price lambda of node-time,
 

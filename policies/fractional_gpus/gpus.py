@@ -22,7 +22,7 @@ Gpu = tuple[int, int]
 
 
 def runs_at(view: View, job: int, node: int, gpus: tuple[int, ...]) -> bool:
-    """Whether a job runs on these GPUs; where several servers decide, an older plan may have won."""
+    """True where a job runs on these GPUs; where several servers decide, an older plan may have won."""
     shares = view.running.get(job)
     return shares is not None and shares[0].node == node and view.gpus_of[job] == gpus
 
@@ -85,7 +85,7 @@ class OnGpus:
                     self._join(view, job, shares[0].node, gpus_of[job])
 
     def _is_there(self, view: View, job: int) -> bool:
-        """Whether a job runs where this policy has it."""
+        """True where a job runs where this policy has it."""
         return runs_at(view, job, *self._places[job])
 
     def _join(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> None:

@@ -29,7 +29,7 @@ DOES_NOT_FIT = -1e18
 
 @compiled
 def fits(state: Any, n: int, demand: Any, allowed: Any) -> bool:
-    """Whether a job fits on a node as it is."""
+    """True where a job fits on a node as it is."""
     if state.cpu[n] < demand[CPU] or state.memory[n] < demand[MEMORY]:
         return False
     wanted = demand[GPUS]

@@ -1,4 +1,4 @@
-"""How full a cluster gets when jobs come and none leaves: the experiment of the FGD paper.
+"""Packing experiment of the FGD paper: allocated GPUs of a cluster to which jobs come and from which none leaves.
 
 Weng et al., USENIX ATC 2023, Section 6: jobs of a trace arrive until they ask for 130 % of the
 cluster's GPUs; a job that fits nowhere is turned away. The figure shows the GPUs allocated over the
@@ -39,7 +39,7 @@ STEPS = 100
 
 @dataclass(frozen=True)
 class PackingRun:
-    """What happened.
+    """Result of one packing experiment.
 
     Attributes
     ----------

@@ -164,7 +164,7 @@ def _parts(workload: Workload) -> FloatArray:
 
 
 def _demands(workload: Workload) -> Demands:
-    """What the jobs ask for, in whole thousandths and bytes, rounded up.
+    """Demands of the jobs, in whole thousandths and bytes, rounded up.
 
     A job that states no CPUs or memory needs none.
     """

@@ -1,4 +1,4 @@
-"""What GPU-sharing rules look at: demands, and nodes with what is left on each GPU.
+"""State for rules of GPU sharing: demands, and nodes with the free part of each GPU.
 
 Amounts are whole numbers, as a cluster manager counts them: thousandths of a CPU, MiB, thousandths
 of a GPU. A job asks for ``gpus`` GPUs and ``milli`` thousandths of each: 1 and 470 is not quite half
@@ -40,7 +40,7 @@ class Classes(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is left on ``N`` nodes of up to ``G`` GPUs. Rules read it, `place` and `remove` change it.
+    """Free capacity of ``N`` nodes of up to ``G`` GPUs. Rules read it, `place` and `remove` change it.
 
     Attributes
     ----------

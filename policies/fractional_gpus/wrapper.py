@@ -118,7 +118,7 @@ class FractionalGpus(Wrapper):
         self._workload = workload
 
     def _seen(self, view: View) -> View:
-        """What the policy is shown: the same, counted in units."""
+        """The view of the policy, counted in units."""
         units = self._units
         shares: list[Mapping[int, Placement]] = [
             {job: p._replace(gpus=units[job]) for job, p in own.items()} if own else own

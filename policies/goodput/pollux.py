@@ -151,7 +151,7 @@ def place_apart(
 
 
 def _places(wanted: int, free: Mapping[int, int], spanned: set[int]) -> list[Nodes]:
-    """Where a job could be placed: on the fullest node that has enough, else over nodes, or on fewer GPUs of one."""
+    """Possible placements of a job: on the fullest node that has enough, else over nodes, or on fewer GPUs of one."""
     fits = [node for node, gpus in free.items() if gpus >= wanted]
     if fits:
         return [((min(fits, key=lambda node: free[node]), wanted),)]

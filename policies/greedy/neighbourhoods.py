@@ -33,7 +33,7 @@ of the chosen scratch row."""
 
 
 class Scratch(NamedTuple):
-    """What one round of the search works with.
+    """Data of one round of the search.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def cannot_pay(
     gpus: IntArray, place: IntArray, late: FloatArray, jobs: FloatArray, row: IntArray,
     times_s: FloatArray, price: FloatArray,
 ) -> bool:  # fmt: skip
-    """Whether the exchange of two running jobs' places changes the papers' objective by more than
+    """True where the exchange of two running jobs' places changes the papers' objective by more than
     ``least``: tardiness and leaders of both nodes, exact but for rounding."""
     here, there = place[i, NODE], place[j, NODE]
     v, u = nodes[here, TYPE], nodes[there, TYPE]
@@ -162,7 +162,7 @@ def losses(
     running: IntArray, num_running: int, leading: FloatArray, lost: FloatArray, state: State,
     queue: Queue,
 ) -> None:  # fmt: skip
-    """What postponing each running job loses at the least, its node's leader at no cost: in
+    """Least loss from postponing each running job, its node's leader at no cost: in
     ``lost[r, 0]``; the least from there to the end of the queue in ``lost[r, 1]``."""
     least = np.inf
     for r in range(num_running - 1, -1, -1):
@@ -174,7 +174,7 @@ def losses(
 
 @compiled
 def first_behind(i: int, running: IntArray, num_running: int) -> int:
-    """Where the running jobs of lower pressure than job i begin."""
+    """Index of the first running job of lower pressure than job i."""
     low, high = 0, num_running
     while low < high:
         middle = (low + high) // 2

@@ -165,7 +165,7 @@ def room(f: int, may_open: bool, families: IntArray, limits: IntArray) -> int:
 def fits_somewhere(
     i: int, may_open: bool, known: IntArray, families: IntArray, limits: IntArray
 ) -> bool:
-    """Whether any family has room for the fewest GPUs that a job accepts of it."""
+    """True where any family has room for the fewest GPUs that a job accepts of it."""
     for f in range(len(limits)):
         if known[i, FEWEST + f] <= room(f, may_open, families, limits):
             return True

@@ -30,7 +30,7 @@ from simulator.model.workload import Workload
 
 
 class _Scenario(NamedTuple):
-    """What the policy prepared for a scenario."""
+    """Data that the policy prepared for a scenario."""
 
     workload: Workload
     cluster: Cluster
@@ -326,7 +326,7 @@ def _pool(
     jobs: Jobs, profile: Profile, machines: Machines, settings: Settings, iterations: int,
     pool_size: int, seed: int,
 ) -> Any:  # fmt: skip
-    """What `pool.randomised_greedy` returns."""
+    """Result of `pool.randomised_greedy`."""
     from policies.greedy.pool import randomised_greedy
     from policies.greedy.queue import pressure_order
 

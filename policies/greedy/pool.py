@@ -16,7 +16,7 @@ from simulator.model.cluster import FloatArray, IntArray
 
 @compiled
 def slot_for(value: float, kept: int, values: FloatArray, slot_of: IntArray) -> int:
-    """Where a solution of this value goes in a pool that holds ``kept``; -1: nowhere.
+    """Position of a solution of this value in a pool that holds ``kept``; -1: nowhere.
 
     ``values`` and ``slot_of`` are sorted by value and are brought up to date; the slots, in which
     the solutions lie, are not. A value that the pool has already is not taken again.

@@ -1,4 +1,4 @@
-"""What happens to a construction's nodes once all jobs had their turn (compiled).
+"""Post-processing of a construction's nodes (compiled).
 
 The papers: each node shrinks to the smallest equivalent VM, then its idle GPUs go to its job of
 highest speed-up. The released program: a node shrinks where that is cheaper, and one job of the

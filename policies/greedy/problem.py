@@ -1,4 +1,4 @@
-"""What the methods of the greedy family work on: plain arrays, prepared once a scenario.
+"""Data of the methods of the greedy family: plain arrays, prepared once a scenario.
 
 Everything that does not change between decisions (which configurations exist, how each job
 orders them by cost and by time) is sorted once; a decision then costs what it places.
@@ -33,7 +33,7 @@ OBJECTIVES = {
     "ratio": RATIO,
 }
 RELEASED = 2
-"""How the authors' program does it, of what the papers do otherwise (`PER_NODE`) or not at all."""
+"""Options of the authors' program, where the papers do otherwise (`PER_NODE`) or not at all."""
 PER_NODE = 1
 SWAPS = {"none": 0, "inverse-weight": 1, "released": RELEASED}
 PICKS = {"inverse": 0, "uniform": 1}
@@ -169,7 +169,7 @@ class Settings(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Who runs where. Nodes are interchangeable within a type; `policy` gives them identities.
+    """Assignment of jobs to nodes. Nodes are interchangeable within a type; `policy` gives them identities.
 
     Attributes
     ----------

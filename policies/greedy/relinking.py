@@ -171,7 +171,7 @@ def step_value(
     pool_gpus: IntArray, node_in_guide: IntArray, state: State, objective: int, mu: float,
     queue: Queue, profile: Profile, m: Machines,
 ) -> float:  # fmt: skip
-    """What changes when a node becomes the guide's node k; its jobs leave the nodes where they
+    """Changes when a node becomes the guide's node k; its jobs leave the nodes where they
     are, the jobs that were there are postponed."""
     value, place, first = state.value, state.place, state.first[0]
     if objective == FIRST_FINISH:

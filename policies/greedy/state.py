@@ -108,7 +108,7 @@ def soonest(
     at: int, slot: int, instead: int, v: int, nodes: IntArray, hosted: IntArray, gpus: IntArray,
     queue: Queue, profile: Profile,
 ) -> float:  # fmt: skip
-    """When the first job of a node finishes, if it had type ``v`` and another job in one slot."""
+    """Time at which the first job of a node finishes, if it had type ``v`` and another job in one slot."""
     first = np.inf
     for a in range(nodes[at, HOSTED]):
         i = instead if a == slot else hosted[at, a]
@@ -163,7 +163,7 @@ def change_of(
     here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: State,
     objective: int, mu: float, queue: Queue, profile: Profile, m: Machines,
 ) -> float:  # fmt: skip
-    """What changes in the objective when one node, or two, change.
+    """Change of the objective when one node, or two, change.
 
     Node ``here`` becomes what row ``at`` is with type v and job j in slot a; node ``there``, if it
     is one, type u with job i in slot b.
@@ -274,7 +274,7 @@ def total_value(base: float, state: State) -> float:
 
 @compiled
 def least_improvement(base: float) -> float:
-    """How much a change must lower the objective at the least, ``base`` being all postponed."""
+    """Least decrease of the objective for a change to count, ``base`` being all postponed."""
     return IMPROVES * (1.0 + abs(base))
 
 

@@ -1,4 +1,4 @@
-"""What a formulation gives: a model, and the way back from its solution to jobs on nodes."""
+"""Result of a formulation: a model, and the way back from its solution to jobs on nodes."""
 
 from __future__ import annotations
 

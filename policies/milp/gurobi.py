@@ -154,7 +154,7 @@ def _environment() -> Any:
 
 @functools.cache
 def has_full_licence() -> bool:
-    """Whether a model over the wheel's size limit can be solved. Tried once a process."""
+    """True where a model over the wheel's size limit can be solved. Tried once a process."""
     try:
         environment = _environment()
     except InputError:

@@ -36,7 +36,7 @@ class Assignment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """What one controller decides on, once.
+    """Input of one decision of one controller.
 
     Attributes
     ----------

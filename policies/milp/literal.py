@@ -21,7 +21,7 @@ from policies.milp.model import Builder, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Where the common columns of a node-indexed model are.
+    """Indices of the common columns of a node-indexed model.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ Int32Array = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
 Status = Literal["optimal", "feasible", "no_solution", "infeasible", "unbounded", "error"]
-"""What came out: proven within the gap; a solution at the limit; none at the limit; there is none;
+"""Status of a solution: proven within the gap; a solution at the limit; none at the limit; there is none;
 no minimum; the solver failed."""
 
 # Tolerances of this package.
@@ -30,7 +30,7 @@ FEASIBLE_WITHIN = 1e-9
 """On rows and whole columns of `Model.tight` models: postponing a job can cost 1e8 times as much as
 its lease, so the solvers' usual 1e-6 of a job would be worth more than the decision."""
 WHOLE_WITHIN = 10 * FEASIBLE_WITHIN
-"""How near to a whole number a column of a linear program counts as one."""
+"""Tolerance for whole numbers in columns of a linear program."""
 LEAST_RISE = 1e-7
 """A rise of the bound, relative to it, that counts as none when a branch is chosen."""
 BOUND_ABOVE = 1e-9
@@ -122,7 +122,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """How to solve.
+    """Options of a solver.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class SolverOptions:
             raise InputError(f"milp: seed is {self.seed}, expected 0 to 2000000000")
 
     def shift(self, model: Model) -> float:
-        """What to take off a model's offset when it goes to a solver.
+        """Amount to subtract from a model's offset before it is solved.
 
         A solver's own gap includes the offset, so what is left must be what decisions can change.
         """
@@ -164,7 +164,7 @@ class SolverOptions:
 
 
 def relative_gap(objective: float, bound: float, constant: float) -> float:
-    """How far the objective may be from the best, relative to its part that decisions change."""
+    """Gap that the objective may have, relative to its part that decisions change."""
     difference = max(0.0, objective - bound)
     if not math.isfinite(difference):
         return math.inf

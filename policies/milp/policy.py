@@ -100,7 +100,7 @@ class MilpCentralised2019(MilpPolicy):
 
 
 def instance_of(view: View, rho: float, mu: float, horizon_s: float) -> Instance:
-    """What a view asks to decide. Job ``i`` of the instance is ``view.jobs[i]``.
+    """Instance of a view's decision. Job ``i`` of the instance is ``view.jobs[i]``.
 
     Raises
     ------

@@ -211,7 +211,7 @@ class SlotForm:
         return job[open_], places[place[open_]]
 
     def encode(self, assignments: Sequence[Assignment]) -> FloatArray:
-        """How many nodes have each pattern; which job goes where is left to the solver.
+        """Number of nodes of each pattern; the solver assigns the jobs.
 
         Where slots are closed to jobs it may do a little worse there than the assignments did.
         """

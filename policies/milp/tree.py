@@ -37,7 +37,7 @@ FADE = 8.0
 
 
 class Found(NamedTuple):
-    """What the search found.
+    """Result of the search.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class _Node(NamedTuple):
 
 
 class Learned:
-    """What branches did to the bound in earlier searches of alike models: pseudo-costs by name.
+    """Effect of branches on the bound in earlier searches of similar models: pseudo-costs by name.
 
     A search that is given it need not try both sides of a column that was tried before. The order of
     branching changes, not what is proven.
@@ -186,7 +186,7 @@ class _Search:
         return self._stack.pop()
 
     def _worth(self, bound: float) -> bool:
-        """Whether a part of the tree may hold a solution that is better by more than the gap."""
+        """True where a part of the tree may hold a solution that is better by more than the gap."""
         near = max(self._gap * abs(self._best), self._near)
         if bound < self._best - near or self._x is None:
             return bound < math.inf

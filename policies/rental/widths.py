@@ -31,10 +31,10 @@ from simulator.model.speedup import Speedup, WholeGpus
 from simulator.model.tolerances import SUMS
 
 LOWEST_PRICE = 1e-250
-"""Where the search for a price ends: whoever buys nothing more here never does."""
+"""End of the search for a price: who buys nothing more here never does."""
 
 HIGHEST_PRICE = 1e200
-"""Where nothing is bought that costs anything."""
+"""Price at which nothing is bought that costs anything."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class OptimalWidths(FixedWidths):
         return max(0.0, *residuals)
 
     def _gain(self, speedup: Speedup, k: float, side: str) -> float:
-        """What more width gains, net of its price, over the sum of both; in [-1, 1]."""
+        """Gain from more width, net of its price, over the sum of both; in [-1, 1]."""
         slope = float(speedup.derivative(k, "right" if side == "right" else "left"))
         elasticity = min(1.0, k * slope / float(speedup(k)))
         paid = self.price * k * (1 - elasticity)

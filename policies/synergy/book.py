@@ -13,7 +13,7 @@ from simulator.model.cluster import FloatArray, IntArray
 
 
 class Book:
-    """What is known of the jobs of one controller, ``(J,)`` each, brought up to date as asked.
+    """Attributes of the jobs of one controller, ``(J,)`` each, brought up to date as asked.
 
     Only jobs that ran since the last decision have changed, so the others are not looked at.
 
@@ -42,7 +42,7 @@ class Book:
         self.demand_of_kind: FloatArray = parts.sum(axis=1)
         """``(K,)`` parts of the cluster that the demand takes, all resources together."""
         self.memory: dict[str, Any] = {}
-        """What an ordering keeps between decisions, by its name."""
+        """State of orderings between decisions, by name."""
         self._since_s = -math.inf
 
     def update(self, view: View) -> None:

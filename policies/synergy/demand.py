@@ -1,4 +1,4 @@
-"""What jobs ask for: the demand vector of each kind of job, and the shares that it may get.
+"""Demands of jobs: the demand vector of each kind of job, and the shares that it may get.
 
 Jobs of one model with one GPU demand are alike to every mechanism: they are one *kind*. A *share*
 is CPUs and GB of memory per GPU, so that a job over several servers has the same on each GPU
@@ -20,7 +20,7 @@ from simulator.model.tolerances import RATES
 
 
 class Share(NamedTuple):
-    """What each GPU of a job has beside it."""
+    """CPUs and memory of each GPU of a job."""
 
     cpus: float
     memory_gb: float
@@ -86,7 +86,7 @@ class Kind:
 
     @property
     def exceeds_fair(self) -> bool:
-        """Whether the demand is above the proportional share in any resource."""
+        """True where the demand is above the proportional share in any resource."""
         return self.best.cpus > self.fair.cpus or self.best.memory_gb > self.fair.memory_gb
 
 

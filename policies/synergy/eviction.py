@@ -50,7 +50,7 @@ def _put_back_one(packing: Packing, slot: Slot, i: int) -> None:
 
 
 def _cheapest_eviction(packing: Packing, i: int, short: tuple[float, float]) -> Slot:
-    """Who covers the shortage and releases least beyond it; else who covers most of it."""
+    """The job that covers the shortage and releases least beyond it; else the one that covers most of it."""
     best: Slot | None = None
     best_score = (2.0, 0.0)
     fair = packing.capacity.fair

@@ -33,7 +33,7 @@ class Lot(NamedTuple):
 
 
 class Allocation(NamedTuple):
-    """What ILP 1 chose.
+    """Result of ILP 1.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Who goes first: FIFO, SRTF, LAS, FTF, DRF and Tetris; Gittins and history from `unknown`.
+"""Orderings: FIFO, SRTF, LAS, FTF, DRF and Tetris; Gittins and history from `unknown`.
 
 An ordering ranks the active jobs in every round from what is known of them; see `Book`. Ties go
 by submission.

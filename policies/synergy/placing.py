@@ -15,7 +15,7 @@ from simulator.model.cluster import IntArray
 PlacementRule = Literal["packed", "consolidated", "spread"]
 
 PLACEMENT: PlacementRule = "packed"
-"""How jobs of several GPUs are placed by default; see `policies.synergy.mechanisms.Tune`."""
+"""Default placement of jobs of several GPUs; see `policies.synergy.mechanisms.Tune`."""
 
 Attempt = Callable[[Packing, int, Share, int], int]
 """Tries to place up to so many jobs of a kind with a share; how many were placed."""

@@ -18,7 +18,7 @@ from simulator.model.cluster import IntArray
 
 
 class _State(NamedTuple):
-    """What the policy keeps for its controller."""
+    """State of the policy for its controller."""
 
     book: Book
     servers: Servers
@@ -64,7 +64,7 @@ class Synergy:
         self._needs_equal = ordering.settles == "set"
 
     def decide(self, view: View) -> Decision:
-        """What runs in the round that begins."""
+        """Placements of the round that begins."""
         if self._settles and not view.changed:
             return NO_CHANGE
         if self._nodes is not view.nodes:  # the first decision, or nodes went or came back

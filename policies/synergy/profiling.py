@@ -1,4 +1,4 @@
-"""How a job's sensitivity is found out: the physics behind it, and profiling at low cost.
+"""Profiling of a job's sensitivity at low cost, and the model behind it.
 
 The input pipeline of training has three stages: items come from storage unless cached, CPUs
 prepare them, GPUs use them. The slowest sets the pace. With a cache that hits a fixed part of each
@@ -23,7 +23,7 @@ MINUTES_PER_POINT = 1.0
 
 @dataclass(frozen=True)
 class Cache:
-    """What memory does: the part of the data set that is cached does not come from storage.
+    """Effect of memory: the part of the data set that is cached does not come from storage.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Pipeline:
     cache: Cache
 
     def preparation_rate(self, cpus: float) -> float:
-        """What ``cpus`` cores prepare."""
+        """Rate at which ``cpus`` cores prepare data."""
         return float(self.core_rate * cpus**self.scaling)
 
     def rate(self, cpus: float, memory_gb: float) -> float:
@@ -161,7 +161,7 @@ def fit(matrix: SensitivityMatrix) -> Fit:
 
 @dataclass(frozen=True)
 class Profile:
-    """What profiling found, and what it cost.
+    """Result and cost of profiling.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The servers of one controller as a mechanism sees them, and what it answers with.
+"""Servers of one controller for a mechanism, and its result.
 
 A `Servers` makes empty packings, splits the queue over the types of servers, and remembers packings
 that were made before.
@@ -45,7 +45,7 @@ class Packed(NamedTuple):
 
 
 def signatures_of(slots: Sequence[Slot], num_servers: int) -> list[Signature]:
-    """What is on each server, in a form that does not depend on which server it is."""
+    """Contents of each server, in a form that does not depend on the server."""
     on_server: list[list[tuple[int, Share, float]]] = [[] for _ in range(num_servers)]
     for slot in slots:
         for i, gpus in slot.parts:
@@ -156,7 +156,7 @@ class Servers:
 
 
 class Mechanism(Protocol):
-    """What a mechanism answers: jobs that run, and slots for as many of each kind.
+    """A rule that packs jobs on servers: jobs that run, and slots for as many of each kind.
 
     Jobs of one kind are alike, so which of them takes which slot is settled afterwards.
     """
@@ -168,17 +168,17 @@ class Mechanism(Protocol):
 
     @property
     def plans_anew(self) -> bool:
-        """Whether each decision is made without regard to what runs, by whole GPUs."""
+        """True where each decision is made without regard to what runs, by whole GPUs."""
         ...
 
     @property
     def heterogeneous(self) -> bool:
-        """Whether it knows servers of several types."""
+        """True where it knows servers of several types."""
         ...
 
     @property
     def depends_on_set_alone(self) -> bool:
-        """Whether the same jobs in another order come out the same on equal servers."""
+        """True where the same jobs in another order come out the same on equal servers."""
         ...
 
     def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:

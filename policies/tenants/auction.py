@@ -1,4 +1,4 @@
-"""Who gets how many GPUs by an auction in which a bidder pays for what the others lose (partial allocation).
+"""Allocation of GPUs by an auction in which a bidder pays for what the others lose (partial allocation).
 
 Cole, Gkatzelis and Goel, Mechanism design for fair division, EC 2013; used by Themis (NSDI 2020). Each
 bidder says what so many GPUs are worth to it. The GPUs are divided so that the product of the values is

@@ -83,7 +83,7 @@ class Capacity:
             capacity.keep(other)  # who still fits beside it goes on
 
     def _lend(self, capacity: TenantCapacity, view: View, jobs: list[int]) -> None:
-        """What is idle goes to the tenant with the smallest part of its quota in use."""
+        """Lend idle GPUs to the tenant with the smallest part of its quota in use."""
         tenants = tenants_of(view)
         queues: dict[int, list[int]] = {}
         for job in reversed(jobs):

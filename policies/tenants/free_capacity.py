@@ -1,4 +1,4 @@
-"""What is free while jobs are chosen one by one, and whose they are."""
+"""Free capacity and GPUs of each tenant while jobs are chosen one by one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _named(workload: Workload) -> Tenants:
 
 
 class TenantCapacity:
-    """What each tenant has of a controller's nodes, while jobs are chosen.
+    """Capacity of a controller's nodes that each tenant has, while jobs are chosen.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a workload lacks for a policy, added by a stated rule: jobs + machines + rules -> the same.
+"""Adaptation of a workload to a policy by stated rules: jobs + machines + rules -> the same.
 
     rules = Rules(models=(20, 70, 10), speedup="calibrated", due="min-2max", weights="printed")
     workload, cluster = adapt(workload, cluster, rules, Streams(seed))

@@ -1,4 +1,4 @@
-"""When jobs come, when they are due, and what their lateness costs.
+"""Arrival times, due dates and tardiness weights of jobs.
 
 A step is ``(workload, cluster, rules, streams, own) -> (workload, note)``.
 """

@@ -30,7 +30,7 @@ class RuleError(InputError):
 @checked("rules")
 @dataclass(frozen=True)
 class Rules:
-    """What is to be added; None: nothing.
+    """Rules of what is added; None: nothing.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What every law answers, and its quantiles."""
+"""Base class of laws, and their quantiles."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ RESERVED = frozenset((*DECISIONS.names, *TIMING.names))
 
 
 def is_measured(name: str) -> bool:
-    """Whether values of this name are measured times, which differ from run to run."""
+    """True where values of this name are measured times, which differ from run to run."""
     return name.endswith(MEASURED)
 
 

@@ -11,7 +11,7 @@ from simulator.model.cluster import FloatArray
 
 
 def statuses(record: RunRecord) -> list[str] | None:
-    """How each job ended; None where none can end but by completing its work.
+    """Status of each job at its end; None where none can end but by completing its work.
 
     "done", or "left" (its patience was over), "rejected" (by admission control), "abandoned" (after too
     many failures), "killed" or "failed" (so the log says, when its last attempt ended).

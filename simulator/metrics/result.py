@@ -86,7 +86,7 @@ class Result(RunRecord):
         return summary
 
     def _damage_summary(self) -> dict[str, float | int | str | None]:
-        """What went wrong, as scalars; nothing where nothing could.
+        """Counts of faults, as scalars; nothing where there could be none.
 
         ``goodput`` is the part of the GPU-seconds held by jobs that was work and was not lost.
         ``availability`` is the part of the node-seconds, from the first submission to the last

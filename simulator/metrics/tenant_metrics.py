@@ -104,7 +104,7 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
 
 
 def summary(record: RunRecord) -> dict[str, float | int | str | None]:
-    """What tenants and the gate add to ``summary.json``.
+    """Entries of ``summary.json`` on tenants and admission control.
 
     ``jain_tenants`` is Jain's index of GPU-hours over the fair ones; 1: all got the same part of what is
     fair.

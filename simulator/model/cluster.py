@@ -78,7 +78,7 @@ class NodeType:
 
 
 class Rates(NamedTuple):
-    """What a node costs per hour, by what it does (see `Cluster.rates`)."""
+    """Cost of a node per hour, by its state (see `Cluster.rates`)."""
 
     leasing_per_hour: float
     energy_per_hour: float
@@ -155,7 +155,7 @@ class Cluster:
             )
 
     def leasing_factor(self, node: int) -> float:
-        """What the leasing of a node costs, over the price of its type."""
+        """Leasing cost of a node over the price of its type."""
         return 1.0 if self.price_factor is None else self.price_factor[node]
 
     @classmethod
@@ -178,12 +178,12 @@ class Cluster:
 
     @property
     def is_configurable(self) -> bool:
-        """Whether decisions choose the nodes' types."""
+        """True where decisions choose the nodes' types."""
         return self.node_type_of is None
 
     @property
     def is_pool(self) -> bool:
-        """Whether this is an unlimited pool of GPUs, given in real-valued shares."""
+        """True where this is an unlimited pool of GPUs, given in real-valued shares."""
         return math.isinf(self.node_types[0].gpus)
 
     def nodes_of(self, controller: int) -> IntArray:
@@ -199,7 +199,7 @@ class Cluster:
         raise InputError(f"unknown node type {name!r}, expected one of {known}")
 
     def rates(self, node_type: int, gpus_used: float) -> Rates:
-        """What an open node of this type costs and draws while ``gpus_used`` GPUs work."""
+        """Cost and power of an open node of this type while ``gpus_used`` GPUs work."""
         key = (node_type, int(gpus_used))
         known = self._rates.get(key)
         if known is not None and key[1] == gpus_used:

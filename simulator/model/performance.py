@@ -1,4 +1,4 @@
-"""How long a job takes on what it is given.
+"""Performance models: time of a job on a configuration.
 
 Every model answers the same two questions: the time of one whole job on one configuration
 (`time_s`), and the table of times over whole GPUs (`table_s`) that optimisers read. A job that
@@ -28,14 +28,14 @@ from simulator.model.cluster import Cluster, FloatArray, IntArray
 
 @runtime_checkable
 class Performance(Protocol):
-    """What the engine and the policies ask of a performance model.
+    """Interface of a performance model.
 
     One that has a length says for how many jobs it knows times; `Workload` checks that.
     """
 
     @property
     def network_penalty(self) -> float:
-        """How many times longer a job takes over several nodes than on one; 1: as long."""
+        """Factor of a job's time over several nodes to that on one; 1: as long."""
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds that the whole job takes on this configuration; infinite: it cannot run."""

@@ -34,7 +34,7 @@ FloatArray = npt.NDArray[np.float64]
 Side = Literal["left", "right"]
 
 WIDEST = 1e9
-"""Where the search for a best width ends: beyond, the function counts as linear without end."""
+"""End of the search for a best width: beyond, the function counts as linear without end."""
 
 CHECKED_TO = 1e4
 """`UserDefined` is checked at 400 widths from 1 to this many GPUs."""
@@ -336,7 +336,7 @@ class WholeGpus(Speedup):
         return k
 
     def _is_worth(self, k: float, price: float) -> bool:
-        """Whether k + 1 GPUs are better than k: the piece's slope over its intercept."""
+        """True where k + 1 GPUs are better than k: the piece's slope over its intercept."""
         s, wider = self.of._speed(np.array([k, k + 1])).tolist()
         slope = wider - s
         return bool(slope > price * (s - slope * k))

@@ -1,4 +1,4 @@
-"""What passes for equal: every tolerance of the simulator and of the policies that share nodes.
+"""Tolerances: every tolerance of the simulator and of the policies that share nodes.
 
 Each is named for what it tolerates. Relative ones are fractions of the value that they stand beside.
 """

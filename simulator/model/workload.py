@@ -18,7 +18,7 @@ ELASTIC = 0
 """`Workload.num_gpus` of a job whose number of GPUs the policy chooses."""
 
 OUTCOMES = ("", "passed", "killed", "failed")
-"""How a log ends a job; "" where it does not say."""
+"""Status of a job at its end in a log; "" where it does not say."""
 
 LATEST_S = 1e12
 """Submissions are before this (over 30,000 years), where a clock still resolves a millisecond."""
@@ -133,7 +133,7 @@ class Workload:
         self._check_optional(count)
 
     def _check_optional(self, count: int) -> None:
-        """What few workloads have: patience, attempts, how jobs ended."""
+        """Optional columns of few workloads: patience, attempts, how jobs ended."""
         if self.patience_s is not None:
             if self.patience_s.shape != (count,):
                 raise InputError(
@@ -164,7 +164,7 @@ class Workload:
 
     @cached_property
     def is_elastic(self) -> bool:
-        """Whether the policy chooses every job's number of GPUs."""
+        """True where the policy chooses every job's number of GPUs."""
         return not self.num_gpus.any()
 
     @cached_property

@@ -48,7 +48,7 @@ class Estimate:
         return self.half_width / abs(self.mean) if self.mean else math.inf
 
     def contains(self, value: float) -> bool:
-        """Whether the interval covers a value."""
+        """True where the interval covers a value."""
         return self.lower <= value <= self.upper
 
     def __str__(self) -> str:

@@ -155,7 +155,7 @@ def _of_batches(means: FloatArray, level: float, correlation: float = 0.0) -> Es
 
 
 def _long_enough(x: FloatArray) -> bool:
-    """Whether some batches pass the test of independence before the run ends."""
+    """True where some batches pass the test of independence before the run ends."""
     size = min(16, len(x) // FEWEST) if abs(skewness(x[len(x) // 5 :])) > 4 else 1
     count, accepted = FEWEST, float(special.ndtri(1 - SIGNIFICANCE / 2))
     while count * size <= len(x):

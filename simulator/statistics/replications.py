@@ -24,7 +24,7 @@ def replicate(
 
 
 def replications_needed(values: npt.ArrayLike, precision: float, level: float = LEVEL) -> int:
-    """How many replications in all a relative half width of ``precision`` asks for.
+    """Number of replications for a relative half width of ``precision``.
 
     Judged by the values so far; ``len(values)`` where they suffice. The target is
     ``precision / (1 + precision)``, which bounds the error relative to the *true* mean (Law,

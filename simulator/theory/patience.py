@@ -12,7 +12,7 @@ from simulator.theory.checks import load_of, whole_servers
 
 @dataclass(frozen=True)
 class ErlangA:
-    """What M/M/c with patience gives in the long run.
+    """Long-run metrics of M/M/c with patience.
 
     Attributes
     ----------

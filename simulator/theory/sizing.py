@@ -1,4 +1,4 @@
-"""How many optimization servers keep a delay."""
+"""Number of optimization servers for a target delay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_SERVERS = 1_000_000
 
 @dataclass(frozen=True)
 class ServerSizing:
-    """How many optimization servers, and what they give.
+    """Number of optimization servers, and their delays.
 
     Attributes
     ----------

@@ -165,7 +165,7 @@ def _hardware() -> pd.DataFrame:
 
 
 def _scale(known: str, wanted: str, exponent: float) -> float:
-    """How much longer a sample takes: FLOPS to the exponent, bandwidth to the rest of 1."""
+    """Ratio of times of a sample: FLOPS to the exponent, bandwidth to the rest of 1."""
     hardware = _hardware()
     ratio = (
         hardware.loc[known, ["tflops", "bandwidth_gb_per_s"]]
@@ -232,7 +232,7 @@ def _framework_factor(points: pd.DataFrame, application: str) -> float:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """What the predictions need."""
+    """Input of the predictions."""
 
     points: pd.DataFrame
     alpha: dict[tuple[str, str], float]
@@ -243,7 +243,7 @@ class _Fitted:
 
 
 def _errors(fitted: _Fitted) -> pd.DataFrame:
-    """What the model says of every point that it was fitted to."""
+    """Predictions of the model for every point that it was fitted to."""
     predicted: dict[int, float] = {}
     for predict in (_single_rates, _scaled_rates, _scaling_rates, _speech_rates, _paired_rates):
         predicted |= predict(fitted)

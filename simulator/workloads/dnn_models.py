@@ -1,4 +1,4 @@
-"""How fast the ten networks of Synergy train on each GPU type, and on several GPUs of a node.
+"""Training speeds of Synergy's ten networks on each GPU type, and on several GPUs of a node.
 
 A job keeps its batch on each GPU, so that one step takes
 
@@ -52,7 +52,7 @@ ANCHOR = "GTX 1080Ti"
 
 
 class Training(NamedTuple):
-    """What the step time of a network is made of.
+    """Parts of the step time of a network.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whether a cluster can run a workload at all: reported before the simulation, not after it."""
+"""True where a cluster can run a workload at all: reported before the simulation, not after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a workload asks of a cluster, and which node types it makes attractive."""
+"""Load of a workload on a cluster, and the node types that it makes attractive."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams)
 
 
 def _times(path: str | Path) -> tuple[FloatArray, FloatArray]:
-    """When each pod was created, and for how long it ran, s; not a number: it never ran."""
+    """Creation time and running time of each pod, s; not a number: it never ran."""
     table = Table.read(path, [PODS[0], *(replace(column, required=False) for column in TIMES)])
     for column in TIMES:
         if column.name not in table:

@@ -1,4 +1,4 @@
-"""How long the training of a network takes on each node type: a small physical model.
+"""Training times of networks on each node type: a small physical model.
 
 One step of synchronous data-parallel training with a global batch of ``B`` samples on ``g`` of a
 node's ``G`` GPUs, ``b = ceil(B/g)`` on each:

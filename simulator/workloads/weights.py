@@ -1,4 +1,4 @@
-"""What an hour of tardiness costs: laws by name, or a cost for each virtual cluster."""
+"""Cost of an hour of tardiness: laws by name, or a cost for each virtual cluster."""
 
 from __future__ import annotations
 

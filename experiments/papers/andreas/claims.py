@@ -43,7 +43,7 @@ def saving(results: Results) -> Iterator[Claim]:
 
 
 def _parts(results: Results, scenario: int, rates: str) -> str:
-    """What the saving at mixed load consists of."""
+    """Parts of the saving at mixed load."""
     found = results.where("run_scenario", scenario=scenario, arrivals="mixed", rates=rates)
     runs = found.scalars()
     base = runs[runs["method"].isin(FIRST_PRINCIPLES)]
@@ -131,7 +131,7 @@ def _deviation(predicted: Estimate, real: float) -> Estimate:
 
 @PAGE.rows
 def events_of_replay(results: Results) -> Iterator[Claim]:
-    """Whether the events of Figure 4 come about."""
+    """True where the events of Figure 4 come about."""
     shares = results.runs("run_armida_seeds").set_index("method")
     for column, event in (
         ("j10_beside_j6", "J10 starts beside J6 on armida-06 when it is submitted"),
@@ -160,7 +160,7 @@ def _why_events(shares: pd.DataFrame, method: str) -> str:
 
 @PAGE.rows
 def errors(results: Results) -> Iterator[Claim]:
-    """What wrong predictions do to the energy of the replay."""
+    """Effect of wrong predictions on the energy of the replay."""
     runs = results.runs("run_armida_errors")
     at = runs[runs["error_percent"] == 11.0]
     why = (
@@ -195,7 +195,7 @@ def variants(results: Results) -> Iterator[Claim]:
 
 @PAGE.rows
 def optimal_decisions(results: Results) -> Iterator[Claim]:
-    """How often each method finds the optimum of one decision."""
+    """Share of decisions of which each method finds the optimum."""
     gaps = results.runs("run_gaps")
     for method in ("greedy", "randomised-all", *FAMILY[1:]):
         name = f"{method} optimal_share"

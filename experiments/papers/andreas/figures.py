@@ -67,7 +67,7 @@ def _at_all_sizes(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _seeds_by_method(runs: pd.DataFrame) -> str:
-    """How many seeds, and which methods have fewer at some size: "20 seeds (greedy: 3)"."""
+    """Number of seeds, and the methods that have fewer at some size: "20 seeds (greedy: 3)"."""
     least = runs.groupby(["method", "num_nodes"])["seed"].nunique().groupby("method").min()
     most = runs["seed"].nunique()
     fewer = [f"{LABELS[m]}: {least[m]}" for m in SHOWN if m in least and least[m] < most]

@@ -60,7 +60,7 @@ def saving(results: Results) -> Iterator[Claim]:
 
 
 def _why_savings(results: Results, method: str, study: str) -> str:
-    """How late the heuristic is, and what the other readings give."""
+    """Tardiness of the heuristic, and results of the other readings."""
     runs = results.runs("run_scenario", study=study, method=method)
     late = 100 * float((runs["late_jobs"] / (10 * runs["num_nodes"])).mean())
     reason = (
@@ -181,7 +181,7 @@ def _at_largest(runs: pd.DataFrame) -> tuple[int, Estimate]:
 
 @PAGE.rows
 def errors(results: Results) -> Iterator[Claim]:
-    """What errors of the size that the paper states do to the cost."""
+    """Effect on the cost of errors of the size that the paper states."""
     base = results.runs("run_scenario", study="as printed", method="hierarchical")
     for study, name in (
         ("times predicted 11 % off", "prediction-error"),
@@ -233,7 +233,7 @@ def server_in_system(results: Results) -> Iterator[Claim]:
 
 @PAGE.rows
 def servers_needed(_: Results) -> Iterator[Claim]:
-    """How many servers twenty controllers need."""
+    """Number of servers for twenty controllers."""
     sizing = size_servers(20, 2 / 45_000 * 5, Exponential(40.0), 50.0)
     why = "exact (M/M/c), for a mean response time of at most 50 s"
     yield PAGE.row("servers", float(sizing.servers), why)

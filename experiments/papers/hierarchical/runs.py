@@ -18,7 +18,7 @@ VARIANT_FILES = (FOLDER / "variants.toml", FOLDER / "variants_rules.toml")
 
 HERE = "experiments.papers.hierarchical.runs"
 SOURCES = ("simulator", "policies.list_scheduling", "policies.selection", "policies.milp")
-"""What decides these results: other policies may change without a new campaign."""
+"""Modules that decide these results: other policies may change without new runs."""
 
 HEURISTICS = ("fifo", "edf", "ps")
 METHODS = ("hierarchical", "central", "central-2019")

@@ -41,7 +41,7 @@ RENTAL = ("by the GPU", "whole VMs", "N VMs")
 """Ways to run fixed configurations."""
 
 RULES = ("response time", "total cost")
-"""What a fixed configuration is chosen for, within the budget: mean response time, as the rental
+"""Objective of a fixed configuration within the budget: mean response time, as the rental
 paper has it; or leasing and tardiness cost of the job alone, the due date known."""
 
 GAPS: dict[Scale, tuple[float, ...]] = {

@@ -1,4 +1,4 @@
-"""What `schedlab rental TYPES.toml --budgets ..` prints."""
+"""Output of `schedlab rental TYPES.toml --budgets ..`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parse_budgets(text: str) -> list[float]:
 
 
 def rental_csv(path: Path, budgets: str, *, allow_code: bool = False) -> tuple[str, list[str]]:
-    """What `schedlab rental TYPES.toml --budgets ..` prints, and notes on what was read.
+    """Output of `schedlab rental TYPES.toml --budgets ..`, and notes on what was read.
 
     The columns are those of `policies.rental.rental_table`.
     """

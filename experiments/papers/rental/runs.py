@@ -64,7 +64,7 @@ RIVALS = (
 BOOT_S = 180.0
 """Of the autoscaler's GPUs."""
 KEEP_S = 360.0
-"""How long it keeps spare ones."""
+"""Time for which it keeps spare ones."""
 AUTOSCALER_PLAN = 0.6
 """It runs the optimal widths of this part of the budget: idle and booting GPUs take the rest."""
 AUTOSCALER_BUDGETS = {1.5: 2.11, 3.0: 3.92, 5.0: 6.03, 10.0: 10.42}

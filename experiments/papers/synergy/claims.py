@@ -155,7 +155,7 @@ def _table_5(results: Results) -> list[Claim]:
 
 
 def _simulated_over_deployed(hours: dict[Any, float]) -> Claim:
-    """How far simulated hours are from those on the paper's cluster, the worst of the six."""
+    """Largest deviation of simulated hours from those on the paper's cluster."""
     worst = max(
         100 * abs(hours[trace, metric, mechanism, False] / deployed - 1)
         for (trace, metric), of in DEPLOYED.items()

@@ -27,7 +27,7 @@ MORE_AT_9 = ("single_gpu", "cpu_ratios")
 """A printed number rests on their runs at 9 jobs an hour: more seeds there."""
 COMPARED = ("single_gpu", "single_gpu_mechanisms")
 COMPARED_AT = (8, 9)
-"""Where tune is compared with opt. With five seeds of the paper's scale the interval was 50 points wide."""
+"""Setting in which tune is compared with opt. With five seeds of the paper's scale the interval was 50 points wide."""
 SERVERS = 16
 """Of the files, and of the paper."""
 

@@ -367,7 +367,7 @@ def figure_round_times(results: Results, out_dir: Path) -> Figure:
 
 
 def _throughputs(ax: Axes, part: Table, jobs: str) -> None:
-    """What variants of tune reach of opt's throughput, by GPUs of the cluster."""
+    """Throughput of variants of tune over that of opt, by GPUs of the cluster."""
     from experiments.pictures.plots import PAPER, dodge_log, draw_line
 
     for index, (name, column) in enumerate(OF_OPT.items()):

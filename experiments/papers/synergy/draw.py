@@ -149,7 +149,7 @@ def _draw_hours(ax: Axes, table: Any) -> None:
 
 
 def _draw_ratios(ax: Axes, table: Any) -> None:
-    """How many times longer jobs take with proportional shares."""
+    """Ratio of times of jobs with proportional shares to those with tune."""
     from experiments.pictures.plots import PALETTE, PAPER
 
     first = table["seed"] == PAPER_SEED

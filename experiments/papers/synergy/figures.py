@@ -277,7 +277,7 @@ def _figure_9(results: Results, out_dir: Path) -> Figure:
 
 
 def _windows(results: Results, out_dir: Path) -> Figure:
-    """What the window makes of the ratio of the averages."""
+    """Effect of the window on the ratio of the averages."""
     from experiments.pictures.plots import (
         MARKERS,
         canvas,

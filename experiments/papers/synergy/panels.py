@@ -1,4 +1,4 @@
-"""What the figures share: names, the runs behind a panel, and how lines and bars are drawn."""
+"""Common code of the figures: names, runs behind a panel, lines and bars."""
 
 from __future__ import annotations
 

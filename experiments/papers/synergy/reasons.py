@@ -1,4 +1,4 @@
-"""Why numbers of the paper do not come out: reasons that several claims share."""
+"""Reasons for numbers of the paper that do not come out, shared by several claims."""
 
 from __future__ import annotations
 

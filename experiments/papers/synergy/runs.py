@@ -59,7 +59,7 @@ def tasks(scale: Scale) -> list[Task]:
 
 
 def _printed(scale: Scale, seed: int) -> Iterator[Task]:
-    """What the paper prints of averages over jobs: 3.4, 1.6, 2.3 and 2 times, and by CPUs per GPU."""
+    """Averages over jobs that the paper prints: 3.4, 1.6, 2.3 and 2 times, and by CPUs per GPU."""
     for mechanism in PAIR:
         for ordering in ("las", "srtf"):
             yield cell(scale, ordering, mechanism, 5.5, seed, multi_gpu=True, keep=True)

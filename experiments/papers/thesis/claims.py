@@ -87,7 +87,7 @@ def at_wide_gaps(results: Results) -> Iterator[Claim]:
 
 
 def _over_edf(results: Results, due: str) -> str:
-    """Where EDF is late here, and so can be beaten by as much as the thesis reports."""
+    """Settings where EDF is late, and so can be beaten by as much as the thesis reports."""
     runs = results.runs("run_scenario", study="gap", method="edf", due=due)
     table = gains(results, "gap", "edf", ("randomised-greedy",), due)
     parts = []
@@ -99,7 +99,7 @@ def _over_edf(results: Results, due: str) -> str:
 
 
 def _over_greedy(results: Results, study: str, due: str) -> str:
-    """What other candidates and another objective cost on the same jobs."""
+    """Cost of other candidates and another objective on the same jobs."""
     others = []
     for method in ("randomised-all", "randomised-own", "randomised-no-h"):
         found = _by_trace(results, study, "greedy", method, due)
@@ -196,7 +196,7 @@ def exact_times(results: Results) -> Iterator[Claim]:
 
 @PAGE.rows
 def speeds(results: Results) -> Iterator[Claim]:
-    """How much faster the greedy methods are than the hierarchical model, in the same runs."""
+    """Speed of the greedy methods relative to the hierarchical model, in the same runs."""
     runs = results.runs("run_scenario", study="size", due="min-2max")
     wide = runs.pivot_table(
         index=["num_nodes", "trace"], columns="method", values="mean_decision_cpu_s"
@@ -221,7 +221,7 @@ def largest(results: Results) -> Iterator[Claim]:
 
 @PAGE.rows
 def errors(results: Results) -> Iterator[Claim]:
-    """What an error of the predicted times does to the cost."""
+    """Effect of an error of the predicted times on the cost."""
     wrong = results.runs("run_scenario", study="error")
     right = results.runs("run_scenario", study="gap", method="randomised-greedy", due="min-2max")
     right = right[right["mean_gap_s"] == wrong["mean_gap_s"].iloc[0]]
@@ -248,7 +248,7 @@ def variants(results: Results) -> Iterator[Claim]:
 
 @PAGE.rows
 def better_plans(results: Results) -> Iterator[Claim]:
-    """How often the randomised greedy improves on the greedy's plan."""
+    """Share of decisions where the randomised greedy improves on the greedy's plan."""
     runs = results.runs("run_proxies")
     for (due, drawn, num_nodes), part in runs.groupby(["due", "method", "num_nodes"]):
         yield PAGE.new(

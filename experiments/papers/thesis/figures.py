@@ -71,7 +71,7 @@ OVER_TRACES = (
     " Intervals are 95 %, over {traces} traces; the seeds are those of the random methods on each "
     "trace."
 )
-"""What the intervals of a figure rest on, in words."""
+"""Basis of the intervals of a figure, in words."""
 GAP = "mean time between submissions x N, s"
 
 

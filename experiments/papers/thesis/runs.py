@@ -77,7 +77,7 @@ COMPILING_S = 100.0
 """After an installation one run compiles the kernels of the greedy family. It comes before all others,
 so that another worker has other things to do meanwhile and does not compile them too."""
 PROXY_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 20, 75)}
-"""Where decisions of the randomised greedy are compared with the pure greedy's."""
+"""Setting in which decisions of the randomised greedy are compared with the pure greedy's."""
 
 
 def tasks(scale: Scale) -> list[Task]:
@@ -182,7 +182,7 @@ def _costs(study_name: str, file: str, scale: Scale, changes: dict[str, Any]) ->
 
 
 def _wanted(columns: Labels, scale: Scale) -> bool:
-    """Whether a run is part of a scale: fewer methods under the second law and at large sizes."""
+    """True where a run is part of a scale: fewer methods under the second law and at large sizes."""
     if columns["study"] == "error":
         return columns["trace"] in TRACES[scale]
     if columns["study"] in MORE_TRACES.values():
@@ -285,7 +285,7 @@ def run_largest(config: dict[str, Any]) -> Outcome:
 
 
 def run_proxies(config: dict[str, Any]) -> Outcome:
-    """How often the randomised greedy's plan is better than the pure greedy's, by their proxy.
+    """Share of decisions where the randomised greedy's plan is better than the pure greedy's, by their proxy.
 
     Both are asked at every decision of a run of the randomised greedy.
     """

@@ -63,7 +63,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _saving(results: Results) -> list[Claim]:
-    """How many settings agree with the closed form, at a level raised for all of them together."""
+    """Number of settings that agree with the closed form, at a level raised for all of them together."""
     runs = results.where("run_scenario", study="saving").scalars()
     if runs.empty:
         return []
@@ -150,7 +150,7 @@ def _tenants(results: Results) -> list[Claim]:
 
 
 def _waiting(results: Results) -> list[Claim]:
-    """What an hour's patience for a good place is worth, by the published factor of a model."""
+    """Value of an hour's wait for a good place, by the published factor of a model."""
     runs = results.where("run_scenario", study="place").scalars()
     if runs.empty:
         return []
@@ -246,7 +246,7 @@ def _pairs(results: Results) -> list[Claim]:
 
 
 def _guessed(results: Results) -> list[Claim]:
-    """What the largest error costs each policy, each seed with itself."""
+    """Cost of the largest error for each policy, each seed compared with itself."""
     runs = over_exact(results)
     if runs.empty:
         return []

@@ -1,4 +1,4 @@
-"""What each policy does between tenants: waiting of each, envy, and the job that is worst off."""
+"""Effect of each policy between tenants: waiting of each, envy, and the job that is worst off."""
 
 from __future__ import annotations
 

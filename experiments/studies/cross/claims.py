@@ -1,4 +1,4 @@
-"""What came out: a row for each comparison and for each question, all of them new."""
+"""Claims: a row for each comparison and for each question, all of them new."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _comparison(results: Results) -> list[Claim]:
 
 
 def _least(cells: pd.DataFrame) -> list[Claim]:
-    """How many policies come first somewhere: none is best everywhere."""
+    """Number of policies that come first somewhere: none is best everywhere."""
     on_nodes = cells[cells["method"].isin(COMMON)]
     made = []
     for value, name in (("total_cost", "total cost"), ("mean_jct_s", "mean completion time")):
@@ -166,7 +166,7 @@ def _cheapest(table: pd.DataFrame) -> int:
 
 
 def _more_servers(table: pd.DataFrame, load: float, most: int) -> Claim:
-    """What a server for each controller brings where decisions take an hour and all nodes are split."""
+    """Gain from a server for each controller where decisions take an hour and all nodes are split."""
     at = {"load": load, "solver": HOUR, "controllers": most}
     servers = int(table["servers"].max())
     ratio = paired(table, "total_cost", {**at, "servers": 1}, {**at, "servers": servers})
@@ -221,7 +221,7 @@ def _delays(results: Results) -> list[Claim]:
 
 
 def _hysteresis(table: pd.DataFrame) -> list[Claim]:
-    """What hysteresis brings with the longest delay; runs that never ended are left out of both."""
+    """Gain from hysteresis with the longest delay; runs that never ended are left out of both."""
     most = float(table["delay_s"].max())
     made = []
     for method, plain in WITH_HYSTERESIS.items():

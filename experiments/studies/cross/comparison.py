@@ -131,7 +131,7 @@ def scenario_of(workload: str, method: Method, load: float, scale: Scale) -> dic
 
 
 def _on_two_types(method: Method) -> bool:
-    """Whether a method makes sense on ANDREAS's V100 and T4 nodes: one controller, elastic jobs."""
+    """True where a method makes sense on ANDREAS's V100 and T4 nodes: one controller, elastic jobs."""
     return (
         method.view == "elastic"
         and method.policy != "rental-on-nodes"

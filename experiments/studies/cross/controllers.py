@@ -1,4 +1,4 @@
-"""How many controllers: how long a decision takes, and how many servers compute decisions.
+"""Number of controllers, times of decisions, and number of optimization servers.
 
 A law of service times for each setting. "Measured" is the table solver_times.toml: CPU times of the MILP by
 nodes of a controller and load, from `python -m benchmarks.solver_times`. A run that measured its own decisions
@@ -22,7 +22,7 @@ SERVERS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 4, 8), "paper": (1, 2, 
 """For decisions of an hour; the last is a server for each controller."""
 
 SECONDS_OF_FIVE_NODES = 40.0
-"""What the paper's solver takes for the five nodes of a controller."""
+"""Time of the paper's solver for the five nodes of a controller."""
 
 NO_TIME = "no time"
 MEASURED = "the CPU time of our MILP"

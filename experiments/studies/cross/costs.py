@@ -1,4 +1,4 @@
-"""What the runs take in CPU seconds, measured on single runs: they decide which runs go first, and the time left."""
+"""CPU seconds of the runs, measured on single runs: they decide the order of runs and the estimate of the time left."""
 
 from __future__ import annotations
 

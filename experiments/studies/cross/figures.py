@@ -34,7 +34,7 @@ COLUMNS = (
     "mean_finish_time_fairness", "max_finish_time_fairness", "jain", "gpu_utilisation", "preemptions",
     "late_jobs", "mean_decision_cpu_s", "over_bound",
 )  # fmt: skip
-"""What the tables beside the figures have of each method, as means."""
+"""Columns of each method in the tables beside the figures, as means."""
 VIEWS = {"elastic": "elastic jobs", "fixed": "fixed demands", "pool": "shares of a pool"}
 
 
@@ -81,7 +81,7 @@ def _heat_map(results: Results) -> Drawn:
 
 
 def _which_bound(results: Results) -> str:
-    """What the lower bound is, and how often it is more than that of each job alone."""
+    """The lower bound, and how often it exceeds that of each job alone."""
     told = "the best of each job as if it were alone, and of jobs that share the nodes (a linear program)"
     table = results.where("run_cell").scalars()
     if not {"bound", "bound_alone"} <= set(table):

@@ -68,7 +68,7 @@ def _dispatching(results: Results) -> Text | None:
 
 
 def _controllers(results: Results) -> Text | None:
-    """What splitting costs, where the optimum is, and how many servers move it."""
+    """Cost of partitioning, the optimum, and the number of servers that moves it."""
     table = study(results, "controllers")
     if table.empty:
         return None
@@ -152,7 +152,7 @@ def _predictions(results: Results) -> Text | None:
 
 
 def _delays(results: Results) -> Text | None:
-    """Who suffers from the longest delay."""
+    """Policies that lose most from the longest delay."""
     table = study(results, "delays")
     if table.empty:
         return None
@@ -188,13 +188,13 @@ def _never_ended(runs: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _ends(table: pd.DataFrame, method: str, delay_s: float) -> bool:
-    """Whether some run of the method ends with this delay."""
+    """True where some run of the method ends with this delay."""
     part = table[(table["method"] == method) & (table["delay_s"] == delay_s)]
     return bool((part["stuck"] == 0).any())
 
 
 def _hysteresis(results: Results) -> Text | None:
-    """What hysteresis brings with the longest delay."""
+    """Gain from hysteresis with the longest delay."""
     table = study(results, "delays")
     if table.empty:
         return None
@@ -244,7 +244,7 @@ def _periods(results: Results) -> Text | None:
 
 
 def _bounds(results: Results) -> Text | None:
-    """How far each method is above what no policy can beat."""
+    """Distance of each method from the lower bound."""
     table = results.where("run_bound").table("ratios")
     if table.empty:
         return None

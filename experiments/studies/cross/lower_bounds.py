@@ -1,4 +1,4 @@
-"""How far every policy on elastic jobs is above the lower bound, by workload and load."""
+"""Distance of every policy on elastic jobs from the lower bound, by workload and load."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def back(e: Estimate) -> Estimate:
 
 
 def differs(ratio: Estimate) -> bool:
-    """Whether the interval leaves 1 out; no interval shows nothing."""
+    """True where the interval leaves 1 out; no interval shows nothing."""
     return math.isfinite(ratio.half_width) and not ratio.lower <= 1 <= ratio.upper
 
 

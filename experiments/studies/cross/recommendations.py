@@ -1,4 +1,4 @@
-"""Who should use which policy, and what each paper's users would gain from the others: from the comparison's runs."""
+"""Recommended policies, and the gain of each paper's users from the others, from the comparison's runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLAIN = {False: "FIFO, a job a node", True: "FIFO, backfill"}
 
 @dataclass(frozen=True)
 class Idea:
-    """What a paper proposes, and the jobs that its users have."""
+    """Policy that a paper proposes, and the jobs of its users."""
 
     users: str
     workloads: tuple[str, ...]
@@ -152,7 +152,7 @@ def _gain(cells: pd.DataFrame, idea: Idea, value: str) -> str:
 
 
 def _fractions(cells: pd.DataFrame) -> str:
-    """What fractions of GPUs bring, as only the rental paper's pool has them."""
+    """Gain from fractions of GPUs, as only the rental paper's pool has them."""
     logs = _logs(cells, EVERYWHERE, "mean_jct_s")
     pool, nodes = _least(logs, POOLS), _least(logs, COMMON)
     ratio = _over(logs, nodes, pool)

@@ -110,7 +110,7 @@ def _bounds(result: Any) -> dict[str, Scalar]:
 
 
 def _columns(summary: dict[str, Any], result: Any) -> dict[str, Scalar]:
-    """What the comparison compares; slowdowns are over a job's least time on these machines.
+    """Metrics of the comparison; slowdowns are over a job's least time on these machines.
 
     Finish-time fairness is that of Themis; shares of a pool have none, which is without bound.
     """

@@ -21,7 +21,7 @@ TRACE_SEEDS: dict[Scale, int] = {"quick": 10, "paper": 20}
 """Seeds of the studies on heavy-tailed traces, whose runs are short."""
 NODES: dict[Scale, int] = {"quick": 8, "paper": 20}
 MILP_NODES: dict[Scale, int] = {"quick": 4, "paper": 8}
-"""Where decisions are the MILP's: a run takes some ten times as long on 20 nodes as on 8, and is compared with itself."""
+"""Sizes of the studies whose decisions are the MILP's: a run takes some ten times as long on 20 nodes as on 8, and is compared with itself."""
 BOUND_NODES: dict[Scale, int] = {"quick": 5, "paper": 10}
 
 DISPATCHERS = (
@@ -45,7 +45,7 @@ ON_TIMES: dict[str, dict[str, Any]] = {
     "SJF by history": {"policy": "history+proportional"},
 }
 BLIND = ("LAS", "SJF by history")
-"""What never looks at a predicted time: errors change nothing."""
+"""Policies that never read a predicted time: errors change nothing."""
 ON_TABLES: dict[str, dict[str, Any]] = {
     "EDF": {"policy": "edf"},
     "greedy": {"policy": "greedy"},
@@ -255,7 +255,7 @@ def _predictions(scale: Scale) -> Iterator[Run]:
 
 
 def _delays(scale: Scale) -> Iterator[Run]:
-    """What a reconfiguration delay costs to whom."""
+    """Cost of a reconfiguration delay by policy."""
     for delay_s in DELAYS_S[scale]:
         for label, method in {**MOVED, **MOVED_ELASTIC}.items():
             base = trace(scale, 0.9) if label in MOVED else hierarchical_vms(scale, 0.5)

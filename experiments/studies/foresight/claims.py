@@ -117,7 +117,7 @@ def _worst(ratios: pd.Series) -> Claim:
 
 
 def _least(table: pd.DataFrame) -> Claim:
-    """What the bound leaves of the goal over all families: no schedule has a lower ratio."""
+    """Part of the goal over all families that the bound leaves: no schedule has a lower ratio."""
     mean, low, high = geometric(table["over_best_rival"] / table["over_bound"])
     known = not math.isnan(low)
     return Claim(

@@ -48,7 +48,7 @@ class Family:
 
     @property
     def is_energy(self) -> bool:
-        """Whether nodes are fixed and cost energy."""
+        """True where nodes are fixed and cost energy."""
         return self.kind in ("andreas-1", "andreas-2", "energy")
 
 

@@ -156,7 +156,7 @@ def _rivals(results: Results) -> Drawn:
     "price of node-time. Parts that do not act on a family are not drawn for it.",
 )
 def _parts(results: Results) -> Drawn:
-    """What each part is worth."""
+    """Value of each part."""
     drawn = _grouped(ablation(results), "without", "cost without the part over cost with it")
     return Drawn(*drawn)
 
@@ -168,7 +168,7 @@ def _parts(results: Results) -> Drawn:
     "brackets; intervals from five instances on.",
 )
 def _wake_ups(results: Results) -> Drawn:
-    """What the rivals gain by wake-ups."""
+    """Gain of the rivals from wake-ups."""
     title = "cost of the rival with foresight's wake-ups over its cost without"
     drawn = _grouped(self_timed(results), "method", title)
     return Drawn(*drawn)

@@ -119,7 +119,7 @@ def _disturbed(scale: Scale) -> list[Task]:
 
 
 def _columns(name: str, swept: Labels, **more: Scalar) -> dict[str, Scalar]:
-    """What tables say of a run."""
+    """Labels of a run in tables."""
     return {"study": name, "family": swept.get("label"), "seed": swept["seed"], **more}
 
 

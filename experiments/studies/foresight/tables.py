@@ -1,4 +1,4 @@
-"""What figures and claims both read: paired ratios of costs on the same instances."""
+"""Tables that figures and claims both read: paired ratios of costs on the same instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When foresight pays, and when not: the conditions that a user can tell, and one verdict each."""
+"""Conditions that a user can tell, and whether foresight pays under each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONDITIONS: dict[str, tuple[str, ...]] = {
     "fixed nodes with energy, mixed arrivals": ("andreas-1-10", "andreas-2-10"),
     "fixed nodes with energy, many arrivals": ("energy-10", "energy-20"),
 }  # fmt: skip
-"""What a user knows of a cluster, and the families that are so."""
+"""Properties of a cluster that a user knows, and the families that have them."""
 
 CHANGES: dict[str, tuple[str, bool]] = {
     "VMs, times predicted 10 to 50 % wrong": ("errors of", False),
@@ -43,7 +43,7 @@ ENOUGH = 5
 
 
 class Condition(NamedTuple):
-    """What a user knows of a cluster, and how foresight does there.
+    """A property of a cluster that a user knows, and the result of foresight there.
 
     Attributes
     ----------

@@ -74,7 +74,7 @@ def claims(results: Results) -> list[Claim]:
 def _met(
     place: str, text: str, runs: pd.DataFrame, by: list[str], cases: dict[str, Theory]
 ) -> Claim:
-    """How many settings agree with their formula."""
+    """Number of settings that agree with their formula."""
     groups = list(runs.groupby(by))
     level = 1 - 0.05 / (len(groups) * len(cases))
     inside, worst = 0, ""

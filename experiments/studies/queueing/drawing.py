@@ -1,4 +1,4 @@
-"""How points with intervals and lines of formulas are drawn."""
+"""Points with intervals, and lines of formulas."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def draw_formula(ax: Axes, x: object, y: object, label: str, index: int) -> None
 
 
 def servers_text(count: int) -> str:
-    """How many, in words."""
+    """A number in words."""
     return f"{count} server{'s' if count > 1 else ''}"

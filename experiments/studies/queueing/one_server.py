@@ -72,7 +72,7 @@ def figure_mg1(results: Results) -> Drawn:
     "wait that a part q of the jobs does not exceed, read from each run.",
 )
 def figure_tails(results: Results) -> Drawn:
-    """How long the unlucky wait."""
+    """Tail of the waiting time, M/G/1."""
     runs = results.runs("run_queue", study="M/G/1")
     runs = runs[runs["load"] == 0.7]
     figure, (ax, right) = canvas(1, 2, width=5.4, height=4.2)

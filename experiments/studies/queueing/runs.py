@@ -399,7 +399,7 @@ def _mean_number(result: Result, first: int) -> float:
 
 
 def _number_at(result: Result, times_s: FloatArray) -> FloatArray:
-    """How many are in the system at some instants."""
+    """Number of jobs in the system at some instants."""
     came = np.searchsorted(result.workload.submit_s, times_s, side="right")
     left = np.searchsorted(np.sort(result.completion_s), times_s, side="right")
     return np.asarray(came - left, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How fast a job of Synergy runs with the CPUs and memory that it is given.
+"""Speed of a job of Synergy with its CPUs and memory.
 
 Two readings. The *paper's* speeds come from the published sensitivity matrices. The *released*
 simulator knows two speeds of a job: 1, or one published speed-up where it has its whole demand.
@@ -219,7 +219,7 @@ def _known_models(
 
 
 class _Demand(NamedTuple):
-    """What a network asks for per GPU, its speed-up with it, and its iteration without, s."""
+    """Demand of a network per GPU, its speed-up with it, and its iteration without, s."""
 
     cpus: float
     memory_gb: float
