@@ -1,4 +1,4 @@
-"""True where a cluster can run a workload at all: reported before the simulation, not after it."""
+"""Feasibility of a workload on a cluster: reported before the simulation, not after it."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def run_armida_seeds(config: dict[str, Any]) -> Outcome:
 
 
 def events_of_figure_4(schedule: Any) -> tuple[bool, bool]:
-    """True where J10, submitted at 2400 s, starts on armida-06 beside J6; and whether J2, submitted at
+    """True where J10, submitted at 2400 s, starts on armida-06 beside J6; and the same for J2, submitted at
     7200 s, starts on armida-07 at once while J7, which ran there, is postponed."""
 
     def runs(job: str, at_s: float, node: int | None = None) -> bool:
