@@ -67,6 +67,13 @@ def stage(source: Path) -> None:
         for page in sorted((ROOT / "docs").glob("*.md"))
         if page.stem not in named.splitlines()
     ]
+    shutil.copytree(ROOT / "docs" / "decisions", source / "decisions")
+    records = "\n".join(
+        f"decisions/{page.stem}" for page in sorted((source / "decisions").glob("*.md"))
+    )
+    (source / "decisions.md").write_text(
+        f"# Decisions\n\n```{{toctree}}\n{records}\n```\n", "utf-8"
+    )
     index.write_text(named.replace("extending\n", "\n".join(["extending", *others, ""]), 1))
     for name, copy in COPIED.items():
         text = _links((ROOT / name).read_text(encoding="utf-8"))
@@ -83,6 +90,7 @@ def stage(source: Path) -> None:
 def _links(text: str) -> str:
     """``(../data/README.md)`` and ``(docs/x.md)`` as the staged pages lie beside each other."""
     text = re.sub(r"\((?:\.\./|docs/)*(?:data/README\.md)", "(data.md", text)
+    text = text.replace("(decisions)", "(decisions.md)")
     return re.sub(r"\((?:\.\./|docs/)+([\w/-]+\.md)", r"(\1", text)
 
 
