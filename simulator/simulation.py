@@ -36,7 +36,6 @@ from simulator.features.predictions import LearnedTimes, Shown
 from simulator.features.quotas import Quotas
 from simulator.features.reconfiguration import Delays, ReconfigurationDelay
 from simulator.features.reneging import Reneging
-from simulator.features.round_work import RoundWork
 from simulator.features.rounds import Rounds
 from simulator.features.tenants import Tenants
 from simulator.metrics.result import NodeMeters, Result
@@ -132,7 +131,8 @@ def simulate(
     parts = _features(
         workload, policy, delays, failures, tenants, admission, network, neighbours, shown
     )
-    parts += _rounds(workload, points.round_s)
+    if points.round_s is not None:
+        parts.append(Rounds(points.round_s))
     simulation = Simulation(
         workload,
         _seen(workload, shown, admission),
@@ -188,15 +188,6 @@ def _features(
     if neighbours is not None:
         found.append(Colocation(neighbours))
     return found
-
-
-def _rounds(workload: Workload, round_s: float | None) -> list[Feature]:
-    """Rounds that end with their last job, and what jobs do in them."""
-    if round_s is None:
-        return []
-    if hasattr(workload.performance, "in_round"):
-        return [Rounds(round_s, all_stop=True), RoundWork(round_s)]
-    return [Rounds(round_s, all_stop=False)]
 
 
 def _seen(workload: Workload, shown: Shown | None, admission: Admission | None) -> Workload:

@@ -22,6 +22,7 @@ from experiments.scenario.schema import (
     Scenario,
     SynergyJobs,
     TraceJobs,
+    TrainingJobs,
     Vms,
     is_file,
 )
@@ -228,6 +229,14 @@ def _openb(jobs: OpenbJobs, scenario: Scenario) -> Built:
     return openb_trace(jobs.path, Streams(scenario.seed), duration_s=duration_s, **given)
 
 
+def _training(jobs: TrainingJobs, scenario: Scenario) -> Built:
+    from simulator.workloads.gavel import training_workload
+    from simulator.workloads.training import RoundWork
+
+    rules = RoundWork(jobs.resume_s, jobs.first_start_s, jobs.reallocation_s)
+    return training_workload(jobs.path, jobs.gpus, jobs.throughputs, jobs.gpus_per_node, rules)
+
+
 def _plugin(jobs: PluginJobs, scenario: Scenario) -> Built:
     from experiments.scenario.extensions import make_workload
     from simulator.statistics import Streams
@@ -252,6 +261,7 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "openb-like": _openb_like,
     "openb": _openb,
     "helios": _trace,
+    "training": _training,
     "plugin": _plugin,
 }
 

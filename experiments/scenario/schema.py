@@ -195,6 +195,24 @@ class TraceJobs(Modelled):
     split: list[NonNegative] | None = Field(default=None, min_length=3, max_length=3)
 
 
+class TrainingJobs(Config):
+    """A trace in Gavel's format as training steps; brings its servers, by type of GPU.
+
+    With ``round_s`` and ``round_ends = "last-finisher"`` in ``[decisions]``, steps are whole, batch sizes change
+    between rounds, and ``resume_s``, ``first_start_s`` (as ``resume_s`` where left out) and ``reallocation_s``
+    are lost in a full round.
+    """
+
+    kind: Literal["training"]
+    path: str
+    throughputs: str | None = None
+    gpus: dict[str, GpuCount] = Field(min_length=1)
+    gpus_per_node: GpuCount = 1
+    resume_s: NonNegative = 20.0
+    first_start_s: NonNegative | None = None
+    reallocation_s: NonNegative = 0.0
+
+
 class OpenbLikeJobs(Config):
     """Pods with parts of GPUs, drawn from the marginals of Alibaba's openb trace; brings its nodes."""
 
@@ -248,6 +266,7 @@ Jobs = Annotated[
     | OpenbLikeJobs
     | OpenbJobs
     | TraceJobs
+    | TrainingJobs
     | PluginJobs,
     Field(discriminator="kind"),
 ]
@@ -424,6 +443,8 @@ def file_keys(config: dict[str, Any]) -> FileKeys:
         and isinstance(jobs.get("nodes"), str)
     ):
         yield jobs, "nodes"
+    if isinstance(jobs, dict) and isinstance(jobs.get("throughputs"), str):
+        yield jobs, "throughputs"
     if isinstance(cluster, dict) and is_file(cluster.get("catalog")):
         yield cluster, "catalog"
 

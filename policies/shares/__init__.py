@@ -2,7 +2,6 @@
 
 from policies.shares.gandiva import gandiva_fair
 from policies.shares.hierarchical import hierarchical_fairness
-from policies.shares.leases import assign
 from policies.shares.optimal import (
     finish_time_fairness,
     max_min_fairness,
@@ -11,18 +10,14 @@ from policies.shares.optimal import (
     min_makespan,
 )
 from policies.shares.problem import Active, Shares
-from policies.shares.replay import Replayed, Round, replay
 from policies.shares.rounds import Chosen, RoundRules, ShareRounds
 
 __all__ = [
     "Active",
     "Chosen",
-    "Replayed",
-    "Round",
     "RoundRules",
     "ShareRounds",
     "Shares",
-    "assign",
     "finish_time_fairness",
     "gandiva_fair",
     "hierarchical_fairness",
@@ -30,5 +25,4 @@ __all__ = [
     "max_throughput",
     "min_cost",
     "min_makespan",
-    "replay",
 ]

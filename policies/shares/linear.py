@@ -201,17 +201,30 @@ def level(value: FloatArray, gpus: FloatArray, capacity: float) -> FloatArray:
     -------
     ``(n,)`` shares of at most 1 at which all values are equal, but for jobs that run all the time.
     """
-    share = np.ones(len(value))
     order = np.argsort(value, kind="stable")
+    cost = (gpus / value)[order]
     # Jobs of small value run all the time: as long as the others together can still reach that value.
-    cost = gpus / value
-    rest = np.append(np.cumsum(cost[order][::-1])[::-1], 0.0)
-    left = capacity
-    for i, j in enumerate(order.tolist()):
-        if value[j] * rest[i] <= left:
-            left -= gpus[j]
-            continue
-        waits = order[i:]
-        share[waits] = left / rest[i] / value[waits]
-        break
+    rest = np.cumsum(cost[::-1])[::-1]
+    left = capacity - np.concatenate([[0.0], np.cumsum(gpus[order])[:-1]])
+    short = np.flatnonzero(value[order] * rest > left)
+    share = np.ones(len(value))
+    if len(short):
+        waits = order[short[0] :]
+        share[waits] = left[short[0]] / rest[short[0]] / value[waits]
+    return share
+
+
+def knapsack(gain: FloatArray, gpus: FloatArray, capacity: float) -> FloatArray:
+    """Shares on GPUs of one type with the most ``sum(gain * share)``, in closed form.
+
+    Jobs of most gain for a GPU come first; among equals the gains are lexicographically max-min.
+    """
+    share, left = np.zeros(len(gain)), capacity
+    density = np.round(gain / gpus, 12)
+    for each in np.unique(density[density > 0])[::-1]:
+        alike = density == each
+        share[alike] = level(gain[alike], gpus[alike], left)
+        left -= float(gpus @ (share * alike))
+        if left <= 1e-12 * capacity:
+            break
     return share

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from policies.milp.solvers import SolverName
-from policies.shares.linear import Program, Row, level, rounded
+from policies.shares.linear import Program, Row, knapsack, level, rounded
 from policies.shares.problem import Active, Shares
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
@@ -123,6 +123,8 @@ def most(
     active: Active, gain: FloatArray, rows: tuple[Row, ...] = (), solver: SolverName = "highs"
 ) -> Shares:
     """Shares with the most ``sum(gain * X)``; of those, lexicographically max-min by job."""
+    if gain.shape[1] == 1 and not rows:
+        return knapsack(gain[:, 0], active.gpus.astype(float), float(active.capacity[0]))[:, None]
     best = Program(active, rows, solver).best(gain)
     if best is None:
         raise InputError("shares: no shares meet all conditions, expected weaker ones")

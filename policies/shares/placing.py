@@ -1,8 +1,9 @@
-"""Nodes for the jobs of a round: those that go on stay, the others take the fullest node that holds them."""
+"""Nodes for the jobs of a round, those of most GPUs first; a job that goes on keeps its own if they are free."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from policies.packing import proportional_share
 from policies.shares.rounds import Chosen
@@ -12,34 +13,35 @@ from simulator import Placement, View
 def place(
     view: View, chosen: Iterable[Chosen], nodes_of: Mapping[int, Sequence[int]]
 ) -> list[Placement]:
-    """Placements of the chosen jobs, in that order; one whose GPUs lie over too many nodes waits.
+    """Placements of the chosen jobs; one whose GPUs lie over too many nodes waits.
+
+    Among jobs of as many GPUs, those that keep theirs come first (a lease is extended). The others take
+    the fullest node that holds them, or else the emptiest ones. Nodes of one GPU are so taken by number.
 
     Parameters
     ----------
+    chosen : as `ShareRounds.choose` orders them.
     nodes_of : nodes of each type of GPU, of which nothing is in use by others.
     """
     free = {
         n: float(view.cluster.node_types[k].gpus) for k, nodes in nodes_of.items() for n in nodes
     }
     placements: list[Placement] = []
-    moved = []
-    for each in chosen:
-        old = view.running.get(each.job, ())
-        stays = old and all(
-            p.node in nodes_of[each.gpu_type] and free[p.node] >= p.gpus for p in old
-        )
-        if not stays:
-            moved.append(each)
-            continue
-        for p in old:
-            free[p.node] -= p.gpus
-        placements += old
-    for each in moved:
-        nodes = nodes_of[each.gpu_type]
-        for node, gpus in _nodes(free, nodes, each.gpus):
-            free[node] -= gpus
-            cpus, memory_gb = proportional_share(view.cluster.node_types[each.gpu_type], gpus)
-            placements.append(Placement(each.job, node, gpus, cpus=cpus, memory_gb=memory_gb))
+    for (k, gpus), alike in groupby(chosen, key=lambda each: (each.gpu_type, each.gpus)):
+        moved = []
+        for job, *_ in alike:
+            old = view.running.get(job, ())
+            if old and all(p.node in nodes_of[k] and free[p.node] >= p.gpus for p in old):
+                placements += old
+                for p in old:
+                    free[p.node] -= p.gpus
+            else:
+                moved.append(job)
+        for job in moved:
+            for node, part in _nodes(free, nodes_of[k], gpus):
+                free[node] -= part
+                cpus, memory_gb = proportional_share(view.cluster.node_types[k], part)
+                placements.append(Placement(job, node, part, cpus=cpus, memory_gb=memory_gb))
     return placements
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +19,11 @@ from policies.shares.rounds import RoundRules, ShareRounds
 from simulator import Decision, InputError, View
 from simulator.model.contract import LEAST_AGAIN_S
 
+NEEDS = ("servers", "fixed-demand", "one-kind")
+"""Requirements of all these policies."""
 
+
+@dataclass(eq=False)
 class SharePolicy:
     """Jobs of fixed demand take turns on GPUs of several types, by shares of time.
 
@@ -26,22 +32,27 @@ class SharePolicy:
     ``reset_s`` seconds, when jobs have come or gone, and recorded with the decision (``least_share``,
     ``mean_share``).
 
-    Parameters
+    Attributes
     ----------
     round_s, reset_s, credit, unserved_first, tie_break : see `RoundRules`.
+    weighted : whether the jobs' weights (`Workload.weight_per_s`) count, where the policy has weights.
+    record_shares : record all shares with the decision: ``shares``, in JSON by job, one number a type.
     """
 
     name = "shares"
 
-    def __init__(
-        self,
-        round_s: float = 120.0,
-        reset_s: float = 1000.0,
-        credit: float = 0.5,
-        unserved_first: bool = False,
-        tie_break: str = "released",
-    ) -> None:
-        self.rules = RoundRules(round_s, reset_s, credit, unserved_first, tie_break)
+    round_s: float = 120.0
+    reset_s: float = 1000.0
+    credit: float = 0.5
+    unserved_first: bool = False
+    tie_break: str = "released"
+    weighted: bool = False
+    record_shares: bool = False
+
+    def __post_init__(self) -> None:
+        self.rules = RoundRules(
+            self.round_s, self.reset_s, self.credit, self.unserved_first, self.tie_break
+        )
         self._rounds: ShareRounds | None = None
         self._types: list[int] = []
         self._all: tuple[int, ...] = ()
@@ -59,14 +70,15 @@ class SharePolicy:
         """Begin a round where one is over; else only say when to ask again."""
         rounds = self._rounds or self._begin(view)
         end_s = self._begin_s + self.rules.round_s
-        if view.now_s < end_s - LEAST_AGAIN_S and view.running:
+        own = not hasattr(view, "rounds")  # else the cluster says when a round is over
+        if own and view.now_s < end_s - LEAST_AGAIN_S and view.running:
             return Decision(keep_running=True, again_s=max(LEAST_AGAIN_S, end_s - view.now_s))
         for job, k in self._runs.items():
             if job in rounds.gpus_of:
-                rounds.received(job, k, min(view.now_s - self._begin_s, self.rules.round_s))
+                rounds.received(job, k, self._received_s(view, job))
         rounds.capacity = self._capacity(view, view.nodes.tolist())
         self._update(view, rounds)
-        info: dict[str, float] = {}
+        info: dict[str, float | str] = {}
         if rounds.wants_shares(view.now_s):
             info = self._reset(view, rounds)
         chosen = [each._replace(gpu_type=self._types[each.gpu_type]) for each in rounds.choose()]
@@ -75,6 +87,11 @@ class SharePolicy:
         self._runs = {c.job: self._types.index(c.gpu_type) for c in chosen if c.job in placed}
         self._begin_s = view.now_s
         return Decision(placements, info=info, again_s=self.rules.round_s)
+
+    def _received_s(self, view: View, job: int) -> float:
+        """Seconds that a job worked in the round that is over."""
+        worked_s: float | None = view.rounds.received_s(job) if hasattr(view, "rounds") else None
+        return min(view.now_s - self._begin_s, self.rules.round_s) if worked_s is None else worked_s
 
     def _begin(self, view: View) -> ShareRounds:
         """The rounds, at the first decision."""
@@ -108,10 +125,14 @@ class SharePolicy:
         gpus, rates = int(view.workload.num_gpus[job]), []
         if not gpus:
             raise InputError(f"{self.name}: this policy needs jobs of fixed demand")
-        for k in self._types:
+        progress = view.rounds.progress if hasattr(view, "rounds") else None
+        for k, capacity in zip(self._types, self._all, strict=True):
             cpus, memory_gb = proportional_share(view.cluster.node_types[k], gpus)
-            time_s = view.workload.performance.time_s(job, k, gpus, cpus, memory_gb)
-            rates.append(1 / time_s if gpus <= self._all[self._types.index(k)] else 0.0)
+            if progress is None:
+                time_s = view.workload.performance.time_s(job, k, gpus, cpus, memory_gb)
+            else:
+                time_s = progress.time_s(job, k)
+            rates.append(1 / time_s if gpus <= capacity else 0.0)
         if not any(rates):
             raise InputError(
                 f"{self.name}: job {view.workload.job_id[job]!r} runs on no type of GPU by itself, "
@@ -119,73 +140,66 @@ class SharePolicy:
             )
         return rates
 
-    def _reset(self, view: View, rounds: ShareRounds) -> dict[str, float]:
+    def _reset(self, view: View, rounds: ShareRounds) -> dict[str, float | str]:
         """New shares, of the cluster as it is when no node is down."""
-        jobs: Sequence[int] = list(rounds.gpus_of)
+        jobs = list(rounds.gpus_of)
+        if hasattr(view, "rounds") and view.rounds.progress is not None:  # batch sizes change
+            self._rates |= {job: self._rates_of(view, job) for job in jobs}
         place_of = {job: i for i, job in enumerate(view.jobs.tolist())}
         rows = [place_of[job] for job in jobs]
+        weight = view.weight_per_s[rows] if self.weighted else np.ones(len(jobs))
         active = Active(
             np.array([self._rates[job] for job in jobs]),
             view.num_gpus[rows],
             np.array(self._all),
             view.remaining[rows],
-            np.ones(len(jobs)),
+            weight,
             view.now_s - view.submit_s[rows],
         )
         shares = self.allocate(view, active)
         rounds.reset(view.now_s, dict(zip(jobs, shares.tolist(), strict=True)))
         time = shares.sum(axis=1)
-        return {"least_share": float(time.min()), "mean_share": float(time.mean())}
+        facts: dict[str, float | str] = {
+            "least_share": float(time.min()),
+            "mean_share": float(time.mean()),
+        }
+        if self.record_shares:
+            by_job = zip(jobs, shares.tolist(), strict=True)
+            facts["shares"] = json.dumps({view.workload.job_id[job]: row for job, row in by_job})
+        return facts
 
 
-@register("gandiva-fair", requires=("servers", "fixed-demand", "one-kind"))
+@register("gandiva-fair", requires=NEEDS)
+@dataclass(eq=False)
 class GandivaFair(SharePolicy):
     """Equal shares of time (of = "jobs") or of GPU time ("gpus"), in rounds; no optimisation."""
 
     name = "gandiva-fair"
+    of: str = "jobs"
 
-    def __init__(
-        self,
-        of: str = "jobs",
-        round_s: float = 120.0,
-        reset_s: float = 1000.0,
-        credit: float = 0.5,
-        unserved_first: bool = False,
-        tie_break: str = "released",
-    ) -> None:
-        super().__init__(round_s, reset_s, credit, unserved_first, tie_break)
-        gandiva.check_of(of)
-        self.of = of
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        gandiva.check_of(self.of)
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Equal shares."""
         return gandiva.gandiva_fair(active, self.of)
 
 
-@register("max-min-fairness", requires=("servers", "fixed-demand", "one-kind"))
+@register("max-min-fairness", requires=NEEDS)
+@dataclass(eq=False)
 class MaxMinFairness(SharePolicy):
     """The least normalised throughput is maximised (Gavel's least attained service), in rounds."""
 
     name = "max-min-fairness"
-
-    def __init__(
-        self,
-        aware: bool = True,
-        round_s: float = 120.0,
-        reset_s: float = 1000.0,
-        credit: float = 0.5,
-        unserved_first: bool = False,
-        tie_break: str = "released",
-    ) -> None:
-        super().__init__(round_s, reset_s, credit, unserved_first, tie_break)
-        self.aware = aware
+    aware: bool = True
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Max-min throughputs, of speeds where ``aware``."""
         return optimal.max_min_fairness(active, self.aware)
 
 
-@register("min-makespan", requires=("servers", "fixed-demand", "one-kind"))
+@register("min-makespan", requires=NEEDS)
 class MinMakespan(SharePolicy):
     """The last job ends as soon as possible (Gavel), in rounds."""
 
@@ -196,7 +210,8 @@ class MinMakespan(SharePolicy):
         return optimal.min_makespan(active)
 
 
-@register("max-throughput", requires=("servers", "fixed-demand", "one-kind"))
+@register("max-throughput", requires=NEEDS)
+@dataclass(eq=False)
 class MaxThroughput(SharePolicy):
     """The sum of throughputs, each relative to the job's fastest type, is maximised (Gavel), in rounds."""
 
@@ -207,7 +222,7 @@ class MaxThroughput(SharePolicy):
         return optimal.max_throughput(active)
 
 
-@register("finish-time-fairness", requires=("servers", "fixed-demand", "one-kind"))
+@register("finish-time-fairness", requires=NEEDS)
 class FinishTimeFairness(SharePolicy):
     """The largest finish time, relative to that on an n-th of the cluster, is minimised, in rounds."""
 
@@ -218,24 +233,17 @@ class FinishTimeFairness(SharePolicy):
         return optimal.finish_time_fairness(active)
 
 
-@register("hierarchical-fairness", requires=("servers", "fixed-demand", "one-kind", "tenants"))
+@register("hierarchical-fairness", requires=(*NEEDS, "tenants"))
+@dataclass(eq=False)
 class HierarchicalFairness(SharePolicy):
     """Tenants get throughput by weight, their jobs in turn by fairness or "fifo" (Gavel), in rounds."""
 
     name = "hierarchical-fairness"
+    within: str = "fairness"
 
-    def __init__(
-        self,
-        within: str = "fairness",
-        round_s: float = 120.0,
-        reset_s: float = 1000.0,
-        credit: float = 0.5,
-        unserved_first: bool = False,
-        tie_break: str = "released",
-    ) -> None:
-        super().__init__(round_s, reset_s, credit, unserved_first, tie_break)
-        check_within(within)
-        self.within = within
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_within(self.within)
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Water filling over the tenants."""

@@ -102,6 +102,8 @@ class Controller:
             yield self._asked
             self._asked = Event(self.clock)
             self.carry_out(self.plan())
+            for decided in self.simulation.hooks["decided"]:
+                decided(self)
 
     def ask(self, order: Order = Order.DECISION, once: bool = False) -> None:
         """Ask for a decision: one for all that happens at this instant, or of the optimization server.

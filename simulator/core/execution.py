@@ -235,6 +235,11 @@ class Execution:
             self._go_on(time_s, pace_s)
             self.process.interrupt(RATE_CHANGED)
 
+    def proceed(self, pace_s: float) -> None:
+        """Go on with the work that is left now, at this pace."""
+        self._go_on(self.time_s, pace_s)
+        self.process.interrupt(RATE_CHANGED)
+
     def _times(self) -> tuple[float, float]:
         """Seconds of the whole job on its shares, and as it runs now."""
         simulation, job, shares = self.controller.simulation, self.job, self.shares

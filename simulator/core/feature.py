@@ -94,6 +94,9 @@ class Feature:
     def before_decision(self, controller: Controller) -> None:
         """React to a decision that is about to be made."""
 
+    def decided(self, controller: Controller) -> None:
+        """React to a decision that took no time and has been carried out, also where it changed nothing."""
+
     def check(self, controller: Controller, plan: Plan) -> None:
         """Raise `InfeasibleDecision` where this feature forbids the plan; may keep notes in it."""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,18 @@ import numpy as np
 
 from simulator.errors import InputError
 from simulator.inputs import read_json
-from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.workloads.tables import InputColumn, Table, read_cells
-from simulator.workloads.training import MODES, SAMPLES, TrainingJobs, split_job_type
+from simulator.workloads.training import (
+    MODES,
+    SAMPLES,
+    RoundWork,
+    TrainingJobs,
+    TrainingTimes,
+    split_job_type,
+)
 
 COLUMNS = (
     InputColumn("type", "", "model and batch size; has a rate in the throughputs", "text"),
@@ -184,6 +191,57 @@ def read_training(
         slo=np.where(slo > 0, slo, np.inf)[order],
         rates=rates,
     )
+
+
+def training_workload(
+    path: str | Path,
+    gpus: Mapping[str, int],
+    throughputs: str | Path | None = None,
+    gpus_per_node: int = 1,
+    work: RoundWork | None = None,
+) -> tuple[Workload, Cluster]:
+    """Jobs of a Gavel trace as steps, and servers of several types for them.
+
+    An SLO of ``x`` puts the due date ``x`` durations on the job's fastest type after arrival; a weight becomes
+    `Workload.weight_per_s`, which shares of time may follow.
+
+    Parameters
+    ----------
+    gpus : GPUs of each type, in the order in which types are served.
+    gpus_per_node : of every type; the released simulators know single GPUs.
+    work : rules for the work of a round.
+
+    Raises
+    ------
+    InputError
+        As `read_training`; GPUs that do not fill nodes; a job that needs more GPUs than any type has.
+    """
+    for name, count in gpus.items():
+        if count < 1 or count % gpus_per_node:
+            expected = f"a multiple of gpus_per_node, which is {gpus_per_node}"
+            raise InputError(f"gpus.{name}: got {count}, expected {expected}")
+    jobs = read_training(path, throughputs, tuple(gpus))
+    runs = (jobs.rates_by_type(tuple(gpus)) > 0) & (
+        jobs.num_gpus[:, None] <= np.array(list(gpus.values()))
+    )
+    for job in np.flatnonzero(~runs.any(axis=1))[:1].tolist():
+        raise InputError(
+            f"{path}, line {int(jobs.job_id[job]) + 1}: {jobs.num_gpus[job]} GPUs, expected a type of GPU "
+            f"with as many and a rate above 0: {', '.join(f'{n} {name}' for name, n in gpus.items())}"
+        )
+    times = TrainingTimes.of(jobs, tuple(gpus), work)
+    types = tuple(NodeType(name, name, gpus_per_node) for name in gpus)
+    node_type_of = tuple(v for v, n in enumerate(gpus.values()) for _ in range(n // gpus_per_node))
+    workload = Workload(
+        job_id=jobs.job_id,
+        submit_s=jobs.submit_s,
+        performance=times,
+        num_gpus=jobs.num_gpus,
+        due_s=jobs.submit_s + jobs.slo * times.duration_s,
+        weight_per_s=jobs.weight,
+        model=jobs.model,
+    )
+    return workload, Cluster(types, len(node_type_of), node_type_of=node_type_of)
 
 
 def read_rates(

@@ -9,15 +9,17 @@ found from the published rounds of Shockwave's 120 jobs, since no paper prints i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
-from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.performance import FixedDuration
+from simulator.model.rounds import Place, Stretch
 
 MODES = ("static", "accordion", "gns")
 """How a job's batch size changes: not at all, by critical epochs, by gradient noise."""
@@ -35,6 +37,11 @@ LONG_EPOCHS = 300
 """See `Training.change_to`; any number from 280 to 443 gives the published times."""
 LESS_LONG_EPOCHS = 200
 """The same where the batch shrinks; any number from 196 to 200."""
+
+GIVEN_UP_AFTER = 5
+"""A job without a step left is removed after so many rounds in which it made none."""
+LEAST_LEFT = 1e-9
+"""Fraction of the work of a job that is not over."""
 
 Rates = Mapping[str, Mapping[tuple[str, int], float]]
 """Steps/s of a job alone, by GPU type, then by (job type, GPUs); a job type is ``"LM (batch size 5)"``."""
@@ -142,6 +149,7 @@ class Training:
     model, gpus, mode, first_batch_size, first_steps : as the trace has them.
     batch_size : of the next round.
     steps, done : in all and so far, in steps of this batch size.
+    has_run : whether it has ever run.
     """
 
     model: str
@@ -152,6 +160,7 @@ class Training:
     batch_size: int
     steps: int
     done: int = 0
+    has_run: bool = False
 
     @classmethod
     def of(cls, jobs: TrainingJobs, job: int) -> Training:
@@ -235,3 +244,127 @@ class RoundWork:
         if lost_s > 0 and seconds >= round_s - self.spared_s:
             return int((seconds - lost_s) * rate), seconds, lost_s
         return steps, seconds, 0.0
+
+
+@dataclass(frozen=True)
+class TrainingTimes(FixedDuration):
+    """Times of training jobs on several types of GPU; the duration of a job is that on its fastest type.
+
+    In rounds that end with their last job (`simulator.features.rounds`) steps are whole, resuming costs
+    time and batch sizes change. Otherwise a job keeps its first batch size, and runs without a break.
+
+    Attributes
+    ----------
+    jobs : the jobs.
+    times_s : ``(J, V)`` seconds of each whole job on the GPUs of each node type.
+    gpu_types : type of GPU of each node type.
+    work : rules of a round.
+    """
+
+    jobs: TrainingJobs = field(kw_only=True)
+    times_s: FloatArray = field(kw_only=True)
+    gpu_types: tuple[str, ...] = field(kw_only=True)
+    work: RoundWork = field(default=RoundWork(), kw_only=True)
+
+    @classmethod
+    def of(
+        cls, jobs: TrainingJobs, gpu_types: tuple[str, ...], work: RoundWork | None = None
+    ) -> TrainingTimes:
+        """The times of these jobs at their first batch sizes."""
+        rates = jobs.rates_by_type(gpu_types)
+        infinite = np.full(rates.shape, np.inf)
+        times_s = np.divide(jobs.steps[:, None], rates, out=infinite, where=rates > 0)
+        return cls(
+            times_s.min(axis=1),
+            jobs.num_gpus,
+            jobs=jobs,
+            times_s=times_s,
+            gpu_types=gpu_types,
+            work=work or RoundWork(),
+        )
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds; infinite with any other number of GPUs than the job's own."""
+        if gpus != self.num_gpus.item(job):
+            return math.inf
+        return self.times_s.item(job, node_type)
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Finite only at the job's own number of GPUs, on types that have as many."""
+        table = super().table_s(jobs, cluster)
+        here = self.times_s[jobs][:, :, None]
+        return np.where(np.isfinite(table), np.broadcast_to(here, table.shape), table)
+
+    def progress(self) -> TrainingProgress:
+        """The work of all jobs, at the beginning of a run."""
+        return TrainingProgress(self)
+
+
+class TrainingProgress:
+    """Work of all jobs in one run, round by round (`simulator.features.rounds.Progress`)."""
+
+    def __init__(self, times: TrainingTimes) -> None:
+        self._jobs, self._types, self._rules = times.jobs, times.gpu_types, times.work
+        self._training: dict[int, Training] = {}
+        self._before: dict[int, Place] = {}
+        self._idle_rounds: dict[int, int] = {}
+        self._is_first = True
+
+    def _of(self, job: int) -> Training:
+        if job not in self._training:
+            self._training[job] = Training.of(self._jobs, job)
+        return self._training[job]
+
+    def left(self, job: int) -> float:
+        """Fraction of the work that is left, above 0 also where a change of batch size left none."""
+        training = self._of(job)
+        return max(LEAST_LEFT, training.left / training.steps)
+
+    def interrupted(self, job: int, left: float) -> None:
+        """Take back the steps that a job has not done of its round."""
+        training = self._of(job)
+        training.done = min(training.done, int((1 - left) * training.steps))
+
+    def configuration(self, job: int) -> int:
+        """Batch size in the next round."""
+        return self._of(job).batch_size
+
+    def steps(self, job: int) -> float:
+        """Steps of the whole job, at the batch size of the next round."""
+        return self._of(job).steps
+
+    def time_s(self, job: int, node_type: int) -> float:
+        """Seconds of the whole job, at the batch size of the next round."""
+        training = self._of(job)
+        rate = self._jobs.rate(job, self._types[node_type], training.batch_size)
+        return training.steps / rate if rate > 0 else math.inf
+
+    def round(
+        self, runs: Mapping[int, Place], round_s: float, slowdown: Callable[[int], float]
+    ) -> dict[int, Stretch]:
+        """Do the work of a round; in the first one of a run nothing is lost on starts."""
+        work = {}
+        for job, place in runs.items():
+            has_run, before = job in self._training and self._of(job).has_run, self._before.get(job)
+            lost_s = self._rules.lost_s(has_run, before is not None, before == place)
+            rate = self._jobs.rate(job, self._types[place[0]], self._of(job).batch_size)
+            lost_s = 0.0 if self._is_first else lost_s
+            work[job] = self._run(job, rate / slowdown(job), round_s, lost_s)
+        self._before, self._is_first = dict(runs), False
+        return work
+
+    def _run(self, job: int, rate: float, round_s: float, lost_s: float) -> Stretch:
+        """A job's part of a round."""
+        training = self._of(job)
+        training.has_run, wanted = True, training.wanted()
+        steps, seconds, lost_s = self._rules.of(training.left, rate, round_s, lost_s)
+        training.done += steps
+        if steps == 0:
+            self._idle_rounds[job] = self._idle_rounds.get(job, 0) + 1
+        gave_up = self._idle_rounds.get(job, 0) >= GIVEN_UP_AFTER
+        if training.left <= 0 and (steps > 0 or gave_up):
+            return Stretch(seconds, lost_s, 0.0)
+        left = self.left(job)
+        if wanted != training.batch_size:
+            training.change_to(wanted)
+        return Stretch(seconds, lost_s, left)

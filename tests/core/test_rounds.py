@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-import numpy as np
 import pytest
 
 from experiments.scenario.build import decision_points
@@ -21,9 +21,8 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.round_work import Part
 from simulator.laws import Deterministic
-from simulator.model.performance import FixedDuration
+from simulator.model.rounds import Place, Stretch
 from tests.core.jobs import fixed
 
 TWO = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
@@ -52,34 +51,50 @@ def test_a_round_without_jobs_lasts_its_full_length() -> None:
     assert result.completion_s.tolist() == [25]
 
 
-@dataclass(frozen=True, eq=False)
-class Steps(FixedDuration):
+@dataclass(eq=False)
+class Steps:
     """Jobs make whole steps of 3 s; to resume takes 2 s."""
 
+    duration_s: list[float]
     starts: list[tuple[int, str]] = field(default_factory=list)
+    done_s: dict[int, float] = field(default_factory=dict)
+    before: dict[int, object] = field(default_factory=dict)
 
-    def in_round(
-        self, job: int, node_type: int, gpus: float, left: float, start: str, round_s: float
-    ) -> Part:
+    def left(self, job: int) -> float:
+        """The part that is not done."""
+        return 1 - self.done_s.get(job, 0.0) / self.duration_s[job]
+
+    def configuration(self, job: int) -> None:
+        """None."""
+
+    def round(
+        self, runs: Mapping[int, Place], round_s: float, slowdown: object
+    ) -> dict[int, Stretch]:
         """The steps that fit."""
-        self.starts.append((job, start))
-        lost_s = 2.0 if start == "resumed" else 0.0
-        todo_s = left * float(self.duration_s[job])
+        return {job: self.stretch(job, place, round_s) for job, place in runs.items()}
+
+    def stretch(self, job: int, place: Place, round_s: float) -> Stretch:
+        """The steps of one job."""
+        resumed = job in self.done_s and job not in self.before
+        self.starts.append((job, "resumed" if resumed else ""))
+        lost_s = 2.0 if resumed else 0.0
+        todo_s = self.duration_s[job] - self.done_s.get(job, 0.0)
         work_s = min(3.0 * ((round_s - lost_s) // 3.0), todo_s)
-        after_s = todo_s - work_s
-        return Part(lost_s + work_s, lost_s, after_s / float(self.duration_s[job]))
+        self.done_s[job] = self.done_s.get(job, 0.0) + work_s
+        self.before = {job: place}
+        return Stretch(lost_s + work_s, lost_s, self.left(job))
 
 
 def steps(
     submit_s: list[float], duration_s: list[float], model: type[Steps] = Steps
 ) -> tuple[Workload, Steps]:
-    gpus = [1] * len(submit_s)
-    performance = model(np.array(duration_s), np.array(gpus))
-    return replace(fixed(submit_s, duration_s, gpus), performance=performance), performance
+    progress, jobs = model(duration_s), fixed(submit_s, duration_s, [1] * len(submit_s))
+    object.__setattr__(jobs.performance, "progress", lambda: progress)
+    return jobs, progress
 
 
 def test_a_performance_model_says_what_a_job_does_in_a_round() -> None:
-    """One GPU: job 0 works 9 s in rounds 1 and 3, job 1 6 s in round 2, then each ends: 9, 18, 2 + 6, 2 + 3.
+    """One GPU: job 0 works 9 s in rounds 1 and 3, job 1 9 s in round 2, then each ends: 9, 18, 2 + 6, 2 + 3.
 
     Round 1: job 0, 0 to 9 s. Round 2: job 1, 9 to 18 s. Round 3: job 0, 2 s lost and 6 s of work, ends at 26 s.
     Round 4: job 1, 2 s lost and 3 s of work, ends at 31 s.
@@ -87,57 +102,48 @@ def test_a_performance_model_says_what_a_job_does_in_a_round() -> None:
     seen = []
 
     def in_turn(view: View) -> Decision:
-        seen.append(dict(view.round_work.parts))
-        assert not view.running
-        return Decision([Placement(next(iter(view.waiting)), 0, 1)])
+        seen.append(dict(view.rounds.work))
+        return Decision([Placement(next(iter(view.waiting), 0), 0, 1)])
 
-    jobs, performance = steps([0, 1], [15, 12])
+    jobs, progress = steps([0, 1], [15, 12])
     result = simulate(
         jobs, Cluster.of_nodes(NodeType("n", "GPU", 1), 1), in_turn, decision_points=ROUNDS
     )
     assert result.completion_s == pytest.approx([26, 31], abs=1e-9)
     assert list(result.decisions.time_s) == pytest.approx([0, 9, 18, 26], abs=1e-9)
-    assert performance.starts == [(0, "begin"), (1, "first"), (0, "resumed"), (1, "resumed")]
+    assert progress.starts == [(0, ""), (1, ""), (0, "resumed"), (1, "resumed")]
     assert result.gpu_seconds == pytest.approx([9 + 8, 9 + 5], abs=1e-9)
-    assert seen[1] == {0: Part(9, 0, 0.4)}
+    assert seen[1] == {0: Stretch(9, 0, 0.4)}
     assert result.preemptions.tolist() == [1, 1]
     assert result.reconfigurations.tolist() == [0, 0]
 
 
-def test_a_job_that_goes_on_is_kept_or_moved() -> None:
-    """The job changes its node in the third round, and is not preempted."""
+def test_a_job_that_stops_earlier_holds_its_gpu_until_the_round_ends() -> None:
+    """Job 0 makes 9 s of 24 in the first round, job 1 all of its 10 s: the next round begins at 10 s."""
 
-    def moves(view: View) -> Decision:
-        return Decision([Placement(0, 1 if view.now_s > 15 else 0, 1)])
+    class Exact(Steps):
+        def stretch(self, job: int, place: Place, round_s: float) -> Stretch:
+            if job == 0:
+                return super().stretch(job, place, round_s)
+            return Stretch(10.0, 0.0, 0.0)
 
-    jobs, performance = steps([0], [24])
-    result = simulate(jobs, TWO, moves, decision_points=ROUNDS)
-    assert performance.starts == [(0, "begin"), (0, "kept"), (0, "moved")]
-    assert result.completion_s == pytest.approx([24], abs=1e-9)
-    assert result.preemptions.tolist() == [0]
-    assert result.reconfigurations.tolist() == [1]
+    jobs, _ = steps([0, 0], [18, 10], Exact)
+    result = simulate(jobs, TWO, first_two, decision_points=ROUNDS)
+    assert list(result.decisions.time_s) == [0, 10]
+    assert result.completion_s == pytest.approx([19, 10], abs=1e-9)
+    assert result.gpu_seconds == pytest.approx([19, 10], abs=1e-9)
 
 
 def test_a_job_may_do_nothing_in_a_round_and_be_done_at_once_in_the_next() -> None:
     class Idle(Steps):
-        def in_round(self, job: int, *others: object) -> Part:  # type: ignore[override]
+        def stretch(self, job: int, place: Place, round_s: float) -> Stretch:
             self.starts.append((job, ""))
-            return Part(4.0, 4.0, 1.0) if len(self.starts) == 1 else Part(0.0, 0.0, 0.0)
+            return Stretch(4.0, 4.0, 1.0) if len(self.starts) == 1 else Stretch(0.0, 0.0, 0.0)
 
     jobs, _ = steps([0], [24], Idle)
     result = simulate(jobs, TWO, first_two, decision_points=ROUNDS)
     assert list(result.decisions.time_s) == [0, 4]
     assert result.completion_s == pytest.approx([4], abs=1e-8)
-
-
-def test_what_does_not_fit_into_a_round_is_refused() -> None:
-    class Long(Steps):
-        def in_round(self, *_: object) -> Part:  # type: ignore[override]
-            return Part(11.0, 0.0, 0.5)
-
-    jobs, _ = steps([0], [24], Long)
-    with pytest.raises(InputError, match=r"job j0 with 1 of its work left has .* round of 10 s"):
-        simulate(jobs, TWO, first_two, decision_points=ROUNDS)
 
 
 def test_such_rounds_have_no_optimization_server() -> None:

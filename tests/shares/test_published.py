@@ -1,16 +1,22 @@
-"""Published rounds of Shockwave's 120 jobs; the folder of facts is named by SCHEDLAB_FACTS."""
+"""Published results of Shockwave's 120 jobs, on the engine; SCHEDLAB_FACTS names the folder of facts."""
 
 import csv
 import json
 import os
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from policies.shares import Chosen, RoundRules, gandiva_fair, max_min_fairness, min_makespan, replay
-from policies.shares.replay import _Run
-from simulator.workloads.gavel import read_training
-from simulator.workloads.training import RoundWork
+from experiments.scenario import run as scenarios
+from experiments.scenario.schema import Scenario
+from policies import make_policy
+from simulator import Decision, DecisionPoints, Placement, simulate
+from simulator.core.feature import Feature
+from simulator.workloads.gavel import training_workload
+
+ROUNDS = DecisionPoints.rounds(120.0, ends="last-finisher")
 
 
 def facts():
@@ -20,39 +26,64 @@ def facts():
     return folder
 
 
-def published(folder, policy):
+@cache
+def published(policy):
     """Completion less submission of each job, and the GPUs of each round in order."""
-    with (folder / "jobs.csv").open() as file:
+    with (facts() / "jobs.csv").open() as file:
         rows = [
             r
             for r in csv.DictReader(file)
             if (r["set"], r["kind"], r["policy"]) == ("tacc_32gpus", "simulation", policy)
         ]
-    rounds = json.loads((folder / f"rounds_{policy}.json").read_text())
+    rounds = json.loads((facts() / f"rounds_{policy}.json").read_text())
     rounds = [{int(job): tuple(gpus) for job, gpus in each.items()} for each in rounds]
-    return [float(r["jct_s"]) for r in rows], rounds
+    return np.array([float(r["jct_s"]) for r in rows]), rounds
+
+
+class Recorder(Feature):
+    """GPUs and batch size of each job, by round."""
+
+    name = "recorder"
+
+    def __init__(self):
+        self.rounds = []
+
+    def decided(self, controller):
+        if controller.running:
+            self.rounds.append(
+                {
+                    job: (tuple(p.node for p in placements), controller.configuration_of[job])
+                    for job, placements in controller.running.items()
+                }
+            )
+
+
+def run(policy):
+    recorder = Recorder()
+    workload, cluster = training_workload(
+        facts() / "trace_120.tsv", {"v100": 32}, facts() / "tacc_throughputs.json.gz"
+    )
+    if isinstance(policy, str):
+        policy = make_policy(policy)
+    result = simulate(workload, cluster, policy, decision_points=ROUNDS, features=[recorder])
+    return result, recorder.rounds
 
 
 def test_gandiva_fair_gives_every_completion_time_and_every_round():
-    folder = facts()
-    jobs = read_training(folder / "trace_120.tsv", folder / "tacc_throughputs.json.gz")
-    result = replay(jobs, {"v100": 32}, gandiva_fair)
-    jct_s, rounds = published(folder, "gandiva_fair")
-    assert (result.completion_s - jobs.submit_s).tolist() == pytest.approx(jct_s, abs=1e-6)
-    assert len(rounds) == 270
-    assert [list(each.gpus.items()) for each in result.rounds] == [list(r.items()) for r in rounds]
+    result, rounds = run("gandiva-fair")
+    jct_s, expected = published("gandiva_fair")
+    assert result.jct_s.tolist() == pytest.approx(jct_s, abs=1e-6)
+    assert len(expected) == 270
+    assert [{job: gpus for job, (gpus, _) in each.items()} for each in rounds] == expected
+    assert len(result.decisions) == 270
 
 
 def test_batch_sizes_change_in_the_published_rounds():
-    folder = facts()
-    jobs = read_training(folder / "trace_120.tsv", folder / "tacc_throughputs.json.gz")
-    result = replay(jobs, {"v100": 32}, gandiva_fair)
-    seen = {
-        (job, size): i + 1
-        for i, each in reversed(list(enumerate(result.rounds)))
-        for job, size in each.batch_size.items()
-    }
-    with (folder / "batch_changes.csv").open() as file:
+    seen = {}
+    for i, each in enumerate(run("gandiva-fair")[1], start=1):
+        for job, (_, size) in each.items():
+            seen.setdefault((job, size), i)
+    with (facts() / "batch_changes.csv").open() as file:
         rows = [r for r in csv.DictReader(file) if r["policy"] == "gandiva_fair"]
     first = {}
     for r in rows:
@@ -60,42 +91,41 @@ def test_batch_sizes_change_in_the_published_rounds():
     assert {key: seen.get(key) for key in first} == first
 
 
+def test_a_scenario_gives_the_same():
+    scenario = Scenario.model_validate(
+        {
+            "policy": "gandiva-fair",
+            "workload": {
+                "kind": "training",
+                "path": str(facts() / "trace_120.tsv"),
+                "throughputs": str(facts() / "tacc_throughputs.json.gz"),
+                "gpus": {"v100": 32},
+            },
+            "decisions": {"round_s": 120, "round_ends": "last-finisher"},
+        }
+    )
+    result = scenarios.run(scenario)
+    assert result.jct_s.tolist() == pytest.approx(published("gandiva_fair")[0], abs=1e-6)
+
+
 @pytest.mark.parametrize(
-    ("policy", "allocate"),
-    [("max_min_fairness", max_min_fairness), ("min_total_duration", min_makespan)],
+    ("name", "policy"),
+    [("max_min_fairness", "max-min-fairness"), ("min_total_duration", "min-makespan")],
 )
-def test_makespans_stay_within_what_another_solver_changes(policy, allocate):
+def test_makespans_stay_within_what_another_solver_changes(name, policy):
     """The released program with HiGHS in place of ECOS was seen to differ by up to 2.6 % in makespan."""
-    folder = facts()
-    jobs = read_training(folder / "trace_120.tsv", folder / "tacc_throughputs.json.gz")
-    result = replay(jobs, {"v100": 32}, allocate)
-    jct_s, _ = published(folder, policy)
-    assert result.makespan_s == pytest.approx(max(jobs.submit_s + jct_s), rel=0.026)
+    result, _ = run(policy)
+    submit_s = result.completion_s - result.jct_s
+    assert result.completion_s.max() == pytest.approx(max(submit_s + published(name)[0]), rel=0.026)
 
 
-@pytest.mark.parametrize("policy", ["max_min_fairness", "min_total_duration"])
-def test_times_follow_from_the_published_rounds_under_other_policies(policy):
+@pytest.mark.parametrize("name", ["max_min_fairness", "min_total_duration", "allox"])
+def test_times_follow_from_the_published_rounds_under_other_policies(name):
     """Work of a round by itself: with the published choice of jobs each round ends when it did."""
-    folder = facts()
-    jobs = read_training(folder / "trace_120.tsv", folder / "tacc_throughputs.json.gz")
-    jct_s, rounds = published(folder, policy)
-    run = FollowedRounds(jobs, rounds)
-    result = run.to_the_end()
-    assert (result.completion_s - jobs.submit_s).tolist() == pytest.approx(jct_s, abs=1e-6)
+    jct_s, rounds = published(name)
+    listed = iter(rounds)
 
+    def follow(view):
+        return Decision([Placement(j, n, 1) for j, on in next(listed).items() for n in on])
 
-class FollowedRounds(_Run):
-    """A replay whose rounds are those of a list."""
-
-    def __init__(self, jobs, rounds):
-        super().__init__(jobs, {"v100": 32}, gandiva_fair, RoundRules(), RoundWork())
-        self.listed = iter(rounds)
-
-    def to_the_end(self):
-        while self.next_round():
-            pass
-        return self.result
-
-    def _chosen(self):
-        gpus = next(self.listed)
-        return [Chosen(job, 0, len(numbers)) for job, numbers in gpus.items()]
+    assert run(follow)[0].jct_s.tolist() == pytest.approx(jct_s, abs=1e-6)

@@ -1,11 +1,18 @@
 """Rounds by shares, against small cases by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from policies.shares import Active, Chosen, RoundRules, ShareRounds, assign, gandiva_fair, replay
+from policies import make_policy
+from policies.shares import Active, Chosen, RoundRules, ShareRounds, gandiva_fair
+from policies.shares.placing import place
+from simulator import Cluster, DecisionPoints, NodeType, Placement, Workload, simulate
 from simulator.errors import InputError
-from simulator.workloads.training import RoundWork, Training, TrainingJobs
+from simulator.features.faults import Failures, Outages
+from simulator.laws import Deterministic
+from simulator.workloads.training import RoundWork, Training, TrainingJobs, TrainingTimes
 
 
 def rounds(capacity=(2,), **rules):
@@ -27,6 +34,18 @@ def jobs_of(steps, gpus, rate=1.0, mode="static", model="LM", size=5, submit_s=N
         np.ones(n),
         np.full(n, np.inf),
         {"v100": table},
+    )
+
+
+def run(jobs, gpus, policy="gandiva-fair", work=None, **features):
+    """Rounds of 120 s on single V100 GPUs."""
+    times = TrainingTimes.of(jobs, ("v100",), work)
+    return simulate(
+        Workload(jobs.job_id, jobs.submit_s, times, jobs.num_gpus),
+        Cluster.of_nodes(NodeType("v100", "v100", 1), gpus),
+        make_policy(policy),
+        decision_points=DecisionPoints.rounds(120.0, ends="last-finisher"),
+        **features,
     )
 
 
@@ -93,19 +112,30 @@ def test_credit_zero_means_that_unserved_jobs_go_first():
 
 
 def test_leases_are_extended():
-    before = {7: (1,), 8: (0,), 9: (2, 3)}
+    cluster = Cluster.of_nodes(NodeType("v100", "v100", 1), 5)
+    view = SimpleNamespace(
+        cluster=cluster,
+        running={j: tuple(Placement(j, n, 1) for n in on) for j, on in ((7, [1]), (8, [0]))},
+    )
+
+    def nodes(chosen):
+        found = {}
+        for p in place(view, chosen, {0: range(5)}):
+            found.setdefault(p.job, []).append(p.node)
+        return found
+
     chosen = [Chosen(5, 0, 2), Chosen(6, 0, 1), Chosen(7, 0, 1), Chosen(8, 0, 1)]
-    # 5 takes 0 and 1, so 7 and 8 must move; with 9 gone they find 2 and 3.
-    assert assign(chosen, before, range(5)) == {5: (0, 1), 6: (2,), 7: (3,), 8: (4,)}
-    assert assign(chosen[1:], before, range(5)) == {7: (1,), 8: (0,), 6: (2,)}
+    # 5 takes 0 and 1, so 7 and 8 must move.
+    assert nodes(chosen) == {5: [0, 1], 6: [2], 7: [3], 8: [4]}
+    assert nodes(chosen[1:]) == {7: [1], 8: [0], 6: [2]}
 
 
 def test_a_round_ends_with_its_last_job_and_steps_are_whole():
-    result = replay(jobs_of([150, 30], [1, 1], rate=1.3), {"v100": 2}, gandiva_fair)
+    result = run(jobs_of([150, 30], [1, 1], rate=1.3), 2)
     # 156 steps fit into 120 s, so one round: 150 and 30 steps at 1.3/s.
     assert result.completion_s == pytest.approx([150 / 1.3, 30 / 1.3])
-    long = replay(jobs_of([200], [1], rate=1.3), {"v100": 1}, gandiva_fair)
-    assert [r.begin_s for r in long.rounds] == [0.0, pytest.approx(156 / 1.3)]
+    long = run(jobs_of([200], [1], rate=1.3), 1)
+    assert long.decisions_table()["time_s"].tolist() == [0.0, pytest.approx(156 / 1.3)]
 
 
 def test_a_resumed_job_loses_time_only_in_a_full_round():
@@ -119,12 +149,21 @@ def test_a_resumed_job_loses_time_only_in_a_full_round():
 
 
 def test_time_is_shared_equally_between_jobs_of_any_size():
-    result = replay(
-        jobs_of([1200, 1200], [2, 2]), {"v100": 2}, gandiva_fair, work=RoundWork(resume_s=0.0)
-    )
-    turns = [next(iter(r.gpus)) for r in result.rounds]
-    assert turns == [0, 1] * 10
-    assert result.completion_s.tolist() == [2280.0, 2400.0]
+    result = run(jobs_of([1200, 1200], [2, 2]), 2, work=RoundWork(resume_s=0.0))
+    assert result.schedule_table()["job_id"].tolist() == ["0", "0", "1", "1"] * 10
+    assert result.completion_s == pytest.approx([2280.0, 2400.0])
+
+
+def test_what_a_node_that_fails_had_not_done_is_taken_back():
+    progress = TrainingTimes.of(jobs_of([100], [1]), ("v100",)).progress()
+    assert progress.round({0: (0, "here")}, 60.0, lambda job: 1.0)[0].left == 0.4
+    progress.interrupted(0, left=0.7)
+    assert progress.left(0) == 0.7
+    jobs = jobs_of([900] * 6, [1, 1, 2, 2, 1, 4], rate=1.5)
+    down = Outages(Deterministic(1000.0), Deterministic(250.0), [(0,), (1,)])
+    result = run(jobs, 4, failures=Failures(outages=[down]))
+    assert np.isfinite(result.completion_s).all()
+    assert result.gpu_seconds.sum() > 11 * 600
 
 
 def test_shares_of_gpu_time():
@@ -157,8 +196,8 @@ def test_a_job_left_without_steps_is_given_up_after_five_rounds():
     # 12,000 steps a round. In the tenth, epoch 11 begins; with batches of 80 it counts as done: 11 x 746
     # of 124,124 / 16 steps, so none are left.
     jobs = jobs_of([124_124], [1], rate=100.0, mode="accordion")
-    result = replay(jobs, {"v100": 1}, gandiva_fair)
-    assert len(result.rounds) == 15
+    result = run(jobs, 1)
+    assert len(result.decisions) == 15
     assert result.completion_s.tolist() == [1200.0]
 
 
@@ -169,7 +208,7 @@ def test_a_job_left_without_steps_is_given_up_after_five_rounds():
         (lambda: RoundRules(credit=float("nan")), "credit is nan"),
         (lambda: RoundRules(tie_break="luck"), "tie_break is 'luck'"),
         (lambda: rounds().submit(0, 3), "needs 3 GPUs of one type, expected at most 2"),
-        (lambda: replay(jobs_of([10], [4]), {"v100": 2}, gandiva_fair), "expected at most 2"),
+        (lambda: run(jobs_of([10], [4]), 2), "expected at most 2"),
         (lambda: gandiva_fair(None, of="weeks"), "of is 'weeks'"),
     ],
 )
