@@ -35,7 +35,7 @@ def size_server(
         ),
     ] = None,
 ) -> None:
-    """How many optimization servers K controllers need: by theory and by simulation.
+    """Number of optimization servers for K controllers: by theory and by simulation.
 
     Example: schedlab size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60
     """

@@ -1,4 +1,4 @@
-"""What a scenario describes, as the arguments of `simulator.simulate`."""
+"""Arguments of a scenario's simulation: those of `simulator.simulate`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
 
 
 def requirements_of(policy: str) -> Sequence[str]:
-    """What a policy needs, by name."""
+    """Requirements of a policy, by name."""
     import policies
 
     with at_key("policy"):

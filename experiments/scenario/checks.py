@@ -1,4 +1,4 @@
-"""What can be known of a scenario without running it, checked before the first run of a sweep.
+"""Checks of a scenario without running it, made before the first run of a sweep.
 
 A sweep may have a hundred thousand combinations of few distinct parts; each part is looked at
 once. Jobs that are drawn are checked by their parameters, files of jobs are read.
@@ -132,7 +132,7 @@ class ScenarioChecks:
             raise KeyedError("cluster.kind", "got 'pool', expected machines that can fail")
 
     def _needs(self, policy: str, machines: str) -> None:
-        """What the policy needs, but for a rate of arrivals, which a few jobs do not have."""
+        """Requirements of the policy, but for a rate of arrivals, which a few jobs do not have."""
         needs = [need for need in requirements_of(policy) if need != "arrivals"]
         check_requirements(policy, *self._fitted[machines], needs)
 
@@ -142,7 +142,7 @@ def _said(part: BaseModel | None) -> str:
 
 
 def _num_drawn(scenario: Scenario) -> int | None:
-    """How many jobs are drawn; None where a file decides."""
+    """Number of jobs that are drawn; None where a file decides."""
     jobs = scenario.workload
     if isinstance(jobs, HierarchicalJobs | AndreasJobs):
         return jobs.num_nodes * jobs.jobs_per_node

@@ -55,7 +55,7 @@ def is_registered(kind: str) -> bool:
 
 
 def registered(group: str) -> list[tuple[EntryPoint, Callable[..., Any] | InputError]]:
-    """What packages register in a group, each loaded, or with the reason why it cannot be."""
+    """Plug-ins of a group, each loaded, or with the reason why it cannot be."""
     found: list[tuple[EntryPoint, Callable[..., Any] | InputError]] = []
     for entry in installed(group):
         try:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
-    """What the tables of a run do not say: machines, prices, due dates, weights; as JSON holds it.
+    """Facts of a run beside its tables: machines, prices, due dates, weights; as JSON holds it.
 
     Prices are per hour, weights per second; ``None`` in place of an infinite number, and of the due
     dates and weights where no job has a due date.
@@ -42,7 +42,7 @@ def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
 
 
 def demands_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
-    """What `schedlab explain` asks of machines and jobs.
+    """Facts on machines and jobs for `schedlab explain`.
 
     ``limits`` are CPUs and GB of each node type, 0 where they are not modelled; ``elastic`` says whether
     policies choose the GPUs of all jobs.

@@ -177,7 +177,7 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
 
 
 def _num_controllers(machines: Partitioned, num_nodes: int) -> int:
-    """How many controllers share the nodes; raises KeyedError where they cannot share evenly."""
+    """Number of controllers that share the nodes; raises KeyedError where they cannot share evenly."""
     of_each = machines.nodes_per_controller
     if of_each is None:
         num_controllers = machines.num_controllers or 1

@@ -95,7 +95,7 @@ def check_draw(scenario: Any) -> None:
 
 
 def make_neighbours(scenario: Any, workload: Workload) -> Neighbours | None:
-    """What jobs on one GPU do to each other; None where no table says so."""
+    """Colocation of jobs on one GPU; None where no table says so."""
     from simulator.features.colocation import neighbours_of
 
     given: HasSharing = scenario

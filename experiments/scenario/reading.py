@@ -50,7 +50,7 @@ class _Kind(BaseModel):
 
 
 class Machines(BaseModel):
-    """What machines.json holds (`experiments.scenario.facts`); runs of earlier versions have fewer keys."""
+    """Contents of machines.json (`experiments.scenario.facts`); runs of earlier versions have fewer keys."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -173,7 +173,7 @@ def expect_nodes(table: DataFrame, count: int, path: Path) -> None:
 
 
 def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
-    """What machines.json says of a run with so many jobs; None where there is none.
+    """Contents of machines.json for a run with so many jobs; None where there is none.
 
     Raises
     ------

@@ -93,7 +93,7 @@ def run(
 
 @contextmanager
 def _at_its_table() -> Iterator[None]:
-    """What the simulator says of one of the optional tables is an error of this key."""
+    """Errors of the simulator on an optional table as errors of this key."""
     try:
         yield
     except KeyedError:

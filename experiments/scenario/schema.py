@@ -328,7 +328,7 @@ Machines = Annotated[Vms | Nodes | Pool | InstanceNodes, Field(discriminator="ki
 
 
 class Adapt(Config):
-    """What the jobs and machines lack for a policy; see `simulator.adaptation.Rules`."""
+    """Rules that add what a policy requires; see `simulator.adaptation.Rules`."""
 
     models: Literal["uniform", "trace"] | list[str] | list[NonNegative] | None = None
     speedup: Literal["calibrated"] | None = None
@@ -344,7 +344,7 @@ class Adapt(Config):
 
 
 class PredictedTimes(Config):
-    """How execution times that policies see differ from the true ones."""
+    """Errors of the execution times that policies see."""
 
     bias: Annotated[float, Field(gt=-1)] = 0.0
     noise: NonNegative = 0.0
@@ -450,7 +450,7 @@ def file_keys(config: dict[str, Any]) -> FileKeys:
 
 
 def input_files(scenario: Scenario, file: Path | None) -> list[Path]:
-    """What a run reads: the scenario's own file, jobs or an instance, a catalogue."""
+    """Files that a run reads: the scenario's own file, jobs or an instance, a catalogue."""
     named = [Path(table[key]) for table, key in file_keys(scenario.model_dump())]
     return [file, *named] if file is not None else named
 

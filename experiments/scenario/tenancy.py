@@ -37,7 +37,7 @@ class TenantKeys(Config):
 
 
 class AdmissionKeys(Config):
-    """What happens to a job that cannot meet its due date."""
+    """Treatment of a job that cannot meet its due date."""
 
     rule: Literal["reject", "downgrade"] = "reject"
 

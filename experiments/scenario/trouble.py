@@ -1,4 +1,4 @@
-"""What goes wrong, in a scenario file: [failures], [checkpoints], [maintenance], [spot].
+"""Faults in a scenario file: [failures], [checkpoints], [maintenance], [spot].
 
 [failures]
 time_to_failure = "exponential:18000"
@@ -40,7 +40,7 @@ class FailureKeys(Config):
 
 
 class CheckpointKeys(Config):
-    """How jobs save their work; without this table, all that a job did is lost."""
+    """Checkpoints of jobs; without this table, all that a job did is lost."""
 
     interval_s: Positive | Literal[0, "young", "daly", "best"] | None = None
     cost_s: NonNegative = 0.0
@@ -83,7 +83,7 @@ class HasTrouble(Protocol):
 
 
 def make_failures(scenario: Any, cluster: Cluster) -> Failures | None:
-    """What goes wrong; None where nothing is given. Raises KeyedError naming table and key."""
+    """Faults of a scenario; None where nothing is given. Raises KeyedError naming table and key."""
     given: HasTrouble = scenario
     num_nodes = cluster.num_nodes
     attempts = getattr(scenario.workload, "attempts", False)

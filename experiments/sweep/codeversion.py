@@ -274,7 +274,7 @@ def _bound_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _imports(node: ast.stmt, module: str) -> Iterator[tuple[str, str]]:
-    """What a statement imports from the module's own top-level package and from ``FOLLOWED``.
+    """Modules that a statement imports from the module's own top-level package and from ``FOLLOWED``.
 
     As (module, name), "*" for all of the module.
     """

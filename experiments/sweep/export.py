@@ -202,7 +202,7 @@ def _array(values: list[Scalar]) -> pa.Array:
 
 
 def _plain_array(values: list[Any], kind: type) -> pa.Array:
-    """What ``pa.array`` gives, without the import of pandas that comes with it (half a second)."""
+    """Result of ``pa.array``, without the import of pandas that comes with it (half a second)."""
     import numpy as np
     import pyarrow as pa
 

@@ -91,7 +91,7 @@ def in_good_order(tasks: Iterable[Task]) -> list[Task]:
 
 @dataclass(frozen=True)
 class State:
-    """What there is to show. ``ended`` counts the runs of this session, ``done`` all of them."""
+    """State of a sweep to show. ``ended`` counts the runs of this session, ``done`` all of them."""
 
     total: int
     done: int

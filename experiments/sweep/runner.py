@@ -42,7 +42,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a call of ``run_tasks`` did.
+    """Counts of a call of ``run_tasks``.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class RunSummary:
 
 
 def exit_code(work: Callable[[], int]) -> int:
-    """What ``work()`` returns; where it is stopped or cannot go on, one line on stderr and a code.
+    """Result of ``work()``; where it is stopped or cannot go on, one line on stderr and a code.
 
     128 + signal where it was stopped, 1 where the disk is full, or the folder or the workers are gone.
     """
@@ -263,7 +263,7 @@ class _Sweep:
             raise obstacle
 
     def _reports(self, future: Future[list[Report]], batch: list[Task], pool: Pool) -> list[Report]:
-        """What came out of one submission; raises what no task is to blame for."""
+        """Result of one submission; raises what no task is to blame for."""
         try:
             return future.result()
         except pool.lost as error:

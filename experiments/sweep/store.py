@@ -351,7 +351,7 @@ class Store:
 
     @reading
     def counts(self) -> Counts:
-        """How far the present sweep is."""
+        """Progress of the present sweep."""
         states = self.states()
         planned = self.planned_keys()
         found = Counter(states.get(key) for key in planned)

@@ -119,7 +119,7 @@ def _run(tasks: list[Task], store: Store, **options: Any) -> int:
 
 
 def closing_lines(summary: RunSummary, store: Store) -> str:
-    """What a command prints at its end."""
+    """Last line of a command."""
     lines = [
         f"{summary.done} of {summary.total} runs done, {summary.failed} failed; "
         f"{summary.computed} computed now in {summary.wall_s:.1f} s "

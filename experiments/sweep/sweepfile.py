@@ -55,7 +55,7 @@ class PolicySpec(Config):
 
 
 class SweepFile(Config):
-    """What a sweep's file may hold; see the module's text."""
+    """Schema of a sweep's file; see the module's text."""
 
     scenario: dict[str, Any] | str
     policies: list[str | PolicySpec] = Field(default_factory=list)

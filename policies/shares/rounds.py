@@ -60,7 +60,7 @@ class Chosen(NamedTuple):
 
 
 class ShareRounds:
-    """Who runs in each round.
+    """Jobs that run in each round.
 
     Parameters
     ----------

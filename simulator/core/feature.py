@@ -60,7 +60,7 @@ class Feature:
     # -- speed ---------------------------------------------------------------------------------
 
     def slowdown(self, job: int, shares: Sequence[Placement]) -> float:
-        """How many times longer the job takes on these nodes, whoever else is there."""
+        """Factor of the job's time on these nodes, whoever else is there."""
         return 1.0
 
     def rate(self, execution: Execution) -> float:
@@ -105,7 +105,7 @@ class Feature:
         return True
 
     def seen(self, controller: Controller) -> object | None:
-        """What policies of this controller may read of it, in ``view.NAME``; None: nothing."""
+        """Data that policies of this controller may read, in ``view.NAME``; None: nothing."""
         return None
 
     # -- the result ------------------------------------------------------------------------------

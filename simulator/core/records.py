@@ -1,4 +1,4 @@
-"""What a simulation writes down as it goes: decisions, and shares of nodes over time.
+"""Records of a simulation: decisions, and shares of nodes over time.
 
 Columns of plain numbers, not objects: the garbage collector need not walk them.
 """

@@ -23,7 +23,7 @@ ServiceLaw = Callable[[np.random.Generator], float]
 @checked("optimization server")
 @dataclass(frozen=True)
 class ServerSpec:
-    """How decisions are computed.
+    """Specification of the optimization server.
 
     Attributes
     ----------

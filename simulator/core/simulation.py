@@ -27,7 +27,7 @@ NO_SHARES: Mapping[int, Placement] = MappingProxyType({})
 
 
 class Simulation:
-    """What all processes of one run share.
+    """State that all processes of one run share.
 
     Parameters
     ----------

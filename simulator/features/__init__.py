@@ -1,1 +1,1 @@
-"""What a cluster may have beside machines and jobs; one module each."""
+"""Features of a cluster beside machines and jobs; one module each."""

@@ -45,7 +45,7 @@ def in_units(gpus: FloatArray) -> list[int]:
 @checked("admission")
 @dataclass(frozen=True)
 class Admission:
-    """What happens to jobs that cannot meet their due date.
+    """Admission control for jobs that cannot meet their due date.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def all_on_time(promises: Sequence[Promise], total_gpus: float) -> bool:
 
 
 def _doubtful(order: Sequence[Promise], gpus: int) -> int | None:
-    """How many of the first jobs have to be projected: those behind them are on time in any case.
+    """Number of the first jobs that have to be projected: those behind them are on time in any case.
 
     None: some job is late for certain. Two bounds in GPU-seconds, each with a margin for rounding. The jobs
     that are due by a time cannot take up more than all GPUs until then. And while a job of g GPUs waits,
@@ -155,7 +155,7 @@ class _Projection:
         return True
 
     def _fill(self, first: int, free: float) -> bool:
-        """Who runs from the job ``first`` on; False where one of them would be late from here."""
+        """Jobs that run from the job ``first`` on; False where one of them would be late from here."""
         order, done, end_s, before = self._order, self._done, self._end_s, self._free
         for i in range(first, len(order)):
             if i > self._reach:

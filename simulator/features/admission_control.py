@@ -19,7 +19,7 @@ from simulator.model.cluster import FloatArray
 
 @dataclass(frozen=True)
 class AdmissionRecord:
-    """What admission control and quotas did.
+    """Records of admission control and quotas.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ Interference = Literal["none", "linear", "published"]
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What jobs need of a GPU beside a part of it, and what they do to each other.
+    """Memory and interference of jobs that share GPUs.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def neighbours_of(
     utilisation: Mapping[str, float] | None = None,
     slices: bool = False,
 ) -> Neighbours:
-    """What the jobs' models say of them.
+    """Attributes of jobs by their models.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def _fill(
 
 
 def _without(profile: Sequence[Free], plan: Sequence[Piece]) -> list[Free]:
-    """What is free beside a plan."""
+    """Free capacity beside a plan."""
     ends = sorted({f.until_s for f in profile} | {t for p in plan for t in (p.begin_s, p.end_s)})
     left: list[Free] = []
     i = k = 0

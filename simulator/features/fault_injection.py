@@ -121,7 +121,7 @@ class FaultInjector(Feature):
                 self._clock.process(self._outages(cause, group, rng, first_s))
 
     def seen(self, controller: Controller) -> NodeFaults:
-        """What policies may know of the nodes."""
+        """Data on nodes for policies."""
         return NodeFaults(self)
 
     # -- nodes -----------------------------------------------------------------------------------
@@ -353,6 +353,6 @@ class FaultInjector(Feature):
         )
 
     def columns(self) -> tuple[ColumnData, ...]:
-        """How often each job failed, and the work that it lost."""
+        """Failures of each job, and the work that it lost."""
         failures, lost = JOB_COLUMNS
         return ColumnData(failures, self._failures), ColumnData(lost, self._lost_gpu_s)

@@ -1,4 +1,4 @@
-"""What goes wrong in a cluster, as data: outages of nodes, jobs that fail, checkpoints.
+"""Specification of faults: outages of nodes, jobs that fail, checkpoints.
 
 `simulator.simulate` takes a `Failures`. Without one, nothing of this exists in a simulation.
 """
@@ -113,7 +113,7 @@ def racks_of(num_nodes: int, rack: int) -> list[range]:
 @checked("checkpoints")
 @dataclass(frozen=True)
 class Checkpoints:
-    """How jobs save their work.
+    """Specification of checkpoints.
 
     A job works for ``interval_s`` seconds, then saves for ``cost_s`` seconds, and so on; there is no
     checkpoint at its end. What it has done since the last whole checkpoint is lost when it fails.
@@ -212,7 +212,7 @@ class Failures:
 
 @dataclass(frozen=True)
 class Damage:
-    """What went wrong in a simulation.
+    """Records of faults in a simulation.
 
     Attributes
     ----------

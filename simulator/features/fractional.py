@@ -28,7 +28,7 @@ WHOLE_GPU = 1000
 @checked("demands")
 @dataclass(frozen=True)
 class Demands:
-    """What ``J`` jobs ask for.
+    """Demands of ``J`` jobs.
 
     Attributes
     ----------

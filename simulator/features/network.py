@@ -59,7 +59,7 @@ class Network:
             )
 
     def factor(self, job: int, nodes: Iterable[int]) -> float:
-        """How many times longer a job takes on these nodes than on one."""
+        """Factor of a job's time on these nodes to that on one."""
         places = set(nodes)
         if len(places) < 2:
             return 1.0
@@ -80,7 +80,7 @@ class NetworkSlowdown(Feature):
         self._penalty = simulation.workload.performance.network_penalty
 
     def slowdown(self, job: int, shares: Sequence[Placement]) -> float:
-        """How many times longer the job takes on these nodes than on one."""
+        """Factor of the job's time on these nodes to that on one."""
         if len(shares) == 1:
             return 1.0
         return self.spec.factor(job, [share.node for share in shares]) / self._penalty

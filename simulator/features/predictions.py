@@ -1,4 +1,4 @@
-"""What a policy is shown of the execution times; the engine runs the true ones.
+"""Predicted execution times for policies; the engine runs the true ones.
 
     shown = Shown(predicted(workload, Predictions(noise=0.3), Streams(seed)))
     simulate(workload, cluster, policy, shown=shown)
@@ -46,7 +46,7 @@ MOST_WRONG = 1e6
 @checked("predictions")
 @dataclass(frozen=True)
 class Predictions:
-    """How predicted execution times differ from the true ones.
+    """Errors of predicted execution times.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Predictions:
 
 
 class Shown(NamedTuple):
-    """What policies see of the jobs, and whether it is corrected while they run."""
+    """Workload as policies see it, and whether it is corrected while jobs run."""
 
     workload: Workload
     learned: bool = False
@@ -131,7 +131,7 @@ def _factors(rng: np.random.Generator, cv: float, shape: tuple[int, ...]) -> Flo
 
 
 class LearnedTimes(Feature):
-    """What was observed of the jobs of one simulation: their times over the predicted ones.
+    """Observations of the jobs of one simulation: their times over the predicted ones.
 
     It corrects the remaining work that policies see (`View.remaining`), in units of the predicted work.
     Times are residual times for every policy: remaining work times predicted time. So the correction

@@ -49,5 +49,5 @@ class ReconfigurationDelay(Feature):
         return self._of[start]
 
     def seen(self, controller: Controller) -> float:
-        """What a move costs a policy."""
+        """Cost of a move for a policy."""
         return self._of["moved"]

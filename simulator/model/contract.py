@@ -1,4 +1,4 @@
-"""What a policy sees, and what it answers (`simulator.model.feasibility` checks the answer).
+"""Contract of policies: the view and the decision (`simulator.model.feasibility` checks the answer).
 
     class Mine:
         def decide(self, view: View) -> Decision: ...
@@ -50,7 +50,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What runs where from now on.
+    """Placements of all jobs from now on.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ NO_CHANGE = Decision(keep_running=True)
 
 
 class Changes:
-    """What changed, one number each, in order: a reader need not look at all that stayed the same.
+    """Log of changes, one number each, in order: a reader need not look at all that stayed the same.
 
     A reader keeps how many there had been when it last read, and asks `since` that.
 
@@ -135,7 +135,7 @@ class _Instead:
 
 
 class View:
-    """What one controller sees at a decision point, to be read before the decision is made.
+    """State of one controller at a decision point, to be read before the decision is made.
 
     It reads through to its controller; arrays are copies or read-only. ``n >= 1`` jobs are active
     (submitted and unfinished); arrays of shape ``(n,)`` follow `jobs`.
@@ -236,7 +236,7 @@ class View:
 
     @property
     def configuration_of(self) -> Mapping[int, Any]:
-        """What each running job runs with beside its GPUs, where the policy or its model chose it."""
+        """CPUs and memory of each running job, where the policy or its model chose it."""
         return self._controller.configuration_of
 
     @property
@@ -372,7 +372,7 @@ class Policy(Protocol):
     """
 
     def decide(self, view: View) -> Decision:
-        """What runs where from now on."""
+        """Placements of all jobs from now on."""
 
 
 PolicyLike = Policy | Callable[[View], Decision]

@@ -273,7 +273,7 @@ def _check_node(node: int, use: _Use, where: _Where, slack: float) -> None:
 
 
 class _Where(NamedTuple):
-    """Who decided when, for the error's one line."""
+    """Policy and time of a decision, for the error's one line."""
 
     policy: str
     view: View

@@ -314,7 +314,7 @@ class Goodput:
         return 1.0
 
     def application(self, job: int) -> Application:
-        """What the job trains."""
+        """Model that the job trains."""
         return self._kinds[job][0]
 
     def epoch(self, job: int, left: float) -> int:

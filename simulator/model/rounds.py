@@ -38,7 +38,7 @@ class Progress(Protocol):
         """Take back what a job has not done of its round."""
 
     def configuration(self, job: int) -> Any:
-        """What the job runs with in the next round, beside its GPUs."""
+        """CPUs and memory of the job in the next round."""
 
     def time_s(self, job: int, node_type: int) -> float:
         """Seconds of the whole job, as it runs in the next round."""

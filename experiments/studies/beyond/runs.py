@@ -115,7 +115,7 @@ def tasks(scale: Scale) -> list[Task]:
             for seed in range(1, QUEUE_SEEDS[scale] + 1)
         ),
         *(
-            _between_tenants(policy, seed, scale)
+            _run_of_tenants(policy, seed, scale)
             for policy in TENANT_POLICIES
             for seed in range(1, (AUCTION_SEEDS if policy == AUCTION else TENANT_SEEDS)[scale] + 1)
         ),
@@ -276,7 +276,7 @@ def _queue(rule: str, load: float, seed: int, scale: Scale) -> Task:
     return scenario_task(scenario, labels, cost_s=0.5, sources=FAILING_SOURCES)
 
 
-def _between_tenants(policy: str, seed: int, scale: Scale) -> Task:
+def _run_of_tenants(policy: str, seed: int, scale: Scale) -> Task:
     """Jobs of three tenants on 64 GPUs; while they come, they ask for 110 %."""
     scenario = {
         "workload": {
