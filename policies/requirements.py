@@ -202,6 +202,13 @@ def _objective(workload: Workload, cluster: Cluster) -> MissingRequirement | Non
     )
 
 
+def _prices(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """A price of every type of GPU."""
+    if all(t.price_per_hour or t.price_per_gpu_hour for t in cluster.node_types):
+        return None
+    return MissingRequirement("a type of server has no price", (PRICES,), essential=False)
+
+
 def _sensitive(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """CPUs and memory that matter."""
     if isinstance(workload.performance, Sensitivity):
@@ -273,6 +280,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "due": _due,
     "weights": _weights,
     "objective": _objective,
+    "prices": _prices,
     "sensitivity": _sensitive,
     "elastic-sensitivity": _sensitive_widths,
     "one-type": _one_type,

@@ -8,7 +8,7 @@ types of GPU by a stated preference, in which earlier jobs count more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,7 +24,8 @@ RISES = 1e-5
 """A job whose time could rise by no more than this has reached its end."""
 DIGITS = 6
 """Decimals of shares: below them solvers differ, and a difference would break a tie of priorities."""
-
+SLACKS = (0.0, 1e-8, 1e-7, 1e-6)
+"""What further conditions may lose, relatively, one after the other, where rounding makes them infeasible."""
 
 COST_SCALE = 1e4
 """Solvers stop at reduced costs of 1e-7; of costs of 1 that would be seen in the shares."""
@@ -58,6 +59,7 @@ class Program:
         for row in rows:
             self._fits.append(row.coefficients.reshape(1, -1))
             self._least.append(np.array([row.least]))
+        self._certain = n + k
         self._upper = (active.rate > 0).astype(float).ravel()
 
     def best(self, gain: FloatArray, rows: tuple[Row, ...] = ()) -> Shares | None:
@@ -176,8 +178,14 @@ class Program:
             np.full(len(low), np.inf),
             tight=True,
         )
-        found = solve(model, self.solver, SolverOptions())
-        if found.status == "infeasible":
+        room = np.where(np.arange(len(low)) < self._certain, 0.0, np.maximum(1.0, np.abs(low)))
+        for slack in SLACKS:
+            found = solve(
+                replace(model, row_lower=low - slack * room), self.solver, SolverOptions()
+            )
+            if found.status != "infeasible":
+                break
+        else:
             return None
         if found.x is None:
             raise RuntimeError(f"shares: the linear program ended with: {found.status}")

@@ -92,7 +92,7 @@ def min_cost(
 ) -> Shares:
     """The most throughput for the money, with the due dates that can be met (Section 4.2).
 
-    The ratio of summed throughput, relative to each job's fastest type, to cost is maximised by
+    The ratio of summed throughput, relative to each job's fastest type and times its GPUs, to cost is maximised by
     Dinkelbach's method; of all such shares those are taken with the most throughput.
 
     Parameters
@@ -104,7 +104,7 @@ def min_cost(
     """
     if not (np.asarray(usd_per_h) > 0).all():
         raise InputError(f"min-cost: prices are {list(usd_per_h)}, expected numbers > 0")
-    gain = active.rate / active.rate.max(axis=1, keepdims=True)
+    gain = active.rate / active.rate.max(axis=1, keepdims=True) * active.gpus[:, None]
     cost = np.outer(active.gpus, usd_per_h) * (active.rate > 0)
     rows = _due_rows(active, due_in_s, solver)
     program, ratio = Program(active, rows, solver), 0.0

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from policies.milp.solvers import SolverName, check_solver
 from policies.packing import proportional_share
 from policies.registration import register
 from policies.shares import gandiva, optimal
+from policies.shares.allox import allox
 from policies.shares.hierarchical import check_within, hierarchical_fairness
 from policies.shares.placing import place
 from policies.shares.problem import Active, Shares
-from policies.shares.rounds import RoundRules, ShareRounds
+from policies.shares.rounds import Chosen, RoundRules, ShareRounds
+from policies.shares.shockwave import Window, plan_rounds
 from simulator import Decision, InputError, View
 from simulator.model.contract import LEAST_AGAIN_S
 
@@ -66,6 +69,10 @@ class SharePolicy:
         """``(n, K)`` shares of the active jobs."""
         raise NotImplementedError
 
+    def choose(self, rounds: ShareRounds) -> list[Chosen]:
+        """Jobs of the next round, those of most GPUs first."""
+        return rounds.choose()
+
     def decide(self, view: View) -> Decision:
         """Begin a round where one is over; else only say when to ask again."""
         rounds = self._rounds or self._begin(view)
@@ -81,7 +88,9 @@ class SharePolicy:
         info: dict[str, float | str] = {}
         if rounds.wants_shares(view.now_s):
             info = self._reset(view, rounds)
-        chosen = [each._replace(gpu_type=self._types[each.gpu_type]) for each in rounds.choose()]
+        chosen = [
+            each._replace(gpu_type=self._types[each.gpu_type]) for each in self.choose(rounds)
+        ]
         placements = place(view, chosen, self._nodes_of)
         placed = {p.job for p in placements}
         self._runs = {c.job: self._types.index(c.gpu_type) for c in chosen if c.job in placed}
@@ -213,13 +222,108 @@ class MinMakespan(SharePolicy):
 @register("max-throughput", requires=NEEDS)
 @dataclass(eq=False)
 class MaxThroughput(SharePolicy):
-    """The sum of throughputs, each relative to the job's fastest type, is maximised (Gavel), in rounds."""
+    """The sum of throughputs is maximised (Gavel), in rounds; each relative to the job's fastest type, unless
+    relative = false.
+    """
 
     name = "max-throughput"
+    relative: bool = True
 
     def allocate(self, view: View, active: Active) -> Shares:
         """The most throughput."""
-        return optimal.max_throughput(active)
+        if self.relative:
+            return optimal.max_throughput(active)
+        steps = np.ones(len(active))
+        progress = view.rounds.progress if hasattr(view, "rounds") else None
+        if progress is not None and self._rounds is not None:
+            steps = np.array([progress.steps(job) for job in self._rounds.gpus_of])
+        return optimal.most(active, active.rate * steps[:, None])
+
+
+@register("min-cost", requires=(*NEEDS, "prices"))
+@dataclass(eq=False)
+class MinCost(SharePolicy):
+    """The most throughput for the money (Gavel), in rounds; with due = true, due dates that can be met are met.
+
+    Where no server has a price, all cost the same.
+    """
+
+    name = "min-cost"
+    due: bool = False
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """The best ratio of throughput to cost."""
+        types = [view.cluster.node_types[k] for k in self._types]
+        price = np.array([t.price_per_hour / t.gpus + t.price_per_gpu_hour for t in types])
+        price = price if price.any() else np.ones(len(types))
+        if not self.due:
+            return optimal.min_cost(active, price)
+        assert self._rounds is not None
+        due_s = view.workload.due_s[list(self._rounds.gpus_of)]
+        return optimal.min_cost(active, price, due_s - view.now_s)
+
+
+@register("allox", requires=NEEDS)
+@dataclass(eq=False)
+class AlloX(SharePolicy):
+    """A matching of jobs to GPUs and places in their queues (AlloX); a job that runs goes on to its end."""
+
+    name = "allox"
+    reset_s: float = 0.0
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """Shares of 1 for the jobs that run."""
+        assert self._rounds is not None
+        runs = [self._runs.get(job, -1) for job in self._rounds.gpus_of]
+        return allox(active, np.array(runs))
+
+
+@register("shockwave", requires=(*NEEDS, "one-type"))
+@dataclass(eq=False)
+class Shockwave(SharePolicy):
+    """Rounds of a window are planned by a market with logarithmic utility (Shockwave)."""
+
+    name = "shockwave"
+    reset_s: float = 0.0
+    window: int = 20
+    regularizer: float = 1e-3
+    exponent: float = 12.0
+    gap: float = 1e-3
+    solver: str = "highs"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_solver(self.solver)
+        self._window = Window(self.window, self.round_s, self.regularizer, self.exponent, self.gap)
+        self._planned: dict[int, int] = {}
+        self._left: dict[int, float] = {}
+
+    def choose(self, rounds: ShareRounds) -> list[Chosen]:
+        """Jobs with planned rounds, then the others; those first that run already, then those of least work left."""
+        free, chosen = rounds.capacity[0], []
+        ahead, left = self._planned, self._left
+        order = sorted(ahead, key=lambda job: (ahead[job] <= 0, job not in self._runs, left[job]))
+        for job in order:
+            gpus = rounds.gpus_of[job]
+            if gpus <= free:
+                free -= gpus
+                chosen.append(Chosen(job, 0, gpus))
+                ahead[job] -= 1
+        return sorted(chosen, key=lambda each: -each.gpus)
+
+    def allocate(self, view: View, active: Active) -> Shares:
+        """Parts of the window's rounds."""
+        assert self._rounds is not None
+        needed_s = active.left / active.rate.max(axis=1)
+        whole_s = 1 / active.rate.max(axis=1)
+        contention = max(1.0, float(active.gpus.sum()) / float(active.capacity.sum()))
+        fairness = (active.age_s + needed_s * contention) / (whole_s * contention)
+        name: SolverName = self.solver  # type: ignore[assignment]
+        runs = plan_rounds(active, 1 - active.left, fairness, self._window, name)
+        jobs = list(self._rounds.gpus_of)
+        self._planned = dict(zip(jobs, runs.tolist(), strict=True))
+        self._left = dict(zip(jobs, needed_s.tolist(), strict=True))
+        return np.asarray(runs[:, None] / self.window)
 
 
 @register("finish-time-fairness", requires=NEEDS)

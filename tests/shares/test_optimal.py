@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from policies.shares import Active, gandiva_fair, hierarchical_fairness
+from policies.shares.allox import allox
 from policies.shares.linear import Program, level
 from policies.shares.optimal import (
     finish_time_fairness,
@@ -16,6 +17,7 @@ from policies.shares.optimal import (
     min_cost,
     min_makespan,
 )
+from policies.shares.shockwave import Window, plan_rounds
 from simulator.errors import InputError
 
 PRICES = np.array([3.0, 1.0, 0.5])
@@ -171,14 +173,96 @@ def test_min_cost_takes_the_cheapest_work_and_keeps_due_dates():
     assert active.throughput(due)[1] >= 2.0 * (1 - 1e-5)
 
 
-def test_max_throughput_is_the_optimum():
-    active = some_jobs(1)
+def best_sum(active, gain, cost=None, rows=()):
+    """Most of sum(gain * X), or of sum(gain * X) / sum(cost * X) by Charnes and Cooper; SciPy's own matrices.
+
+    With a cost the unknowns are X * t and t, and the cost of X * t is 1.
+    """
+    n, k = gain.shape
+    inequalities = []
+    for j in range(n):
+        x = np.zeros((n, k))
+        x[j] = 1
+        inequalities.append([*x.ravel(), -1.0])
+    for t in range(k):
+        x = np.zeros((n, k))
+        x[:, t] = active.gpus
+        inequalities.append([*x.ravel(), -active.capacity[t]])
+    for x, least in rows:
+        inequalities.append([*(-x).ravel(), least])
+    last = [[0.0] * (n * k) + [1.0]] if cost is None else [[*cost.ravel(), 0.0]]
+    found = linprog(
+        -np.append(gain.ravel(), 0.0),
+        np.array(inequalities),
+        np.zeros(len(inequalities)),
+        last,
+        [1.0],
+    )
+    assert found.success
+    return -found.fun
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("types", [1, 3])
+def test_max_throughput_is_the_optimum(seed, types):
+    active = some_jobs(seed, types=types)
     gain = active.rate / active.rate.max(axis=1, keepdims=True)
     shares = max_throughput(active)
     fits(active, shares)
-    assert (gain * shares).sum() == pytest.approx(
-        (gain * Program(active).best(gain)).sum(), rel=1e-5
-    )
+    assert (gain * shares).sum() == pytest.approx(best_sum(active, gain), rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_min_cost_is_the_optimum_on_any_jobs(seed):
+    active = some_jobs(seed, n=12)
+    gain = active.rate / active.rate.max(axis=1, keepdims=True) * active.gpus[:, None]
+    cost = np.outer(active.gpus, PRICES)
+    shares = min_cost(active, PRICES)
+    fits(active, shares)
+    ratio = (gain * shares).sum() / (cost * shares).sum()
+    assert ratio == pytest.approx(best_sum(active, gain, cost), rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_min_cost_meets_due_dates_on_any_jobs(seed):
+    active = some_jobs(seed, n=12)
+    fastest_s = active.left / active.rate.max(axis=1)
+    due_in_s = np.where(np.arange(12) % 3 == 0, 8 * fastest_s, np.inf)
+    shares = min_cost(active, PRICES, due_in_s)
+    fits(active, shares)
+    met = active.throughput(shares) >= active.left / due_in_s * (1 - 1e-4)
+    assert np.isinf(due_in_s).sum() == 8
+    assert met[0]
+
+
+def test_allox_runs_short_jobs_first_and_never_stops_one():
+    active = Active(
+        np.ones((3, 1)), np.array([1, 1, 1]), np.array([1]), np.array([30.0, 10.0, 20.0]), np.ones(3),
+        np.zeros(3),
+    )  # fmt: skip
+    assert allox(active, np.array([-1, -1, -1]))[:, 0].tolist() == [0, 1, 0]
+    assert allox(active, np.array([0, -1, -1]))[:, 0].tolist() == [1, 0, 0]
+
+
+def test_allox_matches_jobs_with_types():
+    # 1 s and 5.3 s on two types are less in all than 1 s and 1 + 5 s one after the other.
+    active = Active(
+        np.array([[10.0, 1.0], [2.0, 1.9]]), np.array([1, 1]), np.array([1, 1]), np.full(2, 10.0),
+        np.ones(2), np.zeros(2),
+    )  # fmt: skip
+    assert allox(active, np.array([-1, -1])).tolist() == [[1, 0], [0, 1]]
+
+
+def test_shockwave_plans_a_window():
+    # One GPU and 4 rounds of 10 s. The logarithm of two jobs alike is best with two rounds each.
+    ones = np.ones(2)
+    active = Active(np.ones((2, 1)), np.array([1, 1]), np.array([1]), 50 * ones, ones, 0 * ones)
+    window = Window(rounds=4, round_s=10.0, regularizer=0.0, gap=0.0)
+    assert plan_rounds(active, 0 * ones, ones, window, "highs").tolist() == [2, 2]
+    # The longest remaining time alone: the job of most work gets all rounds.
+    active.left[:] = 20.0, 100.0
+    only = Window(rounds=4, round_s=10.0, regularizer=1e6)
+    assert plan_rounds(active, 0 * ones, ones, only, "highs").tolist() == [0, 4]
 
 
 def test_all_jobs_run_where_there_is_room():

@@ -1,5 +1,8 @@
 """Policies of shares on the engine."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,8 @@ NAMES = [
     "min-makespan",
     "max-throughput",
     "finish-time-fairness",
+    "allox",
+    "shockwave",
 ]
 
 
@@ -72,6 +77,28 @@ def test_every_policy_serves_all_jobs(name):
     result = simulate(jobs, cluster(nodes=3, gpus=4), make_policy(name))
     assert np.isfinite(result.completion_s).all()
     assert (result.jct_s >= jobs.performance.duration_s * (1 - 1e-9)).all()
+
+
+def test_shares_are_recorded_on_request():
+    policy = make_policy("max-min-fairness", record_shares=True)
+    result = simulate(workload([240.0, 240.0], [2, 2]), cluster(nodes=1), policy)
+    recorded = result.decisions_table()["shares"].dropna().tolist()
+    assert json.loads(recorded[0]) == {"j0": [0.5], "j1": [0.5]}
+
+
+@pytest.mark.parametrize("due", [False, True])
+def test_min_cost_takes_the_cheaper_type(due):
+    types = [NodeType("a", "V100", 1, 3.0), NodeType("b", "K80", 1, 1.0)]
+    machines = Cluster(node_types=types, num_nodes=2, node_type_of=(0, 1))
+    jobs = workload([600.0, 600.0], [1, 1])
+    result = simulate(jobs, machines, make_policy("min-cost", due=due))
+    assert set(result.schedule_table()["node"]) == {1}
+
+
+def test_weights_count_where_asked():
+    jobs = replace(workload([2400.0, 2400.0], [2, 2]), weight_per_s=np.array([1.0, 3.0]))
+    policy = make_policy("max-min-fairness", weighted=True)
+    assert simulate(jobs, cluster(nodes=1), policy).completion_s == pytest.approx([4800.0, 3120.0])
 
 
 def test_two_types_of_gpu():

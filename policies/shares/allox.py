@@ -1,0 +1,46 @@
+"""AlloX (Le et al., EuroSys 2020): a matching of jobs to GPUs and places in their queues."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from policies.shares.problem import Active, Shares
+from simulator.model.cluster import IntArray
+
+
+def allox(active: Active, running_on: IntArray) -> Shares:
+    """Shares of 1 for the jobs that run until they end, 0 for those that wait.
+
+    The sum of completion times is least if jobs run one after the other on each GPU: a job that is the
+    ``k``-th from the end of its queue delays ``k`` jobs, itself included. So the least-cost matching of jobs
+    to places, at ``k`` times the job's time on that type, is an optimal plan (Section 4). The paper's jobs have
+    one GPU; here a job of several waits until they are free, and smaller ones pass it.
+
+    Parameters
+    ----------
+    running_on : ``(n,)`` type of GPU on which a job runs already, where it stays; -1: none.
+    """
+    n, types = active.rate.shape
+    free = active.capacity.astype(float)
+    shares = np.zeros((n, types))
+    for j in np.flatnonzero(running_on >= 0).tolist():
+        shares[j, running_on[j]] = 1.0
+        free[running_on[j]] -= active.gpus[j]
+    waits = np.flatnonzero(running_on < 0)
+    if not len(waits):
+        return shares
+    with np.errstate(divide="ignore"):
+        time_s = (active.left / active.rate.T)[:, waits]  # (K, w)
+    place = np.concatenate([np.arange(len(waits)) // count + 1 for count in active.capacity])
+    kind = np.repeat(np.arange(types), len(waits))
+    cost = place * time_s[kind].T
+    most = cost[np.isfinite(cost)].max()
+    rows, columns = linear_sum_assignment(np.where(np.isfinite(cost), cost, most * 1e3 * n))
+    # The front of a queue is the place that delays most jobs.
+    for i in np.lexsort((rows, -place[columns])).tolist():
+        j, k = int(waits[rows[i]]), int(kind[columns[i]])
+        if active.gpus[j] <= free[k] and active.rate[j, k] > 0:
+            shares[j, k] = 1.0
+            free[k] -= active.gpus[j]
+    return shares
