@@ -28,6 +28,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from scipy.cluster.hierarchy import DisjointSet
+
 from policies.packing import proportional_share
 from policies.registration import register
 from policies.wrapper import Wrapper
@@ -101,14 +103,6 @@ class Hysteresis(Wrapper):
 
 def groups_of(plan: Mapping[int, Shares], view: View) -> list[Group]:
     """Changes of a plan, in groups that share no node; jobs that go on as they are in none."""
-    root: dict[int, int] = {}
-
-    def find(node: int) -> int:
-        while root.setdefault(node, node) != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
     running = view.running
     changed: list[tuple[str, int, set[int]]] = []
     for job, shares in running.items():
@@ -120,13 +114,14 @@ def groups_of(plan: Mapping[int, Shares], view: View) -> list[Group]:
     for job, shares in plan.items():
         if job not in running:
             changed.append(("starts", job, {p.node for p in shares}))
+    together = DisjointSet(node for _, _, nodes in changed for node in nodes)
     for _, _, nodes in changed:
-        first = find(min(nodes))
+        first = min(nodes)
         for node in nodes:
-            root[find(node)] = first
+            together.merge(first, node)
     groups: dict[int, Group] = {}
     for what, job, nodes in changed:
-        group = groups.setdefault(find(min(nodes)), Group())
+        group = groups.setdefault(together[min(nodes)], Group())
         group.nodes |= nodes
         getattr(group, what).append(job)
     return list(groups.values())

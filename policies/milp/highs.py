@@ -104,26 +104,21 @@ def least_cost(cost: FloatArray, rows: Any, lower: FloatArray, upper: FloatArray
     Raises RuntimeError where the program has no optimum.
     """
     rows.sum_duplicates()
+    n = len(cost)
+    program = Model(
+        cost=cost,
+        lower=np.zeros(n),
+        upper=np.full(n, np.inf),
+        integer=np.zeros(n, dtype=np.bool_),
+        row_start=rows.indptr.astype(np.int32),
+        column=rows.indices.astype(np.int32),
+        value=rows.data.astype(np.float64),
+        row_lower=lower,
+        row_upper=upper,
+    )
     highs = _quiet(SolverOptions())
     highs.setOptionValue("solver", "simplex")
-    n = len(cost)
-    highs.passModel(
-        n,
-        len(lower),
-        rows.nnz,
-        int(highspy.MatrixFormat.kRowwise),
-        int(highspy.ObjSense.kMinimize),
-        0.0,
-        cost,
-        np.zeros(n),
-        np.full(n, np.inf),
-        lower,
-        upper,
-        rows.indptr.astype(np.int32),
-        rows.indices.astype(np.int32),
-        rows.data.astype(np.float64),
-        np.zeros(n, dtype=np.int32),
-    )
+    _pass(highs, program, program.integer, 0.0)
     highs.run()
     status = highs.getModelStatus()
     if status != highspy.HighsModelStatus.kOptimal:

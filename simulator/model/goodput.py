@@ -129,11 +129,6 @@ class Application:
         return np.concatenate([[0.0], np.min(self.progress, axis=0)])
 
     @property
-    def num_epochs(self) -> int:
-        """Number of epochs of a training."""
-        return len(self.borders) - 1
-
-    @property
     def initial(self) -> int:
         """The initial batch size."""
         return int(self.batch_sizes[0])
@@ -304,14 +299,11 @@ class Goodput:
 
     time_unit_s = 1.0
     """Epochs last whole seconds, as in the program that published the tables."""
+    network_penalty = 1.0
+    """Placements over several nodes have times of their own."""
 
     def __len__(self) -> int:
         return len(self.application_of)
-
-    @property
-    def network_penalty(self) -> float:
-        """1: placements over several nodes have times of their own."""
-        return 1.0
 
     def application(self, job: int) -> Application:
         """Model that the job trains."""

@@ -51,9 +51,38 @@ class Performance(Protocol):
         """``(J,)`` GPU-seconds of each whole job where it uses the fewest."""
 
 
+@dataclass(frozen=True)
+class _FixedDemand:
+    """Jobs of a known time on a number of GPUs of their own."""
+
+    duration_s: FloatArray
+    num_gpus: IntArray
+
+    def __post_init__(self) -> None:
+        _check_durations(self.duration_s)
+        _check_demand(self.num_gpus)
+        _freeze(self, duration_s=np.float64, num_gpus=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.duration_s)
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Finite only at the job's own number of GPUs, on types that have as many."""
+        table = _no_configuration(jobs, cluster)
+        gpus = self.num_gpus[jobs]
+        for v, node_type in enumerate(cluster.node_types):
+            fits = np.flatnonzero((gpus <= node_type.gpus) & (gpus <= cluster.max_gpus_per_node))
+            table[fits, v, gpus[fits]] = self.duration_s[jobs[fits]]
+        return table
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """GPUs times duration."""
+        return self.duration_s * self.num_gpus
+
+
 @checked("jobs of one duration")
 @dataclass(frozen=True)
-class FixedDuration:
+class FixedDuration(_FixedDemand):
     """Jobs of fixed size: ``num_gpus`` GPUs, wherever they are, for ``duration_s`` seconds.
 
     Parameters
@@ -69,22 +98,8 @@ class FixedDuration:
         A duration that is not positive, or a number of GPUs that is not whole and positive.
     """
 
-    duration_s: FloatArray
-    num_gpus: IntArray
     time_shared: bool = False
-
-    def __post_init__(self) -> None:
-        _check_durations(self.duration_s)
-        _check_demand(self.num_gpus)
-        _freeze(self, duration_s=np.float64, num_gpus=np.int64)
-
-    @property
-    def network_penalty(self) -> float:
-        """1: nothing is known of a network."""
-        return 1.0
-
-    def __len__(self) -> int:
-        return len(self.duration_s)
+    network_penalty = 1.0
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own, unless time-shared."""
@@ -94,14 +109,6 @@ class FixedDuration:
         if not self.time_shared or not 0 < gpus < own * (1 + tolerances.SUMS):
             return math.inf
         return self.duration_s.item(job) * max(1.0, own / gpus)
-
-    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
-        """Finite only at the job's own number of GPUs, on types that have as many."""
-        return _table_of_demand(self.duration_s, self.num_gpus, jobs, cluster)
-
-    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
-        """GPUs times duration."""
-        return self.duration_s * self.num_gpus
 
 
 @checked("table of times")
@@ -121,6 +128,7 @@ class TimeTable:
     """
 
     times_s: FloatArray
+    network_penalty = 1.0
 
     def __post_init__(self) -> None:
         if np.ndim(self.times_s) != 3:
@@ -136,11 +144,6 @@ class TimeTable:
             )
         times_s.flags.writeable = False
         object.__setattr__(self, "times_s", times_s)
-
-    @property
-    def network_penalty(self) -> float:
-        """1: nothing is known of a network."""
-        return 1.0
 
     def __len__(self) -> int:
         return len(self.times_s)
@@ -186,6 +189,7 @@ class SpeedupCurve:
     curve_of: IntArray
     curves: Sequence[Callable[[float], float]]
     long_run: tuple[tuple[float, float], ...] | None = None
+    network_penalty = 1.0
 
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
@@ -201,11 +205,6 @@ class SpeedupCurve:
                 f"long_run is {known}, expected a positive rate and a positive size for each of "
                 f"{len(self.curves)} curves"
             )
-
-    @property
-    def network_penalty(self) -> float:
-        """1: nothing is known of a network."""
-        return 1.0
 
     def __len__(self) -> int:
         return len(self.duration_s)
@@ -320,7 +319,7 @@ class SensitivityMatrix:
 
 @checked("sensitivity")
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(_FixedDemand):
     """Jobs of fixed GPU demand whose rate depends on the CPUs and memory beside them.
 
     Parameters
@@ -332,22 +331,16 @@ class Sensitivity:
     network_penalty : how many times longer a job takes over several nodes than on one; >= 1.
     """
 
-    duration_s: FloatArray
-    num_gpus: IntArray
     matrix_of: IntArray
     matrices: Sequence[SensitivityMatrix]
     network_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_durations(self.duration_s)
-        _check_demand(self.num_gpus)
+        super().__post_init__()
         if not 1 <= self.network_penalty < math.inf:
             raise InputError(f"network penalty is {self.network_penalty}, expected a number >= 1")
-        _freeze(self, duration_s=np.float64, num_gpus=np.int64, matrix_of=np.int64)
+        _freeze(self, duration_s=np.float64, matrix_of=np.int64)
         _check_index("matrix_of", self.matrix_of, len(self.matrices))
-
-    def __len__(self) -> int:
-        return len(self.duration_s)
 
     def matrix(self, job: int, node_type: int = 0) -> SensitivityMatrix:
         """The matrix of a job on a node type."""
@@ -363,14 +356,6 @@ class Sensitivity:
             return math.inf
         rate = self.matrix(job, node_type)(cpus / gpus, memory_gb / gpus)
         return float(self.duration_s[job] / rate) if rate > 0 else math.inf
-
-    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
-        """Times at the GPU-proportional share."""
-        return _table_of_demand(self.duration_s, self.num_gpus, jobs, cluster)
-
-    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
-        """Duration times GPUs, at the GPU-proportional share."""
-        return self.duration_s * self.num_gpus
 
 
 def _check_durations(duration_s: FloatArray) -> None:
@@ -408,18 +393,6 @@ def _check_index(name: str, index: IntArray, count: int) -> None:
     good = (index >= 0) & (index < count)
     if not good.all():
         raise InputError(f"{name} has a {index[~good][0]}, expected 0 to {count - 1}")
-
-
-def _table_of_demand(
-    duration_s: FloatArray, num_gpus: IntArray, jobs: IntArray, cluster: Cluster
-) -> FloatArray:
-    """`Performance.table_s` of jobs that run on one number of GPUs only."""
-    table = _no_configuration(jobs, cluster)
-    for v, node_type in enumerate(cluster.node_types):
-        fits = np.flatnonzero(num_gpus[jobs] <= node_type.gpus)
-        fits = fits[num_gpus[jobs[fits]] <= cluster.max_gpus_per_node]
-        table[fits, v, num_gpus[jobs[fits]]] = duration_s[jobs[fits]]
-    return table
 
 
 def _no_configuration(jobs: IntArray, cluster: Cluster) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -175,23 +175,13 @@ class Workload:
 
     def head(self, count: int) -> Workload:
         """The first ``count`` jobs; the performance model keeps its rows, indices are the same."""
-        return Workload(
-            self.job_id[:count],
-            self.submit_s[:count],
-            self.performance,
-            self.num_gpus[:count],
-            self.num_cpus[:count],
-            self.memory_gb[:count],
-            self.due_s[:count],
-            self.weight_per_s[:count],
-            self.model[:count],
-            self.notes,
-            self.user[:count],
-            self.vc[:count],
-            None if self.patience_s is None else self.patience_s[:count],
-            self.fails_at[:count],
-            self.outcome[:count],
-        )
+        columns = {
+            f.name: column[:count]
+            for f in fields(self)
+            if f.name not in ("performance", "notes")
+            and (column := getattr(self, f.name)) is not None
+        }
+        return replace(self, **columns)
 
     def __len__(self) -> int:
         return len(self.job_id)
