@@ -28,7 +28,7 @@ def adapting(count: int) -> float:
 
 def steps_per_s(episodes: int) -> float:
     """Steps of the learning environment a CPU second, the first action that is allowed each time."""
-    from experiments.analysis.environment import SchedulingEnv
+    from experiments.learning.environment import SchedulingEnv
 
     env = SchedulingEnv(SCENARIO)
     begin_s, count = time.process_time(), 0

@@ -1,7 +1,7 @@
 """A linear score that ranks waiting jobs: what learning agents bring back as a policy.
 
 Each waiting job has a few features between -1 and 1; the job with the highest weighted sum that
-fits is started, and so on. The same features are what `experiments.analysis.environment` shows.
+fits is started, and so on. The same features are what `experiments.learning.environment` shows.
 """
 
 from __future__ import annotations

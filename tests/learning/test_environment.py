@@ -1,5 +1,6 @@
 """The Gymnasium environment, and the policy that a learning agent brings back."""
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from simulator import InputError, simulate
 
 pytest.importorskip("gymnasium", reason="the extra 'rl' is not installed")
 
-from experiments.analysis.environment import SchedulingEnv
+from experiments.learning import register_environments
+from experiments.learning.environment import SchedulingEnv
 
 FILE = Path(__file__).parents[2] / "examples" / "learn.toml"
 
@@ -43,6 +45,22 @@ def test_gymnasiums_own_checker():
         env = SchedulingEnv(FILE, reward=reward)
         check_env(env, skip_render_check=True)
         env.close()
+
+
+def test_gymnasium_makes_it_by_name():
+    import gymnasium
+    from gymnasium.envs.registration import namespace
+
+    with namespace("schedlab"):  # as Gymnasium does for the entry point
+        register_environments()
+    env = gymnasium.make("schedlab/Scheduling-v0", scenario=FILE, window=4)
+    assert env.unwrapped.window == 4
+    assert env.reset(seed=1)[1]["action_mask"].any()
+    env.close()
+    entries = tomllib.loads((FILE.parents[1] / "pyproject.toml").read_text())["project"]
+    assert entries["entry-points"]["gymnasium.envs"] == {
+        "schedlab": f"{register_environments.__module__}:{register_environments.__name__}"
+    }
 
 
 def test_the_return_is_the_time_spent_and_the_first_that_fits_is_backfilling():

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from greenlet import getcurrent, greenlet
 
-from experiments.analysis.spending import SPENT, Spent
+from experiments.learning.spending import SPENT, Spent
 from experiments.scenario.build import build
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
