@@ -12,6 +12,7 @@ from functools import cache
 
 from policies.orders import CapacityPlan, durations_s
 from policies.registration import register
+from simulator.arguments import one_of
 from simulator.datafiles import read_table
 from simulator.errors import InputError
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
@@ -45,8 +46,7 @@ class Consolidating:
         who: str = "all",
         above: float = 1.0,
     ) -> None:
-        if who not in WHO:
-            raise InputError(f"{self.name}: who is {who!r}, expected one of {', '.join(WHO)}")
+        one_of(WHO, self.name, who=who)
         for what, value in (("wait_node_s", wait_node_s), ("wait_rack_s", wait_rack_s)):
             if math.isnan(value):
                 raise InputError(f"{self.name}: {what} is {value}, expected seconds")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, TypeVar, cast
@@ -122,6 +122,15 @@ def whole(least: int, **values: object) -> None:
         is_whole = not isinstance(value, bool) and isinstance(value, Integral)
         if not (is_whole and cast(int, value) >= least):
             raise InputError(f"{name} is {short(value)}, expected a whole number >= {least}")
+
+
+def one_of(known: Iterable[str], of: str = "", **values: object) -> None:
+    """Texts of a known set; ``of`` names the object whose parameters they are, for the message."""
+    known = list(known)
+    for name, value in values.items():
+        if value not in known:
+            where = f"{of}: {name}" if of else name
+            raise InputError(f"{where} is {short(value)}, expected one of {', '.join(known)}")
 
 
 def positive(**values: float) -> None:

@@ -13,6 +13,7 @@ from policies.fractional_gpus.packing_experiment import RULES, STEPS
 from policies.fractional_gpus.state import Known, Typical, classes_of, empty_state, nothing_known
 from policies.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
+from simulator.arguments import one_of
 from simulator.features.colocation import Neighbours
 from simulator.features.fractional import WHOLE_GPU, Demands, Machines, SharedDuration
 from simulator.model.cluster import Cluster, FloatArray, IntArray
@@ -39,8 +40,7 @@ class SharedFirstCome:
     fractional_gpus = True
 
     def __init__(self, rule: str = "fgd", backfill: bool = True) -> None:
-        if rule not in RULES:
-            raise InputError(f"shared: rule is {rule!r}, expected one of {', '.join(RULES)}")
+        one_of(RULES, "shared", rule=rule)
         self.name = f"shared-{rule}"
         self._rule = RULES[rule]
         self._backfill = backfill

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.selection import CostOf, node_price_per_hour, selection_price_per_hour
+from simulator.arguments import one_of
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 
@@ -350,6 +351,5 @@ def settings_of(**options: Any) -> Settings:
 
 def code_of(option: str, value: str, codes: dict[str, int]) -> int:
     """The number of a named choice; `InputError` where there is no such choice."""
-    if value not in codes:
-        raise InputError(f"greedy: {option} is {value!r}, expected one of {', '.join(codes)}")
+    one_of(codes, "greedy", **{option: value})
     return codes[value]

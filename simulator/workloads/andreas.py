@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from simulator.arguments import one_of
 from simulator.datafiles import read_table
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
@@ -64,15 +65,10 @@ class AndreasScenario:
     rates: Rates = "measured"
 
     def __post_init__(self) -> None:
-        if self.rates not in SLOWDOWN:
-            raise InputError(
-                f"andreas: rates is {self.rates!r}, expected one of {', '.join(SLOWDOWN)}"
-            )
+        one_of(SLOWDOWN, "andreas", rates=self.rates)
+        one_of(get_args(Arrivals), "andreas", arrivals=self.arrivals)
         if self.scenario not in V100_T4_OF_SCENARIO:
             raise InputError(f"andreas: scenario is {self.scenario}, expected 1 or 2")
-        if self.arrivals not in get_args(Arrivals):
-            known = ", ".join(get_args(Arrivals))
-            raise InputError(f"andreas: arrivals is {self.arrivals!r}, expected one of {known}")
         if self.num_nodes < 2 or self.jobs_per_node < 1:
             raise InputError(
                 f"andreas: {self.num_nodes} nodes and {self.jobs_per_node} jobs a node, "

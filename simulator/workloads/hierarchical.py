@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from simulator.arguments import one_of, positive, whole
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
@@ -71,16 +72,11 @@ class HierarchicalScenario:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("num_nodes", "jobs_per_node"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(f"{name} is {value!r}, expected a whole number >= 1")
-        if not 0 < self.mean_gap_s < np.inf:
-            raise InputError(f"mean_gap_s is {self.mean_gap_s!r}, expected a number > 0")
-        for name, law in (("arrivals", Arrivals), ("due", Due), ("weights", Weights)):
-            if getattr(self, name) not in get_args(law):
-                known = ", ".join(get_args(law))
-                raise InputError(f"{name} is {getattr(self, name)!r}, expected one of {known}")
+        whole(1, num_nodes=self.num_nodes, jobs_per_node=self.jobs_per_node)
+        positive(mean_gap_s=self.mean_gap_s)
+        one_of(get_args(Arrivals), arrivals=self.arrivals)
+        one_of(get_args(Due), due=self.due)
+        one_of(get_args(Weights), weights=self.weights)
         if not self.catalog:
             raise InputError("catalog is empty, expected at least one VM type")
         Streams(self.seed)

@@ -162,7 +162,7 @@ def test_load_of_the_scenario() -> None:
         ({"num_nodes": 0}, "num_nodes is 0, expected a whole number >= 1"),
         ({"num_nodes": 2.5}, "num_nodes is 2.5"),
         ({"jobs_per_node": -1}, "jobs_per_node is -1"),
-        ({"mean_gap_s": 0}, "mean_gap_s is 0, expected a number > 0"),
+        ({"mean_gap_s": 0}, "mean_gap_s is 0, expected a positive number"),
         ({"mean_gap_s": math.nan}, "mean_gap_s is nan"),
         ({"arrivals": "poisson"}, "arrivals is 'poisson', expected one of exponential"),
         ({"due": "soon"}, "due is 'soon', expected one of min-2max"),
