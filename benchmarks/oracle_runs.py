@@ -153,8 +153,8 @@ def examples() -> Iterator[Run]:
             jobs["jobs_per_node"] = 3
         if jobs["kind"] == "philly-table":
             jobs["max_jobs"] = 120
-        if "path" in jobs:
-            jobs["path"] = f"examples/{jobs['path']}"
+        for key in jobs.keys() & {"path", "throughputs"}:
+            jobs[key] = f"examples/{jobs[key]}"
         scenario.pop("window", None)
         yield {"name": f"example: {path.stem}", "scenario": scenario}
         if "tenants" not in scenario:
