@@ -61,6 +61,7 @@ class HierarchicalJobs(Config):
     arrivals: Literal["exponential", "poisson-distributed", "mixed"] = "exponential"
     due: Literal["min-2max", "min-3min", "min-max"] = "min-2max"
     weights: Literal["printed", "released"] = "printed"
+    times: Literal["throughput", "pool"] = "throughput"
 
     @model_validator(mode="after")
     def _few_enough(self) -> Self:

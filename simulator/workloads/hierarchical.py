@@ -19,11 +19,13 @@ from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.pool_times import pool_times
 from simulator.workloads.throughput import FRAMEWORKS, applications, epoch_s
 
 Arrivals = Literal["exponential", "poisson-distributed", "mixed"]
 Due = Literal["min-2max", "min-3min", "min-max"]
 Weights = Literal["printed", "released"]
+Times = Literal["throughput", "pool"]
 
 NODES_PER_CONTROLLER = 5
 SHORTEST_S = (45_000.0, 100_000.0)
@@ -57,6 +59,8 @@ class HierarchicalScenario:
         in turn, with the same mean.
     due : due date after submission, with the extremes of the job's times: U[min, 2 max] (printed),
         U[min, 3 min] or U[min, max] (other released generators).
+    times : ``throughput``, from the networks' throughput on each GPU type, or ``pool``, as in the
+        authors' public pool of jobs (`pool_times`).
     weights : cost of tardiness, ``printed`` U[0.36, 1.08] $/h or ``released`` U[0.003, 0.015] $/s.
     catalog : VM types; Table II where left out.
     seed : of all random numbers. The same seed gives the same jobs in every catalogue.
@@ -68,6 +72,7 @@ class HierarchicalScenario:
     arrivals: Arrivals = "exponential"
     due: Due = "min-2max"
     weights: Weights = "printed"
+    times: Times = "throughput"
     catalog: tuple[NodeType, ...] = field(default_factory=_table2)
     seed: int = 0
 
@@ -77,6 +82,7 @@ class HierarchicalScenario:
         one_of(get_args(Arrivals), arrivals=self.arrivals)
         one_of(get_args(Due), due=self.due)
         one_of(get_args(Weights), weights=self.weights)
+        one_of(get_args(Times), times=self.times)
         if not self.catalog:
             raise InputError("catalog is empty, expected at least one VM type")
         Streams(self.seed)
@@ -117,7 +123,11 @@ def generate(scenario: HierarchicalScenario) -> Workload:
     """
     streams = Streams(scenario.seed)
     submit_s = _submissions(scenario, streams.generator("arrivals"))
-    times_s, model = _times(scenario, streams.generator("job-mix"))
+    job_mix = streams.generator("job-mix")
+    if scenario.times == "pool":
+        times_s, model = pool_times(scenario.num_jobs, scenario.catalog, job_mix)
+    else:
+        times_s, model = _times(scenario, job_mix)
     finite = np.where(np.isfinite(times_s), times_s, np.nan).reshape(len(model), -1)
     if np.isnan(finite).all(axis=1).any():
         stuck = model[int(np.argmax(np.isnan(finite).all(axis=1)))]
