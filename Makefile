@@ -4,17 +4,19 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
   && echo $$p && break; done)
 SCALE ?= quick
 WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# `make test PYTHON=python3.13` sets up and uses an environment of its own, .venv-python3.13.
-VENV := $(if $(filter command line,$(origin PYTHON)),.venv-$(notdir $(PYTHON)),.venv)
+# `make test PYTHON=python3.13` and `make test CONSTRAINTS=lowest` set up and use environments of their own.
+VENV := .venv$(if $(filter command line,$(origin PYTHON)),-$(notdir $(PYTHON)))$(if $(CONSTRAINTS),-$(CONSTRAINTS))
+PINNED := constraints$(if $(CONSTRAINTS),-$(CONSTRAINTS)).txt
+EXTRAS := $(if $(CONSTRAINTS),test,dev)
 
 .PHONY: setup reproduce test lint bench bench-check mutants page-checks docs clean
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml constraints.txt
+$(VENV)/.ready: pyproject.toml $(PINNED)
 	@test -n "$(PYTHON)" || { echo "schedlab needs Python 3.11, 3.12 or 3.13 on the PATH (or PYTHON=...)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,dask]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[$(EXTRAS),dask]'
 	@touch $@
 
 reproduce: setup  ## every figure; SCALE=quick (default) or SCALE=paper

@@ -60,8 +60,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_what_is_in_the_wheel(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for room in ("simulator", "policies", "experiments"):
-        assert f"{room}/py.typed" in names
+    for package in ("simulator", "policies", "experiments"):
+        assert f"{package}/py.typed" in names
     for name in ("simulator/data/vm_catalog.csv", "experiments/report/templates/report.html"):
         assert name in names
     assert not any(re.match(r"(tests|benchmarks|results|docs)/", name) for name in names)
@@ -106,9 +106,15 @@ def test_a_paper_is_reproduced_from_it(installed: Run, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def pinned() -> dict[str, str]:
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+def pinned(name: str = "constraints.txt") -> dict[str, str]:
+    lines = (ROOT / name).read_text("utf-8").splitlines()
     return dict(line.lower().split("==") for line in lines if line and line[0] != "#")
+
+
+def requirements() -> list[Requirement]:
+    extras = [r for group in PROJECT["optional-dependencies"].values() for r in group]
+    found = map(Requirement, [*PROJECT["dependencies"], *extras])
+    return [requirement for requirement in found if requirement.name != "schedlab"]
 
 
 def test_the_tested_versions_lie_in_the_ranges_and_have_no_address() -> None:
@@ -116,11 +122,28 @@ def test_the_tested_versions_lie_in_the_ranges_and_have_no_address() -> None:
     text = (ROOT / "constraints.txt").read_text("utf-8")
     assert "://" not in text
     assert "@" not in text
-    extras = [r for group in PROJECT["optional-dependencies"].values() for r in group]
     versions = pinned()
-    for requirement in map(Requirement, [*PROJECT["dependencies"], *extras]):
+    for requirement in requirements():
         operators = {specifier.operator for specifier in requirement.specifier}
         assert operators & {">=", ">"}, f"{requirement} is no range"
         name = requirement.name.lower()
         assert name in versions, f"{name} is not in constraints.txt"
         assert requirement.specifier.contains(versions[name], prereleases=True), requirement
+
+
+def test_lower_bounds_are_the_lowest_tested_versions() -> None:
+    """Of the libraries that users need; the bounds of tools are those of their features."""
+    versions = pinned("constraints-lowest.txt")
+    for requirement in map(Requirement, PROJECT["dependencies"]):
+        tested = versions[requirement.name.lower()]
+        (bound,) = (s.version for s in requirement.specifier if s.operator == ">=")
+        assert tested.split(".")[: bound.count(".") + 1] == bound.split("."), requirement
+
+
+def test_the_conda_environment_has_the_same_ranges() -> None:
+    environment = (ROOT / "environment.yml").read_text("utf-8")
+    lines = re.findall(r"^  - ([\w:-]+)([<>=]\S+)$", environment, re.M)
+    named = {"gurobi::gurobi": "gurobipy", "matplotlib-base": "matplotlib"}
+    ranges = {named.get(name, name): bounds for name, bounds in lines}
+    for requirement in map(Requirement, PROJECT["dependencies"]):
+        assert Requirement(f"x{ranges[requirement.name]}").specifier == requirement.specifier
