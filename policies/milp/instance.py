@@ -217,7 +217,7 @@ def _most_nodes(fits: BoolArray, nodes_of_type: IntArray) -> int:
     tail = np.concatenate([np.zeros(jobs, dtype=np.int64), 1 + j, 1 + jobs + np.arange(types)])
     head = np.concatenate([1 + np.arange(jobs), 1 + jobs + v, np.full(types, sink)])
     capacity = np.concatenate([np.ones(jobs + len(j)), nodes_of_type]).astype(np.int32)
-    ends = tail.astype(np.int32), head.astype(np.int32)  # the one type of indices that scipy takes here
+    ends = tail.astype(np.int32), head.astype(np.int32)  # older versions of SciPy take no other
     graph = sp.csr_array((capacity, ends), shape=(sink + 1, sink + 1))
     return int(maximum_flow(graph, source, sink).flow_value)
 
