@@ -3,6 +3,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
   $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null \
   && echo $$p && break; done)
 SCALE ?= quick
+PAGES ?=
 WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # `make test PYTHON=python3.13` and `make test CONSTRAINTS=lowest` set up and use environments of their own.
 VENV := .venv$(if $(filter command line,$(origin PYTHON)),-$(notdir $(PYTHON)))$(if $(CONSTRAINTS),-$(CONSTRAINTS))
@@ -19,8 +20,8 @@ $(VENV)/.ready: pyproject.toml $(PINNED)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[$(EXTRAS),dask]'
 	@touch $@
 
-reproduce: setup  ## every figure; SCALE=quick (default) or SCALE=paper
-	$(VENV)/bin/schedlab reproduce --scale $(SCALE) --workers $(WORKERS)
+reproduce: setup  ## the five papers; PAGES=all: our studies, too; SCALE=quick (default) or SCALE=paper
+	$(VENV)/bin/schedlab reproduce $(PAGES) --scale $(SCALE) --workers $(WORKERS)
 
 test: setup  ## the test suite
 	$(VENV)/bin/python -m pytest -n $(WORKERS)

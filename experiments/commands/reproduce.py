@@ -18,7 +18,10 @@ class Scale(StrEnum):
 
 def reproduce(
     papers: Annotated[
-        list[str] | None, typer.Argument(help="Names, e.g. hierarchical andreas. Default: all.")
+        list[str] | None,
+        typer.Argument(
+            help="Names, e.g. hierarchical andreas; all: our studies, too. Default: the five papers."
+        ),
     ] = None,
     scale: Annotated[
         Scale, typer.Option(help="quick (minutes), or paper (the papers' full sizes, hours).")
@@ -30,7 +33,7 @@ def reproduce(
         Path | None, typer.Option(help="Folder for the results. Default: results/SCALE.")
     ] = None,
 ) -> None:
-    """Every figure and claim of the papers, with a report; resumes where it was stopped.
+    """Every figure and claim of the papers, with a report; goes on where it was stopped.
 
     Example: schedlab reproduce hierarchical --scale quick
     """

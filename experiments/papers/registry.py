@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.published import read_paper
+from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from experiments.report.contents import Paper
@@ -25,11 +27,34 @@ MODULES: tuple[str, ...] = (
     "experiments.studies.cross",
 )
 """The package of each."""
+STUDIES = "experiments.studies."
+ALL = "all"
+"""In place of names: the papers and our studies."""
 
 
 def papers() -> list[Paper]:
     """Entry of the report for each that is there; imports none of them."""
     return [read_paper(folder, module) for module in MODULES if (folder := _folder(module))]
+
+
+def chosen_papers(names: Sequence[str]) -> list[Paper]:
+    """The papers of these names; the five papers where there is none, with "all" our studies, too.
+
+    Raises
+    ------
+    InputError
+        An unknown name.
+    """
+    there = papers()
+    if list(names) == [ALL]:
+        return there
+    known = [paper.name for paper in there]
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"paper: got {name!r}, expected {ALL} or of {', '.join(known) or 'none'}"
+            )
+    return [p for p in there if (p.name in names if names else not p.module.startswith(STUDIES))]
 
 
 def load(paper: Paper) -> Experiment:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
-from experiments.files import write_whole
-from experiments.papers.registry import load, papers
-from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Scale, Text
+from experiments.files import replacing, write_whole
+from experiments.papers.registry import chosen_papers, load, papers
+from experiments.report.contents import RUNS, VERDICTS, Claim, Figure, Paper, Scale, Text
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from experiments.sweep.executors import LocalPool
     from experiments.sweep.results import Results
     from experiments.sweep.task import Task
+
+LONG_S = 100.0
+"""CPU seconds. Such a run starts first, beside the short ones of the first page. At the quick scale it
+is the one that compiles the kernels of the greedy family after an installation."""
 
 
 def reproduce(
@@ -27,13 +35,13 @@ def reproduce(
 ) -> int:
     """Run, draw and compare; leaves ``out`` (results/<scale>) with figures, claims and the site.
 
-    All runs of all papers go through one store, the long ones first; what an earlier call
-    computed is not computed again, what failed is tried again. Each paper is then drawn in a
-    process of its own.
+    All runs go through one store, page by page, the cheapest page first. A page is drawn, in a process of
+    its own, as soon as its runs have ended. What an earlier call computed is not computed again, what
+    failed is tried again.
 
     Parameters
     ----------
-    names : of ``available()``; all of them where empty.
+    names : of papers and studies; the five papers where empty; "all" for the studies, too.
 
     Returns
     -------
@@ -53,52 +61,86 @@ def reproduce(
 
     if scale not in get_args(Scale):
         raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
-    there = papers()
-    known = [paper.name for paper in there]
-    for name in names:
-        if name not in known:
-            raise InputError(f"paper: got {name!r}, expected one of {', '.join(known) or 'none'}")
-    chosen = [paper for paper in there if paper.name in names or not names]
-    tasks = {paper: load(paper).tasks(cast(Scale, scale)) for paper in chosen}
+    tasks = {paper: load(paper).tasks(cast(Scale, scale)) for paper in chosen_papers(names)}
+    tasks = dict(sorted(tasks.items(), key=lambda page: _cost_s(page[1])))
     folder = out or Path("results") / scale
+    count = workers or os.cpu_count() or 1
     # The page for a class goes with the queueing laboratory.
-    lesson = classroom_tasks(scale) if "queueing" in {paper.name for paper in chosen} else []
+    lesson = classroom_tasks(scale) if "queueing" in {paper.name for paper in tasks} else []
 
     def work() -> int:
-        with Store(folder / "store", create=True) as store:
+        with (
+            Store(folder / "store", create=True) as store,
+            _Drawing(tasks, scale, folder) as drawing,
+        ):
             # Figures and claims may be committed, the runs behind them need not be.
             write_whole(store.folder / ".gitignore", "*\n")
             summary = run_tasks(
-                [task for of_paper in [*tasks.values(), lesson] for task in of_paper],
+                _in_order([*tasks.values(), lesson], count),
                 store,
-                workers=workers,
+                workers=count,
                 dask=dask,
                 progress=progress,
                 retry_failed=True,
+                in_order=True,
+                watch=drawing.begin,
             )
             if lesson:
                 write_classroom(Results(store, lesson, scale), folder / "classroom.html")
-        problems = _draw_all(tasks, scale, folder, workers)
+            problems = drawing.problems()
         _report(folder, scale, summary.done, summary.failed, summary.wall_s, problems)
         return 1 if summary.failed or problems else 0
 
     return exit_code(work)
 
 
-def _draw_all(
-    tasks: Mapping[Paper, list[Task]], scale: str, out: Path, workers: int | None
-) -> list[str]:
-    """Draw the papers side by side; returns what went wrong, a line each."""
-    import os
+def _cost_s(tasks: Sequence[Task]) -> float:
+    """CPU seconds of a page but for its very long runs, which start before the first page."""
+    return sum(task.cost_s for task in tasks if task.cost_s < LONG_S)
 
-    from experiments.sweep.executors import LocalPool
 
-    with LocalPool(min(workers or os.cpu_count() or 1, len(tasks))) as pool:
-        drawn = [
-            pool.submit(draw_paper, paper, of_paper, scale, str(out))
-            for paper, of_paper in tasks.items()
-        ]
-        return [problem for future in drawn for problem in future.result()]
+def _in_order(pages: Sequence[Sequence[Task]], workers: int) -> list[Task]:
+    """The runs of all pages, page by page; where there are several workers, very long ones first."""
+    from experiments.sweep.progress import in_good_order
+
+    ordered = [task for page in pages for task in in_good_order(page)]
+    if workers == 1:
+        return ordered
+    return sorted(ordered, key=lambda task: task.cost_s < LONG_S)
+
+
+class _Drawing:
+    """Draws each page in a process beside the workers, once its runs have ended."""
+
+    def __init__(self, tasks: Mapping[Paper, list[Task]], scale: str, out: Path) -> None:
+        self._tasks, self._scale, self._out = tasks, scale, out
+        self._waiting = {
+            paper: {task.key for task in of_paper} for paper, of_paper in tasks.items()
+        }
+        self._pool: LocalPool | None = None
+        self._drawn: dict[Paper, Future[list[str]]] = {}
+
+    def __enter__(self) -> _Drawing:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.kill() if error else self._pool.shutdown()
+
+    def begin(self, ended: Set[str]) -> None:
+        """Begin to draw the pages of which all runs are among ``ended``."""
+        from experiments.sweep.executors import LocalPool
+
+        for paper in [paper for paper, keys in self._waiting.items() if keys <= ended]:
+            del self._waiting[paper]
+            self._pool = self._pool or LocalPool(1)
+            self._drawn[paper] = self._pool.submit(
+                draw_paper, paper, self._tasks[paper], self._scale, str(self._out)
+            )
+
+    def problems(self) -> list[str]:
+        """What went wrong, a line each, once all pages are drawn."""
+        return [line for paper in self._tasks for line in self._drawn[paper].result()]
 
 
 def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> list[str]:
@@ -112,7 +154,7 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
 
     import matplotlib as mpl
 
-    from experiments.report.site import RUNS, Page, write_page
+    from experiments.report.site import Page, write_page, write_site
     from experiments.sweep.results import Results
     from experiments.sweep.store import Store
 
@@ -138,25 +180,27 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
         code = _write_runs(results, folder / RUNS)
         runs = len(results.tasks)
         write_page(Path(out), Page(paper, figures, claims, problems, runs, code, texts))
+    write_site(Path(out), scale, papers())
     return problems
 
 
 def _write_runs(results: Results, path: Path) -> str:
-    """One row a run, what figures and intervals are made from; returns the version of its code.
+    """One row a run, from which figures and intervals are made; returns the version of its code.
 
-    Measurements of the machine are left out: the file has the same bytes everywhere.
+    Measurements of the machine are left out and numbers have nine digits: the same values everywhere.
     """
     import hashlib
 
     from experiments.sweep.export import MEASURED
-    from experiments.text import with_safe_cells
 
     table = results.scalars()
     table = table[[name for name in table.columns if not name.endswith(MEASURED)]]
     if "function" not in table:
         table.insert(0, "function", [task.function.partition(":")[2] for task in results.tasks])
-    text = with_safe_cells(table).to_csv(index=False, float_format="%.9g", lineterminator="\n")
-    write_whole(path, text)
+    for name in table.select_dtypes("float"):
+        table[name] = [float(f"{value:.9g}") for value in table[name]]
+    with replacing(path) as file:
+        table.to_parquet(file, index=False, compression="zstd")
     versions = "".join(sorted({task.code for task in results.tasks}))
     return hashlib.sha256(versions.encode()).hexdigest()[:12]
 
@@ -164,9 +208,9 @@ def _write_runs(results: Results, path: Path) -> str:
 def _report(
     out: Path, scale: str, done: int, failed: int, wall_s: float, problems: Sequence[str]
 ) -> None:
-    from experiments.report.site import write_site
+    from experiments.report.site import write_report
 
-    pages = write_site(out, scale, papers())
+    pages = write_report(out, scale, papers())
     figures = sum(len(page.figures) for page in pages)
     claims = [claim for page in pages for claim in page.claims]
     counts = {verdict: sum(c.verdict == verdict for c in claims) for verdict in VERDICTS}

@@ -20,6 +20,8 @@ Label = Literal["derived", "variant", "textbook", "count"]
 LABELS: tuple[str, ...] = get_args(Label)
 """Labels beside a verdict: a closed form of ours, a reading chosen after the printed one failed, a
 formula of the textbooks, a count of settings."""
+RUNS = "runs.parquet"
+"""In a page's folder: its runs, one a row."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,15 @@ def save_figure(
 
 
 def write_drawing(drawing: Drawing, png: Path) -> None:
-    """Write a drawing as PNG, the same bytes each time."""
-    with replacing(png) as file:
-        drawing.savefig(
-            file, format="png", dpi=130, bbox_inches="tight", metadata={"Software": None}
+    """Write a drawing as PNG of at most 256 colours, a third of the size; the same bytes each time."""
+    from io import BytesIO
+
+    from PIL import Image
+
+    content = BytesIO()
+    drawing.savefig(content, format="png", dpi=130, bbox_inches="tight")
+    with Image.open(content) as image, replacing(png) as file:
+        few = image.convert("RGB").quantize(
+            256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
         )
+        few.save(file, format="PNG", optimize=True)

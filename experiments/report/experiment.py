@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from experiments.report.contents import Claim, Figure, Scale, Text, save_figure
+from experiments.report.contents import RUNS, Claim, Figure, Scale, Text, save_figure
 from experiments.report.published import Number, read_numbers, read_paper
 from experiments.report.verdict import judged, measured
 from experiments.sweep.results import NoRuns, Results
@@ -149,6 +149,18 @@ class Experiment:
     ) -> Claim:
         """A number of ours that the paper does not have."""
         return measured(self.paper.name, place, claim, ours, unit=unit, why=why)
+
+    def committed(self, results: Path = Path("results/paper")) -> DataFrame:
+        """The runs behind the committed page: labels and scalars, one row a run.
+
+        Raises
+        ------
+        FileNotFoundError
+            Nothing is kept of this page under ``results``.
+        """
+        import pandas as pd
+
+        return pd.read_parquet(results / self.paper.name / RUNS)
 
     # -- what the page shows -----------------------------------------------------------------
 

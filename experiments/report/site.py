@@ -1,11 +1,15 @@
 """The static site of results: a page a paper, a page of claims, and everything in one file.
 
-    results/<scale>/index.html            the way in
+    results/<scale>/index.html            the first page
     results/<scale>/<paper>.html          figures, each with its command, data and seeds
-    results/<scale>/claims.html           every claim beside what came out
-    results/<scale>/report.html           all of it in one file, images included, to send around
+    results/<scale>/claims.html, .csv     every claim beside what came out
+    results/<scale>/classroom.html        the page for a class
+    results/<scale>/<paper>/<figure>.png  a figure; <figure>.csv: the plotted numbers
     results/<scale>/<paper>/page.json     what the pages are made from
+    results/<scale>/<paper>/runs.parquet  one row a run (`Experiment.committed` reads it)
     results/<scale>/<paper>/thumbnails/   each figure small, for index.html
+    results/<scale>/report.html           all of it in one file, images included; not committed
+    results/<scale>/store/                the run database; not committed
 
 No page loads anything from elsewhere. Everything that comes from results is escaped.
 """
@@ -27,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.files import write_whole
-from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Text
+from experiments.report.contents import RUNS, VERDICTS, Claim, Figure, Paper, Text
 from experiments.report.thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN = 200
 PAGE = "page.json"
-RUNS = "runs.csv"
+REPORT = "report.html"
 COLUMNS = tuple(f.name for f in fields(Claim) if f.name not in ("published", "labels"))
 """Of claims.csv."""
 
@@ -135,21 +139,11 @@ def _plain(value: object) -> object:
 
 
 def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
-    """Write all pages from what is kept under ``out``; returns what they show."""
+    """Write all pages but `REPORT` from what is kept under ``out``; returns what they show."""
     pages = read_pages(out, papers)
     environment = _environment()
-    claims = [claim for page in pages for claim in page.claims]
-    shared = {
-        "scale": scale,
-        "version": importlib.metadata.version("schedlab"),
-        "pages": pages,
-        "by_paper": {page.paper.name: page for page in pages},
-        "claims": claims,
-        "verdicts": VERDICTS,
-        "single": False,
-        "classroom": (out / "classroom.html").exists(),
-    }
-    write_claims(out, claims)
+    shared = _shared(out, scale, pages)
+    write_claims(out, shared["claims"])
     for name in ("style.css", "site.js"):
         write_whole(out / name, _source(environment, name))
     for name in ("index", "claims"):
@@ -157,14 +151,36 @@ def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
     for page in pages:
         html = environment.get_template("paper.html").render(shared, page=page)
         write_whole(out / f"{page.paper.name}.html", html)
-    single = environment.get_template("report.html").render(
-        shared,
+    return pages
+
+
+def write_report(out: Path, scale: str, papers: Sequence[Paper]) -> list[Page]:
+    """`write_site`, and all pages in one file."""
+    environment, pages = _environment(), read_pages(out, papers)
+    single = environment.get_template(REPORT).render(
+        _shared(out, scale, pages),
         single=True,
         style=_source(environment, "style.css"),
         script=_source(environment, "site.js"),
     )
-    write_whole(out / "report.html", single)
-    return pages
+    write_whole(out / REPORT, single)
+    return write_site(out, scale, papers)
+
+
+def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
+    """What every template is given."""
+    return {
+        "scale": scale,
+        "version": importlib.metadata.version("schedlab"),
+        "pages": pages,
+        "by_paper": {page.paper.name: page for page in pages},
+        "claims": [claim for page in pages for claim in page.claims],
+        "verdicts": VERDICTS,
+        "single": False,
+        "classroom": (out / "classroom.html").exists(),
+        "report": REPORT if (out / REPORT).exists() else "",
+        "runs_file": RUNS,
+    }
 
 
 def _environment() -> Environment:

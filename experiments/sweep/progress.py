@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from experiments.sweep.task import Task
 
 LINE_EVERY_S = 60.0
+FIRST_LINE_S = 8.0
+"""When the second line comes: the time left is known by then."""
 REDRAW_EVERY_S = 0.2
 RECENT = 30
 """Runs of a kind that tell its pace."""
@@ -31,15 +33,19 @@ class Pace:
     A kind is a task function and what decides most of its pace: the policy, or method, of the
     run. The tasks' ``cost_s`` say how runs of one kind compare, not how those of different ones
     do; how long one unit of cost really takes is learnt for each kind. A kind of which no run has
-    ended yet goes by its function.
+    ended yet goes by its function, a function by all runs. Before any has ended ``cost_s`` counts as
+    seconds, unless all tasks have the default.
     """
 
     def __init__(self, tasks: Iterable[Task], slots: int) -> None:
         self._slots = slots
         self._left: dict[Kind, float] = defaultdict(float)
+        tasks = list(tasks)
+        self._guess = [1.0] if any(task.cost_s != 1.0 for task in tasks) else []
         self.add(tasks)
         self._of_kind: dict[Kind, deque[float]] = defaultdict(partial(deque, maxlen=RECENT))
         self._of_function: dict[str, deque[float]] = defaultdict(partial(deque, maxlen=RECENT))
+        self._of_all: deque[float] = deque(maxlen=RECENT)
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Take tasks that are to be done into account."""
@@ -53,13 +59,19 @@ class Pace:
         pace = wall_s / max(task.cost_s, 1e-9)
         self._of_kind[kind].append(pace)
         self._of_function[task.function].append(pace)
+        self._of_all.append(pace)
 
     def left_s(self) -> float | None:
-        """Seconds until all is done; None before a run of each function that is left has ended."""
+        """Seconds until all is done; None where nothing tells."""
         work_s = 0.0
         for kind, left in self._left.items():
             if left > 1e-9:
-                paces = self._of_kind.get(kind) or self._of_function.get(kind[0])
+                paces = (
+                    self._of_kind.get(kind)
+                    or self._of_function.get(kind[0])
+                    or self._of_all
+                    or self._guess
+                )
                 if not paces:
                     return None
                 # The first run of a worker imports and compiles; the median leaves that out.
@@ -112,7 +124,8 @@ class Meter:
     def __init__(self, shown: bool, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._shown = shown
-        self._start = self._last = time.monotonic()
+        self._start = time.monotonic()
+        self._next = self._start + FIRST_LINE_S
         self._bar: Progress | None = None
 
     def open(self, state: State) -> None:
@@ -123,6 +136,7 @@ class Meter:
             self._bar = _bar(self._stream)
             self._bar.add_task("", total=state.total, text="")
             self._bar.start()
+            self._next = self._start
             self._draw(state)
         else:
             self._line(state)
@@ -130,8 +144,8 @@ class Meter:
     def update(self, state: State) -> None:
         """Show a state, if it is time to."""
         every_s = REDRAW_EVERY_S if self._bar else LINE_EVERY_S
-        if self._shown and time.monotonic() - self._last >= every_s:
-            self._last = time.monotonic()
+        if self._shown and time.monotonic() >= self._next:
+            self._next = time.monotonic() + every_s
             self._draw(state) if self._bar else self._line(state)
 
     def close(self, state: State) -> None:

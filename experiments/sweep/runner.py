@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from concurrent.futures import CancelledError as Cancelled
 from dataclasses import dataclass
@@ -89,6 +89,8 @@ def run_tasks(
     resume: bool = True,
     retry_failed: bool = False,
     notes: Mapping[str, Any] | None = None,
+    in_order: bool = False,
+    watch: Callable[[Set[str]], object] = lambda _: None,
 ) -> RunSummary:
     """Run what the store does not have yet, long ones early (``progress.in_good_order``).
 
@@ -103,6 +105,8 @@ def run_tasks(
         version of the code; True keeps of it what still fits.
     retry_failed : runs of the list that failed before are run again.
     notes : kept in the run database beside the tasks.
+    in_order : in the order of ``tasks``.
+    watch : called with the keys of the runs that are done or failed, first and whenever one is.
 
     Raises
     ------
@@ -132,7 +136,8 @@ def run_tasks(
         store.plan(tasks, {**(notes or {}), SOURCES: sources_of(tasks)})
         if retry_failed:
             store.forget_failed()
-        present = _Sweep(tasks, store, stop)
+        present = _Sweep(tasks, store, stop, in_order, watch)
+        watch(present.done | present.failed)
         if present.pending:
             count = min(workers or os.cpu_count() or 1, len(present.pending))
             modules = sorted({task.function.partition(":")[0] for task in present.pending})
@@ -152,7 +157,14 @@ def run_tasks(
 class _Sweep:
     """The runs of one call: which wait, which are under way, which have ended."""
 
-    def __init__(self, tasks: Sequence[Task], store: Store, stop: list[int]) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        store: Store,
+        stop: list[int],
+        in_order: bool,
+        watch: Callable[[Set[str]], object],
+    ) -> None:
         states = store.states()
         self.tasks = {task.key: task for task in tasks}
         self.total = len(self.tasks)
@@ -164,10 +176,12 @@ class _Sweep:
         self._recent_s = 0.0
         self._store = store
         self._stop = stop
+        self._watch = watch
         self._alone: set[str] = set()
         self._under_way: dict[Future[list[Report]], list[Task]] = {}
         self._twins: dict[str, list[Task]] = {}
-        self.pending = deque(in_good_order(self._without_twins(left)))
+        left = self._without_twins(left)
+        self.pending = deque(left if in_order else in_good_order(left))
 
     def _without_twins(self, left: Iterable[Task]) -> list[Task]:
         """The tasks without those that wait for another one, of the same jobs under another seed.
@@ -259,6 +273,8 @@ class _Sweep:
             else:
                 pace.add(twins)
                 self.pending.extend(twins)
+        if reports:
+            self._watch(self.done | self.failed)
         if obstacle is not None:
             raise obstacle
 

@@ -13,11 +13,13 @@ import pytest
 from browser import CHROMIUM, Browser
 
 from experiments.papers import registry
-from experiments.papers.registry import available, papers
-from experiments.papers.reproduce import reproduce
-from experiments.report.contents import Claim, Text
+from experiments.papers.registry import available, load, papers
+from experiments.papers.reproduce import _Drawing, _in_order, reproduce
+from experiments.report.contents import Claim, Paper, Text
 from experiments.report.site import number, read_pages, seeds_listed, write_site
+from experiments.sweep.executors import LocalPool
 from experiments.sweep.store import Store
+from experiments.sweep.task import Task
 from simulator.errors import InputError
 
 
@@ -38,7 +40,7 @@ def site(only_fake, tmp_path_factory) -> Path:
 def test_what_is_left_behind(site):
     left = {p.relative_to(site).as_posix() for p in site.rglob("*") if "store" not in p.parts}
     assert left == {
-        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/figure_1_replay.html", "fake/page.json", "fake/runs.csv", "claims.csv",
+        "fake", "fake/figure_1.csv", "fake/figure_1.png", "fake/figure_1_replay.html", "fake/page.json", "fake/runs.parquet", "claims.csv",
         "fake/thumbnails", "fake/thumbnails/figure_1.png",
         "index.html", "claims.html", "fake.html", "report.html", "site.js", "style.css",
     }  # fmt: skip
@@ -77,7 +79,7 @@ def test_the_first_page_shows_each_figure_small(site):
     assert 100 < height <= 150
     assert small.stat().st_size < 15_000
     index = (site / "index.html").read_text()
-    for link in ("fake.html#fake-figure_1", "fake/figure_1.csv", "fake/runs.csv"):
+    for link in ("fake.html#fake-figure_1", "fake/figure_1.csv", "fake/runs.parquet"):
         assert f'href="{link}"' in index
     before = small.stat().st_mtime_ns
     write_site(site, "quick", papers())
@@ -86,12 +88,11 @@ def test_the_first_page_shows_each_figure_small(site):
 
 def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
     """One row a run: what an interval is made from."""
-    with (site / "fake" / "runs.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["function"], row["n"], row["seed"]) for row in rows] == [
-        ("run", n, s) for n in "12" for s in "012"
+    rows = load(papers()[0]).committed(site)
+    assert rows[["function", "n", "seed"]].to_numpy().tolist() == [
+        ["run", n, s] for n in (1, 2) for s in (0, 1, 2)
     ]
-    assert "run_cpu_s" not in rows[0]
+    assert "run_cpu_s" not in rows
     (page,) = read_pages(site, papers())
     assert len(page.code) == 12
     assert f"code version <code>{page.code}</code>" in (site / "fake.html").read_text("utf-8")
@@ -101,7 +102,7 @@ def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
     ):  # fmt: skip
         assert page.figure_of(Claim("fake", place, "c", 1.0, 1.0)) is found
     html = (site / "claims.html").read_text("utf-8")
-    assert 'href="fake/runs.csv"' in html
+    assert 'href="fake/runs.parquet"' in html
 
 
 def test_a_second_call_computes_nothing_and_writes_the_same_bytes(site, tmp_path, capsys):
@@ -122,6 +123,24 @@ def test_a_second_call_computes_nothing_and_writes_the_same_bytes(site, tmp_path
         assert store.counts().done == 6
 
 
+def test_a_page_is_drawn_when_its_runs_have_ended_and_very_long_runs_come_first(
+    tmp_path, monkeypatch
+):
+    short = [Task("fake:run", {"n": 1, "seed": s}, cost_s=1.0 + s) for s in range(2)]
+    long = [Task("fake:run", {"n": 2, "seed": s}, cost_s=200.0 * s + 2) for s in range(2)]
+    assert _in_order([short, long], 2) == [long[1], short[1], short[0], long[0]]
+    assert _in_order([short, long], 1) == [short[1], short[0], long[1], long[0]]
+    one, other = Paper("one", "", "", ""), Paper("other", "", "", "")
+    with _Drawing({one: short, other: long}, "quick", tmp_path) as drawing:
+        begun = []
+        monkeypatch.setattr(LocalPool, "submit", lambda self, _, paper, *rest: begun.append(paper))
+        keys = {task.key for task in (*short, *long)}
+        drawing.begin(keys - {long[0].key})
+        assert begun == [one]
+        drawing.begin(keys)
+        assert begun == [one, other]
+
+
 def test_failed_runs_and_drawings_are_told_and_keep_the_rest(only_fake, tmp_path, capsys):
     assert reproduce(scale="paper", out=tmp_path, workers=1, progress=False) == 1
     told = capsys.readouterr().out
@@ -134,8 +153,8 @@ def test_failed_runs_and_drawings_are_told_and_keep_the_rest(only_fake, tmp_path
 @pytest.mark.parametrize(
     ("papers", "scale", "told"),
     [
-        (["fakes"], "quick", "paper: got 'fakes', expected one of fake"),
-        (["absent"], "quick", "paper: got 'absent', expected one of fake"),
+        (["fakes"], "quick", "paper: got 'fakes', expected all or of fake"),
+        (["absent"], "quick", "paper: got 'absent', expected all or of fake"),
         ([], "large", "--scale: got 'large', expected one of quick, paper"),
     ],
 )

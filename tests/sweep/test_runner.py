@@ -221,10 +221,11 @@ def test_workers_killed_often(tmp_path, monkeypatch, seed):
 def test_pace_learns_what_a_unit_of_cost_takes():
     tasks = [Task("m:a", {"x": i}, cost_s=2.0) for i in range(3)]
     tasks += [Task("m:b", {"x": i}, cost_s=1.0) for i in range(4)]
+    assert Pace([Task("m:a", {"x": i}) for i in range(3)], slots=2).left_s() is None
     pace = Pace(tasks, slots=2)
-    assert pace.left_s() is None
+    assert pace.left_s() == pytest.approx((6.0 + 4.0) / 2)  # seconds, as the tasks say
     pace.ended(tasks[0], 6.0)
-    assert pace.left_s() is None  # What the others cost says nothing of those of m:b.
+    assert pace.left_s() == pytest.approx((4.0 + 4.0) * 3.0 / 2)  # all that is known of m:b
     pace.ended(tasks[3], 1.0)
     assert pace.left_s() == pytest.approx((4.0 * 3.0 + 3.0 * 1.0) / 2)
     for task in tasks[4:]:
@@ -264,7 +265,7 @@ def test_the_time_left_is_that_of_the_work_left_by_kind():
     assert pace.left_s() == pytest.approx(40 * 8.0 / 2)
 
 
-def test_without_a_terminal_a_line_first_each_minute_and_last(monkeypatch):
+def test_without_a_terminal_lines_first_early_each_minute_and_last(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     stream = io.StringIO()
@@ -276,8 +277,9 @@ def test_without_a_terminal_a_line_first_each_minute_and_last(monkeypatch):
     meter.close(State(200, 199, 0, 1, 180, 0.0))
     assert stream.getvalue().splitlines() == [
         "[0:00:00] 20 of 200 done, 0 running, 0 failed",
-        "[0:01:00] 80 of 200 done, 2 running, 1 failed, 1.02 runs/s, 0:02:20 left",
-        "[0:02:00] 140 of 200 done, 2 running, 1 failed, 1.01 runs/s, 0:01:20 left",
+        "[0:00:08] 28 of 200 done, 2 running, 1 failed, 1.12 runs/s, 0:03:12 left",
+        "[0:01:08] 88 of 200 done, 2 running, 1 failed, 1.01 runs/s, 0:02:12 left",
+        "[0:02:08] 148 of 200 done, 2 running, 1 failed, 1.01 runs/s, 0:01:12 left",
         "[0:02:10] 199 of 200 done, 0 running, 1 failed, 1.38 runs/s, 0:00:00 left",
     ]
 

@@ -69,6 +69,7 @@ def _floor_tasks(scale: Scale) -> list[Task]:
         Task(
             f"{HERE}:run_floor",
             {"num_nodes": smallest, "scenario": s, "arrivals": arrivals, "seed": seed},
+            cost_s=0.01,
             sources=("simulator", "experiments.analysis.bounds"),
         )
         for s in (1, 2)
@@ -86,6 +87,7 @@ def _replay_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_armida",
             {"method": method, "seed": seed},
             labels={"method": method, "seed": seed},
+            cost_s=0.03,
             sources=EXACT,
         )
         for method in (*FIRST_PRINCIPLES, *FAMILY, "randomised-all", "randomised-first", "exact")
@@ -106,6 +108,7 @@ def _replay_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_armida_errors",
             {"error_percent": error, "seed": seed},
             labels={"error_percent": error, "seed": seed},
+            cost_s=0.03,
             sources=SOURCES,
         )
         for error in ERRORS_PERCENT
@@ -121,7 +124,7 @@ def _gap_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_gaps",
             {"num_nodes": n, "scenario": s, "arrivals": arrivals, "seed": seed, "samples": 12},
             labels={"num_nodes": n, "scenario": s, "arrivals": arrivals, "seed": seed},
-            cost_s=0.4 * n,
+            cost_s=0.04 * n,
             sources=EXACT,
         )
         for n in EXACT_SIZES[scale]

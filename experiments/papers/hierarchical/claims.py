@@ -73,7 +73,10 @@ def _why_savings(results: Results, method: str, study: str) -> str:
     except NoRuns:
         return reason
     part = variants[variants["method"] == method].groupby("study")["saving"].mean()
+    counts = variants.groupby("study")["seed"].nunique()
     seeds = f"seeds {variants['seed'].min()} to {variants['seed'].max()}"
+    if counts.min() < counts.max():
+        seeds = f"{counts.min()} to {counts.max()} seeds"
     listed = ", ".join(f"{name} {value:.0f} %" for name, value in part.items())
     return f"{reason}. By reading, {seeds}: {listed}"
 

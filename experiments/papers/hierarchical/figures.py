@@ -71,7 +71,7 @@ def variant_savings(results: Results) -> pd.DataFrame:
 def _over_heuristics(runs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     wide = runs.pivot(index=keys, columns="method", values="total_cost")
     table = pd.DataFrame({h: 100 * (1 - wide["hierarchical"] / wide[h]) for h in HEURISTICS})
-    return table.reset_index().melt(keys, var_name="method", value_name="saving")
+    return table.reset_index().melt(keys, var_name="method", value_name="saving").dropna()
 
 
 MODELS = (

@@ -25,7 +25,7 @@ METHODS = ("hierarchical", "central", "central-2019")
 NODES_PER_CONTROLLER = 5
 
 SIZES: dict[Scale, tuple[int, ...]] = {
-    "quick": (5, 10, 20),
+    "quick": (5, 10),
     "paper": (5, 10, 20, 40, 70, 100),
 }
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
@@ -38,18 +38,19 @@ FIGURE_3_SEEDS: dict[Scale, tuple[int, ...]] = {
 """The same under the printed reading: its saving over EDF lies where a claim comes out in part."""
 CENTRAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
     "central": {"quick": (10,), "paper": (5, 10, 20, 40)},
-    "central-2019": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
+    "central-2019": {"quick": (5,), "paper": (5, 10, 20, 40)},
 }
 """The paper's central method ends at 40 nodes. With five nodes, one controller is the centre."""
 LITERAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
     "hierarchical": {"quick": (5,), "paper": (5, 10, 20, 40)},
-    "central-2019": {"quick": (5, 10), "paper": (5, 10, 20, 40)},
+    "central-2019": {"quick": (5,), "paper": (5, 10, 20, 40)},
 }
 """A controller's model has five nodes, whatever the size of the system."""
-LITERAL_LIMIT_S: dict[Scale, float] = {"quick": 2.0, "paper": 20.0}
+LITERAL_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1,), "paper": (1, 2)}
+LITERAL_LIMIT_S: dict[Scale, float] = {"quick": 1.0, "paper": 20.0}
 SAMPLES: dict[Scale, int] = {"quick": 1, "paper": 2}
 
-SERVER_SEEDS = {"exponential:40": 2, "deterministic:40": 1, "measured": 1}
+SERVER_SEEDS = {"exponential:40": 1, "deterministic:40": 0, "measured": 0}
 """At quick scale; a claim rests on the exponential server alone."""
 
 PAPER_SETTING: dict[str, Any] = {
@@ -69,6 +70,8 @@ VARIANTS = (
     "all as released",
 )
 """Points of variants.toml, in the order of the figure."""
+WITH_A_ROW = ("as printed", "times predicted 7 % off", "times predicted 11 % off")
+"""Of the other readings one seed runs at quick scale: no claim rests on them alone."""
 OF_H_ALONE = ("events only (no H)", "H since the last decision")
 """They leave the first-principle rules as printed, which decide at events only."""
 
@@ -99,6 +102,8 @@ def _cost_tasks(scale: Scale) -> list[Task]:
     def keep(columns: Labels) -> bool:
         central = CENTRAL_SIZES.get(str(columns["method"]))
         sizes, seeds = (SIZES, FIGURE_3_SEEDS) if central is None else (central, SEEDS)
+        if scale == "quick" and columns["method"] == "central":  # a number that no paper has
+            seeds = {scale: SEEDS[scale][:1]}
         return columns["num_nodes"] in sizes[scale] and columns["seed"] in seeds[scale]
 
     return study(
@@ -121,7 +126,8 @@ def _variant_tasks(scale: Scale) -> list[Task]:
     """Those of variants.toml and variants_rules.toml, on five nodes at quick scale."""
 
     def keep(columns: Labels) -> bool:
-        return columns["seed"] in MORE_SEEDS[scale]
+        few = scale == "quick" and columns["study"] not in WITH_A_ROW
+        return columns["seed"] in MORE_SEEDS[scale][: 1 if few else None]
 
     changes = {"workload.num_nodes": 5} if scale == "quick" else {}
     num_nodes = changes.get("workload.num_nodes", 20)
@@ -188,7 +194,7 @@ def _literal_tasks(scale: Scale) -> list[Task]:
         )
         for model, sizes in LITERAL_SIZES.items()
         for num_nodes in sizes[scale]
-        for seed in SEEDS[scale][:2]
+        for seed in LITERAL_SEEDS[scale]
     ]
 
 

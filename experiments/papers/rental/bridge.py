@@ -45,7 +45,7 @@ RULES = ("response time", "total cost")
 paper has it; or leasing and tardiness cost of the job alone, the due date known."""
 
 GAPS: dict[Scale, tuple[float, ...]] = {
-    "quick": (0.5, 1.0, 4.0),
+    "quick": (1.0, 4.0),
     "paper": (0.5, 1.0, 2.0, 4.0, 8.0),
 }
 """Mean gap between submissions, in the paper's (45,000 s / N)."""
@@ -71,7 +71,7 @@ def tasks(scale: Scale) -> list[Task]:
                 "due": due,
                 "seed": seed,
             },
-            cost_s=0.3 * NODES[scale] ** 1.5,
+            cost_s=0.11 * NODES[scale] ** 1.5,
             sources=SOURCES,
         )
         for gap in GAPS[scale]

@@ -146,6 +146,8 @@ def _ftf(results: Results) -> list[Claim]:
     for released in (False, True):
         for multi, load, value in ((False, 9.0, 2.3), (True, 5.5, 2.0)):
             table = cells(results, ordering="ftf", multi_gpu=multi, load=load, released=released)
+            if table.empty:
+                continue
             kind = "several GPUs" if multi else "single GPU"
             order = "in the released order" if released else "the most delayed first"
             why = "load and window are not printed"

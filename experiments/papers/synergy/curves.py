@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.papers.synergy.lengths import (
+    FEW_SEEDS,
     FIGURE_9_SEEDS,
     LENGTH,
     LOADS,
@@ -39,7 +40,9 @@ def curves(scale: Scale) -> Iterator[Task]:
         def keep(columns: Labels, file: str = file) -> bool:
             more = file in MORE_AT_9 and columns["load"] == 9
             compared = file in COMPARED and columns["load"] in COMPARED_AT and scale == "paper"
-            seeds = (MORE_SEEDS if more or compared else SEEDS)[scale]
+            seeds = (MORE_SEEDS if more or compared else SEEDS if _printed(columns) else FEW_SEEDS)[
+                scale
+            ]
             if file == "single_gpu" and columns["load"] == 9:
                 seeds = FIGURE_9_SEEDS[scale]
             loads = LOADS["split"][scale] if file == "splits" else LOADS["fifo"][scale]
@@ -54,6 +57,13 @@ def curves(scale: Scale) -> Iterator[Task]:
                 task.cost_s,
                 task.sources,
             )
+
+
+def _printed(columns: Labels) -> bool:
+    """Whether a printed number is compared with such runs: at least three seeds."""
+    if columns["multi_gpu"]:
+        return columns["split"] == "50-0-50" and columns["load"] != 4.5
+    return columns["load"] == 9 and columns["ratio"] == 3
 
 
 def _labels(swept: Labels) -> dict[str, Scalar]:

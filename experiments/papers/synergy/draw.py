@@ -29,7 +29,7 @@ PRINTED_H = {"proportional": 81.0, "tune": 22.0}
 """The same as the paper prints it."""
 
 OTHERS: dict[str, tuple[int, ...]] = {
-    "quick": tuple(range(1, 7)),
+    "quick": tuple(range(1, 6)),
     "paper": tuple(range(1, 21)),
 }
 HEADLINE = [6500, 4000, 5000]

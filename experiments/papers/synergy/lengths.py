@@ -33,8 +33,8 @@ LOADS: dict[str, dict[Scale, tuple[float, ...]]] = {
     "split": {"quick": (3, 4.5, 5.5), "paper": (3, 4, 4.5, 5, 5.5)},
     "ratio": {"quick": (5, 6, 7, 8, 9), "paper": (5, 6, 7, 8, 9)},
 }
-CLAIMED = (5.5, 9.0)
-"""Loads at which the paper prints numbers: more seeds there."""
+MULTI_CLAIMED = 5.5
+"""The load of jobs of several GPUs at which numbers are compared."""
 
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3, 4, 5)}
 MORE_SEEDS: dict[Scale, tuple[int, ...]] = {
@@ -42,6 +42,8 @@ MORE_SEEDS: dict[Scale, tuple[int, ...]] = {
     "paper": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
 }
 """Of the runs behind a printed number."""
+FEW_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1,), "paper": SEEDS["paper"]}
+"""Of the runs behind no printed number."""
 FIGURE_9_SEEDS: dict[Scale, tuple[int, ...]] = {
     "quick": MORE_SEEDS["quick"],
     "paper": tuple(range(1, 21)),

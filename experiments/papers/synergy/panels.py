@@ -159,7 +159,9 @@ def load_panel(ax: Any, table: Table, title: str, paper: Mapping[str, str] | Non
         name = NAMES[m]
         if m != "proportional" and m in set(top["mechanism"]):
             r = intervals(gains(top, ["load"], over=m), ["load"], "gain", geometric=True).iloc[0]
-            name += f": {r['mean']:.2f} ({r['low']:.2f} to {r['high']:.2f})"
+            name += f": {r['mean']:.2f}"
+            if r["n"] > 1:
+                name += f" ({r['low']:.2f} to {r['high']:.2f})"
         if m in printed:
             name += f", paper: {printed[m]}"
         lines.append((name, COLOURS[m], rows))

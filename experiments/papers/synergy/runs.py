@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from experiments.papers.synergy.curves import curves
 from experiments.papers.synergy.draw import draw_tasks
 from experiments.papers.synergy.lengths import (
+    FEW_SEEDS,
     LENGTH,
     LOADS,
     MORE_SEEDS,
+    MULTI_CLAIMED,
     NODES,
     PHILLY_LENGTH,
     PHILLY_LOAD,
@@ -63,7 +65,8 @@ def _printed(scale: Scale, seed: int) -> Iterator[Task]:
     for mechanism in PAIR:
         for ordering in ("las", "srtf"):
             yield cell(scale, ordering, mechanism, 5.5, seed, multi_gpu=True, keep=True)
-        for released in (False, True) if seed in SEEDS[scale] or scale == "paper" else ():
+        orders = (False,) if scale == "quick" else (False, True)
+        for released in orders if seed in SEEDS[scale] or scale == "paper" else ():
             yield cell(scale, "ftf", mechanism, 9, seed, settled=True, released=released)
             yield cell(scale, "ftf", mechanism, 5.5, seed, multi_gpu=True, released=released)
 
@@ -71,7 +74,7 @@ def _printed(scale: Scale, seed: int) -> Iterator[Task]:
 def _single(scale: Scale, seed: int) -> Iterator[Task]:
     """Jobs of one GPU: Figure 13."""
     for ordering in ("drf", "tetris"):
-        for split in (W1, W2):
+        for split in (W1, W2) if seed in FEW_SEEDS[scale] or scale == "paper" else (W2,):
             for mechanism in ("static", "tune"):
                 yield cell(scale, ordering, mechanism, 9, seed, split, settled=True)
 
@@ -79,7 +82,7 @@ def _single(scale: Scale, seed: int) -> Iterator[Task]:
 def _multi(scale: Scale, seed: int) -> Iterator[Task]:
     """Jobs of up to 16 GPUs: Figures 1, 7 and 8."""
     for ordering in ("las", "srtf"):
-        for load in LOADS[ordering][scale]:
+        for load in LOADS[ordering][scale] if seed in FEW_SEEDS[scale] else (MULTI_CLAIMED,):
             for mechanism in PAIR:
                 # Jobs are kept where distributions of them are drawn.
                 keep = load in (4, 5.5)
