@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.arguments import is_number
-from simulator.core.dispatcher import Rule
 from simulator.core.feature import Feature
-from simulator.core.records import ScheduleLog
-from simulator.core.run import begin, run
+from simulator.core.run import Rule, begin, run
 from simulator.core.server import ServerSpec
 from simulator.core.simulation import Simulation
 from simulator.core.triggers import MAX_TICKS, DecisionPoints
+from simulator.dispatchers import make_dispatcher
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.admission import Admission
 from simulator.features.admission_control import AdmissionControl, record_of
+from simulator.features.changing_rates import ChangingRates
 from simulator.features.colocation import Neighbours
 from simulator.features.fault_injection import FaultInjector
 from simulator.features.faults import Failures
@@ -38,6 +38,7 @@ from simulator.features.reconfiguration import Delays, ReconfigurationDelay
 from simulator.features.reneging import Reneging
 from simulator.features.rounds import Rounds
 from simulator.features.tenants import Tenants
+from simulator.logs import ScheduleLog
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Decision, PolicyLike, View
@@ -86,7 +87,7 @@ def simulate(
     seed : of all random streams (policy, dispatcher, service times).
     decision_points : when controllers decide; every arrival and completion where None.
     dispatcher : which queue an arriving job joins, a name of
-        `simulator.core.dispatcher.DISPATCHERS`, or a rule of one's own like those there.
+        `simulator.dispatchers.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.
     reconfiguration_s : seconds without progress whenever a job that has run before is started
         elsewhere, resized or resumed (snapshot and restart); or `Delays`, which tell these cases apart.
@@ -145,7 +146,13 @@ def simulate(
     )
     simulation.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
     with _stream(simulation, stream_to) as stream:
-        begin(simulation, [*parts, *features], lambda: _decider(policy), dispatcher, server)
+        begin(
+            simulation,
+            [*parts, *features],
+            lambda: _decider(policy),
+            make_dispatcher(dispatcher),
+            server,
+        )
         run(simulation)
         result = _result(simulation, [*parts, *features], seed, stream.folder if stream else None)
         if tenants is not None:
@@ -169,6 +176,8 @@ def _features(
     """The features of a run; what is not given is not there."""
     in_fractions = bool(getattr(policy, "fractional_gpus", False))
     found: list[Feature] = []
+    if hasattr(workload.performance, "next_change"):
+        found.append(ChangingRates())
     if shown is not None and shown.learned:
         found.append(LearnedTimes())
     if delays != Delays():

@@ -79,7 +79,7 @@ def _of_packages() -> list[str]:
     import inspect
 
     from experiments.scenario.extensions import registered
-    from simulator.core.dispatcher import DISPATCHERS
+    from simulator.dispatchers import DISPATCHERS
 
     lines = [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]
     for group, what, key in (

@@ -15,7 +15,7 @@ from experiments.scenario.tenancy import with_tenants
 
 if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
-    from simulator.core.dispatcher import Rule
+    from simulator.core.run import Rule
     from simulator.features.predictions import Shown
 
 

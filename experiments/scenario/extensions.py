@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from simulator import Cluster, Workload
-    from simulator.core.dispatcher import Rule
+    from simulator.core.run import Rule
     from simulator.statistics import Streams
 
 DISPATCHER_GROUP = "schedlab.dispatchers"
@@ -38,7 +38,7 @@ def dispatcher_of(name: str) -> str | Rule:
     InputError
         There is none of that name, or it cannot be loaded.
     """
-    from simulator.core.dispatcher import DISPATCHERS
+    from simulator.dispatchers import DISPATCHERS
 
     if name in DISPATCHERS:
         return name

@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from simpy import Event
 from simpy.events import ProcessGenerator
 
+from simulator.compiling import compiling_s
 from simulator.core.clock import Order
-from simulator.core.compiling import compiling_s
 from simulator.core.execution import Execution
 from simulator.core.node import Node
 from simulator.core.plan import Configuration, Plan
 from simulator.core.simulation import Simulation
 from simulator.core.triggers import Guard, periods, wake_up
-from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Changes, Decision, Placement, View
 from simulator.model.feasibility import (
     check_decision,
@@ -241,7 +241,7 @@ class Controller:
             return
         for job, shares in plan.shares_of.items():
             if self.running.get(job) == plan.before[job] and self._has_room(job, plan):
-                self._apply(plan.limited_to({job: shares}))
+                self._apply(replace(plan, shares_of={job: shares}))
 
     def _has_room(self, job: int, plan: Plan) -> bool:
         """Whether a job of a plan fits beside what runs now."""
@@ -267,7 +267,8 @@ class Controller:
         for job in plan.shares_of:
             if job not in running:
                 self._start(job, plan, "moved" if job in moved else "resumed")
-            elif job in plan.configuration_of and self._configure(self.executions[job], plan):
+            elif job in plan.configuration_of:
+                self.executions[job].configure(plan.configuration_of[job], by_policy=True)
                 self.executions[job].rate_may_change()
 
     def _moves(self, job: int, plan: Plan) -> bool:
@@ -277,26 +278,13 @@ class Controller:
             return True  # the order in which shares are named is no change
         return bool(plan.gpus_of) and plan.gpus_of.get(job, own) != own
 
-    def _configure(self, execution: Execution, plan: Plan) -> bool:
-        """Let a job run with what the policy chose, or else its model; whether it is something new."""
-        job, choose = (
-            execution.job,
-            getattr(self.simulation.workload.performance, "configuration", None),
-        )
-        if job in plan.configuration_of:
-            execution.is_configured_by_policy = True
-            return execution.configure(plan.configuration_of[job])
-        if choose is not None:
-            return execution.configure(choose(job, execution.shares, self.jobs.remaining[job]))
-        return False
-
     # -- executions ------------------------------------------------------------------------------
 
     def _start(self, job: int, plan: Plan, how: str) -> None:
         """Put a job on its nodes."""
         simulation, state, now_s = self.simulation, self.jobs, self.clock.now
-        shares, gpus_of = plan.shares_of[job], plan.gpus_of.get(job, ())
-        execution = Execution(self, job, shares, gpus_of)
+        execution = Execution(self, job, plan)
+        shares, gpus_of = execution.shares, execution.gpus_of
         for share in shares:
             self._node(share.node).add(share, gpus_of, now_s)
             self._changed(share.node)
@@ -309,7 +297,8 @@ class Controller:
         self.running[job], self.executions[job] = shares, execution
         if gpus_of:
             self.gpus_of[job] = gpus_of
-        self._configure(execution, plan)
+        if job in plan.configuration_of:
+            execution.configure(plan.configuration_of[job], by_policy=True)
         for on_start in simulation.hooks["on_start"]:
             on_start(execution, plan)
         execution.begin(sum(delay(execution, how) for delay in simulation.hooks["delay_s"]))
@@ -397,8 +386,3 @@ class Controller:
         triggers = self.simulation.triggers
         if self.active and (triggers.on_completion or triggers.on_arrival):
             self.ask()
-
-    def work_left_gpu_s(self, work_gpu_s: FloatArray) -> float:
-        """Remaining work of the active jobs, given that of each whole job."""
-        left, now_s = self.jobs.remaining_at, self.clock.now
-        return sum(left(job, now_s) * float(work_gpu_s[job]) for job in self.active)

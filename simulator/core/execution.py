@@ -10,43 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 from simpy import Interrupt, Process
 from simpy.events import ProcessGenerator
 
 from simulator.core.clock import Order
-from simulator.core.plan import Configuration
+from simulator.core.plan import Configuration, Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InfeasibleDecision
 from simulator.model import tolerances
-from simulator.model.contract import Placement
 
 RATE_CHANGED = "rate changed"
 """Cause of an interrupt after which the job goes on."""
 
 
-class Owner(Protocol):
-    """The controller of an execution."""
-
-    index: int
-    simulation: Simulation
-    executions: dict[int, Execution]
-    configuration_of: dict[int, Configuration]
-
-    def finish(self, execution: Execution) -> None:
-        """Record a job that has done its work."""
-
-    def stop(self, execution: Execution, cause: str) -> None:
-        """Take a running job off its nodes before its end."""
-
-    active: dict[int, None]
-
-    def leave(self, job: int) -> None:
-        """Let a waiting job go for ever."""
-
-    def ask(self, order: Order = ..., once: bool = ...) -> None:
-        """Ask for a decision."""
+Controller = Any
+"""`simulator.core.controller.Controller`, which stands above this module."""
 
 
 class Execution:
@@ -54,7 +34,7 @@ class Execution:
 
     Attributes
     ----------
-    controller, job, shares : whose job, which, and where it runs.
+    controller, simulation, job, shares : whose job, in which run, which, and where it runs.
     gpus_of : numbers of its GPUs, where the decision named them.
     configuration, is_configured_by_policy : what it runs with beside its GPUs, None: nothing that the model
         knows of; and whether the policy chose it, not the model.
@@ -66,40 +46,29 @@ class Execution:
     saved, saved_worked_s : fraction of the work that was left, and ``worked_s``, at the last checkpoint.
     """
 
-    __slots__ = (
-        "_num_saves", "_saving", "begin_s", "configuration", "controller", "cost_s", "gpus", "gpus_of", "interval_s", "is_configured_by_policy",
-        "job", "pace_s", "process", "saved", "saved_worked_s", "shares", "start_s", "time_s", "worked_s",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        controller: Owner,
-        job: int,
-        shares: tuple[Placement, ...],
-        gpus_of: tuple[int, ...],
-    ) -> None:
-        self.controller = controller
-        self.job = job
-        self.shares = shares
-        self.gpus_of = gpus_of
+    def __init__(self, controller: Controller, job: int, plan: Plan) -> None:
+        simulation: Simulation = controller.simulation
+        self.controller, self.simulation, self.job = controller, simulation, job
+        self.shares = plan.shares_of[job]
+        self.gpus_of = plan.gpus_of.get(job, ())
         self.configuration: Configuration = None
         self.is_configured_by_policy = False
-        self.gpus = sum(share.gpus for share in shares)
-        self.start_s = controller.simulation.clock.now
+        self.gpus = sum(share.gpus for share in self.shares)
+        self.start_s = simulation.clock.now
         self.interval_s, self.cost_s = math.inf, 0.0
         self.begin_s = self.worked_s = self.saved_worked_s = 0.0
         self.saved = 1.0
         self._num_saves = 0
         self._saving = False
         self.process: Process
-        for checkpoint in controller.simulation.hooks["checkpoint"]:
+        for checkpoint in simulation.hooks["checkpoint"]:
             interval_s, cost_s = checkpoint(self)
             if interval_s <= self.interval_s:
                 self.interval_s, self.cost_s = interval_s, cost_s
 
     def begin(self, delay_s: float) -> None:
         """Start the process; the job works after ``delay_s``."""
-        simulation, job = self.controller.simulation, self.job
+        simulation, job = self.simulation, self.job
         state, clock = simulation.jobs, simulation.clock
         self.begin_s = state.since_s[job] = clock.now + delay_s
         self.saved = state.remaining[job]
@@ -115,7 +84,7 @@ class Execution:
 
     def run(self) -> ProcessGenerator:
         """SimPy process: go from event to event until the job is done, or stopped."""
-        clock = self.controller.simulation.clock
+        clock = self.simulation.clock
         while True:
             time_s, order, happen = self._next_event()
             try:
@@ -129,7 +98,7 @@ class Execution:
 
     def _next_event(self) -> tuple[float, Order, Callable[[], bool]]:
         """The next event: when, its order, and the method for it, which answers whether the job goes on."""
-        simulation, job = self.controller.simulation, self.job
+        simulation, job = self.simulation, self.job
         state = simulation.jobs
         since_s = state.since_s[job]
         if since_s > simulation.clock.now:
@@ -157,7 +126,7 @@ class Execution:
 
     def _next_change(self, left: float) -> float:
         """The largest fraction of work below ``left`` at which something changes; 0: nothing does."""
-        hooks = self.controller.simulation.hooks["next_change"]
+        hooks = self.simulation.hooks["next_change"]
         if not hooks:
             return 0.0
         return max((c for c in (change(self) for change in hooks) if c < left), default=0.0)
@@ -175,18 +144,14 @@ class Execution:
         self._num_saves += 1
         if self.cost_s:
             self._saving = True
-            self.controller.simulation.jobs.since_s[self.job] = self._save_s(self._num_saves)
+            self.simulation.jobs.since_s[self.job] = self._save_s(self._num_saves)
         else:
             self.keep()
         return True
 
     def _change(self) -> bool:
         """The work has come to a point at which the rate changes, or a feature wants to know."""
-        simulation, state, job = (
-            self.controller.simulation,
-            self.controller.simulation.jobs,
-            self.job,
-        )
+        simulation, state, job = self.simulation, self.simulation.jobs, self.job
         left = self._next_change(state.remaining[job])
         self.settle()
         state.remaining[job] = left
@@ -203,7 +168,7 @@ class Execution:
 
     def settle(self) -> None:
         """Bring the work that is done up to now."""
-        simulation, job = self.controller.simulation, self.job
+        simulation, job = self.simulation, self.job
         state, now_s = simulation.jobs, simulation.clock.now
         elapsed_s = now_s - state.since_s[job]
         if elapsed_s <= 0:
@@ -215,17 +180,16 @@ class Execution:
 
     def keep(self) -> None:
         """Save the work of now: a fault later loses what comes after it."""
-        simulation, job = self.controller.simulation, self.job
+        simulation, job = self.simulation, self.job
         state, now_s = simulation.jobs, simulation.clock.now
         self.saved = state.remaining_at(job, now_s)
         elapsed_s = max(0.0, now_s - state.since_s[job])
         self.saved_worked_s = self.worked_s + min(elapsed_s, state.remaining[job] * self.pace_s)
 
-    def configure(self, configuration: Configuration) -> bool:
-        """Run with this from the next look at the rate on; whether it is something new."""
-        is_new = bool(configuration != self.configuration)
+    def configure(self, configuration: Configuration, by_policy: bool = False) -> None:
+        """Run with this from the next look at the rate on."""
+        self.is_configured_by_policy |= by_policy
         self.configuration = self.controller.configuration_of[self.job] = configuration
-        return is_new
 
     def rate_may_change(self) -> None:
         """Go on at the rate of now; the process looks for its next event where the rate is another."""
@@ -242,7 +206,7 @@ class Execution:
 
     def _times(self) -> tuple[float, float]:
         """Seconds of the whole job on its shares, and as it runs now."""
-        simulation, job, shares = self.controller.simulation, self.job, self.shares
+        simulation, job, shares = self.simulation, self.job, self.shares
         left = simulation.jobs.remaining[job]
         time_s = simulation.time_on_s(simulation.workload, job, shares, self.configuration, left)
         if not 0 < time_s < math.inf:
@@ -259,4 +223,4 @@ class Execution:
 
     def _go_on(self, time_s: float, pace_s: float) -> None:
         self.time_s, self.pace_s = time_s, pace_s
-        self.controller.simulation.jobs.rate[self.job] = 1.0 / pace_s
+        self.simulation.jobs.rate[self.job] = 1.0 / pace_s

@@ -26,11 +26,6 @@ class Node:
         share counts once.
     """
 
-    __slots__ = (
-        "_fixed_type", "_gpus", "_jobs_on_gpu", "_named_shares", "_settled_s", "_type", "cpu_seconds",
-        "cpus_used", "gpu_seconds", "gpus_used", "shares", "use_s",
-    )  # fmt: skip
-
     def __init__(self, node_type: int | None, gpus: float, begin_s: float) -> None:
         self.shares: dict[int, Placement] = {}
         self.gpus_used: float = 0

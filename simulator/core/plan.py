@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from simulator.model.contract import Placement
@@ -40,7 +40,3 @@ class Plan:
     gpus_of: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     configuration_of: Mapping[int, Configuration] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
-
-    def limited_to(self, shares_of: Mapping[int, tuple[Placement, ...]]) -> Plan:
-        """The same plan about some of its jobs."""
-        return replace(self, shares_of=shares_of)

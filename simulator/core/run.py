@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from simulator.core.arrivals import arrivals
 from simulator.core.controller import Controller
-from simulator.core.dispatcher import Rule, make_dispatcher
 from simulator.core.feature import Feature
-from simulator.core.progress import ChangingRates
 from simulator.core.server import OptimizationServer, ServerSpec
 from simulator.core.simulation import Simulation
 from simulator.errors import InfeasibleDecision
 from simulator.model.contract import Decision, View
+
+Dispatch = Callable[[int], Controller]
+"""Takes a job that arrives, answers with the controller whose queue it joins."""
+
+Rule = Callable[[Sequence[Controller], np.random.Generator], Dispatch]
+"""Takes the controllers and random numbers of its own, answers with what sends each job (`simulator.dispatchers`)."""
 
 HOOKS = tuple(name for name, value in vars(Feature).items() if callable(value))
 
@@ -21,7 +27,7 @@ def begin(
     simulation: Simulation,
     features: Sequence[Feature],
     decide: Callable[[], Callable[[View], Decision]],
-    dispatcher: str | Rule = "round-robin",
+    dispatcher: Rule,
     server: ServerSpec | None = None,
 ) -> None:
     """Make the controllers, the server and the dispatcher, and start all processes.
@@ -29,10 +35,9 @@ def begin(
     Parameters
     ----------
     decide : makes the policy of one controller.
+    dispatcher : makes what sends each arriving job to a controller.
     """
     streams = simulation.streams
-    if hasattr(simulation.workload.performance, "next_change"):
-        features = [ChangingRates(), *features]
     simulation.hooks = {
         name: [
             getattr(feature, name)
@@ -48,7 +53,7 @@ def begin(
     if server is not None:
         rng = streams.generator("service")
         simulation.server = OptimizationServer(simulation.clock, server, rng)
-    dispatch = make_dispatcher(dispatcher, controllers, streams.generator("dispatcher"))
+    dispatch = dispatcher(controllers, streams.generator("dispatcher"))
     simulation.dispatch = lambda job: dispatch(job).submit(job)
     for feature in features:
         feature.attach(simulation)

@@ -14,8 +14,8 @@ from simulator.core.clock import Clock
 from simulator.core.jobs import JobStates, column_of
 from simulator.core.node import Node
 from simulator.core.plan import Configuration
-from simulator.core.records import DecisionLog, ScheduleLog
 from simulator.core.triggers import DecisionPoints
+from simulator.logs import DecisionLog, ScheduleLog
 from simulator.model import tolerances
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Placement
@@ -133,7 +133,7 @@ class Simulation:
         ----------
         workload : the jobs, or the jobs as policies see them.
         configuration, left : what the job runs with beside its GPUs, and the fraction of its work that is
-            left, for models whose rates depend on them (`simulator.core.progress`).
+            left, for models whose rates depend on them (`simulator.features.changing_rates`).
 
         Returns
         -------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simulator.columns import Column, ColumnData, ColumnType, Values
-from simulator.core.records import Facts
+from simulator.logs import Facts
 from simulator.metrics.tables import Derived, Schema
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.columns import ColumnData
-from simulator.core.records import DecisionLog, ScheduleLog
 from simulator.errors import InputError
 from simulator.features.admission_control import AdmissionRecord
 from simulator.features.faults import Damage
 from simulator.features.tenants import Tenants
+from simulator.logs import DecisionLog, ScheduleLog
 from simulator.metrics.meters import NodeMeters
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.workload import Workload

@@ -11,7 +11,7 @@ import numpy as np
 
 from simulator import features
 from simulator.columns import Column
-from simulator.core.records import DecisionLog
+from simulator.logs import DecisionLog
 from simulator.metrics.decision_table import (
     DECISIONS,
     TIMING,

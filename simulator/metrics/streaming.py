@@ -25,8 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simulator.columns import ColumnType
-from simulator.core.records import DecisionLog, Facts, ScheduleLog, add_running_s
 from simulator.errors import InputError
+from simulator.logs import DecisionLog, Facts, ScheduleLog, add_running_s
 from simulator.metrics.decision_table import Decisions, decisions_table, note_types, timing_table
 from simulator.metrics.record import RunRecord
 from simulator.metrics.run_tables import STREAMED, TABLES

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simulator.columns import Column
-from simulator.core.records import first_shares
+from simulator.logs import first_shares
 from simulator.metrics.record import RunRecord
 from simulator.metrics.tables import Derived, Schema
 from simulator.model.cluster import FloatArray, IntArray

@@ -63,7 +63,7 @@ class Decision:
     gpus_of : where shares are parts of GPUs: which GPUs of its node each placed job uses, by number
         from 0. The check then covers every single GPU.
     configuration_of : what jobs run with beside their GPUs, for example batch size and accumulation steps,
-        for performance models that know it (`simulator.core.progress`).
+        for performance models that know it (`simulator.features.changing_rates`).
     again_s : ask this controller again so many seconds after the decision comes into force, if no
         newer decision is made before; None: no wake-up. At least `LEAST_AGAIN_S`.
 

@@ -256,7 +256,7 @@ def packed(gpus: int, per_node: int) -> Ring:
 @checked("goodput")
 @dataclass(frozen=True, eq=False)
 class Goodput:
-    """Performance model of jobs that train `Application`; see `simulator.core.progress` for its methods.
+    """Performance model of jobs that train `Application`; see `simulator.features.changing_rates` for its methods.
 
     Parameters
     ----------

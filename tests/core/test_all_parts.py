@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from policies import composed_names, make_policy, policy_names
 from policies.registry import requirements_of
 from simulator import Cluster, DecisionPoints, NodeType, Result, ServerSpec, Workload, simulate
-from simulator.core.records import ShareRecord
 from simulator.features.admission import Admission
 from simulator.features.colocation import Neighbours, neighbours_of, published_rates
 from simulator.features.faults import Checkpoints, Failures, Outages
@@ -23,6 +22,7 @@ from simulator.features.network import network_of
 from simulator.features.predictions import Predictions, Shown, predicted
 from simulator.features.tenants import tenants_of
 from simulator.laws import Exponential
+from simulator.logs import ShareRecord
 from simulator.model.contract import Decision, Policy, View
 from simulator.model.performance import FixedDuration, TimeTable
 from simulator.statistics import Streams

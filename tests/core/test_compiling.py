@@ -17,7 +17,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core.compiling import compiling_s
+from simulator.compiling import compiling_s
 
 
 def test_what_numba_compiles_inside_a_decision_is_no_time_of_the_decision() -> None:

@@ -13,8 +13,8 @@ import pytest
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
 from simulator.core.controller import Controller
-from simulator.core.dispatcher import DISPATCHERS, make_dispatcher
 from simulator.core.jobs import JobStates
+from simulator.dispatchers import DISPATCHERS, make_dispatcher
 from simulator.model.cluster import FloatArray
 from tests.core.jobs import fixed
 
@@ -38,12 +38,10 @@ def sent(
 
     def controller(queue: Sequence[int]) -> Any:
         active = dict.fromkeys(queue)
-        standing = SimpleNamespace(simulation=simulation, active=active, clock=clock, jobs=states)
-        standing.work_left_gpu_s = lambda work: Controller.work_left_gpu_s(standing, work)  # type: ignore[arg-type]
-        return standing
+        return SimpleNamespace(simulation=simulation, active=active)
 
     controllers = [controller(queue) for queue in queues]
-    dispatch = make_dispatcher(rule, controllers, np.random.default_rng(5))
+    dispatch = make_dispatcher(rule)(controllers, np.random.default_rng(5))
     return [controllers.index(dispatch(len(jobs) - 1)) for _ in range(times)]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload, simulate
-from simulator.core.dispatcher import DISPATCHERS
+from simulator.dispatchers import DISPATCHERS
 
 
 def controllers(

@@ -1,17 +1,15 @@
-"""Which controller's queue an arriving job joins."""
+"""Dispatchers: rules for which controller's queue an arriving job joins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from simulator.core.controller import Controller
+from simulator.core.run import Dispatch, Rule
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
-
-Dispatch = Callable[[int], Controller]
-"""Takes a job, answers with its controller."""
 
 
 def round_robin(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
@@ -36,7 +34,12 @@ def least_work_left(controllers: Sequence[Controller], rng: np.random.Generator)
     """Least remaining work, in GPU-seconds at each job's most frugal configuration."""
     simulation = controllers[0].simulation
     work_gpu_s = simulation.shown.performance.work_gpu_s(simulation.cluster)
-    return lambda job: min(controllers, key=lambda c: c.work_left_gpu_s(work_gpu_s))
+
+    def work_left_gpu_s(controller: Controller) -> float:
+        left, now_s = simulation.jobs.remaining_at, simulation.clock.now
+        return sum(left(job, now_s) * float(work_gpu_s[job]) for job in controller.active)
+
+    return lambda job: min(controllers, key=work_left_gpu_s)
 
 
 def power_of_two(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
@@ -133,9 +136,6 @@ def _num_active(controller: Controller) -> int:
     return len(controller.active)
 
 
-Rule = Callable[[Sequence[Controller], np.random.Generator], Dispatch]
-"""Takes the controllers and random numbers of its own, answers with what sends each job."""
-
 DISPATCHERS: dict[str, Rule] = {
     "round-robin": round_robin,
     "join-shortest-queue": join_shortest_queue,
@@ -147,12 +147,10 @@ DISPATCHERS: dict[str, Rule] = {
 }
 
 
-def make_dispatcher(
-    name: str | Rule, controllers: Sequence[Controller], rng: np.random.Generator
-) -> Dispatch:
-    """The dispatcher of that name, or a rule of one's own; `InputError` where there is none."""
+def make_dispatcher(name: str | Rule) -> Rule:
+    """The rule of that name, or one of one's own; `InputError` where there is none."""
     if not isinstance(name, str):
-        return _checked(name(controllers, rng), controllers)
+        return lambda controllers, rng: _checked(name(controllers, rng), controllers)
     if name not in DISPATCHERS:
         raise InputError(f"unknown dispatcher {name!r}, expected one of {', '.join(DISPATCHERS)}")
-    return DISPATCHERS[name](controllers, rng)
+    return DISPATCHERS[name]

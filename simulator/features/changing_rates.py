@@ -17,26 +17,32 @@ from typing import Any
 
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
+from simulator.core.plan import Plan
+from simulator.core.simulation import Simulation
 
 
 class ChangingRates(Feature):
     """An event of an execution for each change of its rate that the performance model announces."""
 
-    def attach(self, simulation: Any) -> None:
+    def attach(self, simulation: Simulation) -> None:
         """Keep the model."""
-        self._simulation = simulation
-        self._performance = simulation.workload.performance
+        performance: Any = simulation.workload.performance
+        self._left = simulation.jobs.remaining
+        self._next_change = performance.next_change
+        self._configuration = getattr(performance, "configuration", None)
+
+    def on_start(self, execution: Execution, plan: Plan | None = None) -> None:
+        """Let the job choose what it runs with, unless the policy chose it."""
+        if self._configuration is not None and not execution.is_configured_by_policy:
+            job, left = execution.job, self._left[execution.job]
+            execution.configure(self._configuration(job, execution.shares, left))
 
     def next_change(self, execution: Execution) -> float:
         """The fraction of the work at which the rate changes next."""
-        left = self._simulation.jobs.remaining[execution.job]
-        change: float = self._performance.next_change(execution.job, left)
+        change: float = self._next_change(execution.job, self._left[execution.job])
         return change
 
     def reached(self, execution: Execution) -> bool:
-        """Let the job choose anew what it runs with, unless the policy chose it."""
-        choose = getattr(self._performance, "configuration", None)
-        if choose is not None and not execution.is_configured_by_policy:
-            left = self._simulation.jobs.remaining[execution.job]
-            execution.configure(choose(execution.job, execution.shares, left))
+        """Let the job choose anew."""
+        self.on_start(execution)
         return True

@@ -1,4 +1,4 @@
-"""Records of a simulation: decisions, and shares of nodes over time.
+"""Logs of a simulation, written as it goes: decisions, and shares of nodes over time.
 
 Columns of plain numbers, not objects: the garbage collector need not walk them.
 """
