@@ -139,7 +139,7 @@ class _Drawing:
             )
 
     def problems(self) -> list[str]:
-        """What went wrong, a line each, once all pages are drawn."""
+        """Errors, a line each, once all pages are drawn."""
         return [line for paper in self._tasks for line in self._drawn[paper].result()]
 
 

@@ -168,7 +168,7 @@ def write_report(out: Path, scale: str, papers: Sequence[Paper]) -> list[Page]:
 
 
 def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
-    """What every template is given."""
+    """Variables of every template."""
     return {
         "scale": scale,
         "version": importlib.metadata.version("schedlab"),
