@@ -33,6 +33,7 @@ from scipy.cluster.hierarchy import DisjointSet
 from policies.packing import proportional_share
 from policies.registration import register
 from policies.wrapper import Wrapper
+from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model import tolerances
 from simulator.model.contract import FIXED, Decision, Placement, Policy, View
@@ -67,8 +68,7 @@ class Hysteresis(Wrapper):
     def __init__(self, policy: Policy, inner_name: str, threshold: float = 1.0) -> None:
         super().__init__(policy, inner_name)
         self.threshold = threshold
-        if not 0 <= threshold < math.inf:
-            raise InputError(f"{self.name}: threshold is {threshold}, expected a number >= 0")
+        nonnegative(self.name, threshold=threshold)
         if self.fractional_gpus:
             raise InputError(
                 f"policy {self.name!r}: {inner_name} names the GPUs of each job, and hysteresis has no effect "

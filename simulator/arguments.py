@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -112,29 +112,47 @@ def _plain(annotation: object) -> str:
 
 def short(value: object) -> str:
     """A wrong value as messages cite it."""
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."
 
 
-def whole(least: int, **values: object) -> None:
+# The checks below take parameters by name; ``of`` names the object that they belong to, for the message.
+
+
+def whole(least: int, of: str = "", /, **values: object) -> None:
     """Whole numbers, at least ``least``; 2.0 is none, since nothing can be counted with it."""
-    for name, value in values.items():
-        is_whole = not isinstance(value, bool) and isinstance(value, Integral)
-        if not (is_whole and cast(int, value) >= least):
-            raise InputError(f"{name} is {short(value)}, expected a whole number >= {least}")
+
+    def good(value: Any) -> bool:
+        return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= least
+
+    _expect(good, f"a whole number >= {least}", of, values)
 
 
-def one_of(known: Iterable[str], of: str = "", **values: object) -> None:
-    """Texts of a known set; ``of`` names the object whose parameters they are, for the message."""
+def positive(of: str = "", /, **values: float) -> None:
+    """Positive, finite numbers."""
+    _expect(lambda v: is_number(v) and 0 < v < math.inf, "a positive number", of, values)
+
+
+def nonnegative(of: str = "", /, **values: float) -> None:
+    """Finite numbers that are not negative."""
+    _expect(lambda v: is_number(v) and 0 <= v < math.inf, "a number >= 0", of, values)
+
+
+def part(of: str = "", /, **values: float) -> None:
+    """Numbers from 0 to 1."""
+    _expect(lambda v: is_number(v) and 0 <= v <= 1, "a number from 0 to 1", of, values)
+
+
+def one_of(known: Iterable[str], of: str = "", /, **values: object) -> None:
+    """Texts of a known set."""
     known = list(known)
+    _expect(lambda value: value in known, f"one of {', '.join(known)}", of, values)
+
+
+def _expect(
+    good: Callable[[Any], bool], expected: str, of: str, values: Mapping[str, object]
+) -> None:
     for name, value in values.items():
-        if value not in known:
+        if not good(value):
             where = f"{of}: {name}" if of else name
-            raise InputError(f"{where} is {short(value)}, expected one of {', '.join(known)}")
-
-
-def positive(**values: float) -> None:
-    """All values are positive and finite."""
-    for name, value in values.items():
-        if not (is_number(value) and 0 < value < math.inf):
-            raise InputError(f"{name} is {short(value)}, expected a positive number")
+            raise InputError(f"{where} is {short(value)}, expected {expected}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from policies.registration import register
-from simulator.arguments import one_of
+from simulator.arguments import one_of, part
 from simulator.errors import InputError
 from simulator.features.fractional import SharedDuration
 from simulator.features.mig import PROFILES, best_start, mask_of, profile_for
@@ -169,10 +169,7 @@ class Complementary(OnGpus):
     def __init__(self, share: str = "when-full", least_speed: float = 0.5) -> None:
         super().__init__()
         one_of(SHARE, self.name, share=share)
-        if not 0 <= least_speed <= 1:
-            raise InputError(
-                f"{self.name}: least_speed is {least_speed}, expected a number from 0 to 1"
-            )
+        part(self.name, least_speed=least_speed)
         self._share, self._least = share, least_speed
 
     def _gpu_for(self, view: View, job: int) -> tuple[int, tuple[int, ...]] | None:

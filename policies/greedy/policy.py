@@ -23,6 +23,7 @@ from policies.greedy.problem import (
 )
 from policies.registration import register
 from policies.selection import CostOf, require_configurations
+from simulator.arguments import whole
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, IntArray
 from simulator.model.contract import Decision, View
@@ -210,8 +211,7 @@ class RandomisedGreedyPolicy(GreedyPolicy):
     node_share: float = 0.2
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise InputError(f"greedy: iterations is {self.iterations}, expected at least 1")
+        whole(1, "greedy", iterations=self.iterations)
         super().__post_init__()
 
     def solve(
@@ -255,11 +255,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
     search_objective: str = ""
 
     def __post_init__(self) -> None:
-        for option in ("pool", "rounds", "neighbours"):
-            if getattr(self, option) < 1:
-                raise InputError(
-                    f"greedy: {option} is {getattr(self, option)}, expected at least 1"
-                )
+        whole(1, "greedy", pool=self.pool, rounds=self.rounds, neighbours=self.neighbours)
         super().__post_init__()
         chosen = self.chosen()
         wanted = chosen["search_objective"] or chosen["objective"]

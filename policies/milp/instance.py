@@ -7,7 +7,6 @@ its first job ends. `Instance` prepares its coefficients, `cost` evaluates it fo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_flow
 
 from policies.milp.model import BoolArray, FloatArray
+from simulator.arguments import nonnegative, whole
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR
 
@@ -116,12 +116,8 @@ class Instance:
             raise InputError(f"milp: price_per_hour has shape {price.shape}, expected ({types},)")
         if not (np.isfinite(price) & (price >= 0))[priced].all():
             raise InputError("milp: price_per_hour holds a value that is not a number >= 0")
-        for name in ("rho", "mu", "horizon_s"):
-            number = getattr(self, name)
-            if not (math.isfinite(number) and number >= 0):
-                raise InputError(f"milp: {name} is {number}, expected a number >= 0")
-        if self.num_nodes < 1:
-            raise InputError(f"milp: num_nodes is {self.num_nodes}, expected at least 1")
+        nonnegative("milp", rho=self.rho, mu=self.mu, horizon_s=self.horizon_s)
+        whole(1, "milp", num_nodes=self.num_nodes)
         if self.open_nodes is not None and not 0 <= self.open_nodes <= self.num_nodes:
             raise InputError(
                 f"milp: open_nodes is {self.open_nodes}, expected 0 to {self.num_nodes}"

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arguments import nonnegative
 from simulator.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -148,8 +149,7 @@ class SolverOptions:
     gap_of_parts: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.mip_gap < math.inf:
-            raise InputError(f"milp: mip_gap is {self.mip_gap}, expected a number >= 0")
+        nonnegative("milp", mip_gap=self.mip_gap)
         if self.time_limit_s is not None and not self.time_limit_s >= 0:
             raise InputError(f"milp: time_limit_s is {self.time_limit_s}, expected seconds >= 0")
         if not 0 <= self.seed <= 2_000_000_000:

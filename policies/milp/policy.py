@@ -17,6 +17,7 @@ from policies.milp.solvers import SolverName, check_solver
 from policies.packing import proportional_share
 from policies.registration import register
 from policies.selection import node_price_per_hour, require_configurations
+from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster
 from simulator.model.contract import FIXED, Decision, Placement, View
@@ -64,10 +65,7 @@ class MilpPolicy:
         limit = self.time_limit_s if self.time_limit_s else None
         self._checked: Workload | None = None
         self._options = SolverOptions(self.mip_gap, limit, gap_of_total=self.gap_of_total)
-        for option in ("rho", "mu", "horizon_s"):
-            value = getattr(self, option)
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"milp: {option} is {value}, expected a number >= 0")
+        nonnegative("milp", rho=self.rho, mu=self.mu, horizon_s=self.horizon_s)
 
     def decide(self, view: View) -> Decision:
         """Plan all nodes of this controller anew."""

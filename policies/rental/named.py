@@ -19,6 +19,7 @@ from policies.packing import proportional_share
 from policies.registration import register
 from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
 from policies.rental.widths import JobType, optimal_widths, whole_gpu_widths
+from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
@@ -46,8 +47,7 @@ class Planned:
     _policy: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.gpus < math.inf:
-            raise InputError(f"{self.name}: gpus is {self.gpus}, expected a number >= 0")
+        nonnegative(self.name, gpus=self.gpus)
         if not 1 < self.over_load < math.inf:
             raise InputError(f"{self.name}: over_load is {self.over_load}, expected more than 1")
 

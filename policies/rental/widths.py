@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import optimize
 
+from simulator.arguments import positive
 from simulator.errors import InputError
 from simulator.laws import Law
 from simulator.model.cluster import FloatArray
@@ -55,12 +56,11 @@ class JobType:
     speedup: Speedup
 
     def __post_init__(self) -> None:
-        for what in ("arrival_rate_per_h", "mean_size_h"):
-            value = getattr(self, what)
-            if not 0 < value < math.inf:
-                raise InputError(
-                    f"job type {self.name!r}: {what} is {value}, expected a positive number"
-                )
+        positive(
+            f"job type {self.name!r}",
+            arrival_rate_per_h=self.arrival_rate_per_h,
+            mean_size_h=self.mean_size_h,
+        )
 
     @property
     def load(self) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from policies.orders import whole_durations_s
 from policies.registration import register
 from policies.tenants.free_capacity import TenantCapacity, by_tenant, tenants_of
+from simulator.arguments import part
 from simulator.errors import InputError
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
@@ -31,8 +32,7 @@ class FinishTimeFair:
     name = "finish-time-fair"
 
     def __init__(self, fairness: float = 0.8, lease_s: float = 1200.0) -> None:
-        if not 0 <= fairness <= 1:
-            raise InputError(f"{self.name}: fairness is {fairness}, expected a number from 0 to 1")
+        part(self.name, fairness=fairness)
         if not LEAST_AGAIN_S <= lease_s < math.inf:
             raise InputError(f"{self.name}: lease_s is {lease_s}, expected seconds above 0")
         self._fairness, self._lease_s = fairness, lease_s

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from simulator.arguments import positive
 from simulator.errors import InputError
-from simulator.laws.base import ComplexArray, FloatArray, Law, as_complex, positive, probability
+from simulator.laws.base import ComplexArray, FloatArray, Law, as_complex, probability
 
 
 class _Atomic(Law):

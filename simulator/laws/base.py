@@ -105,13 +105,6 @@ def as_complex(s: npt.ArrayLike) -> ComplexArray:
     return np.asarray(s, dtype=np.complex128)
 
 
-def positive(what: str, **values: float) -> None:
-    """`InputError` unless all are positive and finite; ``what`` is the law."""
-    for name, value in values.items():
-        if not (is_number(value) and 0 < value < math.inf):
-            raise InputError(f"{what}: {name} is {value}, expected a positive number")
-
-
 def probability(what: str, **values: float) -> None:
     """`InputError` unless all lie between 0 and 1."""
     for name, value in values.items():

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from simulator.arguments import positive
 from simulator.errors import InputError
-from simulator.laws.base import ComplexArray, FloatArray, Law, as_complex, positive
+from simulator.laws.base import ComplexArray, FloatArray, Law, as_complex
 
 NODES = 4096
 """Quadrature nodes of transforms without a closed form; see `Law.laplace`."""

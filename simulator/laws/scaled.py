@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.laws.base import ComplexArray, FloatArray, Law, as_complex, positive
+from simulator.arguments import positive
+from simulator.laws.base import ComplexArray, FloatArray, Law, as_complex
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import checked
+from simulator.arguments import checked, nonnegative
 from simulator.errors import InputError
 
 SECONDS_PER_HOUR = 3600.0
@@ -56,12 +56,11 @@ class NodeType:
             raise InputError(
                 f"node type {self.name!r}: gpus is {self.gpus}, expected a whole number > 0"
             )
-        for what in ("price_per_hour", "price_per_gpu_hour"):
-            value = getattr(self, what)
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(
-                    f"node type {self.name!r}: {what} is {value}, expected a number >= 0"
-                )
+        nonnegative(
+            f"node type {self.name!r}",
+            price_per_hour=self.price_per_hour,
+            price_per_gpu_hour=self.price_per_gpu_hour,
+        )
         for what in ("cpus", "memory_gb"):
             value = getattr(self, what)
             if not value > 0:
@@ -130,10 +129,12 @@ class Cluster:
                 f"cluster: {self.num_controllers} controllers for {self.num_nodes} nodes, "
                 "expected a number that divides the nodes"
             )
-        for what in ("energy_price_per_kwh", "pue", "carbon_g_per_kwh"):
-            value = getattr(self, what)
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"cluster: {what} is {value}, expected a number >= 0")
+        nonnegative(
+            "cluster",
+            energy_price_per_kwh=self.energy_price_per_kwh,
+            pue=self.pue,
+            carbon_g_per_kwh=self.carbon_g_per_kwh,
+        )
         if self.price_factor is not None:
             self._check_price_factor(self.price_factor)
         if self.node_type_of is not None and (

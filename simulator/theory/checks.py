@@ -54,13 +54,6 @@ def numbers(name: str, values: npt.ArrayLike) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def nonnegative(**values: float) -> None:
-    """All values are finite and not negative."""
-    for name, value in values.items():
-        if not (is_number(value) and 0 <= value < math.inf):
-            raise InputError(f"{name} is {short(value)}, expected a number >= 0")
-
-
 def fraction(q: float) -> None:
     """A quantile lies between 0 and 1, both excluded."""
     if not (is_number(q) and 0 < q < 1):

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from simulator.arguments import positive
+from simulator.arguments import nonnegative, positive
 from simulator.errors import InputError
 from simulator.laws import FloatArray, Law, require_law
 from simulator.theory.checks import (
     load_of,
-    nonnegative,
     numbers,
     real,
     require_stable,

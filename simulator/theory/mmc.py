@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from simulator.arguments import positive
+from simulator.arguments import nonnegative, positive
 from simulator.errors import InputError
 from simulator.laws import FloatArray
 from simulator.theory.checks import (
     fraction,
     load_of,
-    nonnegative,
     numbers,
     real,
     require_stable,

@@ -6,9 +6,9 @@ import math
 
 from scipy import special
 
-from simulator.arguments import positive
+from simulator.arguments import nonnegative, positive
 from simulator.errors import InputError
-from simulator.theory.checks import nonnegative, real
+from simulator.theory.checks import real
 
 
 def availability(mean_up_s: float, mean_down_s: float) -> float:

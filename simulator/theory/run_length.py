@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from simulator.arguments import positive
+from simulator.arguments import nonnegative, positive
 from simulator.laws import Exponential, FloatArray, Law, require_law
-from simulator.theory.checks import load_of, nonnegative, require_stable, whole_servers
+from simulator.theory.checks import load_of, require_stable, whole_servers
 
 RELATIVE_HALF_WIDTH = 0.15
 """The widest relative precision that Law recommends to work with (Simulation Modeling and Analysis,

@@ -121,7 +121,7 @@ def test_what_is_refused_is_refused_in_one_line(make: Callable[..., Any], given:
         (lambda: FixedDuration(np.array(["1", "2"], object), ONES), "expected an array of numbers"),
         (lambda: FixedDuration(np.array([1j, 2]), ONES), "expected an array of numbers"),
         (lambda: Predictions(learned="yes"), "predictions: learned is 'yes', expected true or false"),  # type: ignore[arg-type]
-        (lambda: Exponential("ten"), "exponential law: mean is ten, expected a positive number"),  # type: ignore[arg-type]
+        (lambda: Exponential("ten"), "exponential law: mean is 'ten', expected a positive number"),  # type: ignore[arg-type]
         (lambda: Rules(prices="cheap"), "prices: catalogue 'cheap': not known, expected hierarchical, "),
         (lambda: Rules(prices=-1.0), "prices: got -1.0, expected a number >= 0, or a catalogue"),
         (lambda: Outages(7, Exponential(1), [(0,)]), "failure: time_to is 7, expected a law of seconds"),  # type: ignore[arg-type]

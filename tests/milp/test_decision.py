@@ -161,7 +161,7 @@ def small(**changes):
         ({"price_per_hour": [math.nan]}, "price_per_hour holds a value that is not a number"),
         ({"price_per_hour": [1.0, 2.0]}, "price_per_hour has shape"),
         ({"gpus": [3]}, r"gpus is \[3\], expected 1 numbers from 1 to 2"),
-        ({"num_nodes": 0}, "num_nodes is 0, expected at least 1"),
+        ({"num_nodes": 0}, "num_nodes is 0, expected a whole number >= 1"),
         ({"nodes_of_type": [2]}, r"nodes_of_type is \[2\], expected 1 numbers"),
         ({"rho": -1.0}, "rho is -1.0"),
         ({"mu": math.inf}, "mu is inf"),
