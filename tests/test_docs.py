@@ -105,6 +105,24 @@ def test_every_key_of_a_scenario_is_documented() -> None:
     assert keys - known == set()
 
 
+NAMED = re.compile(
+    r"`((?:simulator|policies|experiments|tests|benchmarks|examples|docs|data)/[\w./-]+)`"
+)
+LINKED = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, *sorted((ROOT / "docs" / "decisions").glob("*.md"))],
+    ids=lambda page: page.name,
+)
+def test_files_that_pages_name_exist(page: Path) -> None:
+    text = page.read_text("utf-8")
+    named = [ROOT / name for name in NAMED.findall(text)]
+    linked = [page.parent / name for name in LINKED.findall(text)]
+    assert [str(path) for path in (*named, *linked) if not path.exists()] == []
+
+
 def test_the_documented_policy_is_twenty_lines_or_so() -> None:
     code = blocks(ROOT / "docs" / "extending.md", "python")[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 25
