@@ -64,11 +64,8 @@ class Controller:
     ) -> None:
         self.simulation = simulation
         self.clock = simulation.clock
-        self.cluster, self.workload, self.jobs = (
-            simulation.cluster,
-            simulation.shown,
-            simulation.jobs,
-        )
+        self.cluster, self.workload = simulation.cluster, simulation.shown
+        self.jobs = simulation.jobs
         self.shares, self.free_gpus = simulation.shares, simulation.free_gpus_array
         self.index = index
         self.rng = rng

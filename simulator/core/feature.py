@@ -1,15 +1,8 @@
 """A feature: what a cluster may have beside nodes, jobs and controllers, such as faults or tenants.
 
 A simulation holds a list of features and calls their methods; each method has a neutral default here.
-Features combine, since each only multiplies a rate, adds a delay, holds a job back, or stops a job. For
-example, jobs run at half the speed where too many GPUs are in use:
-
-    class PowerCap(Feature):
-        name = "power_cap"
-
-        def attach(self, simulation): self.simulation = simulation
-        def rate(self, execution): return 1.0 if gpus_in_use(self.simulation) <= 64 else 0.5
-        def affected(self, execution): return self.simulation.executions()
+Features combine, since each only multiplies a rate, adds a delay, holds a job back, or stops a job.
+docs/simulator.md has one of ten lines.
 """
 
 from __future__ import annotations

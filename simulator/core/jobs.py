@@ -10,8 +10,6 @@ import numpy as np
 
 from simulator.model.cluster import FloatArray, IntArray
 
-Column = array  # of float, eight bytes each; NumPy can look at it (`numpy.frombuffer`)
-
 
 def column_of(value: float, count: int) -> array[float]:
     """A column of ``count`` equal numbers."""
