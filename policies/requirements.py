@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.model.cluster import Cluster
+from simulator.model.goodput import Goodput
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import ELASTIC, Workload
@@ -48,6 +49,7 @@ MODELS = 'models = "uniform"'
 SPEEDUP = 'speedup = "calibrated"'
 CURVE = 'speedup_curve = "calibrated"'
 DEMAND = 'demand = "cheapest"'
+STATED = 'demand = "stated"'
 DUE = 'due = "min-2max"'
 WEIGHTS = 'weights = "printed"'
 PRICES = "prices = 1.0"
@@ -95,13 +97,29 @@ def _elastic(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Times on several numbers of GPUs."""
     if isinstance(workload.performance, FixedDuration | Sensitivity):
         return MissingRequirement("the jobs have a fixed demand", _with_models(workload, SPEEDUP))
+    if isinstance(workload.performance, Goodput):
+        return MissingRequirement("the jobs have tables of goodput, no times", (SPEEDUP,))
     return None
+
+
+def _speeds(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Tables of goodput, or times, from one GPU on."""
+    if isinstance(workload.performance, Goodput):
+        return None
+    return _elastic(workload, cluster) or _from_one_gpu(workload, cluster)
+
+
+def _stated_demand(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """A fixed number of GPUs, or one that the users of tables of goodput ask for."""
+    return None if isinstance(workload.performance, Goodput) else _fixed_demand(workload, cluster)
 
 
 def _fixed_demand(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """A fixed number of GPUs for every job."""
     if isinstance(workload.performance, FixedDuration | Sensitivity):
         return None
+    if isinstance(workload.performance, Goodput):
+        return MissingRequirement("the jobs have tables of goodput, no one duration", (STATED,))
     if isinstance(workload.performance, TimeTable):
         if len(cluster.node_types) == 1 and not cluster.is_pool:
             return MissingRequirement("the jobs have no fixed number of GPUs", (DEMAND,))
@@ -109,6 +127,21 @@ def _fixed_demand(workload: Workload, cluster: Cluster) -> MissingRequirement | 
             "the jobs have no fixed number of GPUs, and on nodes of several types they get none"
         )
     return MissingRequirement("the jobs have no fixed number of GPUs")
+
+
+def _from_one_gpu(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Times on one GPU of the cluster's first type."""
+    if cluster.is_pool:
+        return MissingRequirement("the cluster is a rental pool, the policy needs nodes")
+    fixed = cluster.node_type_of
+    first = 0 if fixed is None else fixed[0]
+    alone_s = workload.performance.table_s(np.arange(len(workload)), cluster)[:, first, 1]
+    if np.isfinite(alone_s).all():
+        return None
+    job = int(np.argmin(np.isfinite(alone_s)))
+    return MissingRequirement(
+        f"job {workload.job_id[job]!r} has no time on one GPU, the policy begins with one"
+    )
 
 
 def _time_shared(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
@@ -273,6 +306,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "curves": _curves,
     "elastic": _elastic,
     "fixed-demand": _fixed_demand,
+    "stated-demand": _stated_demand,
+    "speeds": _speeds,
     "time-shared": _time_shared,
     "list-or-node": _list_or_node,
     "one-node": _one_node,

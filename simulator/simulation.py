@@ -351,6 +351,7 @@ def _result(
         meters=NodeMeters.of(simulation.nodes, simulation.cluster, end_s - simulation.begin_s),
         decisions=simulation.decisions,
         schedule=simulation.schedule,
+        configurations=simulation.configurations,
         server_wait_s=np.array(server.wait_s if server else []),
         server_response_s=np.array(server.response_s if server else []),
         streamed_to=folder,

@@ -10,13 +10,14 @@ from experiments.scenario.idle_keys import notes_on_idle_keys
 from experiments.scenario.jobs import read_jobs
 from experiments.scenario.machines import fitted
 from experiments.scenario.neighbours import with_sharing
-from experiments.scenario.schema import Decisions, Scenario, Server
+from experiments.scenario.schema import Decisions, DelayKeys, Scenario, Server
 from experiments.scenario.tenancy import with_tenants
 
 if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
     from simulator.core.run import Rule
     from simulator.features.predictions import Shown
+    from simulator.features.reconfiguration import Delays
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
@@ -117,6 +118,13 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
             finish_at_tick=decisions.finish_at_round,
             since_last_s=since_last_s,
         )
+
+
+def delays(given: float | DelayKeys) -> float | Delays:
+    """Seconds without progress after a start or a move."""
+    from simulator.features.reconfiguration import Delays
+
+    return Delays(**given.model_dump()) if isinstance(given, DelayKeys) else given
 
 
 def make_server(server: Server | None) -> ServerSpec | None:

@@ -19,6 +19,7 @@ from experiments.scenario.schema import (
     PhillyLikeJobs,
     PluginJobs,
     PoissonJobs,
+    PolluxJobs,
     Scenario,
     SynergyJobs,
     TraceJobs,
@@ -237,6 +238,13 @@ def _training(jobs: TrainingJobs, scenario: Scenario) -> Built:
     return training_workload(jobs.path, jobs.gpus, jobs.throughputs, jobs.gpus_per_node, rules)
 
 
+def _pollux(jobs: PolluxJobs, scenario: Scenario) -> Built:
+    from simulator.workloads.pollux import read_pollux
+
+    workload = read_pollux(jobs.path, jobs.tables, jobs.max_local, jobs.kept_batch)
+    return workload if jobs.max_jobs is None else workload.head(jobs.max_jobs), None
+
+
 def _plugin(jobs: PluginJobs, scenario: Scenario) -> Built:
     from experiments.scenario.extensions import make_workload
     from simulator.statistics import Streams
@@ -262,6 +270,7 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "openb": _openb,
     "helios": _trace,
     "training": _training,
+    "pollux": _pollux,
     "plugin": _plugin,
 }
 

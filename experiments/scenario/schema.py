@@ -214,6 +214,22 @@ class TrainingJobs(Config):
     reallocation_s: NonNegative = 0.0
 
 
+class PolluxJobs(Config):
+    """Jobs whose speed comes from tables of goodput, in the format of Pollux's simulator.
+
+    ``path``: the workload, or a folder that holds one. ``tables``: the folder of the tables; left out, that
+    of the workload. ``max_local``: largest local batch sizes by application. ``kept_batch``: applications whose
+    jobs keep their users' batch sizes.
+    """
+
+    kind: Literal["pollux"]
+    path: str
+    tables: str | None = None
+    max_local: dict[str, PositiveInt] | None = None
+    kept_batch: list[str] | None = None
+    max_jobs: PositiveInt | None = None
+
+
 class OpenbLikeJobs(Config):
     """Pods with parts of GPUs, drawn from the marginals of Alibaba's openb trace; brings its nodes."""
 
@@ -268,6 +284,7 @@ Jobs = Annotated[
     | OpenbJobs
     | TraceJobs
     | TrainingJobs
+    | PolluxJobs
     | PluginJobs,
     Field(discriminator="kind"),
 ]
@@ -334,7 +351,7 @@ class Adapt(Config):
     models: Literal["uniform", "trace"] | list[str] | list[NonNegative] | None = None
     speedup: Literal["calibrated"] | None = None
     speedup_curve: Literal["calibrated"] | None = None
-    demand: Literal["cheapest", "efficient", "law:philly", "law:gavel"] | None = None
+    demand: Literal["stated", "cheapest", "efficient", "law:philly", "law:gavel"] | None = None
     sensitivity: Literal["synergy", "none"] | None = None
     gpu_type: str | None = None
     due: str | None = None
@@ -388,6 +405,14 @@ def _by_full_name(options: object) -> object:
     return found
 
 
+class DelayKeys(Config):
+    """Seconds without progress after the first start of a job, after it is resumed, and after it is moved."""
+
+    first_s: NonNegative = 0.0
+    resume_s: NonNegative = 0.0
+    move_s: NonNegative = 0.0
+
+
 class Scenario(Config):
     """One simulation, as data."""
 
@@ -403,7 +428,7 @@ class Scenario(Config):
     decisions: Decisions = Decisions()
     dispatcher: str = "round-robin"
     server: Server | None = None
-    reconfiguration_s: NonNegative = 0.0
+    reconfiguration_s: NonNegative | DelayKeys = 0.0
     failures: FailureKeys | None = None
     checkpoints: CheckpointKeys | None = None
     maintenance: MaintenanceKeys | None = None
@@ -446,6 +471,10 @@ def file_keys(config: dict[str, Any]) -> FileKeys:
         yield jobs, "nodes"
     if isinstance(jobs, dict) and isinstance(jobs.get("throughputs"), str):
         yield jobs, "throughputs"
+    if isinstance(jobs, dict):
+        for kind, key in (("openb", "nodes"), ("pollux", "tables")):
+            if jobs.get("kind") == kind and isinstance(jobs.get(key), str):
+                yield jobs, key
     if isinstance(cluster, dict) and is_file(cluster.get("catalog")):
         yield cluster, "catalog"
 

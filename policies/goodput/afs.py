@@ -15,44 +15,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.goodput.optimus import place_by_size
-from policies.goodput.placing import capacities, nodes_of, placements
+from policies.goodput.placing import capacities, nodes_of, place_by_size, placements
+from policies.goodput.times import ELASTIC, whole_times_s
+from policies.registration import register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, View
-from simulator.model.goodput import Goodput, packed
 
 
+@register("afs", requires=ELASTIC)
 class Afs:
-    """Apathetic future share with known lengths."""
+    """GPUs by the speed that one more gives the shorter and the longer of two jobs (AFS)."""
 
     def decide(self, view: View) -> Decision:
         """Divide the GPUs anew; a job whose number of GPUs stays keeps its nodes."""
         capacity = capacities(view)
+        if not capacity:  # all nodes are down
+            return Decision()
         total = sum(capacity.values())
         with np.errstate(divide="ignore"):
             speed = 1.0 / whole_times_s(view, total, max(capacity.values()))
         gpus = dict(zip(view.jobs.tolist(), share_out(speed, view.remaining, total), strict=True))
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        return Decision(placements(place_by_size(gpus, running, capacity)))
-
-
-def whole_times_s(view: View, total: int, per_node: int) -> FloatArray:
-    """``(n, total + 1)`` seconds of each whole job by GPUs, on as few nodes as possible.
-
-    Infinite on no GPU, and beyond one node where the performance model knows times on one node only.
-    """
-    model, jobs = view.workload.performance, view.jobs
-    times_s = np.full((len(jobs), total + 1), np.inf)
-    if isinstance(model, Goodput):
-        for k, job in enumerate(jobs.tolist()):
-            most = min(total, int(model.batch_size[job]) // model.application(job).smallest_local)
-            for g in range(1, most + 1):
-                times_s[k, g] = model.whole_s(job, packed(g, per_node))
-    else:
-        one_node = model.table_s(jobs, view.cluster)[:, 0, :]
-        width = min(total + 1, one_node.shape[1])
-        times_s[:, :width] = one_node[:, :width]
-    return times_s
+        return Decision(placements(place_by_size(gpus, running, capacity), view.cluster))
 
 
 def share_out(speed: FloatArray, remaining: FloatArray, total: int) -> list[int]:
@@ -97,8 +81,3 @@ def _first(
         gain_b = (speed[b, gpus[b] + 1] - speed[b, gpus[b]]) / speed[b, gpus[b] + 1]
         best = b if gain_b > gain_a else a
     return best
-
-
-def afs() -> Afs:
-    """GPUs by the speed that one more gives the shorter and the longer of two jobs."""
-    return Afs()

@@ -1,37 +1,88 @@
-"""Agents: what each job has measured, and the speed-ups that it expects from it (Pollux, Section 3)."""
+"""Agents: what each job has measured, and the speed-ups that it expects from it (Pollux, Section 3).
+
+Jobs without tables of goodput have known times and no batch sizes to choose (`KnownTimes`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from policies.goodput.estimate import Choice, StepModel, best_batch_sizes, fit
+from policies.goodput.estimate import Choice, StepModel, best_batch_sizes, candidates, fit
 from policies.goodput.placing import Nodes
+from policies.goodput.times import node_type_of
 from simulator.model.cluster import FloatArray
-from simulator.model.contract import View
+from simulator.model.contract import Placement, View
 from simulator.model.goodput import Application, BatchSize, Goodput, Ring, ring_of
 
 
 @dataclass
 class Agent:
-    """One job's measurements.
+    """One job's place, and how often it was moved.
 
     Attributes
     ----------
-    app : what it trains.
-    profile : measured times by nodes, GPUs and samples a GPU.
     most_gpus : most GPUs that it has held.
     starts : how often it was started or moved.
-    nodes, chosen : where it was put last, and its batch size there.
+    nodes : where it was put last.
+    """
+
+    most_gpus: int = field(default=0, init=False)
+    starts: int = field(default=0, init=False)
+    nodes: Nodes = field(default=(), init=False)
+
+    def put(self, nodes: Nodes) -> BatchSize | None:
+        """Remember where it is put; the batch size that it chooses there."""
+        if nodes and sorted(nodes) != sorted(self.nodes):
+            self.starts += 1
+            self.most_gpus = max(self.most_gpus, sum(g for _, g in nodes))
+        self.nodes = nodes
+        return None
+
+    def goodput(self, nodes: Nodes) -> float:
+        """Expected goodput on these nodes."""
+        raise NotImplementedError
+
+    def speedups(self, per_node: int, most: int) -> FloatArray:
+        """``(most + 1,)`` goodput on 0, 1, .. GPUs of as few nodes as possible, over that on one GPU; 0: not there."""
+        raise NotImplementedError
+
+
+@dataclass
+class KnownTimes(Agent):
+    """A job whose times on one node are known, ``(G + 1,)`` s by GPUs."""
+
+    times_s: FloatArray
+
+    def goodput(self, nodes: Nodes) -> float:
+        """Part of the job that is done in a second."""
+        gpus = sum(g for _, g in nodes)
+        return 1.0 / float(self.times_s[gpus]) if gpus < len(self.times_s) else 0.0
+
+    def speedups(self, per_node: int, most: int) -> FloatArray:
+        """Speed-ups within a node."""
+        known = np.zeros(most + 1)
+        width = min(per_node, most, len(self.times_s) - 1) + 1
+        known[:width] = self.times_s[1] / self.times_s[:width]
+        return known
+
+
+@dataclass
+class Learner(Agent):
+    """A job's measurements.
+
+    Attributes
+    ----------
+    app, asked : what it trains, and its user's batch size.
+    profile : measured times by nodes, GPUs and samples a GPU.
+    chosen : its batch size.
     """
 
     app: Application
+    asked: int
     profile: dict[tuple[int, int, int], tuple[float, float]] = field(default_factory=dict)
-    most_gpus: int = 0
-    starts: int = 0
-    nodes: Nodes = ()
     chosen: BatchSize | None = None
     _model: StepModel | None = None
     _noise: tuple[float, float] = (1.0, 1.0)
@@ -57,11 +108,14 @@ class Agent:
             table = [(*key, *times) for key, times in self.profile.items()]
             self._model = fit(np.array(table, dtype=np.float64))
         model = self._model or StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)
-        return best_batch_sizes(self.app, model, self._noise, nodes, gpus)
+        batch = np.array([self.asked]) if self.app.keeps_batch else candidates(self.app)
+        return best_batch_sizes(self.app, model, self._noise, nodes, gpus, batch)
 
     def batch_size(self, nodes: Nodes) -> BatchSize:
         """The configuration on these nodes."""
         gpus = sum(g for _, g in nodes)
+        if self.app.keeps_batch:
+            return self.app.split(self.asked, gpus)
         if not self.profile:
             smallest = max(self.app.initial, self.app.smallest_local * gpus)
             return self.app.split(min(smallest, self.app.largest), gpus)
@@ -78,10 +132,7 @@ class Agent:
         return float(self.choose(np.array([float(len(nodes))]), np.array([gpus])).goodput[0])
 
     def speedups(self, per_node: int, most: int) -> FloatArray:
-        """``(most + 1,)`` goodput on 0, 1, .. GPUs of as few nodes as possible, over that on one GPU.
-
-        0 beyond twice the most GPUs that the job has held, and where no batch size fits.
-        """
+        """Speed-ups by the estimate; 0 beyond twice the most GPUs that it has held, and where no batch size fits."""
         if self._speedups is None or len(self._speedups) != most + 1:
             gpus = np.arange(1.0, most + 1)
             if self.profile:
@@ -94,33 +145,48 @@ class Agent:
         known[max(1, 2 * self.most_gpus) + 1 :] = 0.0
         return known
 
-    def put(self, nodes: Nodes) -> None:
+    def put(self, nodes: Nodes) -> BatchSize | None:
         """Remember where it is put, and choose its batch size there."""
-        if nodes and sorted(nodes) != sorted(self.nodes):
-            self.starts += 1
-            self.most_gpus = max(self.most_gpus, sum(g for _, g in nodes))
-        self.nodes = nodes
+        super().put(nodes)
         self.chosen = self.batch_size(nodes) if nodes else None
+        return self.chosen
 
 
-def observe(agents: dict[int, Agent], view: View, model: Goodput) -> dict[int, Agent]:
-    """Agents of the active jobs, after those that run have measured."""
-    left = dict(zip(view.jobs.tolist(), view.remaining.tolist(), strict=True))
-    for job in left:
-        if job not in agents:
-            agents[job] = Agent(model.application(job))
-    for job, shares in view.running.items():
-        chosen = agents[job].chosen
-        if chosen is not None:
-            agents[job].measure(ring_of(shares), chosen, model.epoch(job, left[job]))
-    return {job: agents[job] for job in left}
+class Agents:
+    """The agents of the active jobs."""
 
+    def __init__(self) -> None:
+        self._of: dict[int, Agent] = {}
 
-def settle(agents: Mapping[int, Agent], plan: Mapping[int, Nodes]) -> dict[int, BatchSize]:
-    """Tell the agents where they are put; the batch sizes that the jobs of the plan choose there."""
-    chosen = {}
-    for job, agent in agents.items():
-        agent.put(plan.get(job, ()))
-        if agent.chosen is not None:
-            chosen[job] = agent.chosen
-    return chosen
+    def observe(self, view: View) -> dict[int, Agent]:
+        """Agents by active job, after those that run have measured."""
+        model, jobs = view.workload.performance, view.jobs
+        left = dict(zip(jobs.tolist(), view.remaining.tolist(), strict=True))
+        new = [job for job in left if job not in self._of]
+        if isinstance(model, Goodput):
+            self._of.update(
+                (job, Learner(model.application(job), int(model.batch_size[job]))) for job in new
+            )
+        elif new:
+            table = model.table_s(np.array(new), view.cluster)[:, node_type_of(view)]
+            self._of.update(zip(new, map(KnownTimes, table), strict=True))
+        for job, shares in view.running.items():
+            agent = self._of[job]
+            if isinstance(agent, Learner) and agent.chosen is not None:
+                agent.measure(ring_of(shares), agent.chosen, agent.app.epoch(left[job]))
+        self._of = {job: self._of[job] for job in left}
+        return self._of
+
+    def choose(self, job: int, shares: Sequence[Placement], left: float) -> BatchSize | None:
+        """The batch size at the end of an epoch, after it was measured."""
+        agent = self._of[job]
+        if not isinstance(agent, Learner) or agent.chosen is None:
+            return None
+        agent.measure(ring_of(shares), agent.chosen, agent.app.epoch(left) - 1)
+        agent.chosen = agent.batch_size(agent.nodes)
+        return agent.chosen
+
+    def settle(self, plan: Mapping[int, Nodes]) -> dict[int, BatchSize]:
+        """Tell the agents where they are put; the batch sizes that they choose there."""
+        chosen = {job: agent.put(plan.get(job, ())) for job, agent in self._of.items()}
+        return {job: size for job, size in chosen.items() if size is not None}

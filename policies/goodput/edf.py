@@ -10,25 +10,28 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from policies.goodput.afs import whole_times_s
-from policies.goodput.optimus import place_by_size
-from policies.goodput.placing import capacities, nodes_of, placements
+from policies.goodput.placing import capacities, nodes_of, place_by_size, placements
+from policies.goodput.times import ELASTIC, whole_times_s
+from policies.registration import register
 from simulator.model.contract import Decision, View
 
 
+@register("edf-elastic", requires=(*ELASTIC, "due"))
 class EdfElastic:
-    """Earliest due date first on elastic jobs, with preemption."""
+    """Earliest due date first, each job on the most GPUs that are free (ElasticFlow's EDF)."""
 
     def decide(self, view: View) -> Decision:
         """Divide the GPUs anew; a job whose number of GPUs stays keeps its nodes."""
         capacity = capacities(view)
+        if not capacity:  # all nodes are down
+            return Decision()
         total = sum(capacity.values())
         known = np.isfinite(whole_times_s(view, total, max(capacity.values())))
         order = np.argsort(view.due_s, kind="stable").tolist()
         widths = widest_first([np.flatnonzero(known[k]).tolist() for k in order], total)
         gpus = {int(view.jobs[k]): width for k, width in zip(order, widths, strict=True)}
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        return Decision(placements(place_by_size(gpus, running, capacity)))
+        return Decision(placements(place_by_size(gpus, running, capacity), view.cluster))
 
 
 def widest_first(widths: Iterable[Sequence[int]], free: int) -> list[int]:
@@ -38,8 +41,3 @@ def widest_first(widths: Iterable[Sequence[int]], free: int) -> list[int]:
         gpus.append(max((width for width in mine if width <= free), default=0))
         free -= gpus[-1]
     return gpus
-
-
-def edf_elastic() -> EdfElastic:
-    """Earliest due date first; each job gets the most GPUs that are free."""
-    return EdfElastic()

@@ -110,12 +110,18 @@ class Choice:
         return BatchSize(int(self.local[index]), int(self.accumulation[index]))
 
 
+def candidates(app: Application) -> FloatArray:
+    """Batch sizes that a job considers."""
+    return np.geomspace(app.initial, app.largest, CANDIDATES)
+
+
 def best_batch_sizes(
     app: Application,
     model: StepModel,
     noise: tuple[float, float],
     nodes: FloatArray,
     gpus: FloatArray,
+    batch: FloatArray,
 ) -> Choice:
     """The batch size of most goodput on each placement.
 
@@ -123,12 +129,13 @@ def best_batch_sizes(
     ----------
     noise : squared norm and variance of the gradient as last measured.
     nodes, gpus : ``(M,)`` nodes and GPUs of each placement.
+    batch : ``(B,)`` batch sizes to choose from.
 
     Returns
     -------
     Goodput 0 where no batch size fits.
     """
-    batch = np.geomspace(app.initial, app.largest, CANDIDATES)[None, :]
+    batch = batch[None, :]
     k = gpus[:, None]
     share = np.ceil(batch / k - 1e-8)
     passes = np.ceil(share / app.largest_local - 1e-8)

@@ -7,62 +7,73 @@ most, until no job gains. Batch sizes stay the user's.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import cast
 
-from policies.goodput.placing import Nodes, capacities, nodes_of, place_beside, placements
-from simulator.errors import InputError
+from policies.goodput.placing import capacities, nodes_of, place_by_size, placements
+from policies.goodput.times import ELASTIC, whole_times_s
+from policies.registration import register
+from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, View
 from simulator.model.goodput import Application, Goodput, packed
 
+Gain = Callable[[int, int], float]
+"""Seconds that a job with so many GPUs gains from one more."""
 
+
+@register("optimus", requires=ELASTIC)
 class Optimus:
-    """Marginal gain of the remaining time."""
+    """The next GPU goes to the job whose remaining time it shortens most (Optimus)."""
 
     def decide(self, view: View) -> Decision:
         """Divide the GPUs anew; a job whose number of GPUs stays keeps its nodes."""
-        model = goodput_of(view)
         capacity = capacities(view)
-        per_node = max(capacity.values())
-        jobs = dict(zip(view.jobs.tolist(), view.remaining.tolist(), strict=True))
-        steps = {job: remaining_steps(model, job, left) for job, left in jobs.items()}
-
-        def gain(job: int, gpus: int) -> float:
-            app, batch = model.application(job), int(model.batch_size[job])
-            if gpus + 1 > batch // app.smallest_local:
-                return 0.0
-            now_s, next_s = (predicted_s(app, batch, g, per_node) for g in (gpus, gpus + 1))
-            gained = (now_s - next_s) * steps[job]
-            return gained if gained > 0 else 0.0  # not a number: cannot be predicted
-
-        gpus = by_marginal_gain(list(jobs), sum(capacity.values()), gain)
+        if not capacity:  # all nodes are down
+            return Decision()
+        total, per_node = sum(capacity.values()), max(capacity.values())
+        model = view.workload.performance
+        if isinstance(model, Goodput):
+            gain = _gain_of_goodput(model, view, per_node)
+        else:
+            gain = _gain_of_times(view, whole_times_s(view, total, per_node))
+        gpus = by_marginal_gain(view.jobs.tolist(), total, gain)
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        return Decision(placements(place_by_size(gpus, running, capacity)))
+        return Decision(placements(place_by_size(gpus, running, capacity), view.cluster))
 
 
-def goodput_of(view: View) -> Goodput:
-    """The performance model, where it is one of goodput.
+def _gain_of_goodput(model: Goodput, view: View, per_node: int) -> Gain:
+    """Seconds that one GPU more saves a job: steps that are left times those of a step."""
+    left = dict(zip(view.jobs.tolist(), view.remaining.tolist(), strict=True))
+    steps = {job: remaining_steps(model, job, part) for job, part in left.items()}
 
-    Raises
-    ------
-    InputError
-        It is another.
-    """
-    model = view.workload.performance
-    if not isinstance(model, Goodput):
-        raise InputError(
-            f"jobs have a performance model {type(model).__name__}, expected Goodput: tables of "
-            "throughput and gradient noise"
-        )
-    return model
+    def gain(job: int, gpus: int) -> float:
+        app, batch = model.application(job), int(model.batch_size[job])
+        if gpus + 1 > batch // app.smallest_local:
+            return 0.0
+        now_s, next_s = (predicted_s(app, batch, g, per_node) for g in (gpus, gpus + 1))
+        gained = (now_s - next_s) * steps[job]
+        return gained if gained > 0 else 0.0  # not a number: cannot be predicted
+
+    return gain
+
+
+def _gain_of_times(view: View, times_s: FloatArray) -> Gain:
+    """Seconds that one GPU more saves a job of known times."""
+    left_s = dict(zip(view.jobs.tolist(), times_s * view.remaining[:, None], strict=True))
+
+    def gain(job: int, gpus: int) -> float:
+        mine = left_s[job]
+        return float(mine[gpus] - mine[gpus + 1]) if gpus + 1 < len(mine) else 0.0
+
+    return gain
 
 
 def remaining_steps(model: Goodput, job: int, left: float) -> float:
     """Steps at the job's batch size from the end of this epoch to the end of the last; 1 in the last."""
     app = model.application(job)
     until = _steps_until(app, int(model.batch_size[job]))
-    return until[-1] - until[model.epoch(job, left)] or 1.0
+    return until[-1] - until[app.epoch(left)] or 1.0
 
 
 @lru_cache(maxsize=1024)
@@ -77,9 +88,7 @@ def predicted_s(app: Application, batch: int, gpus: int, per_node: int) -> float
     return app.step(packed(gpus, per_node), chosen.local).with_accumulation(chosen.accumulation)
 
 
-def by_marginal_gain(
-    jobs: list[int], free: int, gain: Callable[[int, int], float]
-) -> dict[int, int]:
+def by_marginal_gain(jobs: list[int], free: int, gain: Gain) -> dict[int, int]:
     """GPUs by job: one each, in order, then one after the other to the largest gain.
 
     Parameters
@@ -96,21 +105,3 @@ def by_marginal_gain(
         free -= 1
         heapq.heapreplace(heap, (-gain(job, gpus[job]), k, job))
     return gpus
-
-
-def place_by_size(
-    gpus: Mapping[int, int], running: Mapping[int, Nodes], capacity: Mapping[int, int]
-) -> dict[int, Nodes]:
-    """Jobs that keep their number of GPUs keep their nodes; the others are placed, the smallest first."""
-    kept = {
-        job: nodes
-        for job, nodes in running.items()
-        if job in gpus and sum(g for _, g in nodes) == gpus[job]
-    }
-    order = sorted(gpus, key=gpus.__getitem__)
-    return place_beside({job: gpus[job] for job in order}, kept, capacity)
-
-
-def optimus() -> Optimus:
-    """GPUs by marginal gain of the remaining time; the user's batch sizes."""
-    return Optimus()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from simulator.model.contract import Placement, View
+from policies.packing import proportional_share
+from simulator.model.cluster import Cluster
+from simulator.model.contract import FIXED, Placement, View
 
 Nodes = tuple[tuple[int, int], ...]
 """Node and GPUs of it, in the order in which the job's nodes are connected."""
@@ -39,15 +41,22 @@ def nodes_of(shares: Iterable[Placement]) -> Nodes:
     return tuple((share.node, int(share.gpus)) for share in shares)
 
 
-def placements(plan: Mapping[int, Nodes]) -> list[Placement]:
-    """A plan as placements."""
-    return [Placement(job, node, gpus) for job, nodes in plan.items() for node, gpus in nodes]
+def placements(plan: Mapping[int, Nodes], cluster: Cluster) -> list[Placement]:
+    """A plan as placements, with CPUs and memory in proportion to the GPUs."""
+    types, fixed = cluster.node_types, cluster.node_type_of
+    assert fixed is not None
+    return [
+        Placement(job, node, gpus, FIXED, *proportional_share(types[fixed[node]], gpus))
+        for job, nodes in plan.items()
+        for node, gpus in nodes
+    ]
 
 
 def capacities(view: View) -> dict[int, int]:
     """GPUs of each node, in order of nodes."""
     types, fixed = view.cluster.node_types, view.cluster.node_type_of
-    gpus = [int(types[0 if fixed is None else fixed[n]].gpus) for n in view.nodes]
+    assert fixed is not None
+    gpus = [int(types[fixed[n]].gpus) for n in view.nodes]
     return dict(zip(view.nodes.tolist(), gpus, strict=True))
 
 
@@ -71,3 +80,16 @@ def place_beside(
         if job not in plan and gpus:
             plan[job] = take(gpus, free)
     return plan
+
+
+def place_by_size(
+    gpus: Mapping[int, int], running: Mapping[int, Nodes], capacity: Mapping[int, int]
+) -> dict[int, Nodes]:
+    """Jobs that keep their number of GPUs keep their nodes; the others are placed, the smallest first."""
+    kept = {
+        job: nodes
+        for job, nodes in running.items()
+        if job in gpus and sum(g for _, g in nodes) == gpus[job]
+    }
+    order = sorted(gpus, key=gpus.__getitem__)
+    return place_beside({job: gpus[job] for job in order}, kept, capacity)

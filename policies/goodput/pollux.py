@@ -17,20 +17,21 @@ from functools import partial
 
 import numpy as np
 
-from policies.goodput.agents import Agent, observe, settle
-from policies.goodput.optimus import goodput_of
+from policies.goodput.agents import Agent, Agents
 from policies.goodput.placing import Nodes, capacities, nodes_of, placements
+from policies.goodput.times import ELASTIC
+from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, View
-from simulator.model.goodput import BatchSize
 
 LEAST_SPEEDUP = 0.01
 """Of a job without GPUs, in the mean of powers."""
 
 
+@register("pollux", requires=ELASTIC)
 class Pollux:
-    """Generalised mean of speed-ups.
+    """GPUs and batch sizes that maximise the mean of powers of the speed-ups of goodput (Pollux).
 
     Parameters
     ----------
@@ -50,12 +51,14 @@ class Pollux:
             raise InputError(f"restart_s is {restart_s}, expected a number >= 0")
         self._p = p
         self._restart_s = restart_s
-        self._agents: dict[int, Agent] = {}
+        self._agents = Agents()
 
-    def plan(self, view: View) -> tuple[dict[int, Nodes], dict[int, BatchSize]]:
-        """Nodes and batch size of each job that runs."""
-        agents = observe(self._agents, view, goodput_of(view))
+    def decide(self, view: View) -> Decision:
+        """Divide the GPUs anew; jobs choose their batch sizes on them."""
         capacity = capacities(view)
+        if not capacity:  # all nodes are down
+            return Decision()
+        agents = self._agents.observe(view)
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
         total, per_node = sum(capacity.values()), max(capacity.values())
         ages = dict(zip(view.jobs.tolist(), (view.now_s - view.submit_s).tolist(), strict=True))
@@ -67,12 +70,11 @@ class Pollux:
         )
         gpus = dict(zip(agents, share_out(value, total), strict=True))
         plan = place_apart(gpus, running, capacity, lambda job, nodes: agents[job].goodput(nodes))
-        return plan, settle(agents, plan)
-
-    def decide(self, view: View) -> Decision:
-        """The plan as a decision."""
-        plan, chosen = self.plan(view)
-        return Decision(placements(plan), configuration_of=chosen)
+        return Decision(
+            placements(plan, view.cluster),
+            configuration_of=self._agents.settle(plan),
+            choose=self._agents.choose,
+        )
 
     def _values(
         self, agent: Agent, now: Nodes, age_s: float, per_node: int, total: int
@@ -168,8 +170,3 @@ def _places(wanted: int, free: Mapping[int, int], spanned: set[int]) -> list[Nod
     if free[most]:
         found.append(((most, free[most]),))
     return found
-
-
-def pollux(p: float = -1.0, restart_s: float = 30.0) -> Pollux:
-    """GPUs and batch sizes that maximise the mean of powers of the speed-ups of goodput."""
-    return Pollux(p, restart_s)

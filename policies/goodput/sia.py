@@ -16,24 +16,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.goodput.agents import Agent, observe, settle
-from policies.goodput.optimus import goodput_of
+from policies.goodput.agents import Agent, Agents
 from policies.goodput.placing import Nodes, capacities, nodes_of, placements
 from policies.goodput.pollux import place_apart
+from policies.goodput.times import ELASTIC
 from policies.milp.model import Builder
 from policies.milp.solvers import solve
+from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Decision, View
-from simulator.model.goodput import BatchSize
 
 LEAST_FACTOR = 1e-2
 """Of a job that was moved more often than it is old."""
 RELEASED_DECIMALS, RELEASED_CLIP = 2, 3000.0
 
 
+@register("sia", requires=ELASTIC)
 class Sia:
-    """Integer program over configurations.
+    """GPUs and batch sizes by an integer program over configurations (Sia).
 
     Parameters
     ----------
@@ -71,12 +72,14 @@ class Sia:
         self._lambda_n, self._lambda_a = lambda_n, lambda_a
         self._restart_s = restart_s
         self._released = released
-        self._agents: dict[int, Agent] = {}
+        self._agents = Agents()
 
-    def plan(self, view: View) -> tuple[dict[int, Nodes], dict[int, BatchSize]]:
-        """Nodes and batch size of each job that runs."""
-        agents = observe(self._agents, view, goodput_of(view))
+    def decide(self, view: View) -> Decision:
+        """Divide the GPUs anew; jobs choose their batch sizes on them."""
         capacity = capacities(view)
+        if not capacity:  # all nodes are down
+            return Decision()
+        agents = self._agents.observe(view)
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
         total, per_node = sum(capacity.values()), max(capacity.values())
         sizes = configurations(per_node, len(capacity))
@@ -90,12 +93,11 @@ class Sia:
         chosen = assign(value, sizes, total, self._lambda_n)
         gpus = {job: int(sizes[c]) if c >= 0 else 0 for job, c in zip(agents, chosen, strict=True)}
         plan = place_apart(gpus, running, capacity, lambda job, nodes: agents[job].goodput(nodes))
-        return plan, settle(agents, plan)
-
-    def decide(self, view: View) -> Decision:
-        """The plan as a decision."""
-        plan, chosen = self.plan(view)
-        return Decision(placements(plan), configuration_of=chosen)
+        return Decision(
+            placements(plan, view.cluster),
+            configuration_of=self._agents.settle(plan),
+            choose=self._agents.choose,
+        )
 
     def _row(
         self, agent: Agent, now: Nodes, age_s: float, sizes: IntArray, per_node: int, total: int
@@ -145,14 +147,3 @@ def assign(value: FloatArray, sizes: IntArray, total: int, penalty: float) -> li
     for k in np.flatnonzero(found > 0.5).tolist():
         chosen[int(jobs[k])] = int(columns[k])
     return chosen
-
-
-def sia(
-    p: float = 0.5,
-    lambda_n: float = 1.1,
-    lambda_a: float = 0.01,
-    restart_s: float = 30.0,
-    released: bool = False,
-) -> Sia:
-    """GPUs and batch sizes by an integer program over configurations."""
-    return Sia(p, lambda_n, lambda_a, restart_s, released)

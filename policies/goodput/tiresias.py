@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from policies.goodput.placing import Nodes, capacities, nodes_of, place_beside, placements
+from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.contract import Decision, View
 
@@ -17,8 +18,9 @@ THRESHOLD_GPU_S = 57_600.0
 """16 GPU-hours, as in Pollux's simulator."""
 
 
+@register("tiresias", requires=("servers", "stated-demand"))
 class Tiresias:
-    """Discretised least attained service with two queues, without promotion.
+    """Two queues by attained GPU-seconds, jobs in the order in which they joined them (Tiresias).
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class Tiresias:
         attained = dict(zip(view.jobs.tolist(), view.attained_gpu_s.tolist(), strict=True))
         gpus = dict(zip(view.jobs.tolist(), view.num_gpus.tolist(), strict=True))
         plan = self.plan(attained, gpus, running, capacities(view))
-        return Decision(placements(plan))
+        return Decision(placements(plan, view.cluster))
 
     def plan(
         self,
@@ -77,8 +79,3 @@ def fitting(order: Sequence[int], gpus: Mapping[int, int], free: int) -> list[in
             chosen.append(job)
             free -= gpus[job]
     return chosen
-
-
-def tiresias(threshold_gpu_s: float = THRESHOLD_GPU_S) -> Tiresias:
-    """Two queues by attained service; the user's GPUs and batch sizes."""
-    return Tiresias(threshold_gpu_s)

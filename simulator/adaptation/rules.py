@@ -15,7 +15,7 @@ from simulator.workloads.weights import Weights, check_weights, in_words
 
 CALIBRATED = "calibrated"
 DUE = ("min-2max", "min-3min", "min-max", "none")
-DEMANDS = ("cheapest", "efficient", "law:philly", "law:gavel")
+DEMANDS = ("stated", "cheapest", "efficient", "law:philly", "law:gavel")
 
 
 class RuleError(InputError):
@@ -37,9 +37,10 @@ class Rules:
     models : a network for each job. Three shares of image, language and speech (the networks of a
         task take turns, as in Synergy); ``"uniform"``: drawn from all ten; names: drawn from
         these; ``"trace"``: the workload's own, which must be known.
-    speedup : ``"calibrated"``: jobs of fixed demand become elastic.
+    speedup : ``"calibrated"``: jobs of fixed demand become elastic; those with tables of goodput have
+        times on one node by them, at their users' batch sizes.
     speedup_curve : ``"calibrated"``: jobs get s(k) for a rental pool.
-    demand : elastic jobs get a fixed number of GPUs: ``"cheapest"``, ``"efficient"``,
+    demand : elastic jobs get a fixed number of GPUs: ``"stated"`` (tables of goodput), ``"cheapest"``, ``"efficient"``,
         ``"law:philly"``, ``"law:gavel"``.
     sensitivity : ``"synergy"``: rates depend on CPUs and memory by the job's network, at each number
         of GPUs where jobs are elastic; ``"none"``: they do not, whatever the networks are.

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from simulator.adaptation.rules import Rules, of_rule, with_note
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster
+from simulator.model.goodput import Goodput
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
 from simulator.model.sensitive_table import SensitiveTable
-from simulator.model.workload import Workload
+from simulator.model.workload import ELASTIC, Workload
 from simulator.statistics import Streams
 from simulator.workloads.dnn_models import rate
 from simulator.workloads.reshaping import (
@@ -64,6 +67,11 @@ def speedup(
     """Jobs of fixed demand become elastic."""
     if cluster.is_pool:
         raise InputError("the cluster is a rental pool, expected speedup_curve there")
+    if isinstance(workload.performance, Goodput):
+        times_s = workload.performance.table_s(np.arange(len(workload)), cluster)
+        gpus = np.full(len(workload), ELASTIC)
+        table = replace(workload, performance=TimeTable(times_s), num_gpus=gpus)
+        return table, "jobs are elastic by their own tables, at their users' batch sizes"
     _need_models(workload)
     gpu_type = _type_of_durations(workload, rules, cluster)
     wide = int((workload.num_gpus > cluster.max_gpus_per_node).sum())

@@ -15,10 +15,10 @@ from simulator.compiling import compiling_s
 from simulator.core.clock import Order
 from simulator.core.execution import Execution
 from simulator.core.node import Node
-from simulator.core.plan import Configuration, Plan
+from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.core.triggers import Guard, periods, wake_up
-from simulator.model.contract import NO_CHANGE, Changes, Decision, Placement, View
+from simulator.model.contract import NO_CHANGE, Changes, Configuration, Decision, Placement, View
 from simulator.model.feasibility import (
     check_decision,
     check_gpus,
@@ -204,6 +204,7 @@ class Controller:
         plan.shares_of, plan.keep_running = shares_of, decision.keep_running
         plan.gpus_of = decision.gpus_of or {}
         plan.configuration_of = decision.configuration_of or {}
+        plan.choose = decision.choose
         if simulation.check and (shares_of or not plan.keep_running):
             check_decision(shares_of, decision, view, name)
             if decision.gpus_of is not None:
@@ -265,7 +266,7 @@ class Controller:
             if job not in running:
                 self._start(job, plan, "moved" if job in moved else "resumed")
             elif job in plan.configuration_of:
-                self.executions[job].configure(plan.configuration_of[job], by_policy=True)
+                self.executions[job].configure(plan.configuration_of[job], plan)
                 self.executions[job].rate_may_change()
 
     def _moves(self, job: int, plan: Plan) -> bool:
@@ -295,7 +296,7 @@ class Controller:
         if gpus_of:
             self.gpus_of[job] = gpus_of
         if job in plan.configuration_of:
-            execution.configure(plan.configuration_of[job], by_policy=True)
+            execution.configure(plan.configuration_of[job], plan)
         for on_start in simulation.hooks["on_start"]:
             on_start(execution, plan)
         execution.begin(sum(delay(execution, how) for delay in simulation.hooks["delay_s"]))

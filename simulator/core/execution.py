@@ -16,10 +16,11 @@ from simpy import Interrupt, Process
 from simpy.events import ProcessGenerator
 
 from simulator.core.clock import Order
-from simulator.core.plan import Configuration, Plan
+from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InfeasibleDecision
 from simulator.model import tolerances
+from simulator.model.contract import Choose, Configuration
 
 RATE_CHANGED = "rate changed"
 """Cause of an interrupt after which the job goes on."""
@@ -36,8 +37,8 @@ class Execution:
     ----------
     controller, simulation, job, shares : whose job, in which run, which, and where it runs.
     gpus_of : numbers of its GPUs, where the decision named them.
-    configuration, is_configured_by_policy : what it runs with beside its GPUs, None: nothing that the model
-        knows of; and whether the policy chose it, not the model.
+    configuration, choose : what it runs with beside its GPUs, None: nothing that the model knows of; and how
+        that is chosen anew when its rate changes, None: it is kept.
     time_s : seconds of the whole job on these shares if nothing slowed it down, as things are now.
     pace_s : the same as it really runs now; the rate is 1 / ``pace_s``.
     interval_s, cost_s : seconds of work between checkpoints, and seconds that one takes.
@@ -52,7 +53,7 @@ class Execution:
         self.shares = plan.shares_of[job]
         self.gpus_of = plan.gpus_of.get(job, ())
         self.configuration: Configuration = None
-        self.is_configured_by_policy = False
+        self.choose: Choose | None = None
         self.gpus = sum(share.gpus for share in self.shares)
         self.start_s = simulation.clock.now
         self.interval_s, self.cost_s = math.inf, 0.0
@@ -186,9 +187,13 @@ class Execution:
         elapsed_s = max(0.0, now_s - state.since_s[job])
         self.saved_worked_s = self.worked_s + min(elapsed_s, state.remaining[job] * self.pace_s)
 
-    def configure(self, configuration: Configuration, by_policy: bool = False) -> None:
-        """Run with this from the next look at the rate on."""
-        self.is_configured_by_policy |= by_policy
+    def configure(self, configuration: Configuration, plan: Plan | None = None) -> None:
+        """Run with this from the next look at the rate on; ``plan``: that of the policy that says so."""
+        if plan is not None:
+            self.choose = plan.choose
+        if configuration != self.configuration:
+            row = self.job, self.simulation.clock.now, configuration
+            self.simulation.configurations.append(row)
         self.configuration = self.controller.configuration_of[self.job] = configuration
 
     def rate_may_change(self) -> None:

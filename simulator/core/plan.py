@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator.model.contract import Placement
-
-Configuration = Any
-"""What a job runs with beside its GPUs, for example batch size and accumulation steps."""
+from simulator.model.contract import Choose, Configuration, Placement
 
 
 @dataclass(slots=True)
@@ -27,6 +24,7 @@ class Plan:
     cpu_s : CPU seconds of the decision, where they are measured.
     gpus_of : numbers of the GPUs that jobs get, where the decision names them.
     configuration_of : what jobs run with beside their GPUs, where the policy chose it.
+    choose : how such jobs choose anew when their rates change; None: they keep it.
     notes : what a feature keeps about the plan, by the feature's name.
     """
 
@@ -39,4 +37,5 @@ class Plan:
     cpu_s: float = 0.0
     gpus_of: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     configuration_of: Mapping[int, Configuration] = field(default_factory=dict)
+    choose: Choose | None = None
     notes: dict[str, Any] = field(default_factory=dict)

@@ -13,12 +13,11 @@ import numpy as np
 from simulator.core.clock import Clock
 from simulator.core.jobs import JobStates, column_of
 from simulator.core.node import Node
-from simulator.core.plan import Configuration
 from simulator.core.triggers import DecisionPoints
 from simulator.logs import DecisionLog, ScheduleLog
 from simulator.model import tolerances
 from simulator.model.cluster import Cluster
-from simulator.model.contract import Placement
+from simulator.model.contract import Configuration, Placement
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 
@@ -82,6 +81,7 @@ class Simulation:
         self.reconfigurations = array("q", [0]) * count
         self.reneged: dict[int, None] = {}
         self.decisions = DecisionLog()
+        self.configurations: list[tuple[int, float, Configuration]] = []
         self.schedule: ScheduleLog | None = None
         self.time_unit_s: float = getattr(workload.performance, "time_unit_s", 0.0)
         self.hooks: dict[str, list[Callable[..., Any]]] = {}

@@ -33,9 +33,9 @@ class ChangingRates(Feature):
 
     def on_start(self, execution: Execution, plan: Plan | None = None) -> None:
         """Let the job choose what it runs with, unless the policy chose it."""
-        if self._configuration is not None and not execution.is_configured_by_policy:
-            job, left = execution.job, self._left[execution.job]
-            execution.configure(self._configuration(job, execution.shares, left))
+        if plan is None or execution.job not in plan.configuration_of:
+            execution.choose = self._configuration
+            self.reached(execution)
 
     def next_change(self, execution: Execution) -> float:
         """The fraction of the work at which the rate changes next."""
@@ -44,5 +44,7 @@ class ChangingRates(Feature):
 
     def reached(self, execution: Execution) -> bool:
         """Let the job choose anew."""
-        self.on_start(execution)
+        if execution.choose is not None:
+            job, left = execution.job, self._left[execution.job]
+            execution.configure(execution.choose(job, execution.shares, left))
         return True

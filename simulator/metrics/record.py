@@ -23,6 +23,7 @@ from simulator.features.tenants import Tenants
 from simulator.logs import DecisionLog, ScheduleLog
 from simulator.metrics.meters import NodeMeters
 from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.contract import Configuration
 from simulator.model.workload import Workload
 
 ROWS_AT_ONCE = 4096
@@ -50,6 +51,7 @@ class RunRecord:
     left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
     tenants : owner, weight and quota of each job; None: a single tenant.
     gate : record of admission control and quotas; None where there were none.
+    configurations : job, time (s) and configuration for each change of what a job runs with beside its GPUs.
     extra : columns that features add to the table of jobs, ``(J,)`` values each.
     """
 
@@ -72,6 +74,7 @@ class RunRecord:
     left: npt.NDArray[np.bool_] | None = None
     tenants: Tenants | None = None
     gate: AdmissionRecord | None = None
+    configurations: Sequence[tuple[int, float, Configuration]] = ()
     extra: tuple[ColumnData, ...] = ()
 
     @cached_property

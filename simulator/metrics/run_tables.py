@@ -22,10 +22,18 @@ from simulator.metrics.decision_table import (
 )
 from simulator.metrics.job_table import JOBS
 from simulator.metrics.record import RunRecord
-from simulator.metrics.schedule_table import OUTAGES, SCHEDULE, Names, Shares
+from simulator.metrics.schedule_table import (
+    CONFIGURATIONS,
+    OUTAGES,
+    SCHEDULE,
+    Configured,
+    Names,
+    Shares,
+)
 from simulator.metrics.tables import Schema
 from simulator.metrics.tenant_tables import SHARES, TENANTS, TenantRecord, shares_by_name
 from simulator.metrics.timeline import TIMELINE, timeline
+from simulator.model.goodput import BatchSize
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,6 +80,13 @@ def _schedule(record: RunRecord) -> pa.Table | None:
     return SCHEDULE.table(Shares(shares, Names.of(record.workload, record.cluster)))
 
 
+def _configurations(record: RunRecord) -> pa.Table | None:
+    rows = record.configurations
+    if not rows or not all(isinstance(each, BatchSize) for _, _, each in rows):
+        return None
+    return CONFIGURATIONS.table(Configured(rows, Names.of(record.workload, record.cluster)))
+
+
 def _timeline(record: RunRecord) -> pa.Table | None:
     found = timeline(record)
     return None if found is None else TIMELINE.table(found)
@@ -103,6 +118,7 @@ TABLES: Mapping[str, RunTable] = {
         RunTable(JOBS, _jobs),
         RunTable(DECISIONS, _decisions),
         RunTable(SCHEDULE, _schedule),
+        RunTable(CONFIGURATIONS, _configurations),
         RunTable(TIMELINE, _timeline),
         RunTable(OUTAGES, _outages),
         RunTable(TENANTS, _tenants),

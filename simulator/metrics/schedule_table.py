@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from simulator.columns import Column, Values
 from simulator.features.faults import Damage
 from simulator.metrics.tables import Derived, Schema
 from simulator.model.cluster import Cluster
+from simulator.model.goodput import BatchSize
 from simulator.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -67,6 +68,35 @@ SCHEDULE: Schema[Shares] = Schema(
         Derived(Column("end_s", "s", "until when", "number"), lambda s: s.columns["end_s"]),
     ),
     when="the schedule is recorded",
+)
+
+
+class Configured(NamedTuple):
+    """Job, time (s) and batch size for each start and each change, with the names of the jobs."""
+
+    rows: Sequence[tuple[int, float, BatchSize]]
+    names: Names
+
+
+CONFIGURATIONS: Schema[Configured] = Schema(
+    "configurations",
+    "a batch size that a job runs with from a time on, until its next row or the end of its stretch",
+    (
+        Derived(
+            Column("job_id", "", "name of the job", "text"),
+            lambda c: _taken(c.names.jobs, [job for job, _, _ in c.rows]),
+        ),
+        Derived(Column("time_s", "s", "from when", "number"), lambda c: [t for _, t, _ in c.rows]),
+        Derived(
+            Column("local_batch_size", "samples", "samples of a GPU in one pass", "integer"),
+            lambda c: [size.local for _, _, size in c.rows],
+        ),
+        Derived(
+            Column("accumulation_steps", "", "passes before the one that synchronises", "integer"),
+            lambda c: [size.accumulation for _, _, size in c.rows],
+        ),
+    ),
+    when="jobs have tables of goodput",
 )
 
 

@@ -48,6 +48,12 @@ class Placement(NamedTuple):
     memory_gb: float = 0.0
 
 
+Configuration = Any
+"""What a job runs with beside its GPUs, for example batch size and accumulation steps."""
+Choose = Callable[[int, Sequence[Placement], float], Configuration]
+"""From a job, its placements and the fraction of its work that is left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Placements of all jobs from now on.
@@ -64,6 +70,8 @@ class Decision:
         from 0. The check then covers every single GPU.
     configuration_of : what jobs run with beside their GPUs, for example batch size and accumulation steps,
         for performance models that know it (`simulator.features.changing_rates`).
+    choose : how jobs in ``configuration_of`` choose it anew where their progress changes their rate before the
+        next decision; None: they keep it.
     again_s : ask this controller again so many seconds after the decision comes into force, if no
         newer decision is made before; None: no wake-up. At least `LEAST_AGAIN_S`.
 
@@ -76,8 +84,9 @@ class Decision:
     info: Mapping[str, float | int | str | bool] = field(default_factory=dict)
     relaxed: bool = False
     gpus_of: Mapping[int, tuple[int, ...]] | None = None
-    configuration_of: Mapping[int, Any] | None = None
+    configuration_of: Mapping[int, Configuration] | None = None
     again_s: float | None = None
+    choose: Choose | None = None
 
     def shares(self) -> Sequence[Placement]:
         """All placements, in their order."""

@@ -79,6 +79,7 @@ class Application:
     spread : ``(M, 5)`` more measurements: nodes, GPUs, local batch size, seconds of a step, of synchronisation.
         Placements that are not in ``by_ring`` are interpolated between these and the means of ``by_ring``.
     max_local : largest local batch size that fits in a GPU's memory; None: the largest that was measured.
+    keeps_batch : whether jobs keep their users' batch size under policies that choose batch sizes.
 
     Raises
     ------
@@ -95,6 +96,7 @@ class Application:
     by_ring: Mapping[Ring, tuple[FloatArray, FloatArray]]
     spread: FloatArray
     max_local: int | None = None
+    keeps_batch: bool = False
     _steps: dict[tuple[Ring, int], StepTime] = field(default_factory=dict, init=False, repr=False)
     _gains: dict[int, list[float]] = field(default_factory=dict, init=False, repr=False)
 
@@ -127,6 +129,16 @@ class Application:
         papers do not say this; it follows from the results that were published with the tables.
         """
         return np.concatenate([[0.0], np.min(self.progress, axis=0)])
+
+    @cached_property
+    def minus_left(self) -> list[float]:
+        """``(E + 1,)`` the fraction of the work that is left at each of `borders`, negative: so that it ascends."""
+        found: list[float] = (self.borders / self.borders[-1] - 1.0).tolist()
+        return found
+
+    def epoch(self, left: float) -> int:
+        """The epoch, from 0, in which a job is that has so much of its work left."""
+        return min(bisect_right(self.minus_left, -left), len(self.minus_left) - 1) - 1
 
     @property
     def initial(self) -> int:
@@ -277,7 +289,6 @@ class Goodput:
     _rates: dict[tuple[int, Ring, BatchSize], list[float]] = field(
         default_factory=dict, init=False, repr=False
     )
-    _left: list[list[float]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         count = len(self.applications)
@@ -294,8 +305,6 @@ class Goodput:
             (self.applications[a], int(b))
             for a, b in zip(self.application_of, self.batch_size, strict=True)
         )
-        for app in self.applications:  # fractions of the work that are left where epochs begin
-            self._left.append((-(1.0 - app.borders / app.borders[-1])).tolist())
 
     time_unit_s = 1.0
     """Epochs last whole seconds, as in the program that published the tables."""
@@ -309,14 +318,10 @@ class Goodput:
         """Model that the job trains."""
         return self._kinds[job][0]
 
-    def epoch(self, job: int, left: float) -> int:
-        """The epoch in which a job is, from 0, that has so much of its work left."""
-        borders = self._left[int(self.application_of[job])]
-        return min(bisect_right(borders, -left), len(borders) - 1) - 1
-
     def next_change(self, job: int, left: float) -> float:
         """The fraction of the work that is left at the end of this epoch."""
-        return -self._left[int(self.application_of[job])][self.epoch(job, left) + 1] or 0.0
+        app = self.application(job)
+        return -app.minus_left[app.epoch(left) + 1] or 0.0
 
     def configuration(self, job: int, shares: Sequence[Placement], left: float) -> BatchSize:
         """The user's batch size on these GPUs."""
@@ -329,7 +334,7 @@ class Goodput:
         """Fraction of the job's work that is done in a second; 0: it cannot run so."""
         ring = ring_of(shares)
         chosen = configuration or self.configuration(job, shares, left)
-        return self.rates(job, ring, chosen)[self.epoch(job, left)]
+        return self.rates(job, ring, chosen)[self.application(job).epoch(left)]
 
     def rates(self, job: int, ring: Ring, chosen: BatchSize) -> list[float]:
         """``(E,)`` the rate in each epoch."""

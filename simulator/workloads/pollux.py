@@ -12,7 +12,7 @@ application:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -53,20 +53,26 @@ VALIDATION = (
 MAX_LOCAL = {"yolov3": 8}
 """Largest local batch sizes below those of the tables: yolov3's spread over nodes was measured up to 8 only,
 and the published results follow from 8."""
+KEPT_BATCH = ("ncf",)
+"""Applications whose jobs keep their users' batch sizes: under Pollux every published job of ncf runs for 47 s at
+its user's batch size, from its first second on."""
 
 
 def read_pollux(
     path: str | Path,
     tables: str | Path | None = None,
-    max_local: Mapping[str, int] = MAX_LOCAL,
+    max_local: Mapping[str, int] | None = None,
+    kept_batch: Sequence[str] | None = None,
 ) -> Workload:
     """Jobs of a workload in Pollux's format.
 
     Parameters
     ----------
-    path : the workload.
+    path : the workload, or a folder with one ``workload*.csv``.
     tables : the folder of tables; the workload's own where not given.
-    max_local : largest local batch size of an application, where it is not the largest that was measured.
+    max_local : largest local batch size of an application, where it is not the largest that was measured;
+        `MAX_LOCAL` where not given.
+    kept_batch : applications whose jobs keep their users' batch sizes; `KEPT_BATCH` where not given.
 
     Returns
     -------
@@ -78,7 +84,9 @@ def read_pollux(
     InputError
         The first thing wrong with a file, or an application without tables.
     """
-    path = Path(path)
+    path = _one_workload(Path(path))
+    limits = MAX_LOCAL if max_local is None else max_local
+    kept = KEPT_BATCH if kept_batch is None else kept_batch
     folder = path.parent if tables is None else Path(tables)
     table = Table.read(path, JOBS)
     names = table.texts("application")
@@ -96,7 +104,7 @@ def read_pollux(
                 "application",
                 f"one with tables {name}_placements.csv in {folder}",
             )
-        found[name] = read_application(folder, name, max_local.get(name))
+        found[name] = read_application(folder, name, limits.get(name), name in kept)
     for row, name in enumerate(names):
         _check_batch(table, row, found[name], int(gpus[row]), int(batch[row]))
     order = np.argsort(submit_s, kind="stable")
@@ -113,7 +121,21 @@ def read_pollux(
     )
 
 
-def read_application(folder: str | Path, name: str, max_local: int | None = None) -> Application:
+def _one_workload(path: Path) -> Path:
+    """The file, or the only workload of a folder."""
+    if not path.is_dir():
+        return path
+    found = sorted(path.glob("workload*.csv"))
+    if len(found) != 1:
+        raise InputError(
+            f"{path}: {len(found)} files workload*.csv, expected one, or a file's name"
+        )
+    return found[0]
+
+
+def read_application(
+    folder: str | Path, name: str, max_local: int | None = None, keeps_batch: bool = False
+) -> Application:
     """The tables of one application.
 
     Raises
@@ -152,6 +174,7 @@ def read_application(folder: str | Path, name: str, max_local: int | None = None
         by_ring=_placements(_file(folder, name, "placements")),
         spread=np.column_stack([spread.numbers(column.name) for column in SCALABILITY]),
         max_local=max_local,
+        keeps_batch=keeps_batch,
     )
 
 

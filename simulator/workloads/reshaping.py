@@ -14,6 +14,7 @@ import numpy as np
 from simulator.errors import InputError
 from simulator.model import tolerances
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.goodput import Goodput, packed
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
 from simulator.model.speedup import Speedup, Tabulated
 from simulator.model.workload import ELASTIC, Workload
@@ -187,14 +188,18 @@ def of_demand(
 
     Parameters
     ----------
-    rule : ``"cheapest"``: of the cheapest configuration on time, else of the fastest;
+    rule : ``"stated"``: that of jobs with tables of goodput (`Goodput`), as their users ask for it, on as few
+        nodes as possible; ``"cheapest"``: of the cheapest configuration on time, else of the fastest;
         ``"efficient"``: of the configuration of the fewest GPU-seconds; ``"law:philly"`` and
         ``"law:gavel"``: drawn as that trace's jobs ask for them, at most what the job runs on.
     """
-    if not isinstance(workload.performance, TimeTable):
+    performance = workload.performance
+    if rule == "stated":
+        return _stated(workload, cluster), "jobs have their users' GPUs and batch sizes"
+    if not isinstance(performance, TimeTable | Goodput):
         raise InputError("the jobs have fixed demands or curves, expected elastic jobs with times")
     jobs = np.arange(len(workload), dtype=np.int64)
-    table = workload.performance.table_s(jobs, cluster)
+    table = performance.table_s(jobs, cluster)
     if rule == "cheapest":
         gpus = _cheapest(workload, table, cluster)
     elif rule == "efficient":
@@ -214,6 +219,18 @@ def of_demand(
     kept = np.arange(table.shape[2])[None, None, :] == gpus[:, None, None]
     masked = TimeTable(np.where(kept, table, np.inf))
     return replace(workload, performance=masked), note + "; the node type stays free"
+
+
+def _stated(workload: Workload, cluster: Cluster) -> Workload:
+    """Jobs with tables of goodput on their users' GPUs."""
+    performance, gpus = workload.performance, workload.num_gpus
+    if not isinstance(performance, Goodput):
+        raise InputError("the jobs have no tables of goodput, expected jobs that have them")
+    whole_s = [
+        performance.whole_s(job, packed(int(g), cluster.max_gpus_per_node))
+        for job, g in enumerate(gpus)
+    ]
+    return replace(workload, performance=FixedDuration(np.array(whole_s), gpus))
 
 
 def _cheapest(workload: Workload, table: FloatArray, cluster: Cluster) -> IntArray:

@@ -344,11 +344,12 @@ def test_a_file_of_another_kind_is_answered_with_its_command(
 
 FURTHER_TABLES = {
     "failures": ["outages.csv"],
+    "goodput": ["configurations.csv"],
     "philly": ["tenants.csv"],
     "spot": ["outages.csv"],
     "tenants": ["shares.csv", "tenants.csv"],
 }
-"""Of examples whose scenario has failures or tenants."""
+"""Of examples whose scenario has failures, tenants or tables of goodput."""
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ SOME_OF_SYNERGY = ("srtf+tune", "las+greedy", "ftf+proportional", "drf+tune")
 POLICIES = [
     name
     for name in (*policy_names(), *(n for n in composed_names() if n in SOME_OF_SYNERGY))
-    if {"fixed-demand", "time-shared", "list-or-node"} & set(requirements_of(name))
+    if {"fixed-demand", "stated-demand", "time-shared", "list-or-node"} & set(requirements_of(name))
 ]
 
 

@@ -45,12 +45,12 @@ def without(*requirements: str) -> list[str]:
     return [n for n in policy_names() if not {*requirements} & {*requirements_of(n)}]
 
 
-ELASTIC = without("fixed-demand", "time-shared", "pool", "one-type")
+ELASTIC = without("fixed-demand", "stated-demand", "time-shared", "pool", "one-type")
 """Those that choose the GPUs of jobs on nodes; tests/tenants and tests/rental have those for equal nodes."""
 FIXED = [
     n
     for n in without("time-shared", "one-node")  # tests/orders and tests/fractional_gpus have these
-    if {"fixed-demand", "list-or-node"} & {*requirements_of(n)}
+    if {"fixed-demand", "stated-demand", "list-or-node"} & {*requirements_of(n)}
 ]
 
 

@@ -31,7 +31,7 @@ OPTIONS = {
     name: {"iterations": 5} for name in ("randomised-greedy", "local-search", "path-relinking")
 }
 SYNERGY = [f"{o}+{m}" for o in ("fifo", "srtf", "las") for m in ("proportional", "greedy", "tune")]
-ELSEWHERE = {"pool", "time-shared", "elastic"}
+ELSEWHERE = {"pool", "time-shared", "elastic", "speeds"}
 """Needs of policies for other clusters, or for jobs that share GPUs in time."""
 POLICIES = [
     n for n in policy_names() if not ELSEWHERE & set(requirements_of(n)) and n != "milp-literal"
@@ -124,7 +124,8 @@ def check(result, outages, begin_s):
 def test_every_policy_lives_with_outages(name, seed, time_to, duration, interval, rounds, latency):
     rng = np.random.default_rng(seed)
     needs = requirements_of(name)
-    fixed = "fixed-demand" in needs or ("list-or-node" in needs and bool(seed % 2))  # else elastic
+    stated = bool({"fixed-demand", "stated-demand"} & set(needs))
+    fixed = stated or ("list-or-node" in needs and bool(seed % 2))  # else elastic
     workload = fixed_jobs(rng, 8) if fixed else elastic_jobs(rng, 6)
     node = NodeType("node", "GPU", 4 if fixed else 2, 1.0, cpus=12, memory_gb=250)
     cluster = Cluster.of_nodes(node, 3) if fixed else Cluster.of_nodes(node, 2)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
-from policies.goodput.estimate import StepModel, best_batch_sizes, fit
+from policies.goodput.agents import Learner
+from policies.goodput.estimate import StepModel, best_batch_sizes, candidates, fit
 from policies.goodput.pollux import Pollux, place_apart, share_out
 from policies.goodput.sia import Sia, assign, configurations
+from simulator import simulate
 from simulator.errors import InputError
+from simulator.model.cluster import Cluster, NodeType
+from simulator.model.contract import Decision, Placement
+from simulator.model.goodput import BatchSize, Goodput
+from simulator.model.workload import Workload
 from tests.goodput.applications import toy
 
 TRUE = StepModel((0.1, 0.01), (0.05, 0.02), (0.2, 0.03), 2.0)
@@ -43,12 +50,31 @@ def test_what_was_not_measured_costs_nothing() -> None:
 def test_the_batch_size_of_most_goodput() -> None:
     app = toy()
     free = StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)  # a larger batch takes no longer
-    choice = best_batch_sizes(app, free, (1.0, 1.0), np.array([1.0, 1.0]), np.array([1.0, 2.0]))
+    nodes, gpus = np.array([1.0, 1.0]), np.array([1.0, 2.0])
+    choice = best_batch_sizes(app, free, (1.0, 1.0), nodes, gpus, candidates(app))
     assert choice.batch_size(1) == (20, 0)
     assert choice.goodput[1] == pytest.approx(1.6)
     assert choice.batch_size(0) == (10, 0), (
         "two passes on one GPU cost more than a batch of 40 gains"
     )
+
+
+def test_jobs_of_some_applications_keep_their_users_batch_size() -> None:
+    app = replace(toy(), keeps_batch=True)
+    assert Learner(app, 40).batch_size(((0, 2),)) == (20, 0)
+    assert Learner(toy(), 40).batch_size(((0, 2),)) == (10, 0), "before the first measurement"
+
+
+def test_a_job_chooses_its_batch_size_anew_at_the_end_of_an_epoch() -> None:
+    """100 of progress at 4/3 in 1.2 s, then 99 at 16/7 in 2.2 s: 90 s and 95 s."""
+    jobs = Workload(["a"], [0.0], Goodput([toy()], np.array([0]), np.array([10])))
+    decision = Decision(
+        [Placement(0, 0, 2)],
+        configuration_of={0: BatchSize(10)},
+        choose=lambda job, shares, left: BatchSize(20),
+    )
+    result = simulate(jobs, Cluster.of_nodes(NodeType("server", "T4", 2), 1), lambda view: decision)
+    assert result.jct_s.tolist() == [185.0]
 
 
 def test_numbers_of_gpus_are_the_best_of_all() -> None:

@@ -8,18 +8,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from policies.goodput import optimus, pollux, sia, tiresias
-from simulator import DecisionPoints, simulate
-from simulator.features.reconfiguration import Delays
-from simulator.model.cluster import Cluster, NodeType
-from simulator.workloads.pollux import read_pollux
-from tests.goodput.stepping import Stepping
+from experiments.config import checked
+from experiments.scenario.run import run
+from experiments.scenario.schema import Scenario
 
-POLICIES = {"tiresias": tiresias, "optimus": optimus}
 WORKLOADS = {"0.5": "workloads-0.5__{}.csv", "1.0": "workloads__{}.csv"}
 FAST = {("0.5", 5), ("1.0", 3), ("1.0", 7)}
 
@@ -36,7 +31,7 @@ CASES = [
         policy, load, number, marks=[] if (load, number) in FAST else [pytest.mark.slow],
         id=f"{policy}-{load}-{number}",
     )
-    for policy in POLICIES for load in WORKLOADS for number in range(1, 9)
+    for policy in ("tiresias", "optimus") for load in WORKLOADS for number in range(1, 9)
 ]  # fmt: skip
 
 
@@ -46,33 +41,27 @@ def test_every_job_ends_when_it_was_published_to_end(policy: str, load: str, num
         (folder() / f"results-jobload__{policy}-{load}__summary.json").read_text()
     )
     expected = published["jcts"][f"workload-{number}"]
-    workload = read_pollux(folder() / WORKLOADS[load].format(number))
-    cluster = Cluster.of_nodes(NodeType("server", "T4", 4), 16)
-    found = Stepping(workload, cluster, POLICIES[policy]()).run()
-    assert {workload.job_id[job]: jct_s for job, jct_s in found.items()} == expected
+    assert jcts(policy, WORKLOADS[load].format(number)) == expected
 
 
-@pytest.mark.parametrize("policy", [pollux, pytest.param(sia, marks=pytest.mark.slow)])
-def test_policies_that_choose_batch_sizes_come_near_the_published_mean(policy: Any) -> None:
+@pytest.mark.parametrize("policy", ["pollux", pytest.param("sia", marks=pytest.mark.slow)])
+def test_policies_that_choose_batch_sizes_come_near_the_published_mean(policy: str) -> None:
     """Pollux's search is another here, so single jobs differ: the mean is within 10 % of the published one."""
     published = json.loads((folder() / "results-jobload__pollux-0.5__summary.json").read_text())
-    workload = read_pollux(folder() / WORKLOADS["0.5"].format(5))
-    found = Stepping(workload, Cluster.of_nodes(NodeType("server", "T4", 4), 16), policy()).run()
-    mean_s = sum(found.values()) / len(found)
-    assert mean_s == pytest.approx(published["avgs"]["workload-5"], rel=0.1)
-
-
-@pytest.mark.parametrize("policy", [tiresias, optimus, pollux])
-def test_the_engine_gives_the_times_of_the_stepping_cluster(policy: Any) -> None:
-    """And so the published ones: rounds of 60 s, 30 s for every start."""
-    workload = read_pollux(folder() / WORKLOADS["0.5"].format(5))
-    cluster = Cluster.of_nodes(NodeType("server", "T4", 4), 16)
-    result = simulate(
-        workload,
-        cluster,
-        policy(),
-        decision_points=DecisionPoints.rounds(60),
-        reconfiguration_s=Delays(30, 30, 30),
+    found = jcts(policy, WORKLOADS["0.5"].format(5))
+    assert sum(found.values()) / len(found) == pytest.approx(
+        published["avgs"]["workload-5"], rel=0.1
     )
-    expected = Stepping(workload, cluster, policy()).run()
-    assert result.jct_s.tolist() == [expected[job] for job in range(len(expected))]
+
+
+def jcts(policy: str, workload: str) -> dict[str, float]:
+    """Completion times by job: rounds of 60 s, 30 s for every start."""
+    config = {
+        "workload": {"kind": "pollux", "path": str(folder() / workload)},
+        "cluster": {"kind": "nodes", "num_nodes": 16, "gpus_per_node": 4},
+        "decisions": {"round_s": 60.0},
+        "reconfiguration_s": {"first_s": 30.0, "resume_s": 30.0, "move_s": 30.0},
+        "policy": policy,
+    }
+    result = run(checked(Scenario, config, "test"))
+    return dict(zip(result.workload.job_id, result.jct_s.tolist(), strict=True))
