@@ -23,6 +23,7 @@ MODULES: tuple[str, ...] = (
     "experiments.papers.synergy",
     "experiments.studies.foresight",
     "experiments.studies.queueing",
+    "experiments.studies.shares",
     "experiments.studies.beyond",
     "experiments.studies.cross",
 )

@@ -300,6 +300,15 @@ def test_entities_share_by_weight_and_pass_on_what_they_cannot_use():
     assert entities("fifo", gpus=1) == pytest.approx([1 / 3, 0, 0, 2 / 3], abs=1e-5)
 
 
+def test_the_printed_throughputs_of_equal_gpus():
+    """The last line of Gavel's notebook on hierarchies: weights 1, 2, 3 of entities, 1 and 2 of jobs in turn; 9 GPUs."""
+    ones, weight = np.ones(18), np.tile([1.0, 2.0], 9)
+    active = Active(np.ones((18, 1)), np.ones(18, dtype=int), np.array([9]), ones, weight, 0 * ones)
+    found = hierarchical_fairness(active, np.repeat([0, 1, 2], 6), np.array([1.0, 2.0, 3.0]))
+    printed = [0.167, 0.333] * 3 + [0.333, 0.667] * 3 + [0.5, 1.0] * 3
+    assert found[:, 0] == pytest.approx(printed, abs=6e-4)
+
+
 def test_one_entity_of_all_jobs_is_max_min_fairness():
     active = some_jobs(4)
     active.weight[:] = 1.0

@@ -1,0 +1,125 @@
+"""The figures: published against ours, solvers, machines, and what users would gain."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals
+from experiments.report.experiment import Drawn
+from experiments.studies.shares.measured import OURS, measured
+from experiments.studies.shares.page import PAGE
+from experiments.studies.shares.runs import POLICIES
+from experiments.sweep.results import Results
+
+HOUR_S = 3600.0
+
+
+def pairs(policy: str) -> pd.DataFrame:
+    """``jct_s`` of each job of the trace, ours beside the published simulation."""
+    table = measured()
+    of_policy = table[(table["set"] == "trace") & (table["policy"] == policy)]
+    return of_policy.pivot(index="job", columns="kind", values="jct_s").reset_index()
+
+
+@PAGE.figure(
+    "published",
+    "Published against ours, job by job",
+    "Completion times of 120 jobs on 32 V100 GPUs, published simulation (Shockwave, NSDI 2023) against ours; the diagonal "
+    "is equality. gandiva-fair has no linear program: all 120 times are equal to 1e-6 s. The numbers are committed with this page.",
+)
+def figure_published(results: Results) -> Drawn:
+    """Scatter on the diagonal."""
+    figure, axes = canvas(2, 3, width=3.4, height=3.2)
+    parts = []
+    for i, (policy, own) in enumerate(OURS.items()):
+        both = pairs(policy)
+        most = float(both[["ours", "simulation"]].to_numpy().max()) / HOUR_S
+        axes[i].plot([0, most], [0, most], color=PAPER, linewidth=0.8)
+        axes[i].plot(
+            both["simulation"] / HOUR_S, both["ours"] / HOUR_S, "o", markersize=3, color=PALETTE[0]
+        )
+        axes[i].set(title=own, xlabel="published, h", ylabel="ours, h")
+        parts.append(both.assign(policy=own))
+    return Drawn(figure, pd.concat(parts, ignore_index=True))
+
+
+@PAGE.figure(
+    "solver_noise",
+    "Jobs equal to the published ones, and the mean",
+    "Left: of 120 jobs, those whose completion time is the published one within 1 s. Right: our mean "
+    "completion time over the published one. A linear program with several optima leaves the choice to its solver; so all "
+    "but gandiva-fair differ.",
+)
+def figure_solver_noise(results: Results) -> Drawn:
+    """Counts and means."""
+    rows = []
+    for policy, own in OURS.items():
+        both = pairs(policy)
+        equal = int(((both["ours"] - both["simulation"]).abs() < 1.0).sum())
+        change = float(both["ours"].mean() / both["simulation"].mean() - 1)
+        rows.append({"policy": own, "equal_jobs": equal, "mean_change": change})
+    table = pd.DataFrame(rows)
+    figure, (left, right) = canvas(1, 2, width=4.6, height=3.2)
+    left.barh(table["policy"], table["equal_jobs"], color=PALETTE[0])
+    left.set(xlabel="jobs of 120", xlim=(0, 120))
+    right.barh(table["policy"], 100 * table["mean_change"], color=PALETTE[1])
+    right.axvline(0, color=PAPER, linewidth=0.8)
+    right.set(xlabel="mean completion time, %")
+    right.set_yticklabels([])
+    return Drawn(figure, table)
+
+
+@PAGE.figure(
+    "machines",
+    "Simulation against the machines",
+    "Mean completion time of 120 jobs over that of the runs on machines (Shockwave's second set of runs): the published "
+    "simulation of that set, and ours of the first set, whose times differ from it by less than 3 %. gandiva-fair was not run on machines.",
+)
+def figure_machines(results: Results) -> Drawn:
+    """Errors of simulations."""
+    mean_s = measured().groupby(["set", "kind", "policy"])["jct_s"].mean()
+    rows = []
+    for policy, own in OURS.items():
+        if ("comparison", "physical", policy) not in mean_s.index:
+            continue
+        machine_s = mean_s["comparison", "physical", policy]
+        published = mean_s["comparison", "simulation", policy] / machine_s - 1
+        ours = mean_s["trace", "ours", policy] / machine_s - 1
+        rows.append({"policy": own, "published": published, "ours": ours})
+    table = pd.DataFrame(rows)
+    figure, (ax,) = canvas()
+    for i, kind in enumerate(("published", "ours")):
+        at = [place + 0.15 * (2 * i - 1) for place in range(len(table))]
+        ax.barh(at, 100 * table[kind], height=0.28, color=PALETTE[i], label=kind)
+    ax.axvline(0, color=PAPER, linewidth=0.8)
+    ax.set_yticks(range(len(table)), table["policy"])
+    ax.set(xlabel="error of the mean completion time, %")
+    ax.legend()
+    return Drawn(figure, table)
+
+
+@PAGE.figure(
+    "gains",
+    "What users of one policy would gain from another",
+    "Mean completion time and longest slowdown of 60 random jobs of 1, 2 or 4 GPUs on four servers "
+    "of 4 GPUs at a load of 1.2; points are means, lines 95 % intervals over seeds. fifo-strict and fifo-backfill are not of this family.",
+)
+def figure_gains(results: Results) -> Drawn:
+    """Users' view of every policy."""
+    runs = results.runs("run_shares")
+    figure, axes = canvas(1, 2, width=4.6, height=3.8)
+    parts = []
+    for ax, value, scale, label in (
+        (axes[0], "mean_jct_s", HOUR_S, "mean completion time, h"),
+        (axes[1], "worst_slowdown", 1.0, "longest slowdown"),
+    ):
+        table = intervals(runs, ["policy"], value).set_index("policy").loc[list(POLICIES)]
+        error = (table["high"] - table["mean"]).fillna(0.0) / scale
+        ax.errorbar(
+            table["mean"] / scale, range(len(table)), xerr=error, fmt=MARKERS[0], color=PALETTE[0]
+        )
+        ax.set(xlabel=label)
+        ax.set_yticks(range(len(table)), table.index if ax is axes[0] else [""] * len(table))
+        parts.append(table.reset_index().assign(quantity=value))
+    axes[1].set_xscale("log")
+    return Drawn(figure, pd.concat(parts, ignore_index=True))

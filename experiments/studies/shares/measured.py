@@ -1,0 +1,69 @@
+"""Our runs of the published trace of 120 jobs beside the published results, as a table that is committed.
+
+    python -m experiments.studies.shares.measured FOLDER
+
+``FOLDER`` holds the trace, the throughputs and ``jobs.csv`` with the published times (Shockwave, NSDI 2023;
+uw-mad-dash/shockwave, MIT licence). The pages need the table alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from policies import make_policy
+from simulator import DecisionPoints, simulate
+from simulator.workloads.gavel import training_workload
+
+TABLE = Path(__file__).parent / "measured.csv"
+OURS = {
+    "gandiva_fair": "gandiva-fair",
+    "max_min_fairness": "max-min-fairness",
+    "min_total_duration": "min-makespan",
+    "finish_time_fairness": "finish-time-fairness",
+    "allox": "allox",
+    "shockwave": "shockwave",
+}
+"""Our policies by the published names."""
+ROUNDS = DecisionPoints.rounds(120.0, ends="last-finisher")
+
+
+@cache
+def measured() -> pd.DataFrame:
+    """Columns set (``trace`` or ``comparison``), kind (``ours``, ``simulation``, ``physical``), policy, job,
+    submit_s, jct_s.
+    """
+    return pd.read_csv(TABLE)
+
+
+def measure(folder: Path) -> pd.DataFrame:
+    """The table, from the published files."""
+    workload, cluster = training_workload(
+        folder / "trace_120.tsv", {"v100": 32}, folder / "tacc_throughputs.json.gz"
+    )
+    published = pd.read_csv(folder / "jobs.csv")
+    parts = []
+    for name, own in OURS.items():
+        result = simulate(workload, cluster, make_policy(own), decision_points=ROUNDS)
+        parts.append(_rows("trace", "ours", name, workload.submit_s, result.jct_s))
+    names = {"tacc_32gpus": "trace", "tacc_32gpus_comparison": "comparison"}
+    for key, rows in published.groupby(["set", "kind", "policy"], sort=True):
+        which, kind, policy = (str(part) for part in key)
+        if policy in OURS and len(rows) == len(workload):
+            jct_s = rows.sort_values("index")["jct_s"].to_numpy()
+            parts.append(_rows(names[which], kind, policy, workload.submit_s, jct_s))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _rows(which: str, kind: str, policy: str, submit_s: object, jct_s: object) -> pd.DataFrame:
+    jct_s = np.round(np.asarray(jct_s), 6)
+    columns = {"set": which, "kind": kind, "policy": policy, "job": np.arange(len(jct_s))}
+    return pd.DataFrame({**columns, "submit_s": submit_s, "jct_s": jct_s})
+
+
+if __name__ == "__main__":
+    measure(Path(sys.argv[1])).to_csv(TABLE, index=False, lineterminator="\n")
