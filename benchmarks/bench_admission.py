@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-import simulator.features.admission_control as gate
+import simulator.features.admission.control as gate
 from policies import make_policy
 from simulator import Cluster, NodeType, Workload, simulate
 from simulator.features.admission import Admission, all_on_time
@@ -49,7 +49,7 @@ def main() -> None:
         gate.all_on_time = timed
         begin = time.process_time()
         simulate(
-            workload(count), cluster, make_policy("deadline-first"), admission=Admission("reject")
+            workload(count), cluster, make_policy("deadline-first"), features=[Admission("reject")]
         )
         total = time.process_time() - begin
         print(

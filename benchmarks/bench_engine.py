@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.bare_loops import heapq_fifo, simpy_resource
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 
 LOAD = 0.9
@@ -92,10 +92,9 @@ def with_failures(count: int = 4_000) -> None:
         results: list[Result] = []
         policy = make_policy("fifo-strict")
         plain = cpu_s(partial(simulate, jobs, cluster, policy), 1)
-        run = partial(simulate, jobs, cluster, policy, failures=failures)
+        run = partial(simulate, jobs, cluster, policy, features=[failures])
         spent = cpu_s(lambda r=run, out=results: out.append(r()), 1)  # type: ignore[misc]
-        damage = results[0].damage
-        assert damage is not None
+        damage = results[0].parts["failures"]
         count_of = int(damage.outages.sum())
         print(
             f"{nodes:7,} nodes, {count_of:,} outages: {1e6 * (spent - plain) / count_of:.0f} us each"

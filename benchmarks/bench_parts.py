@@ -14,7 +14,7 @@ from benchmarks.bench_engine import cpu_s, workload
 from policies import make_policy
 from simulator import Cluster, NodeType, Workload, simulate
 from simulator.features.colocation import neighbours_of
-from simulator.features.faults import Checkpoints, Failures
+from simulator.features.failures import Checkpoints, Failures
 from simulator.features.network import network_of
 from simulator.features.tenants import tenants_of
 

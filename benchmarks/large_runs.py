@@ -22,7 +22,7 @@ from benchmarks.bench_engine import memory_mb
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, TimeTable, Workload, simulate
 from simulator.adaptation import Rules, adapt
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from simulator.statistics import Streams
 from simulator.workloads.synergy import philly_like_trace
@@ -104,12 +104,12 @@ def failing(count: int, nodes: int) -> None:
         begin = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             result = simulate(
-                jobs, cluster, make_policy("fifo-backfill"), failures=failures, stream_to=folder
+                jobs, cluster, make_policy("fifo-backfill"), features=[failures], stream_to=folder
             )
         cpu_s = time.process_time() - begin
         text = f"{count:,} jobs, {nodes:,} nodes: {cpu_s:.1f} CPU s, {1e6 * cpu_s / count:.0f} us a job"
-        if result.damage is not None:
-            outages = int(result.damage.outages.sum())
+        if "failures" in result.parts:
+            outages = int(result.parts["failures"].outages.sum())
             text += f", {outages:,} outages, {1e6 * (cpu_s - plain_s) / outages:.0f} us for each"
         plain_s = cpu_s
         print(f"{text}; peak memory {memory_mb():.0f} MB")

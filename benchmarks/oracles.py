@@ -100,7 +100,7 @@ def _tables(result: Result) -> Frozen:
     # By job and by start, which come before the columns that rounding may change.
     keys = [shares["end_s"], shares["node"], shares["start_s"], shares["job_id"].map(number)]
     by_job = np.lexsort([np.asarray(key) for key in keys])
-    away = result.outages_table().sort_values(["node", "start_s"])
+    away = result.table("outages").sort_values(["node", "start_s"])
     return {
         "summary": {k: v for k, v in result.summary().items() if _is_result(k)},
         "jobs": jobs,

@@ -11,11 +11,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from simulator.errors import InputError
 from simulator.inputs import MOST_CONFIG_BYTES, read_input_text
+from simulator.keys import Config, KeyedError, at_key
+
+__all__ = [
+    "Config",
+    "FileKeys",
+    "KeyedError",
+    "at_key",
+    "checked",
+    "configured_by",
+    "explained",
+    "of_file",
+    "path_keys",
+    "read_toml",
+]
 
 Model = TypeVar("Model", bound=BaseModel)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,12 +42,6 @@ DEEPEST = 50
 
 LARGEST = 10**18
 """Whole numbers below it are exact in 64 bits."""
-
-
-class Config(BaseModel):
-    """A section of a configuration file: no unknown keys, no silent conversions, no NaN."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -68,27 +76,6 @@ def _expect_sane(config: Mapping[str, Any], path: Path) -> None:
             )
         elif isinstance(value, str) and "\0" in value:
             raise InputError(f"{path}: {where}: got a text with a NUL character, expected none")
-
-
-class KeyedError(InputError):
-    """Something is wrong with the value of one key; the message is "KEY: TEXT"."""
-
-    def __init__(self, key: str, text: str) -> None:
-        super().__init__(f"{key}: {text}")
-        self.key = key
-        self.text = text
-
-
-@contextmanager
-def at_key(key: str) -> Iterator[None]:
-    """An `InputError` in the block is of this key, unless it names one already."""
-    try:
-        yield
-    except KeyedError:
-        raise
-    except InputError as error:
-        table = key.partition(".")[0]  # which the simulator's own text may begin with, too
-        raise KeyedError(key, str(error).removeprefix(f"{table}: ")) from None
 
 
 @contextmanager

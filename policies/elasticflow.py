@@ -1,7 +1,7 @@
 """ElasticFlow: each job its least share of GPUs, so that it is on time, then GPUs where they speed up most.
 
 Gu et al., ElasticFlow, ASPLOS 2023, Section 4, here in continuous time. It follows the plan that admission control
-has found (`simulator.features.elastic_admission`). Every promised due date is met where there is one controller, nothing
+has found (`simulator.features.admission.elastic`). Every promised due date is met where there is one controller, nothing
 fails, times are known exactly, and moving a job takes no time.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from policies.packing import proportional_share
 from policies.registration import register
 from simulator.errors import InputError
-from simulator.features.elastic_admission import Ask, Piece, packed, shares_in_turn, within
+from simulator.features.admission.elastic import Ask, Piece, packed, shares_in_turn, within
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
 from simulator.model.tolerances import ON_TIME_S
@@ -164,7 +164,7 @@ def placed(view: View, has: Mapping[int, int], used: Mapping[int, int]) -> list[
     """One node for each job: the one that it has if its GPUs stay, else the fullest that holds it.
 
     Where some job does not fit so, all are placed anew, the largest first. That always succeeds with
-    the numbers of GPUs of `simulator.features.elastic_admission.packed`.
+    the numbers of GPUs of `simulator.features.admission.elastic.packed`.
 
     Parameters
     ----------

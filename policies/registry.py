@@ -20,10 +20,10 @@ from importlib.metadata import EntryPoint
 from typing import Any, cast
 
 from policies.naming import PolicyName
-from policies.plugins import installed, loaded
 from policies.registration import modules, registered
 from policies.requirements import REQUIREMENTS, MissingRequirement, missing_of
 from simulator import Cluster, InputError, Policy, Workload
+from simulator.plugins import installed, loaded
 
 ENTRY_POINTS = "schedlab.policies"
 

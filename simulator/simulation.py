@@ -24,20 +24,9 @@ from simulator.core.simulation import Simulation
 from simulator.core.triggers import MAX_TICKS, DecisionPoints
 from simulator.dispatchers import make_dispatcher
 from simulator.errors import InfeasibleDecision, InputError
-from simulator.features.admission import Admission
-from simulator.features.admission_control import AdmissionControl, record_of
-from simulator.features.changing_rates import ChangingRates
-from simulator.features.colocation import Neighbours
-from simulator.features.fault_injection import FaultInjector
-from simulator.features.faults import Failures
-from simulator.features.interference import Colocation
-from simulator.features.network import Network, NetworkSlowdown
-from simulator.features.predictions import LearnedTimes, Shown
-from simulator.features.quotas import Quotas
-from simulator.features.reconfiguration import Delays, ReconfigurationDelay
-from simulator.features.reneging import Reneging
+from simulator.features.reconfiguration import Delays
+from simulator.features.registry import features_of
 from simulator.features.rounds import Rounds
-from simulator.features.tenants import Tenants
 from simulator.logs import ScheduleLog
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
@@ -63,18 +52,12 @@ def simulate(
     dispatcher: str | Rule = "round-robin",
     server: ServerSpec | None = None,
     reconfiguration_s: float | Delays = 0.0,
-    failures: Failures | None = None,
-    tenants: Tenants | None = None,
-    admission: Admission | None = None,
-    network: Network | None = None,
-    neighbours: Neighbours | None = None,
+    features: Sequence[Any] = (),
     check: bool = True,
     record_schedule: bool = True,
     measure_decisions: bool = False,
     stream_to: str | Path | None = None,
     policy_name: str | None = None,
-    shown: Shown | None = None,
-    features: Sequence[Feature] = (),
 ) -> Result:
     """Simulate a workload on a cluster under a policy until every job has finished, or left.
 
@@ -91,14 +74,9 @@ def simulate(
     server : None: decisions take no time; else the optimization server that computes them.
     reconfiguration_s : seconds without progress whenever a job that has run before is started
         elsewhere, resized or resumed (snapshot and restart); or `Delays`, which tell these cases apart.
-    failures : outages of nodes, jobs that fail, checkpoints; None: nothing goes wrong, but for the
-        attempts that the jobs themselves have (`Workload.fails_at`).
-    tenants : owner, weight and quota of each job. None: a single tenant.
-    admission : what happens to jobs that cannot meet their due date; None: all are admitted.
-    network : racks, and how much longer jobs take over nodes and racks; it takes the place of the
-        performance model's ``network_penalty``. None: that one counts.
-    neighbours : memory and slices of GPUs, and what jobs on one GPU do to each other; None: parts of
-        GPUs are all that counts.
+    features : what the cluster has beside nodes and jobs: a `Feature` of one's own, or the data of one of
+        `simulator.features`, e.g. `Failures`, `Tenants`, `Admission`, `Network`, `Neighbours`, `Shown`.
+        Jobs whose attempts fail (`Workload.fails_at`), or that have a patience, bring theirs.
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
     measure_decisions : read the clock of CPU time around each decision (``cpu_s`` of the table of
@@ -106,8 +84,6 @@ def simulate(
     stream_to : write decisions, schedule and jobs to Parquet files in this folder while the
         simulation runs (`simulator.metrics.streaming`), for runs whose records do not fit in memory.
     policy_name : how the result calls the policy.
-    shown : the jobs as policies and dispatchers see them, with predicted times; None: true ones.
-    features : further features of the cluster, of one's own.
 
     Raises
     ------
@@ -122,21 +98,16 @@ def simulate(
         delays = Delays(0.0, delays, delays)
     _check_policy(policy)
     _check_points(points, workload, cluster)
-    _check_sizes(workload, cluster, tenants, network, neighbours)
     if check:
         check_fits(workload, cluster)
-    if neighbours is not None and (cluster.node_type_of is None or cluster.is_pool):
-        raise InputError("sharing: expected nodes of fixed types")
     if points.round_s is not None and server is not None:
         raise InputError("rounds that end with their last job: expected no optimization server")
-    parts = _features(
-        workload, policy, delays, failures, tenants, admission, network, neighbours, shown
-    )
+    parts = features_of(workload, [*features, *([delays] if delays != Delays() else [])])
     if points.round_s is not None:
         parts.append(Rounds(points.round_s))
     simulation = Simulation(
         workload,
-        _seen(workload, shown, admission),
+        _shown(workload, parts),
         cluster,
         points,
         Streams(seed),
@@ -144,72 +115,23 @@ def simulate(
         check,
         measure_decisions or (server is not None and server.service == "measured"),
     )
+    simulation.fractional_gpus = bool(getattr(policy, "fractional_gpus", False))
     simulation.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
     with _stream(simulation, stream_to) as stream:
-        begin(
-            simulation,
-            [*parts, *features],
-            lambda: _decider(policy),
-            make_dispatcher(dispatcher),
-            server,
-        )
+        begin(simulation, parts, lambda: _decider(policy), make_dispatcher(dispatcher), server)
         run(simulation)
-        result = _result(simulation, [*parts, *features], seed, stream.folder if stream else None)
-        if tenants is not None:
-            result = replace(result, tenants=tenants)
+        result = _result(simulation, parts, seed, stream.folder if stream else None)
         if stream is not None:
             stream.finish(result)
     return result
 
 
-def _features(
-    workload: Workload,
-    policy: PolicyLike,
-    delays: Delays,
-    failures: Failures | None,
-    tenants: Tenants | None,
-    admission: Admission | None,
-    network: Network | None,
-    neighbours: Neighbours | None,
-    shown: Shown | None,
-) -> list[Feature]:
-    """The features of a run; what is not given is not there."""
-    in_fractions = bool(getattr(policy, "fractional_gpus", False))
-    found: list[Feature] = []
-    if hasattr(workload.performance, "next_change"):
-        found.append(ChangingRates())
-    if shown is not None and shown.learned:
-        found.append(LearnedTimes())
-    if delays != Delays():
-        found.append(ReconfigurationDelay(delays))
-    if workload.fails_at and failures is None:
-        failures = Failures()
-    if failures is not None:
-        found.append(FaultInjector(failures))
-    if admission is not None:
-        found.append(AdmissionControl(admission, in_fractions))
-    if tenants is not None:
-        found.append(Quotas(tenants, in_fractions))
-    if workload.patience_s is not None:
-        found.append(Reneging())
-    if network is not None:
-        found.append(NetworkSlowdown(network))
-    if neighbours is not None:
-        found.append(Colocation(neighbours))
-    return found
-
-
-def _seen(workload: Workload, shown: Shown | None, admission: Admission | None) -> Workload:
-    """The jobs as policies see them: with predicted times, without failures that are still to come."""
+def _shown(workload: Workload, features: Sequence[Feature]) -> Workload:
+    """The jobs as policies see them, without failures that are still to come."""
     seen = workload
-    if shown is not None:
-        if shown.workload.job_id != workload.job_id:
-            raise InputError("shown: its jobs are others than the workload's, expected the same")
-        seen = shown.workload
-    if seen.fails_at or seen.outcome:
-        return replace(seen, fails_at=(), outcome=())
-    # Admission control may take a due date away in what policies see: in a copy.
-    return replace(seen) if admission is not None else seen
+    for feature in features:
+        seen = feature.shown(seen)
+    return replace(seen, fails_at=(), outcome=()) if seen.fails_at or seen.outcome else seen
 
 
 def _stream(
@@ -247,10 +169,11 @@ def _check_points(points: DecisionPoints, workload: Workload, cluster: Cluster) 
     if points.finish_at_tick and points.period_s is None:
         raise InputError("jobs that finish at the end of a round need rounds")
     busy_s = _least_busy_s(workload, cluster)
-    for name, period_s in (("period", points.period_s), ("since_last_s", points.since_last_s)):
+    periods = (("period_s (or round_s)", points.period_s), ("since_last_s", points.since_last_s))
+    for name, period_s in periods:
         if period_s is not None and busy_s / period_s > MAX_TICKS:
             raise InputError(
-                f"{name} is {period_s:g} s, and the jobs take {busy_s:g} s at least: more than "
+                f"decisions: {name} is {period_s:g} s, and the jobs take {busy_s:g} s at least: more than "
                 f"{MAX_TICKS:,} periodic decisions, expected a longer one"
             )
 
@@ -263,25 +186,6 @@ def _least_busy_s(workload: Workload, cluster: Cluster) -> float:
     duration_s = duration_s[: len(workload)]
     work_gpu_s = float((duration_s * workload.num_gpus).sum())
     return max(float(duration_s.max()), work_gpu_s / cluster.total_gpus)
-
-
-def _check_sizes(
-    workload: Workload,
-    cluster: Cluster,
-    tenants: Tenants | None,
-    network: Network | None,
-    neighbours: Neighbours | None,
-) -> None:
-    """Optional parts have a value for each of these jobs and nodes."""
-    jobs, nodes = len(workload), cluster.num_nodes
-    for name, given, wanted, what in (
-        ("tenants", None if tenants is None else tenants.of, jobs, "jobs"),
-        ("network", None if network is None else network.same_rack, jobs, "jobs"),
-        ("network", None if network is None else network.rack_of, nodes, "nodes"),
-        ("sharing", None if neighbours is None else neighbours.memory_gb, jobs, "jobs"),
-    ):
-        if given is not None and len(given) < wanted:
-            raise InputError(f"{name}: made for {len(given)} {what}, expected {wanted}")
 
 
 def _check_period(period: float | None) -> None:
@@ -329,15 +233,8 @@ def _result(
     for node in simulation.nodes:
         if node is not None:
             node.settle(end_s)
-    server, parts = simulation.server, {type(feature): feature for feature in features}
-    injector, admission = parts.get(FaultInjector), parts.get(AdmissionControl)
-    quotas = parts.get(Quotas)
-    record = None
-    if isinstance(admission, AdmissionControl) or (
-        isinstance(quotas, Quotas) and quotas.tenants.is_limited
-    ):
-        held_s = quotas.held_s if isinstance(quotas, Quotas) else np.zeros(len(workload))
-        record = record_of(admission if isinstance(admission, AdmissionControl) else None, held_s)
+    server = simulation.server
+    records = {feature.name: feature.record(end_s) for feature in features}
     return Result(
         workload=workload,
         cluster=simulation.cluster,
@@ -356,7 +253,6 @@ def _result(
         server_response_s=np.array(server.response_s if server else []),
         streamed_to=folder,
         left=left,
-        gate=record,
-        damage=injector.damage(end_s) if isinstance(injector, FaultInjector) else None,
+        parts={name: part for name, part in records.items() if part is not None},
         extra=tuple(data for feature in features for data in feature.columns()),
     )

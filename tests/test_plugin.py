@@ -24,7 +24,10 @@ from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 ROOT = Path(__file__).parent.parent
 
 
-OTHERS = {"smallest": "def smallest_first", "apart": "def small_apart", "days": "def day_and_night"}
+OTHERS = {
+    "smallest": "def smallest_first", "apart": "def small_apart", "days": "def day_and_night",
+    "capped": "class PowerCap",
+}  # fmt: skip
 """Modules of the package, and what each documented block of code begins with."""
 
 
@@ -45,6 +48,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
         "smallest-first = smallest:smallest_first\n"
         "[schedlab.dispatchers]\nsmall-apart = apart:small_apart\n"
         "[schedlab.workloads]\nday-and-night = days:day_and_night\n"
+        "[schedlab.features]\npower_cap = capped:PowerCapKeys\nbroken = capped:PowerCap\n"
     )
     return {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
 
@@ -74,6 +78,41 @@ def test_it_is_listed_and_runs(installed: dict[str, str], tmp_path: Path) -> Non
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "out" / "summary.json").exists()
+
+
+CAPPED = """policy = "fifo-backfill"
+[workload]
+kind = "poisson"
+num_jobs = 2
+arrival_rate_per_h = 1e6
+duration_s = "deterministic:100"
+[cluster]
+kind = "nodes"
+num_nodes = 1
+gpus_per_node = 2
+[power_cap]
+gpus = 1
+"""
+
+
+def test_a_feature_of_a_package(installed: dict[str, str], tmp_path: Path) -> None:
+    """Two jobs of 100 s, nearly at once: above one GPU all run at half their speed, so they end at 200 s."""
+    path = tmp_path / "capped.toml"
+    for rate, told in (
+        ("", ""),
+        ('rate = "x"', "power_cap.rate: got"),
+        ("rat = 1", "power_cap.rat: unknown key"),
+    ):
+        path.write_text(CAPPED + rate)
+        ran = run(installed, tmp_path, "run", "capped.toml", "--out", "out")
+        assert ran.returncode == (2 if told else 0), ran.stderr
+        assert told in ran.stderr
+    assert pd.read_csv(tmp_path / "out" / "jobs.csv")["completion_s"].max() == pytest.approx(
+        200, abs=1
+    )
+    path.write_text(CAPPED.replace("[power_cap]", "[broken]"))
+    ran = run(installed, tmp_path, "run", "capped.toml", "--out", "out")
+    assert "capped:PowerCap is no FeatureTable" in ran.stderr
 
 
 def test_a_package_that_breaks_is_told_and_the_others_are_listed(

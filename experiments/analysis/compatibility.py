@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from experiments.scenario.build import with_features
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
-from experiments.scenario.neighbours import with_sharing
 from experiments.scenario.options import parse_adapt
 from experiments.scenario.schema import Adapt, Scenario
-from experiments.scenario.tenancy import with_tenants
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def fits(scenario: Scenario) -> list[Fit]:
 def _whole(built: Built, scenario: Scenario) -> tuple[Workload, Cluster]:
     """Jobs and machines as a run has them, with the tenants and the parts of GPUs that it draws."""
     workload, cluster = fitted(*built, scenario)
-    return with_sharing(scenario, with_tenants(scenario, workload)), cluster
+    return with_features(scenario, workload), cluster
 
 
 def _fit(

@@ -115,8 +115,9 @@ def run(
         options, controllers,
         as_released(scenario, policy) if released else None, parse_adapt(adapt or []),
     )  # fmt: skip
-    if stream and checked.tenants is not None:
-        raise InputError("--stream: was given with [tenants], whose shares need the whole schedule")
+    whole = [name for name, table in checked.features.items() if table.needs_schedule]
+    if stream and whole:
+        raise InputError(f"--stream: was given with [{whole[0]}], which needs the whole schedule")
     output.expect_no_records(out, stream)
     with output.new_folder(out, input_files(checked, scenario)):
         output.clear_unfinished(out)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
-from experiments.scenario.idle_keys import notes_on_idle_keys
 from experiments.scenario.jobs import read_jobs
 from experiments.scenario.machines import fitted
-from experiments.scenario.neighbours import with_sharing
 from experiments.scenario.schema import Decisions, DelayKeys, Scenario, Server
-from experiments.scenario.tenancy import with_tenants
+from simulator.features.table import Scene
 
 if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
     from simulator.core.run import Rule
-    from simulator.features.predictions import Shown
     from simulator.features.reconfiguration import Delays
 
 
@@ -32,12 +29,60 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
 
     workload, own_cluster = read_jobs(scenario)
     workload, cluster = fitted(workload, own_cluster, scenario)
-    workload = with_sharing(scenario, with_tenants(scenario, workload))
+    workload = with_features(scenario, workload)
     notes = check_requirements(scenario.policy, workload, cluster)
-    notes += notes_on_idle_keys(scenario, workload, cluster)
+    notes += idle_keys(scenario, workload, cluster)
     if notes:
         workload = dataclasses.replace(workload, notes=(*workload.notes, *notes))
     return workload, cluster
+
+
+def with_features(scenario: Scenario, workload: Workload) -> Workload:
+    """The jobs with what the scenario's features draw for them."""
+    for table in scenario.features.values():
+        workload = table.on_jobs(workload, scenario.seed)
+    return workload
+
+
+def scene_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Scene:
+    """The scenario as its features see it.
+
+    Raises
+    ------
+    KeyedError
+        Racks of two sizes.
+    """
+    tables = scenario.features
+    racks = {"cluster": getattr(scenario.cluster, "nodes_per_rack", None)}
+    racks |= {name: table.racks() for name, table in tables.items()}
+    given = {name: size for name, size in racks.items() if size is not None}
+    if len(set(given.values())) > 1:
+        (first, size), *_, (other, others) = given.items()
+        raise KeyedError(
+            f"{other}.nodes_per_rack",
+            f"got {others}, and {first}.nodes_per_rack is {size}; expected racks of one size, best as "
+            "cluster.nodes_per_rack",
+        )
+    return Scene(workload, cluster, scenario.seed, tables, next(iter(given.values()), None))
+
+
+def idle_keys(scenario: Scenario, workload: Workload, cluster: Cluster) -> Iterator[str]:
+    """One line for each key of a feature that changes nothing with these jobs and machines.
+
+    Models that no job has are noted, not refused: where models are drawn, few jobs may lack one.
+    """
+    scene = scene_of(scenario, workload, cluster)
+    known = sorted({*workload.model} - {""})
+    has = f"the models are {', '.join(known[:10])}" if known else "no job has a model"
+    for name, table in scene.tables.items():
+        if not cluster.is_pool:  # a pool is refused elsewhere
+            yield from table.notes(scene)
+        if table.racks() is not None and getattr(scenario.cluster, "nodes_per_rack", None) is None:
+            yield f"{name}.nodes_per_rack: an old key, racks are those of cluster.nodes_per_rack"
+        for key, given in table.models().items():
+            for model in given:
+                if model not in known:
+                    yield f"{name}.{key}.{model}: no job is of this model; {has}"
 
 
 def requirements_of(policy: str) -> Sequence[str]:
@@ -59,21 +104,6 @@ def check_requirements(
     if line is not None:
         raise KeyedError("policy", f"{policy}: {line}")
     return notes
-
-
-def shown_to_policies(scenario: Scenario, workload: Workload) -> Shown | None:
-    """The jobs with predicted times; None where policies see the true ones."""
-    from simulator.features.predictions import Predictions, Shown, predicted
-    from simulator.statistics import Streams
-
-    if scenario.predictions is None:
-        return None
-    with at_key("predictions"):
-        predictions = Predictions(**scenario.predictions.model_dump())
-        if predictions.exact:
-            return None
-        seen = predicted(workload, predictions, Streams(scenario.seed))
-    return Shown(seen, predictions.learned)
 
 
 def make_policy(scenario: Scenario) -> Policy:

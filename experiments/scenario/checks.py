@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from experiments.config import KeyedError
 from experiments.scenario.build import (
     check_dispatcher,
     check_requirements,
@@ -20,16 +19,11 @@ from experiments.scenario.build import (
     make_policy,
     make_server,
     requirements_of,
+    scene_of,
+    with_features,
 )
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
-from experiments.scenario.neighbours import (
-    check_draw,
-    check_sharing,
-    make_neighbours,
-    with_sharing,
-)
-from experiments.scenario.place import make_network
 from experiments.scenario.schema import (
     AndreasJobs,
     ElasticJobs,
@@ -39,8 +33,6 @@ from experiments.scenario.schema import (
     Scenario,
     SynergyJobs,
 )
-from experiments.scenario.tenancy import make_tenants, with_tenants
-from experiments.scenario.trouble import make_failures
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
@@ -94,19 +86,7 @@ class ScenarioChecks:
         )
         read = f"{jobs} {cluster}" if brings_machines else jobs
         # Whole iterations depend on the round.
-        trouble = (scenario.failures, scenario.checkpoints, scenario.maintenance, scenario.spot)
-        said = " ".join(
-            map(
-                _said,
-                (
-                    *trouble,
-                    scenario.tenants,
-                    scenario.admission,
-                    scenario.network,
-                    scenario.sharing,
-                ),
-            )
-        )
+        said = " ".join(_said(table) for table in scenario.features.values())
         machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s} {said}"
         self._once(f"machines {machines}", lambda: self._fit(small, read, machines))
         self._once(
@@ -119,17 +99,11 @@ class ScenarioChecks:
         if read not in self._read:
             self._read[read] = read_jobs(small)
         workload, cluster = fitted(*self._read[read], small)
-        workload = with_sharing(small, with_tenants(small, workload))
-        check_sharing(small.sharing)
-        if small.sharing is not None and small.sharing.draw:
-            check_draw(small)  # of few jobs, some models would be missing
-        else:
-            make_neighbours(small, workload)
-        make_tenants(small, workload)
-        make_network(small, workload, cluster)
+        workload = with_features(small, workload)
+        scene = scene_of(small, workload, cluster)
+        for table in scene.tables.values():
+            table.check(scene)
         self._fitted[machines] = workload, cluster
-        if make_failures(small, cluster) is not None and cluster.is_pool:
-            raise KeyedError("cluster.kind", "got 'pool', expected machines that can fail")
 
     def _needs(self, policy: str, machines: str) -> None:
         """Requirements of the policy, but for a rate of arrivals, which a few jobs do not have."""

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from experiments.config import KeyedError
-from policies.plugins import installed, loaded
 from simulator.errors import InputError
+from simulator.plugins import installed, loaded
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -15,7 +15,6 @@ from experiments.scenario.schema import (
     Scenario,
     Vms,
 )
-from experiments.scenario.trouble import with_spot, with_spot_price
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,11 +35,11 @@ def fitted(
 
     with at_key("cluster"):
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
-        cluster = with_spot(cluster, scenario.spot)
+        cluster = _with_features(cluster, scenario)
     rules, asked = adaptation_rules(scenario.adapt), workload.performance
     if rules is not None:
         workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)
-        cluster = with_spot_price(cluster, scenario.spot)
+        cluster = _with_features(cluster, scenario)  # its prices are new
     try:
         if rules is not None and rules.sensitivity is not None:
             pass  # done, or not wanted
@@ -56,6 +55,12 @@ def fitted(
         path = getattr(scenario.workload, "path", "")
         raise KeyedError("workload", f"{path}: {error}" if path else str(error)) from None
     return workload, cluster
+
+
+def _with_features(cluster: Cluster, scenario: Scenario) -> Cluster:
+    for table in scenario.features.values():
+        cluster = table.on_cluster(cluster)
+    return cluster
 
 
 def adaptation_rules(adapt: Adapt | None) -> Rules | None:

@@ -16,15 +16,12 @@ from experiments.scenario.build import (
     make_dispatcher,
     make_policy,
     make_server,
-    shown_to_policies,
+    scene_of,
 )
-from experiments.scenario.neighbours import make_neighbours
-from experiments.scenario.place import make_network
 from experiments.scenario.schema import Scenario, file_keys
-from experiments.scenario.tenancy import make_admission, make_tenants
-from experiments.scenario.trouble import make_failures
 from experiments.sweep.task import Outcome
 from simulator.errors import InputError
+from simulator.features import registry
 
 if TYPE_CHECKING:
     from simulator import Cluster, Policy, Result, Workload
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
 
 ADDED = "adapt: "
 """What the notes of `simulator.adaptation` begin with."""
-
-OPTIONAL_TABLES = ("failures", "tenants", "admission", "sharing", "network")
-"""With what the simulator's messages about them begin."""
 
 
 def run(
@@ -79,29 +73,24 @@ def run(
             dispatcher=dispatcher,
             server=server,
             reconfiguration_s=delays(scenario.reconfiguration_s),
-            failures=make_failures(scenario, cluster),
-            tenants=make_tenants(scenario, workload),
-            admission=make_admission(scenario),
-            neighbours=make_neighbours(scenario, workload),
-            network=make_network(scenario, workload, cluster),
+            features=registry.parts_of(scene_of(scenario, workload, cluster)),
             policy_name=scenario.policy if agent is None else "agent",
             record_schedule=record_schedule,
             measure_decisions=measure and agent is None,
             stream_to=stream_to,
-            shown=shown_to_policies(scenario, workload),
         )
 
 
 @contextmanager
 def _at_its_table() -> Iterator[None]:
-    """Errors of the simulator on an optional table as errors of this key."""
+    """Errors of the simulator on a feature as errors of its table."""
     try:
         yield
     except KeyedError:
         raise
     except InputError as error:
         table, colon, text = str(error).partition(": ")
-        if colon and table in OPTIONAL_TABLES:
+        if colon and (table == "decisions" or table in registry.tables()):
             raise KeyedError(table, text) from None
         raise
 
@@ -121,8 +110,8 @@ def has_fixed_jobs(scenario: Scenario) -> bool:
 def run_scenario(config: dict[str, Any]) -> Outcome:
     """Task function of sweeps: a scenario as JSON can say it -> its summary and tables."""
     scenario = Scenario.model_validate(config)
-    # Shares of tenants over time are worked out from the schedule.
-    keep = "schedule" in scenario.tables or scenario.tenants is not None
+    needed = any(table.needs_schedule for table in scenario.features.values())
+    keep = needed or "schedule" in scenario.tables
     result = run(scenario, record_schedule=keep)
     summary = summarise(result, scenario.window)
     if scenario.decision_facts:

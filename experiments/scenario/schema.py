@@ -21,29 +21,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from experiments.config import Config, FileKeys, checked, path_keys, read_toml
 from experiments.scenario.extensions import is_registered
-from experiments.scenario.neighbours import SharingKeys
-from experiments.scenario.place import Factor, NetworkKeys
-from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
-from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
 from simulator.errors import InputError
+from simulator.features import registry
+from simulator.features.network import Factor, NetworkKeys
+from simulator.features.table import FeatureTable
+from simulator.keys import KeyedError, NonNegative, Positive, PositiveInt
 
 MOST_NODES = 1_000_000
 MOST_JOBS = 10_000_000
 MOST_GPUS = 10_000
 """Of one node. What is larger is a slip of the pen, and would fill the memory."""
 
-PositiveInt = Annotated[int, Field(ge=1)]
 NodeCount = Annotated[int, Field(ge=1, le=MOST_NODES)]
 JobCount = Annotated[int, Field(ge=1, le=MOST_JOBS)]
 GpuCount = Annotated[int, Field(ge=1, le=MOST_GPUS)]
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
 
 
 class HierarchicalJobs(Config):
@@ -303,6 +300,8 @@ class Partitioned(Config):
 
     num_controllers: NodeCount | None = None
     nodes_per_controller: NodeCount | None = None
+    nodes_per_rack: PositiveInt | None = None
+    """Racks of neighbours by number, for ``[failures]`` and ``[network]``."""
 
 
 class Vms(Partitioned):
@@ -361,15 +360,6 @@ class Adapt(Config):
     power: Literal["andreas"] | None = None
 
 
-class PredictedTimes(Config):
-    """Errors of the execution times that policies see."""
-
-    bias: Annotated[float, Field(gt=-1)] = 0.0
-    noise: NonNegative = 0.0
-    configuration_noise: NonNegative = 0.0
-    learned: bool = False
-
-
 class Decisions(Config):
     """When controllers decide: at events, and every ``period_s``; or in rounds only.
 
@@ -413,13 +403,23 @@ class DelayKeys(Config):
     move_s: NonNegative = 0.0
 
 
-class Scenario(Config):
+if TYPE_CHECKING:
+    FeatureTables = Config
+else:
+    FeatureTables = create_model(
+        "FeatureTables",
+        __base__=Config,
+        **{name: (keys | None, None) for name, keys in registry.tables().items()},
+    )
+    """A key for each feature that there is (`simulator.features.registry`)."""
+
+
+class Scenario(FeatureTables):
     """One simulation, as data."""
 
     workload: Jobs
     cluster: Machines | None = None
     adapt: Adapt | None = None
-    predictions: PredictedTimes | None = None
     policy: str
     policy_options: Annotated[
         dict[str, float | int | str | bool], BeforeValidator(_by_full_name)
@@ -429,14 +429,6 @@ class Scenario(Config):
     dispatcher: str = "round-robin"
     server: Server | None = None
     reconfiguration_s: NonNegative | DelayKeys = 0.0
-    failures: FailureKeys | None = None
-    checkpoints: CheckpointKeys | None = None
-    maintenance: MaintenanceKeys | None = None
-    spot: SpotKeys | None = None
-    tenants: TenantKeys | None = None
-    admission: AdmissionKeys | None = None
-    sharing: SharingKeys | None = None
-    network: NetworkKeys | None = None
     network_penalty: Factor | None = None
     """How many times longer any job takes over several nodes than on one."""
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
@@ -444,6 +436,18 @@ class Scenario(Config):
     """What a sweep keeps of each run beside its summary."""
     decision_facts: bool = False
     """Mean and maximum of each number in decisions.csv join a sweep's scalars."""
+
+    @property
+    def features(self) -> dict[str, FeatureTable]:
+        """The tables of features that are given; raises KeyedError where two say the same."""
+        found = {name: getattr(self, name) for name in registry.tables()}
+        if self.network_penalty is not None:
+            if found["network"] is not None:
+                raise KeyedError(
+                    "network_penalty", "given with a table [network], expected one of them"
+                )
+            found["network"] = NetworkKeys(same_rack=self.network_penalty)
+        return {name: table for name, table in found.items() if table is not None}
 
     @model_validator(mode="before")
     @classmethod

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from experiments.scenario.output import FORMAT
 from simulator.columns import Column
-from simulator.metrics.run_tables import STREAMED, TABLES, feature_columns
-from simulator.metrics.tables import Schema
+from simulator.features.registry import COLUMNS
+from simulator.metrics.run_tables import STREAMED, TABLES
+from simulator.schema import Schema
 
 BEGIN = """\
 # Tables of a run
@@ -44,7 +45,7 @@ def _section(schema: Schema[object]) -> Iterator[str]:
     yield f"One row is {schema.rows}.{when}\n"
     columns = [column for column, _ in schema.columns]
     if schema.name == "jobs":
-        columns += feature_columns()
+        columns += COLUMNS
     yield "| column | unit | type | meaning |"
     yield "|---|---|---|---|"
     yield from _rows((*columns, *schema.named_by_run))

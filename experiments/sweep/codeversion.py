@@ -22,9 +22,9 @@ import importlib.util
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from policies.plugins import GROUPS, installed
 from simulator.datafiles import data_folder
 from simulator.errors import InputError
+from simulator.plugins import GROUPS, installed
 
 LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "numba", "highspy", "gurobipy")
 # What figures and claims compare with never decides a run.

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from experiments.sweep.task import Outcome, resolve
-from policies.plugins import installed
 from simulator.errors import InputError
+from simulator.plugins import installed
 
 ENTRY_POINTS = "schedlab.functions"
 OWN = "experiments."

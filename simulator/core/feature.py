@@ -7,16 +7,36 @@ docs/simulator.md has one of ten lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from simulator.columns import ColumnData
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
+from simulator.model.cluster import FloatArray
 from simulator.model.contract import Placement
+from simulator.model.workload import Workload
 
 NEVER = float("inf")
+
+
+class FeatureRecord:
+    """Record of a feature in a run: scalars, ends of jobs, and data for tables."""
+
+    away: FloatArray = np.empty((0, 3))
+    """``(O, 3)`` node, start and end (s) of each stretch of time that it was away."""
+
+    def statuses(self) -> Mapping[str, Any]:
+        """``(J,)`` masks of jobs that ended in another way than by completing their work, by its name."""
+        return {}
+
+    def scalars(self, run: Any) -> Mapping[str, float | int | str | None]:
+        """Scalars that it adds to ``summary.json``; ``run``: a `simulator.record.RunRecord`."""
+        return {}
 
 
 class Feature:
@@ -24,13 +44,17 @@ class Feature:
 
     Attributes
     ----------
-    name : under which policies find in a view what `seen` answers.
+    name : under which policies find in a view what `seen` answers, and a result has its `record`.
     """
 
     name = ""
 
     def attach(self, simulation: Simulation) -> None:
         """Begin: keep the simulation, start processes (``simulation.clock.process``)."""
+
+    def shown(self, workload: Workload) -> Workload:
+        """The jobs as policies and dispatchers see them; before `attach`."""
+        return workload
 
     # -- jobs that come and go -----------------------------------------------------------------
 
@@ -106,3 +130,7 @@ class Feature:
     def columns(self) -> tuple[ColumnData, ...]:
         """Columns that it adds to ``jobs.csv``, with their values; at the end of the run."""
         return ()
+
+    def record(self, end_s: float) -> FeatureRecord | None:
+        """Record of the run, whose last job ended at ``end_s``; None: nothing."""
+        return None

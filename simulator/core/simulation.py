@@ -46,6 +46,7 @@ class Simulation:
     completion_s, preemptions, reconfigurations : ``(J,)`` the records of jobs.
     reneged : jobs that left before they started, in order of leaving.
     hooks : by name of a method of `simulator.core.feature.Feature`: those that features have of their own.
+    fractional_gpus : whether the policy gives parts of GPUs.
     controllers, server, dispatch : `simulator.core.run.begin` makes them.
     """
 
@@ -83,6 +84,7 @@ class Simulation:
         self.decisions = DecisionLog()
         self.configurations: list[tuple[int, float, Configuration]] = []
         self.schedule: ScheduleLog | None = None
+        self.fractional_gpus = False
         self.time_unit_s: float = getattr(workload.performance, "time_unit_s", 0.0)
         self.hooks: dict[str, list[Callable[..., Any]]] = {}
         self.controllers: Sequence[Any] = ()

@@ -1,7 +1,12 @@
 """Network: racks, and how much longer a job takes over several nodes, or several racks, than on one node.
 
 `simulate` takes a `Network`. Policies read ``view.network`` and ``view.rack_of``. Without one, a job over
-nodes takes as long as its performance model says.
+nodes takes as long as its performance model says. In a scenario file:
+
+[network]
+same_rack = 1.1
+across_racks = 1.4
+of_model = { vgg16 = 1.47 }     # or "published"
 """
 
 from __future__ import annotations
@@ -9,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from simulator.arguments import checked
 from simulator.core.controller import Controller
@@ -18,6 +25,9 @@ from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.datafiles import read_table
 from simulator.errors import InputError
+from simulator.features.sizes import expect_length
+from simulator.features.table import FeatureTable, Scene
+from simulator.keys import KeyedError, PositiveInt, at_key
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Placement
 from simulator.model.workload import Workload
@@ -67,6 +77,47 @@ class Network:
         return float((self.same_rack if len(racks) == 1 else self.across_racks)[job])
 
 
+Factor = Annotated[float, Field(ge=1, le=MOST_FACTOR)]
+
+
+class NetworkKeys(FeatureTable):
+    """Racks of neighbours, and how many times longer jobs take over nodes and racks."""
+
+    table: ClassVar[str] = "network"
+
+    nodes_per_rack: PositiveInt | None = None
+    same_rack: Factor = 1.0
+    across_racks: Factor | None = None
+    of_model: Literal["published"] | dict[str, Factor] = Field(default_factory=dict)
+
+    def make(self, scene: Scene) -> Network:
+        """Racks and factors."""
+        if scene.cluster.is_pool:
+            raise KeyedError("network", "given with a rental pool, expected nodes")
+        if self.across_racks is not None and scene.nodes_per_rack is None:
+            raise KeyedError(
+                "cluster.nodes_per_rack", "missing, expected beside network.across_racks"
+            )
+        own = published_factors() if self.of_model == "published" else self.of_model
+        with at_key("network"):
+            return network_of(
+                scene.workload,
+                scene.cluster.num_nodes,
+                scene.nodes_per_rack,
+                self.same_rack,
+                self.across_racks,
+                own,
+            )
+
+    def racks(self) -> int | None:
+        """The old key."""
+        return self.nodes_per_rack
+
+    def models(self) -> Mapping[str, Mapping[str, float]]:
+        """Factors by model."""
+        return {} if self.of_model == "published" else {"of_model": self.of_model}
+
+
 class NetworkSlowdown(Feature):
     """Jobs over several nodes take longer, in place of the performance model's ``network_penalty``."""
 
@@ -77,6 +128,8 @@ class NetworkSlowdown(Feature):
 
     def attach(self, simulation: Simulation) -> None:
         """Read what the performance model says already."""
+        expect_length("network", self.spec.same_rack, len(simulation.workload), "jobs")
+        expect_length("network", self.spec.rack_of, simulation.cluster.num_nodes, "nodes")
         self._penalty = simulation.workload.performance.network_penalty
 
     def slowdown(self, job: int, shares: Sequence[Placement]) -> float:

@@ -1,21 +1,27 @@
 """Predicted execution times for policies; the engine runs the true ones.
 
     shown = Shown(predicted(workload, Predictions(noise=0.3), Streams(seed)))
-    simulate(workload, cluster, policy, shown=shown)
+    simulate(workload, cluster, policy, features=[shown])
 
 Policies and dispatchers read the predicted times in ``view.workload``; the progress of a job
 (``view.remaining``, ``view.attained_gpu_s``) is observed, and true. With ``learned`` a policy is
 shown the remaining work of a job in terms of what was observed of its speed: once a part of a job is
 done, the time that it took over the time that was predicted corrects all predictions of this job.
+In a scenario file:
+
+[predictions]
+bias = 0.1
+noise = 0.3
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from simulator.arguments import checked
 from simulator.core.controller import Controller
@@ -23,6 +29,8 @@ from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
+from simulator.features.table import FeatureTable, Scene
+from simulator.keys import NonNegative, at_key
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import (
     FixedDuration,
@@ -84,6 +92,25 @@ class Shown(NamedTuple):
     learned: bool = False
 
 
+class PredictionKeys(FeatureTable):
+    """Errors of the execution times that policies see."""
+
+    table: ClassVar[str] = "predictions"
+
+    bias: Annotated[float, Field(gt=-1)] = 0.0
+    noise: NonNegative = 0.0
+    configuration_noise: NonNegative = 0.0
+    learned: bool = False
+
+    def make(self, scene: Scene) -> Shown | None:
+        """The jobs with predicted times; None where nothing differs."""
+        with at_key("predictions"):
+            asked = Predictions(**dict(self))
+            if asked.exact:
+                return None
+            return Shown(predicted(scene.workload, asked, Streams(scene.seed)), asked.learned)
+
+
 def predicted(workload: Workload, predictions: Predictions, streams: Streams) -> Workload:
     """The workload with predicted times; itself where nothing differs.
 
@@ -130,7 +157,20 @@ def _factors(rng: np.random.Generator, cv: float, shape: tuple[int, ...]) -> Flo
     return np.asarray(rng.lognormal(-variance / 2, math.sqrt(variance), shape))
 
 
-class LearnedTimes(Feature):
+class PredictedTimes(Feature):
+    """Jobs as policies and dispatchers see them."""
+
+    def __init__(self, shown: Workload) -> None:
+        self._shown = shown
+
+    def shown(self, workload: Workload) -> Workload:
+        """The jobs with predicted times."""
+        if self._shown.job_id != workload.job_id:
+            raise InputError("shown: its jobs are others than the workload's, expected the same")
+        return self._shown
+
+
+class LearnedTimes(PredictedTimes):
     """Observations of the jobs of one simulation: their times over the predicted ones.
 
     It corrects the remaining work that policies see (`View.remaining`), in units of the predicted work.

@@ -14,7 +14,7 @@ import numpy as np
 
 from simulator.columns import Column, ColumnData, ColumnType, Values
 from simulator.logs import Facts
-from simulator.metrics.tables import Derived, Schema
+from simulator.schema import Derived, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

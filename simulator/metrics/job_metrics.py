@@ -6,15 +6,9 @@ import math
 
 import numpy as np
 
-from simulator.metrics.record import RunRecord
 from simulator.model.cluster import FloatArray
-
-
-def jain(values: FloatArray) -> float:
-    """Jain's index: 1 where all are equal, 1/n where one has everything (Jain et al. 1984)."""
-    good = values[np.isfinite(values)]
-    square = float((good**2).sum())
-    return float(good.sum()) ** 2 / (len(good) * square) if square else math.nan
+from simulator.record import RunRecord
+from simulator.statistics import jain
 
 
 def finish_time_fairness(record: RunRecord) -> FloatArray:

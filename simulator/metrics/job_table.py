@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.columns import Column, Values
-from simulator.metrics.record import RunRecord
-from simulator.metrics.tables import Derived, Schema
 from simulator.model.cluster import FloatArray
+from simulator.record import RunRecord
+from simulator.schema import Derived, Schema
 
 
 def statuses(record: RunRecord) -> list[str] | None:
@@ -16,17 +16,15 @@ def statuses(record: RunRecord) -> list[str] | None:
     "done", or "left" (its patience was over), "rejected" (by admission control), "abandoned" (after too
     many failures), "killed" or "failed" (so the log says, when its last attempt ended).
     """
-    gate, damage = record.gate, record.damage
-    gives_up = damage is not None and damage.gives_up
-    can_reject = gate is not None and gate.can_reject
-    if record.left is None and not (gives_up or can_reject or record.workload.outcome):
+    marks = {} if record.left is None else {"left": record.left}
+    for part in record.parts.values():
+        marks |= part.statuses()
+    if not (marks or record.workload.outcome):
         return None
     found = [o if o in ("killed", "failed") else "done" for o in record.workload.outcome]
     found = found or ["done"] * len(record.workload)
-    marks = [("abandoned", damage.killed if damage is not None else None), ("left", record.left)]
-    marks.append(("rejected", gate.rejected if gate is not None else None))
-    for status, which in marks:
-        for job in np.flatnonzero(which).tolist() if which is not None else ():
+    for status, which in marks.items():
+        for job in np.flatnonzero(which).tolist():
             found[job] = status
     return found
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from simulator.meters import NodeMeters
 from simulator.metrics.job_metrics import fairness_summary
-from simulator.metrics.meters import NodeMeters
-from simulator.metrics.record import RunRecord
 from simulator.metrics.run_tables import STREAMED, TABLES
-from simulator.metrics.tenant_metrics import summary as tenant_summary
-from simulator.model.cluster import SECONDS_PER_HOUR
+from simulator.record import RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,32 +78,10 @@ class Result(RunRecord):
         if self.left is not None:
             summary["lost_jobs"] = int(self.left.sum())
             summary["lost_share"] = float(self.left[first:last].mean())
-        summary |= fairness_summary(self) | self._damage_summary()
-        if self.tenants is not None or self.gate is not None:
-            summary |= tenant_summary(self)
+        summary |= fairness_summary(self)
+        for part in self.parts.values():
+            summary |= part.scalars(self)
         return summary
-
-    def _damage_summary(self) -> dict[str, float | int | str | None]:
-        """Counts of faults, as scalars; nothing where there could be none.
-
-        ``goodput`` is the part of the GPU-seconds held by jobs that was work and was not lost.
-        ``availability`` is the part of the node-seconds, from the first submission to the last
-        completion, in which a node was up.
-        """
-        damage = self.damage
-        if damage is None:
-            return {}
-        lost, overhead = float(damage.lost_gpu_s.sum()), float(damage.overhead_gpu_s.sum())
-        held, span_s = float(self.gpu_seconds.sum()), self.makespan_s * self.cluster.num_nodes
-        return {
-            "outages": int(damage.outages.sum()),
-            "job_failures": int(damage.failures.sum()),
-            "abandoned_jobs": int(damage.killed.sum()),
-            "lost_gpu_h": lost / SECONDS_PER_HOUR,
-            "overhead_gpu_h": overhead / SECONDS_PER_HOUR,
-            "goodput": 1 - (lost + overhead) / held if held else None,
-            "availability": 1 - float(damage.down_s.sum()) / span_s if span_s else None,
-        }
 
     def table(self, name: str) -> pd.DataFrame:
         """One of the tables of `simulator.metrics.run_tables`, e.g. "jobs" or "timeline".
@@ -142,18 +118,6 @@ class Result(RunRecord):
     def timeline_table(self) -> pd.DataFrame:
         """One row an instant at which something changes."""
         return self.table("timeline")
-
-    def tenants_table(self) -> pd.DataFrame:
-        """One row a tenant; empty where jobs name none."""
-        return self.table("tenants")
-
-    def shares_table(self) -> pd.DataFrame:
-        """One row an instant: the GPUs of each tenant; empty without tenants."""
-        return self.table("shares")
-
-    def outages_table(self) -> pd.DataFrame:
-        """One row a stretch of time that a node was down; empty where nothing can fail."""
-        return self.table("outages")
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: the registered views, and the summary."""

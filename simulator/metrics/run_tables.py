@@ -1,16 +1,13 @@
-"""All tables of a run by name, and the columns that features add to them."""
+"""All tables of a run by name, with those of features."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator import features
-from simulator.columns import Column
+from simulator.features.registry import RUN_TABLES
 from simulator.logs import DecisionLog
 from simulator.metrics.decision_table import (
     DECISIONS,
@@ -21,29 +18,14 @@ from simulator.metrics.decision_table import (
     timing_table,
 )
 from simulator.metrics.job_table import JOBS
-from simulator.metrics.record import RunRecord
-from simulator.metrics.schedule_table import (
-    CONFIGURATIONS,
-    OUTAGES,
-    SCHEDULE,
-    Configured,
-    Names,
-    Shares,
-)
-from simulator.metrics.tables import Schema
-from simulator.metrics.tenant_tables import SHARES, TENANTS, TenantRecord, shares_by_name
+from simulator.metrics.schedule_table import CONFIGURATIONS, SCHEDULE, Configured, Names, Shares
 from simulator.metrics.timeline import TIMELINE, timeline
 from simulator.model.goodput import BatchSize
+from simulator.record import RunRecord
+from simulator.schema import RunTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class RunTable(NamedTuple):
-    """A table of a run: its schema, and the function that makes it; None where the run has no such table."""
-
-    schema: Schema[Any]
-    make: Callable[[RunRecord], pa.Table | None]
 
 
 def _jobs(record: RunRecord) -> pa.Table:
@@ -92,26 +74,6 @@ def _timeline(record: RunRecord) -> pa.Table | None:
     return None if found is None else TIMELINE.table(found)
 
 
-def _outages(record: RunRecord) -> pa.Table | None:
-    return None if record.damage is None else OUTAGES.table(record.damage)
-
-
-def _tenants(record: RunRecord) -> pa.Table | None:
-    workload = record.workload
-    if record.tenants is None and not any(workload.vc) and not any(workload.user):
-        return None
-    return TENANTS.table(TenantRecord(record))
-
-
-def _shares(record: RunRecord) -> pa.Table | None:
-    if record.tenants is None:
-        return None
-    found = TenantRecord(record).over_time
-    return (
-        None if found is None else SHARES.table(found, shares_by_name(found, record.tenants.names))
-    )
-
-
 TABLES: Mapping[str, RunTable] = {
     table.schema.name: table
     for table in (
@@ -120,18 +82,10 @@ TABLES: Mapping[str, RunTable] = {
         RunTable(SCHEDULE, _schedule),
         RunTable(CONFIGURATIONS, _configurations),
         RunTable(TIMELINE, _timeline),
-        RunTable(OUTAGES, _outages),
-        RunTable(TENANTS, _tenants),
-        RunTable(SHARES, _shares),
+        *RUN_TABLES,
         RunTable(TIMING, _timing),
     )
 }
 
 STREAMED = ("jobs", "decisions", "schedule", "timing")
 """Tables that a streamed run leaves as Parquet files (`simulator.metrics.streaming`)."""
-
-
-def feature_columns() -> list[Column]:
-    """Columns that the features of `simulator.features` may add to the table of jobs (their ``COLUMNS``)."""
-    names = sorted(module.name for module in iter_modules(features.__path__, "simulator.features."))
-    return [column for name in names for column in getattr(import_module(name), "COLUMNS", ())]

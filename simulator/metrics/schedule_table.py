@@ -1,4 +1,4 @@
-"""Tables of places over time: who held which share of which node, and when nodes were down."""
+"""Tables of places over time: who held which share of which node."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simulator.columns import Column, Values
-from simulator.features.faults import Damage
-from simulator.metrics.tables import Derived, Schema
 from simulator.model.cluster import Cluster
 from simulator.model.goodput import BatchSize
 from simulator.model.workload import Workload
+from simulator.schema import Derived, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,25 +96,4 @@ CONFIGURATIONS: Schema[Configured] = Schema(
         ),
     ),
     when="jobs have tables of goodput",
-)
-
-
-def _in_order(damage: Damage, column: int) -> Values:
-    down = damage.away
-    found: Values = down[np.lexsort((down[:, 0], down[:, 1])), column]
-    return found
-
-
-OUTAGES: Schema[Damage] = Schema(
-    "outages",
-    "a stretch of time in which a node was down, in order of the starts",
-    (
-        Derived(
-            Column("node", "", "node, counted from 0", "integer"),
-            lambda damage: np.asarray(_in_order(damage, 0), dtype=np.int64),
-        ),
-        Derived(Column("start_s", "s", "from when", "number"), lambda damage: _in_order(damage, 1)),
-        Derived(Column("end_s", "s", "until when", "number"), lambda damage: _in_order(damage, 2)),
-    ),
-    when="something can fail",
 )

@@ -28,12 +28,12 @@ from simulator.columns import ColumnType
 from simulator.errors import InputError
 from simulator.logs import DecisionLog, Facts, ScheduleLog, add_running_s
 from simulator.metrics.decision_table import Decisions, decisions_table, note_types, timing_table
-from simulator.metrics.record import RunRecord
 from simulator.metrics.run_tables import STREAMED, TABLES
 from simulator.metrics.schedule_table import SCHEDULE, Names, Shares
 from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.workload import Workload
 from simulator.outputs import created_beside
+from simulator.record import RunRecord
 
 ROWS = 65_536
 """Rows of a block."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from simulator.columns import Column
 from simulator.logs import first_shares
-from simulator.metrics.record import RunRecord
-from simulator.metrics.tables import Derived, Schema
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.record import RunRecord
+from simulator.schema import Derived, Schema
 
 DIGITS = 9
 """Decimal places that are kept; what lies below are rounding errors of sums."""
@@ -103,7 +103,9 @@ def _node_states(record: RunRecord, shares: dict[str, Any]) -> _Changes:
     """By how much the power and cost of each node change, and when."""
     cluster = record.cluster
     fixed = None if cluster.node_type_of is None else np.array(cluster.node_type_of)
-    down = np.empty((0, 3)) if record.damage is None or fixed is None else record.damage.away
+    down = np.empty((0, 3))
+    if fixed is not None and record.parts:
+        down = np.concatenate([part.away for part in record.parts.values()])
     count, outages = len(shares["node"]), len(down)
     node = np.concatenate([shares["node"]] * 2 + [down[:, 0].astype(np.int64)] * 2)
     time_s = np.concatenate([shares["end_s"], shares["start_s"], down[:, 2], down[:, 1]])

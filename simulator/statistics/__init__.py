@@ -27,6 +27,7 @@ from simulator.statistics.estimates import (
     skewness,
     student,
 )
+from simulator.statistics.jain import jain
 from simulator.statistics.long_run import BATCHES, FEWEST, batch_means, mser5, steady_state_mean
 from simulator.statistics.replications import (
     parse_precision,
@@ -45,6 +46,7 @@ __all__ = [
     "Streams",
     "batch_means",
     "bootstrap_interval",
+    "jain",
     "mean_of_skewed",
     "mser5",
     "paired_difference",

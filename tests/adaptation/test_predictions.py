@@ -94,7 +94,7 @@ def test_zero_error_gives_the_bytes_of_none(policy: str):
     cluster = HierarchicalScenario(num_nodes=5).cluster()
     plain = simulate(jobs, cluster, make_policy(policy), seed=1)
     with_none = simulate(
-        jobs, cluster, make_policy(policy), seed=1, shown=shown(jobs, Predictions())
+        jobs, cluster, make_policy(policy), seed=1, features=[shown(jobs, Predictions())]
     )
     assert plain.completion_s.tobytes() == with_none.completion_s.tobytes()
     assert plain.schedule_table().equals(with_none.schedule_table())
@@ -103,7 +103,7 @@ def test_zero_error_gives_the_bytes_of_none(policy: str):
 def test_the_engine_runs_the_true_times():
     jobs = Workload(["a"], [0.0], FixedDuration([100.0], [1]), [1])
     wrong = Workload(["a"], [0.0], FixedDuration([7.0], [1]), [1])
-    assert simulate(jobs, ONE, make_policy("fifo"), shown=Shown(wrong)).completion_s[0] == 100
+    assert simulate(jobs, ONE, make_policy("fifo"), features=[Shown(wrong)]).completion_s[0] == 100
 
 
 def test_no_policy_reaches_the_true_times():
@@ -122,7 +122,7 @@ def test_no_policy_reaches_the_true_times():
         v, g = divmod(int(np.argmin(table[0])), table.shape[2])
         return Decision([Placement(job, int(view.nodes[0]), g, v)])
 
-    simulate(jobs, HierarchicalScenario(num_nodes=5).cluster(), spy, shown=seen)
+    simulate(jobs, HierarchicalScenario(num_nodes=5).cluster(), spy, features=[seen])
     assert met
 
 
@@ -133,7 +133,7 @@ def test_wrong_predictions_turn_the_order_of_srtf_round():
     wrong = replace(jobs, performance=FixedDuration([80.0, 120.0], [1, 1]))
     policy = make_policy("srtf+proportional")
     assert simulate(jobs, cluster, policy).completion_s.tolist() == [400.0, 100.0]
-    told = simulate(jobs, cluster, policy, shown=Shown(wrong))
+    told = simulate(jobs, cluster, policy, features=[Shown(wrong)])
     assert told.completion_s.tolist() == [300.0, 400.0]
 
 
@@ -145,7 +145,7 @@ def test_dispatchers_see_predictions_too():
     wrong = replace(jobs, performance=FixedDuration([5.0, 1000.0, 10.0], [1] * 3))
     kwargs = {"dispatcher": "least-work-left"}
     true = simulate(jobs, two, make_policy("fifo"), **kwargs)
-    misled = simulate(jobs, two, make_policy("fifo"), **kwargs, shown=Shown(wrong))
+    misled = simulate(jobs, two, make_policy("fifo"), **kwargs, features=[Shown(wrong)])
     assert true.completion_s.tolist() == [500.0, 10.0, 20.0]
     assert misled.completion_s.tolist() == [500.0, 10.0, 510.0]
 
@@ -165,7 +165,7 @@ def times_seen(learned: bool) -> list[float]:
         job = int(view.jobs[0])
         return Decision([Placement(job, 0, 1)])
 
-    simulate(jobs, ONE, spy, shown=Shown(wrong, learned))
+    simulate(jobs, ONE, spy, features=[Shown(wrong, learned)])
     return seen[:3]
 
 
@@ -184,7 +184,7 @@ def test_what_was_observed_is_kept_while_the_job_waits():
             seen.append((view.now_s, float(view.times_s[0, 0, 1])))
         return Decision([Placement(int(view.jobs[-1]), 0, 1)])
 
-    simulate(jobs, ONE, newest_first, shown=Shown(wrong, learned=True))
+    simulate(jobs, ONE, newest_first, features=[Shown(wrong, learned=True)])
     assert sum(seen, ()) == pytest.approx((0.0, 400.0, 50.0, 50.0, 150.0, 50.0))
 
 
@@ -193,11 +193,11 @@ def test_learning_runs_with_synergy(policy: str):
     jobs = synergy.derived_trace(20, Streams(1), jobs_per_hour=6)
     cluster = synergy.cluster(1)
     seen = shown(jobs, replace(WRONG, learned=True))
-    result = simulate(jobs, cluster, make_policy(policy), shown=seen)
+    result = simulate(jobs, cluster, make_policy(policy), features=[seen])
     assert np.isfinite(result.completion_s).all()
 
 
 def test_jobs_that_are_others_are_refused():
     with pytest.raises(InputError, match="its jobs are others"):
         simulate(elastic(), ONE, make_policy("fifo"), check=False,
-                 shown=Shown(elastic().head(3)))  # fmt: skip
+                 features=[Shown(elastic().head(3))])  # fmt: skip

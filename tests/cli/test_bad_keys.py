@@ -2,23 +2,11 @@
 
 import pytest
 
-from experiments.scenario.neighbours import SharingKeys
-from experiments.scenario.place import NetworkKeys
 from experiments.scenario.schema import OpenbJobs, read_scenario
-from experiments.scenario.tenancy import AdmissionKeys, TenantKeys
-from experiments.scenario.trouble import CheckpointKeys, FailureKeys, MaintenanceKeys, SpotKeys
 from simulator import InputError
+from simulator.features.registry import tables
 
-TABLES = {
-    "failures": FailureKeys,
-    "checkpoints": CheckpointKeys,
-    "maintenance": MaintenanceKeys,
-    "spot": SpotKeys,
-    "tenants": TenantKeys,
-    "admission": AdmissionKeys,
-    "sharing": SharingKeys,
-    "network": NetworkKeys,
-}
+TABLES = tables()
 NEEDED = {
     "maintenance": {"every_s": "100", "duration_s": "10"},
     "spot": {"nodes": "1", "time_to_reclaim": '"exponential:9"', "away": '"exponential:9"'},

@@ -25,7 +25,7 @@ from simulator import (
     simulate,
 )
 from simulator.features.admission import Admission
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
@@ -81,7 +81,9 @@ def test_failures_are_part_of_the_story(tmp_path):
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
     cause = Outages(Deterministic(60.0), Deterministic(10.0), [(0,)])
     failures = Failures([cause], Checkpoints(50.0))
-    write_result(simulate(jobs, cluster, make_policy("fifo-backfill"), failures=failures), tmp_path)
+    write_result(
+        simulate(jobs, cluster, make_policy("fifo-backfill"), features=[failures]), tmp_path
+    )
     assert explain(tmp_path, "a") == [
         "0 s: submitted.",
         "0 s: starts on 2 GPUs of node 0, for 60 s.",
@@ -99,11 +101,11 @@ def test_nodes_that_were_down_count_as_full(tmp_path):
     jobs = fixed(["a", "b"], [100.0, 50.0], [2, 2], submit_s=[0.0, 70.0])
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
     cause = Outages(Deterministic(60.0), Deterministic(30.0), [(0,)])
-    run = simulate(jobs, cluster, make_policy("fifo-strict"), failures=Failures([cause]))
+    run = simulate(jobs, cluster, make_policy("fifo-strict"), features=[Failures([cause])])
     write_result(run, tmp_path)
-    assert run.outages_table().to_numpy().tolist() == [[0, 60, 90], [0, 150, 160]]
+    assert run.table("outages").to_numpy().tolist() == [[0, 60, 90], [0, 150, 160]]
     read = pd.read_csv(tmp_path / "outages.csv")
-    pd.testing.assert_frame_equal(read, run.outages_table(), check_dtype=False)
+    pd.testing.assert_frame_equal(read, run.table("outages"), check_dtype=False)
     assert explain(tmp_path, "b")[2:4] == [
         "  Short for 20 s: GPUs (at 70 s: 0 free, it needs 2; 1 node was down).",
         "90 s: starts on 2 GPUs of node 0, for 50 s.",
@@ -119,7 +121,7 @@ def test_a_node_that_the_run_does_not_have_is_one_line(tmp_path, name, node):
     jobs = fixed(["a", "b"], [100.0, 50.0], [2, 2], submit_s=[0.0, 70.0])
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
     cause = Outages(Deterministic(60.0), Deterministic(30.0), [(0,)])
-    run = simulate(jobs, cluster, make_policy("fifo-strict"), failures=Failures([cause]))
+    run = simulate(jobs, cluster, make_policy("fifo-strict"), features=[Failures([cause])])
     write_result(run, tmp_path)
     table = pd.read_csv(tmp_path / name, dtype=str)
     table.loc[table.index[-1], "node"] = node
@@ -266,7 +268,7 @@ def test_a_quota_and_a_strict_order(tmp_path):
     """Eight GPUs, of which x may have 2. a holds them for 100 s, so b waits; y's c waits for nothing but for d."""
     one = Cluster.of_nodes(NodeType("n", "GPU", 8), 1)
     jobs = fixed(["a", "b"], [100.0, 50.0], [2, 1], vc=["x", "x"])
-    told = story(tmp_path / "quota", one, jobs, "b", tenants=tenants_of(jobs, quota={"x": 2.0}))
+    told = story(tmp_path / "quota", one, jobs, "b", features=[tenants_of(jobs, quota={"x": 2.0})])
     assert told[2] == (
         "  Short for 99 s: the quota of its tenant x (at 1 s: 2 of 2 GPUs in use, it needs 1)."
     )
@@ -295,7 +297,7 @@ def test_a_quota_and_a_strict_order(tmp_path):
 def test_damaged_quotas_are_one_line(tmp_path, damage, complaint):
     one = Cluster.of_nodes(NodeType("n", "GPU", 8), 1)
     jobs = fixed(["a", "b"], [100.0, 50.0], [2, 1], vc=["x", "x"])
-    story(tmp_path, one, jobs, "b", tenants=tenants_of(jobs, quota={"x": 2.0}))
+    story(tmp_path, one, jobs, "b", features=[tenants_of(jobs, quota={"x": 2.0})])
     path = tmp_path / "tenants.csv"
     path.write_text(damage(path.read_text()))
     with pytest.raises(InputError) as error:
@@ -318,7 +320,7 @@ def test_elastic_jobs_wait_for_a_node_that_is_down(tmp_path):
     jobs = Workload(["a", "b"], [0.0, 75.0], TimeTable(table_s))
     vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)
     cause = Outages(Deterministic(70.0), Deterministic(30.0), [(0,)])
-    told = story(tmp_path, vms, jobs, "b", "fifo", failures=Failures([cause]))
+    told = story(tmp_path, vms, jobs, "b", "fifo", features=[Failures([cause])])
     assert told[2] == "  Short for 25 s: nodes (at 75 s: none is empty; 1 node was down)."
 
 
@@ -326,7 +328,7 @@ def test_how_jobs_end(tmp_path):
     """Rejected, left, abandoned, failed for good: the story says which, and jobs.csv has a column of it."""
     one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
     due = fixed(["a", "b"], [100.0, 100.0], [1, 1], [0.0, 0.0], due_s=[100.0, 100.0])
-    told = story(tmp_path / "r", one, due, "b", "deadline-first", admission=Admission("reject"))
+    told = story(tmp_path / "r", one, due, "b", "deadline-first", features=[Admission("reject")])
     assert told == [
         "0 s: submitted.",
         "0 s: is rejected; admission control cannot promise its due date.",
@@ -337,7 +339,7 @@ def test_how_jobs_end(tmp_path):
         "21 s: leaves before it starts; its patience is over.",
     ]
     own = Failures(job_time_to_failure=Deterministic(30.0), max_attempts=2)
-    told = story(tmp_path / "g", one, fixed(["a"], [100.0], [1]), "a", failures=own)
+    told = story(tmp_path / "g", one, fixed(["a"], [100.0], [1]), "a", features=[own])
     assert told[3] == "60 s: is abandoned, since it failed too often, 60 s after its submission."
     jobs = fixed(
         ["a", "b"], [100.0, 10.0], [1, 1], fails_at=[(0.3,), ()], outcome=["failed", "passed"]
@@ -400,7 +402,7 @@ def test_counts_say_the_same_as_all_nodes_together(tmp_path, policy, parts):
     policy = make_policy(policy) if isinstance(policy, str) else policy
     cause = Outages.of_each_node(cluster.num_nodes, Exponential(900.0), Deterministic(200.0))
     failures = Failures([cause]) if parts.get("fails") else None
-    write_result(simulate(jobs, cluster, policy, tenants=tenants, failures=failures), tmp_path)
+    write_result(simulate(jobs, cluster, policy, features=[tenants, failures]), tmp_path)
     found = set(what_is_short(tmp_path))
     assert found >= ({"nodes"} if parts.get("elastic") else {"GPUs", "CPUs"}), found
 

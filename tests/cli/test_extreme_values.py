@@ -111,7 +111,7 @@ def test_many_tenants_are_served_least_share_first(policy: str) -> None:
     )  # fmt: skip
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 6), 1)
     tenants = tenants_of(jobs, weight={"c": 2.0}, known=("a", "b", "c"))
-    result = simulate(jobs, cluster, make_policy(policy), tenants=tenants)
+    result = simulate(jobs, cluster, make_policy(policy), features=[tenants])
     # Six GPUs: a, b, c (no shares yet), then c (0.5 of a GPU for its weight), then a before b and c at 1.
     at_once = [who[j] for j in range(count) if result.first_start_s[j] == 0]
     assert at_once == ["a", "a", "b", "b", "c", "c"]

@@ -17,10 +17,10 @@ from experiments.scenario.output import FORMAT, TABLES, write_result
 from experiments.scenario.tables_page import page
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
+from simulator.features.registry import COLUMNS
 from simulator.laws import Deterministic, Exponential
 from simulator.metrics.run_tables import TABLES as SCHEMAS
-from simulator.metrics.run_tables import feature_columns
 
 MILP = """
 policy = "milp"
@@ -100,14 +100,14 @@ def test_every_column_of_a_run_is_in_its_schema(tmp_path: Path) -> None:
     cause = Outages.of_each_node(2, Exponential(3000.0), Deterministic(400.0))
     failures = Failures([cause], Checkpoints(300.0))
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 8), 2)
-    result = simulate(jobs, cluster, make_policy("fifo-backfill"), failures=failures)
+    result = simulate(jobs, cluster, make_policy("fifo-backfill"), features=[failures])
     write_result(result, tmp_path)
     found = {path.name for path in tmp_path.glob("*.csv")}
     names = ("jobs", "decisions", "schedule", "timeline", "outages", "tenants")
     assert found == {f"{name}.csv" for name in names} < set(TABLES)
     for name in names:
         table = pd.read_csv(tmp_path / f"{name}.csv")
-        added = [column.name for column in feature_columns()] if name == "jobs" else []
+        added = [column.name for column in COLUMNS] if name == "jobs" else []
         assert not set(table) - {*SCHEMAS[name].schema.names, *added}
         required = {c.name for c, _ in SCHEMAS[name].schema.columns if not c.when}
         assert required <= set(table)

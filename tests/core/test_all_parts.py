@@ -15,9 +15,9 @@ from policies.registry import requirements_of
 from simulator import Cluster, DecisionPoints, NodeType, Result, ServerSpec, Workload, simulate
 from simulator.features.admission import Admission
 from simulator.features.colocation import Neighbours, neighbours_of, published_rates
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.colocation.mig import PROFILES, mask_of
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
-from simulator.features.mig import PROFILES, mask_of
 from simulator.features.network import network_of
 from simulator.features.predictions import Predictions, Shown, predicted
 from simulator.features.tenants import tenants_of
@@ -109,8 +109,7 @@ def check_nobody_on_dead_nodes(result: Result, failures: Failures) -> float:
         for go_s, back_s in away[share.node]:
             assert share.end_s <= go_s + 1e-6 or share.start_s >= back_s - 1e-6
     seconds = [sum(back_s - go_s for go_s, back_s in times) for times in away]
-    assert result.damage is not None
-    np.testing.assert_allclose(result.damage.down_s, seconds, rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(result.parts["failures"].down_s, seconds, rtol=1e-9, atol=1e-6)
     return sum(seconds)
 
 
@@ -175,8 +174,7 @@ def check_gpus(result: Result, recorded: Recorded, neighbours: Neighbours | None
 
 def check_paid(result: Result, held: np.ndarray, away_s: float) -> None:
     """GPU time held is work, lost work and overhead; nodes that are away cost nothing."""
-    damage, cluster = result.damage, result.cluster
-    assert damage is not None
+    damage, cluster = result.parts["failures"], result.cluster
     up_s = result.makespan_s * cluster.num_nodes - away_s
     assert result.meters.leasing_cost == pytest.approx(2.0 * up_s / 3600)
     assert (damage.lost_gpu_s >= -1e-6).all()
@@ -192,7 +190,8 @@ def check_paid(result: Result, held: np.ndarray, away_s: float) -> None:
 
 def check(result: Result, failures: Failures | None) -> None:
     """No GPU over capacity, quotas kept, GPU time and money recomputed from the schedule."""
-    cluster, tenants = result.cluster, result.tenants
+    cluster, parts = result.cluster, result.parts
+    tenants = parts["tenants"].tenants if "tenants" in parts else None
     assert np.isfinite(result.completion_s).all()
     of_node, of_tenant = defaultdict(list), defaultdict(list)
     held = np.zeros(len(result.workload))
@@ -209,7 +208,7 @@ def check(result: Result, failures: Failures | None) -> None:
         for tenant, changes in of_tenant.items():
             assert peak(changes) <= tenants.quota[tenant] + 1e-6
     np.testing.assert_allclose(held, result.gpu_seconds, rtol=1e-6, atol=1e-3)
-    if result.damage is not None:
+    if "failures" in parts:
         assert failures is not None
         check_paid(result, held, check_nobody_on_dead_nodes(result, failures))
     else:
@@ -272,9 +271,8 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
     if points is None and on():
         service = ServerSpec(Exponential(10.0))
     again = {
-        "seed": seed, "tenants": tenants, "admission": admission, "network": network,
-        "failures": failures, "neighbours": neighbours, "shown": shown, "server": service,
-        "decision_points": points,
+        "seed": seed, "server": service, "decision_points": points,
+        "features": [tenants, admission, network, failures, neighbours, shown],
     }  # fmt: skip
     recorded = Recorded(make_policy(name))
     result = simulate(jobs, cluster, recorded, **again)
@@ -332,8 +330,10 @@ def test_elastic_jobs_with_parts_at_random(name: str, data: st.DataObject) -> No
     failures = Failures([cause], Checkpoints(300.0, 5.0, 10.0)) if on() else None
     shown = Shown(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), True) if on() else None
     again = {
-        "seed": seed, "tenants": tenants, "failures": failures, "shown": shown,
-        "admission": Admission("reject" if on() else "downgrade") if admits else None,
+        "seed": seed,
+        "features": [
+            tenants, failures, shown, Admission("reject" if on() else "downgrade") if admits else None
+        ],
         "server": ServerSpec(Exponential(60.0)) if on() else None,
         "reconfiguration_s": 20.0 if on() else 0.0,
     }  # fmt: skip
@@ -348,7 +348,7 @@ def test_elastic_jobs_with_parts_at_random(name: str, data: st.DataObject) -> No
         used[share.node] += [(share.start_s, share.gpus), (share.end_s, -share.gpus)]
     assert all(peak(changes) <= 2 for changes in used.values())
     np.testing.assert_allclose(held, run.gpu_seconds, rtol=1e-6)
-    table = run.tenants_table().set_index("tenant")
+    table = run.table("tenants").set_index("tenant")
     assert table["gpu_h"].sum() * 3600 == pytest.approx(held.sum())
     twice = simulate(jobs, cluster, make_policy(name, **OPTIONS.get(name, {})), **again)
     assert twice.schedule_table().to_csv() == run.schedule_table().to_csv()

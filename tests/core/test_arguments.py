@@ -22,7 +22,7 @@ from simulator import (
 )
 from simulator.adaptation import Rules
 from simulator.features.admission import Admission
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.network import Network
 from simulator.features.predictions import Predictions
 from simulator.features.tenants import Tenants

@@ -28,7 +28,7 @@ from simulator import (
 )
 from simulator.features.admission import Admission
 from simulator.features.colocation import neighbours_of
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.features.predictions import Predictions, Shown, predicted
 from simulator.features.tenants import tenants_of
@@ -54,17 +54,17 @@ def nodes(gpus: int, count: int = 1, controllers: int = 1, **spec: Any) -> Clust
 def test_what_a_tenant_has_already_counts(policy: str) -> None:
     """Two GPUs. At 10 s tenant a still runs j0, b nothing: b's j3 comes before a's j2, which was first."""
     work = jobs([0, 0, 4, 5], [100, 10, 20, 20], [1, 1, 1, 1], vc=["a", "b", "a", "b"])
-    run = simulate(work, nodes(2), make_policy(policy), tenants=tenants_of(work))
+    run = simulate(work, nodes(2), make_policy(policy), features=[tenants_of(work)])
     assert run.first_start_s.tolist() == [0.0, 0.0, 30.0, 10.0]
 
 
 def test_admission_where_a_job_of_all_gpus_waits() -> None:
     """Two GPUs: j1 needs both, so it waits 100 s for j0 and ends at 110 s, after its due date of 105 s."""
     work = jobs([0, 0], [100, 10], [1, 2], due_s=[104.0, 105.0], weight_per_s=[1.0, 1.0])
-    run = simulate(work, nodes(2), make_policy("deadline-first"), admission=Admission("reject"))
+    run = simulate(work, nodes(2), make_policy("deadline-first"), features=[Admission("reject")])
     assert run.jobs_table()["status"].tolist() == ["done", "rejected"]
     work = jobs([0, 0], [100, 10], [1, 2], due_s=[104.0, 110.0], weight_per_s=[1.0, 1.0])
-    run = simulate(work, nodes(2), make_policy("deadline-first"), admission=Admission("reject"))
+    run = simulate(work, nodes(2), make_policy("deadline-first"), features=[Admission("reject")])
     assert run.completion_s.tolist() == [100.0, 110.0]
 
 
@@ -72,7 +72,9 @@ def test_envy_counts_the_tenants_own_weight() -> None:
     """For an hour p (weight 1) holds 4 GPUs; q (weight 2) holds 1 and asks for 6: min(8, 6) - 1 = 5 of envy."""
     work = jobs([0, 0, 0], [3600, 3600, 3600], [4, 1, 5], vc=["p", "q", "q"])
     tenants = tenants_of(work, weight={"q": 2.0})
-    table = simulate(work, nodes(5), make_policy("fifo-backfill"), tenants=tenants).tenants_table()
+    table = simulate(work, nodes(5), make_policy("fifo-backfill"), features=[tenants]).table(
+        "tenants"
+    )
     assert table.set_index("tenant")["envy_gpu_h"].to_dict() == pytest.approx({"p": 0.0, "q": 5.0})
 
 
@@ -83,9 +85,9 @@ def test_a_node_is_back_when_both_causes_are_over() -> None:
         Outages(Deterministic(500.0), Deterministic(30.0), [(0,)]),
         Outages(Deterministic(510.0), Deterministic(50.0), [(0,)], name="rack"),
     ]
-    run = simulate(work, nodes(1), make_policy("fifo-strict"), failures=Failures(causes))
+    run = simulate(work, nodes(1), make_policy("fifo-strict"), features=[Failures(causes)])
     assert run.completion_s.tolist() == pytest.approx([1.0, 660.0])
-    away = run.outages_table()
+    away = run.table("outages")
     assert (away["start_s"].tolist(), away["end_s"].tolist()) == ([500.0], [560.0])
     assert run.summary()["availability"] == pytest.approx(1 - 60 / 660)
 
@@ -95,7 +97,7 @@ def test_the_interval_follows_the_failures_of_jobs(interval: str) -> None:
     """Young: sqrt(2 x 2 s x 1e6 s) = 2000 s, Daly 1999 s: two checkpoints of 2 s in 5000 s of work."""
     work = jobs([0], [5000], [1])
     failures = Failures((), Checkpoints(interval, cost_s=2.0), Deterministic(1e6))
-    run = simulate(work, nodes(1), make_policy("fifo-strict"), failures=failures)
+    run = simulate(work, nodes(1), make_policy("fifo-strict"), features=[failures])
     assert run.completion_s.tolist() == pytest.approx([5004.0])
 
 
@@ -104,7 +106,7 @@ def test_after_an_outage_who_decides_at_ends_decides_at_once() -> None:
     work = jobs([0, 490], [1, 200], [1, 1])
     run = simulate(
         work, nodes(1), make_policy("fifo-strict"),
-        failures=Failures([Outages(Deterministic(600.0), Deterministic(30.0), [(0,)])]),
+        features=[Failures([Outages(Deterministic(600.0), Deterministic(30.0), [(0,)])])],
         decision_points=DecisionPoints(on_arrival=False, period_s=500.0),
     )  # fmt: skip
     assert run.completion_s.tolist() == pytest.approx([1.0, 830.0])
@@ -127,7 +129,7 @@ def test_a_late_decision_counts_the_jobs_own_memory() -> None:
     for gpu_memory_gb, starts in ((16.0, [10.0, 120.0]), (18.0, [10.0, 15.0])):
         neighbours = neighbours_of(work, gpu_memory_gb=gpu_memory_gb, memory_gb={"resnet50": 9.0})
         run = simulate(
-            work, nodes(1), newest_on_gpu_0, neighbours=neighbours,
+            work, nodes(1), newest_on_gpu_0, features=[neighbours],
             server=ServerSpec(Deterministic(10.0), 2),
         )  # fmt: skip
         assert run.first_start_s.tolist() == pytest.approx(starts)
@@ -156,7 +158,7 @@ def test_a_controller_has_its_part_of_a_quota() -> None:
     """Two controllers with a node of 4 GPUs each. a's quota of 4 is 2 there: j0 has borrowed, b takes it back."""
     work = jobs([0, 0, 5], [100, 10, 10], [4, 1, 2], vc=["a", "a", "b"])
     tenants = tenants_of(work, quota={"a": 4.0, "b": 4.0}, borrowing=True)
-    run = simulate(work, nodes(4, 2, 2), make_policy("capacity"), tenants=tenants)
+    run = simulate(work, nodes(4, 2, 2), make_policy("capacity"), features=[tenants])
     assert run.first_start_s[2] == 5.0
     assert run.preemptions.tolist() == [1, 0, 0]
 
@@ -165,7 +167,7 @@ def test_the_latest_borrower_gives_back_first() -> None:
     """Four GPUs, lent to j0 and then to j1; b's job needs two of them."""
     work = jobs([0, 1, 5], [100, 100, 10], [2, 2, 2], vc=["a", "a", "b"])
     tenants = tenants_of(work, quota={"a": 1.0, "b": 3.0}, borrowing=True)
-    run = simulate(work, nodes(4), make_policy("capacity"), tenants=tenants)
+    run = simulate(work, nodes(4), make_policy("capacity"), features=[tenants])
     assert run.preemptions.tolist() == [0, 1, 0]
     assert run.completion_s.tolist() == pytest.approx([100.0, 111.0, 15.0])
 
@@ -178,7 +180,7 @@ def test_energy_of_gpus_that_no_decision_names() -> None:
         work,
         cluster,
         make_policy("fifo-strict"),
-        neighbours=neighbours_of(work, gpu_memory_gb=16.0),
+        features=[neighbours_of(work, gpu_memory_gb=16.0)],
     )
     assert run.meters.energy_kwh == pytest.approx(0.3)
 
@@ -195,7 +197,7 @@ def test_what_is_observed_corrects_what_is_predicted() -> None:
     work = jobs([0, 50], [100, 10], [1, 1])
     for learned, left_s in ((True, 50.0), (False, 100.0)):
         shown = Shown(predicted(work, Predictions(bias=1.0), Streams(1)), learned)
-        simulate(work, nodes(2), watching, shown=shown)
+        simulate(work, nodes(2), watching, features=[shown])
         assert seen[0, 50.0] == pytest.approx(left_s)
 
 

@@ -5,9 +5,10 @@ import pytest
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload, simulate
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
-from simulator.metrics.job_metrics import finish_time_fairness, jain
+from simulator.metrics.job_metrics import finish_time_fairness
+from simulator.statistics import jain
 from simulator.workloads.plain_csv import read_csv_jobs
 
 
@@ -40,7 +41,7 @@ def integral(table, column):
 def test_the_timeline_adds_up_to_the_meters(failing):
     cause = Outages.of_each_node(2, Exponential(3000.0), Exponential(400.0))
     failures = Failures([cause], Checkpoints(300.0)) if failing else None
-    result = simulate(jobs(), cluster(), make_policy("fifo-backfill"), failures=failures)
+    result = simulate(jobs(), cluster(), make_policy("fifo-backfill"), features=[failures])
     table = result.timeline_table()
     assert (table[["queue", "running"]] >= 0).all(axis=None)
     assert table["queue"].iloc[-1] == table["running"].iloc[-1] == 0
@@ -82,7 +83,7 @@ def test_columns_of_jobs_by_hand():
     assert summary["jain_slowdown"] == pytest.approx(1.5**2 / (2 * 1.25))
     # Both share with one other for 100 s; b then is alone for as long: 200 / (100 * 1.5).
     assert finish_time_fairness(result) == pytest.approx([100 / 200, 200 / 150])
-    tenants = result.tenants_table()
+    tenants = result.table("tenants")
     assert tenants["jobs"].tolist() == [2]
     assert tenants["mean_jct_s"].tolist() == [150.0]
 
@@ -116,6 +117,6 @@ def test_tenants_of_a_plain_file(tmp_path):
     work = read_csv_jobs(path)
     assert (work.user, work.vc) == (("bob", "ann"), ("y", "x"))
     result = simulate(work, cluster(), make_policy("fifo-strict"))
-    table = result.tenants_table().set_index("tenant")
+    table = result.table("tenants").set_index("tenant")
     assert table.loc["y", "share"] == pytest.approx(0.75)
     assert work.head(1).vc == ("y",)

@@ -257,16 +257,16 @@ def test_a_performance_model_of_fewer_jobs(model: Performance) -> None:
 @pytest.mark.parametrize(
     ("part", "complaint"),
     [
-        ({"tenants": tenants_of(jobs(2))}, "^tenants: made for 2 jobs, expected 3$"),
-        ({"network": network_of(jobs(2), 1)}, "^network: made for 2 jobs, expected 3$"),
-        ({"network": network_of(jobs(3), 1)}, "^network: made for 1 nodes, expected 2$"),
-        ({"neighbours": neighbours_of(jobs(2))}, "^sharing: made for 2 jobs, expected 3$"),
+        (tenants_of(jobs(2)), "^tenants: made for 2 jobs, expected 3$"),
+        (network_of(jobs(2), 1), "^network: made for 2 jobs, expected 3$"),
+        (network_of(jobs(3), 1), "^network: made for 1 nodes, expected 2$"),
+        (neighbours_of(jobs(2)), "^sharing: made for 2 jobs, expected 3$"),
     ],
 )
-def test_parts_made_for_others(part: dict[str, Any], complaint: str) -> None:
+def test_parts_made_for_others(part: object, complaint: str) -> None:
     two = Cluster.of_nodes(NodeType("one", "GPU", 1), 2)
     with pytest.raises(InputError, match=complaint):
-        simulate(jobs(3), two, make_policy("fifo-strict"), **part)
+        simulate(jobs(3), two, make_policy("fifo-strict"), features=[part])
 
 
 def test_a_model_of_one_s_own_needs_no_length() -> None:

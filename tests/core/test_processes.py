@@ -25,7 +25,7 @@ from simulator import (
 )
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
 from tests.core.jobs import fixed
@@ -65,11 +65,10 @@ def test_a_job_is_preempted_during_its_restart_delay() -> None:
 def test_a_job_is_preempted_during_a_checkpoint() -> None:
     """It works 4 s, saves from 4 to 6 s, is preempted at 5 s for 1 s; then 4 + 2 + 2 s more."""
     jobs = fixed([0, 5], [10, 1], [1, 1])
-    result = simulate(jobs, ONE, shortest_first, failures=Failures((), Checkpoints(4.0, 2.0)))
+    result = simulate(jobs, ONE, shortest_first, features=[Failures((), Checkpoints(4.0, 2.0))])
     assert result.completion_s.tolist() == [6 + 4 + 2 + 2, 6]
-    assert result.damage is not None
-    assert result.damage.overhead_gpu_s.tolist() == [1 + 2, 0]
-    assert result.damage.lost_gpu_s.tolist() == [0, 0]
+    assert result.parts["failures"].overhead_gpu_s.tolist() == [1 + 2, 0]
+    assert result.parts["failures"].lost_gpu_s.tolist() == [0, 0]
 
 
 def test_a_decision_at_the_instant_of_an_end_finds_the_job_gone() -> None:
@@ -80,13 +79,13 @@ def test_a_decision_at_the_instant_of_an_end_finds_the_job_gone() -> None:
 
 
 def test_a_fault_at_the_instant_of_an_end_comes_too_late() -> None:
-    result = simulate(fixed([0], [10], [1]), ONE, shortest_first, failures=outage(10.0, 5.0))
+    result = simulate(fixed([0], [10], [1]), ONE, shortest_first, features=[outage(10.0, 5.0)])
     assert result.completion_s.tolist() == [10]
 
 
 def test_a_job_that_arrives_when_its_node_fails_waits_for_the_repair() -> None:
     result = simulate(
-        fixed([0, 20], [1, 3], [1, 1]), ONE, shortest_first, failures=outage(20.0, 5.0)
+        fixed([0, 20], [1, 3], [1, 1]), ONE, shortest_first, features=[outage(20.0, 5.0)]
     )
     assert result.completion_s.tolist() == [1, 28]
 
@@ -94,15 +93,14 @@ def test_a_job_that_arrives_when_its_node_fails_waits_for_the_repair() -> None:
 def test_a_fault_during_a_checkpoint_loses_what_was_done_since_the_one_before() -> None:
     """It works to 4 s, saves to 6 s, works to 10 s; the fault at 11 s finds the second checkpoint open."""
     failures = outage(11.0, 9.0, 4.0, 2.0)
-    result = simulate(fixed([0], [10], [1]), ONE, shortest_first, failures=failures)
+    result = simulate(fixed([0], [10], [1]), ONE, shortest_first, features=[failures])
     assert result.completion_s.tolist() == [20 + 4 + 2 + 2]
-    assert result.damage is not None
-    assert result.damage.lost_gpu_s.tolist() == [4]
+    assert result.parts["failures"].lost_gpu_s.tolist() == [4]
 
 
 def test_a_job_that_arrives_at_the_instant_of_a_repair_starts_at_once() -> None:
     result = simulate(
-        fixed([0, 25], [1, 3], [1, 1]), ONE, shortest_first, failures=outage(20.0, 5.0)
+        fixed([0, 25], [1, 3], [1, 1]), ONE, shortest_first, features=[outage(20.0, 5.0)]
     )
     assert result.completion_s.tolist() == [1, 28]
 
@@ -183,7 +181,7 @@ def test_a_rate_changes_during_a_checkpoint() -> None:
         phased([90.0]),
         ONE,
         make_policy("fifo-strict"),
-        failures=Failures((), Checkpoints(20.0, 15.0)),
+        features=[Failures((), Checkpoints(20.0, 15.0))],
     )
     assert result.completion_s.tolist() == pytest.approx([20 + 15 + 10 + 10 + 15 + 20])
 

@@ -20,7 +20,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
 from tests.core.jobs import fixed
@@ -56,7 +56,7 @@ def test_damage_by_hand() -> None:
         Checkpoints(6.0, 1.0, restart_s=2.0),
     )
     jobs = fixed([0, 30], [25, 30], [1, 2])
-    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), failures=failures)
+    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), features=[failures])
     assert result.completion_s.tolist() == [29, 79]
     found = result.summary()
     assert set(found) >= SPENT | {"goodput", "availability"}
@@ -164,7 +164,7 @@ def test_availability_is_that_of_all_nodes() -> None:
     failures = Failures([Outages.of_each_node(2, Deterministic(40), Deterministic(10))])
     two = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
     jobs = fixed([0, 50], [30, 30], [1, 1])
-    found = simulate(jobs, two, make_policy("fifo-strict"), failures=failures).summary()
+    found = simulate(jobs, two, make_policy("fifo-strict"), features=[failures]).summary()
     assert found["availability"] == 1 - 20 / 160
     assert found["goodput"] == 1
 
@@ -173,7 +173,7 @@ def test_a_run_that_takes_no_time_on_the_clock_has_no_rates() -> None:
     """So late, the clock does not resolve a microsecond."""
     jobs = fixed([9e11], [1e-6], [1])
     failures = Failures([Outages.of_each_node(1, Deterministic(1e9), Deterministic(1))])
-    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), failures=failures)
+    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), features=[failures])
     found = result.summary()
     assert found["makespan_s"] == 0
     rates = ("gpu_utilisation", "cpu_utilisation", "goodput", "availability", "jain_slowdown")
@@ -197,13 +197,13 @@ def test_tenants_are_in_the_summary_and_in_tables_of_their_own() -> None:
         ["a", "b"], [0.0, 0.0], FixedDuration([5.0, 15.0], [1, 1]), [1, 1], user=["ann", "bob"]
     )
     policy = make_policy("fifo-strict")
-    result = simulate(jobs, TWO_GPUS, policy, tenants=tenants_of(jobs, "user"))
+    result = simulate(jobs, TWO_GPUS, policy, features=[tenants_of(jobs, "user")])
     plain = simulate(jobs, TWO_GPUS, policy)
     assert set(result.summary()) > set(plain.summary())
-    table = result.tenants_table().set_index("tenant")
+    table = result.table("tenants").set_index("tenant")
     assert table["share"].tolist() == [0.25, 0.75]
     assert {"fair_gpu_h", "envy_gpu_h"} & set(table)
-    assert not {"fair_gpu_h", "envy_gpu_h"} & set(plain.tenants_table())
-    assert plain.tenants_table()["jobs"].tolist() == [1, 1]
-    assert len(result.shares_table()) > 0
-    assert plain.shares_table().empty
+    assert not {"fair_gpu_h", "envy_gpu_h"} & set(plain.table("tenants"))
+    assert plain.table("tenants")["jobs"].tolist() == [1, 1]
+    assert len(result.table("shares")) > 0
+    assert plain.table("shares").empty

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simulator import Cluster, Decision, NodeType, Placement, TimeTable, View, Workload, simulate
-from simulator.features.fault_injection import NodeFaults
+from simulator.features.failures import NodeFaults
 from simulator.model.contract import Changes
 from tests.core.jobs import fixed
 

@@ -24,7 +24,8 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
+from simulator.features.failures.outages import failure_rates
 from simulator.laws import Deterministic, Exponential
 
 OPTIONS = {
@@ -102,7 +103,7 @@ def check(result, outages, begin_s):
         held[share.job] += share.gpus * (share.end_s - share.start_s)
     np.testing.assert_allclose(held, result.gpu_seconds, rtol=1e-9, atol=1e-6)
     assert result.meters.gpu_seconds == pytest.approx(held.sum())
-    damage = result.damage
+    damage = result.parts["failures"]
     useful = result.gpu_seconds - damage.lost_gpu_s - damage.overhead_gpu_s
     assert (useful >= -1e-6).all()
     demand = result.workload.num_gpus
@@ -139,7 +140,7 @@ def test_every_policy_lives_with_outages(name, seed, time_to, duration, interval
     def once():
         policy = make_policy(name, **OPTIONS.get(name, {}))
         return simulate(
-            workload, cluster, policy, seed=seed, failures=failures, decision_points=points,
+            workload, cluster, policy, seed=seed, features=[failures], decision_points=points,
             server=server,
         )  # fmt: skip
 
@@ -157,9 +158,9 @@ def test_vms_fail_too(name):
     cause = each_node(3, 1500.0, 700.0)
     failures = Failures([cause], Checkpoints(200.0))
     workload = elastic_jobs(rng, 8)
-    result = simulate(workload, cluster, make_policy(name), failures=failures)
+    result = simulate(workload, cluster, make_policy(name), features=[failures])
     check(result, (1500.0, 700.0), float(workload.submit_s[0]))
-    assert result.damage.failures.sum() > 0
+    assert result.parts["failures"].failures.sum() > 0
 
 
 def test_nothing_that_goes_wrong_leaves_every_byte_as_it_was():
@@ -169,13 +170,13 @@ def test_nothing_that_goes_wrong_leaves_every_byte_as_it_was():
     for name in ("fifo-backfill", "srtf+tune"):
         plain = simulate(workload, cluster, make_policy(name), reconfiguration_s=30.0)
         empty = simulate(
-            workload, cluster, make_policy(name), reconfiguration_s=30.0, failures=Failures()
+            workload, cluster, make_policy(name), reconfiguration_s=30.0, features=[Failures()]
         )
         assert plain.completion_s.tobytes() == empty.completion_s.tobytes()
         assert list(plain.schedule) == list(empty.schedule)
-        assert plain.damage is None
+        assert "failures" not in plain.parts
         assert "goodput" not in plain.summary()
-        assert empty.damage.lost_gpu_s.sum() == 0
+        assert empty.parts["failures"].lost_gpu_s.sum() == 0
 
 
 def one_job(duration_s=1000.0, model=""):
@@ -186,7 +187,7 @@ def one_job(duration_s=1000.0, model=""):
 def run_one(failures, cluster=None, duration_s=1000.0, model=""):
     cluster = cluster or Cluster.of_nodes(NodeType("n", "GPU", 1, 1.0), 1)
     return simulate(
-        one_job(duration_s, model), cluster, make_policy("fifo-strict"), failures=failures
+        one_job(duration_s, model), cluster, make_policy("fifo-strict"), features=[failures]
     )
 
 
@@ -197,9 +198,9 @@ def test_by_hand_without_and_with_checkpoints():
     # At 600 s two cycles of 210 s are over: 400 s are saved, 180 s of work are lost.
     # From 650 s: restart 5 s, two cycles, 175 s that are lost at 1250 s. From 1300 s: 5 + 200 s.
     assert saved.completion_s[0] == pytest.approx(1505.0)
-    assert saved.damage.lost_gpu_s[0] == pytest.approx(180 + 175)
-    assert saved.damage.overhead_gpu_s[0] == pytest.approx(20 + 25 + 5)
-    assert saved.damage.down_s[0] == pytest.approx(100.0)
+    assert saved.parts["failures"].lost_gpu_s[0] == pytest.approx(180 + 175)
+    assert saved.parts["failures"].overhead_gpu_s[0] == pytest.approx(20 + 25 + 5)
+    assert saved.parts["failures"].down_s[0] == pytest.approx(100.0)
     with pytest.raises(InfeasibleDecision, match=r"none of 1 jobs got on .* 5,000 outages"):
         run_one(Failures([cause]))
 
@@ -236,8 +237,8 @@ def test_a_job_that_fails_by_itself_is_given_up_after_its_attempts():
     failures = Failures(job_time_to_failure=Deterministic(300.0), max_attempts=3)
     result = run_one(failures)
     assert result.completion_s[0] == 900.0
-    assert result.damage.killed.tolist() == [1]
-    assert result.damage.lost_gpu_s[0] == pytest.approx(900.0)
+    assert result.parts["failures"].killed.tolist() == [1]
+    assert result.parts["failures"].lost_gpu_s[0] == pytest.approx(900.0)
     assert result.summary()["goodput"] == pytest.approx(0.0)
     saved = Failures(checkpoints=Checkpoints(100.0), job_time_to_failure=Deterministic(300.0))
     assert run_one(saved).completion_s[0] == pytest.approx(1000.0)
@@ -251,7 +252,7 @@ def attempts(policy="fifo-strict", failures=None, **parts):
         fails_at=[(0.3, 0.5), ()], outcome=["killed", "passed"],
     )  # fmt: skip
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 1, 1.0), 1)
-    return simulate(jobs, cluster, make_policy(policy), failures=failures, **parts)
+    return simulate(jobs, cluster, make_policy(policy), features=[failures], **parts)
 
 
 def test_attempts_of_a_log():
@@ -260,8 +261,8 @@ def test_attempts_of_a_log():
     assert [s.job for s in result.schedule] == [0, 1, 0, 0]
     assert [s.start_s for s in result.schedule] == pytest.approx([0.0, 30.0, 80.0, 100.0])
     assert [s.end_s for s in result.schedule] == pytest.approx([30.0, 80.0, 100.0, 150.0])
-    assert result.damage.failures.tolist() == [2, 0]
-    assert result.damage.lost_gpu_s.tolist() == pytest.approx([50.0, 0.0])
+    assert result.parts["failures"].failures.tolist() == [2, 0]
+    assert result.parts["failures"].lost_gpu_s.tolist() == pytest.approx([50.0, 0.0])
     assert result.summary()["goodput"] == pytest.approx(100 / 150)
     assert result.jobs_table()["status"].tolist() == ["killed", "done"]
 
@@ -271,7 +272,7 @@ def test_attempts_with_preemption_checkpoints_and_a_limit():
     result = attempts("srpt")
     ends = [s.end_s for s in result.schedule if s.job == 0]
     assert ends == pytest.approx([10.0, 80.0, 100.0, 150.0])
-    assert result.damage.lost_gpu_s[0] == pytest.approx(50.0)
+    assert result.parts["failures"].lost_gpu_s[0] == pytest.approx(50.0)
     # A checkpoint of 1 s after each 20 s of work, and 5 s to restart: 31 s, then 5 + 20, then 5 + 52.
     slow = attempts(failures=Failures(checkpoints=Checkpoints(20.0, 1.0, 5.0)))
     ends = [s.end_s for s in slow.schedule if s.job == 0]
@@ -303,14 +304,14 @@ def test_attempts_beside_all_else_that_goes_wrong(policy, servers):
         job_time_to_failure=Exponential(9000.0),
     )
     result = simulate(
-        jobs, cluster, make_policy(policy), failures=failures, reconfiguration_s=15.0, seed=2,
+        jobs, cluster, make_policy(policy), features=[failures], reconfiguration_s=15.0, seed=2,
         decision_points=DecisionPoints.rounds(200.0) if "+" in policy else None,
         server=ServerSpec(Exponential(20.0), servers) if servers else None,
     )  # fmt: skip
     stayed = ~result.left
     last = np.array([1 - each[-1] if each else 1.0 for each in parts])
     work_gpu_s = jobs.num_gpus * jobs.performance.duration_s * last
-    damage = result.damage
+    damage = result.parts["failures"]
     held = work_gpu_s + damage.lost_gpu_s + damage.overhead_gpu_s
     np.testing.assert_allclose(result.gpu_seconds[stayed], held[stayed], rtol=1e-6)
     assert (
@@ -358,21 +359,21 @@ def test_a_node_that_is_down_costs_nothing_and_takes_no_decision():
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 1, 1.0), 2)
     cause = Outages(Deterministic(300.0), Deterministic(100.0), [(0,)])
     with pytest.raises(InfeasibleDecision, match="at 300 s: uses node 0, which is down"):
-        simulate(one_job(), cluster, Stubborn(), failures=Failures([cause]))
+        simulate(one_job(), cluster, Stubborn(), features=[Failures([cause])])
     one = Cluster.of_nodes(NodeType("n", "GPU", 1, 3600.0), 1)
     result = simulate(
         one_job(250.0), one, make_policy("fifo-strict"),
-        failures=Failures([Outages(Deterministic(100.0), Deterministic(500.0), [(0,)])],
-                          Checkpoints(0.0)),
+        features=[Failures([Outages(Deterministic(100.0), Deterministic(500.0), [(0,)])],
+                          Checkpoints(0.0))],
     )  # fmt: skip
     assert result.completion_s[0] == pytest.approx(250 + 2 * 500)
     assert result.meters.leasing_cost == pytest.approx(250.0)
-    assert failures.failure_rate_of(2) == [1 / 300, 1 / 300]
+    assert failure_rates(failures.outages, 2) == [1 / 300, 1 / 300]
 
 
 def test_mistakes_are_one_line():
     with pytest.raises(InputError, match="rental pool has no nodes that fail"):
-        simulate(one_job(), Cluster.rental_pool(), make_policy("fifo"), failures=Failures())
+        simulate(one_job(), Cluster.rental_pool(), make_policy("fifo"), features=[Failures()])
     with pytest.raises(InputError, match="failure: node 5, expected 0 to 0"):
         run_one(Failures([Outages(Deterministic(1.0), Deterministic(1.0), [(5,)])]))
     with pytest.raises(InputError, match="interval_s is 'weekly'"):
@@ -403,7 +404,7 @@ num_nodes = 4
         ("[failures]\nmax_attempts = 3", "failures.max_attempts: given without"),
         ("[failures]\nmax_attempts = 0", "failures.max_attempts: got 0, expected"),
         ('[failures]\nrack_time_to_failure = "exponential:9"\nrack_repair = "exponential:9"',
-         "failures.nodes_per_rack: missing"),
+         "cluster.nodes_per_rack: missing"),
         ('[checkpoints]\ninterval_s = "weekly"', 'checkpoints.interval_s: got "weekly"'),
         ("[checkpoints]\ninterval_s = 0\ncost_s = 3", "checkpoints: "),
         ("[checkpoints]\ncost_s = -3", "checkpoints.cost_s: got -3"),
@@ -496,9 +497,13 @@ price = 0.5
     result = run(read_scenario(path))
     assert [t.price_per_hour for t in result.cluster.node_types] == [10.0, 5.0]
     assert result.cluster.node_type_of == (0, 0, 1, 1)
-    assert result.damage.outages.sum() > 5
-    kept = result.gpu_seconds - result.damage.lost_gpu_s - result.damage.overhead_gpu_s
-    whole = result.damage.killed == 0
+    assert result.parts["failures"].outages.sum() > 5
+    kept = (
+        result.gpu_seconds
+        - result.parts["failures"].lost_gpu_s
+        - result.parts["failures"].overhead_gpu_s
+    )
+    whole = result.parts["failures"].killed == 0
     duration_s = result.workload.performance.duration_s
     np.testing.assert_allclose(kept[whole], duration_s[whole], rtol=1e-6)
     assert (kept[~whole] <= duration_s[~whole]).all()
@@ -512,7 +517,7 @@ def test_foresight_waits_where_all_nodes_of_the_only_fitting_type_are_down():
     table_s = [[never, never, never], [never, 80.0, 50.0]]  # by type and GPUs
     jobs = Workload(["a", "b"], np.array([0.0, 150.0]), TimeTable(np.array([table_s, table_s])))
     failures = Failures([Outages(Deterministic(100.0), Deterministic(400.0), [(1,)])])
-    result = simulate(jobs, cluster, make_policy("foresight"), failures=failures)
-    assert result.damage.outages[1] >= 1
+    result = simulate(jobs, cluster, make_policy("foresight"), features=[failures])
+    assert result.parts["failures"].outages[1] >= 1
     assert all(share.node == 1 for share in result.schedule)
     assert result.first_start_s.tolist() == [0.0, 500.0]

@@ -8,7 +8,7 @@ from scipy import optimize
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic, Exponential, Weibull
 from simulator.statistics import student
 from simulator.theory.reliability import (
@@ -34,7 +34,9 @@ def jobs(duration_s, submit_s=(0.0,)):
 
 def run(workload, failures, seed, cluster=ONE):
     policy = make_policy("fifo-strict")
-    return simulate(workload, cluster, policy, seed=seed, failures=failures, record_schedule=False)
+    return simulate(
+        workload, cluster, policy, seed=seed, features=[failures], record_schedule=False
+    )
 
 
 def test_the_best_interval_minimises_dalys_time_and_his_estimate_is_near():
@@ -69,7 +71,7 @@ def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
     for seed in range(150):
         result = run(workload, failures, seed)
         times.append(result.completion_s[0])
-        lost = result.damage.lost_gpu_s[0] + result.damage.overhead_gpu_s[0]
+        lost = result.parts["failures"].lost_gpu_s[0] + result.parts["failures"].overhead_gpu_s[0]
         assert result.gpu_seconds[0] == pytest.approx(work + lost)
     exact = completion_s(work, interval, cost, restart, m, repair)
     assert student(np.array(times), 0.999).contains(exact)
@@ -90,7 +92,7 @@ def test_availability_and_the_queue_with_breakdowns():
         result = run(workload, failures, seed)
         mean.append(result.jct_s[count // 10 :].mean())
         part.append(result.summary()["availability"])
-        assert result.damage.lost_gpu_s.sum() == pytest.approx(0, abs=1e-6)
+        assert result.parts["failures"].lost_gpu_s.sum() == pytest.approx(0, abs=1e-6)
     assert student(np.array(mean), 0.999).contains(
         mm1_breakdowns_response_s(rate, service, up, down)
     )

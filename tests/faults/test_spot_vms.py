@@ -11,10 +11,10 @@ from experiments.analysis.bounds import alone
 from experiments.config import KeyedError
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
-from experiments.scenario.trouble import SpotKeys, with_spot
 from policies import make_policy
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
+from simulator.features.spot import SpotKeys
 from simulator.laws import Deterministic, Exponential
 
 VM = NodeType("vm", "A", 2, 3.6)
@@ -33,7 +33,7 @@ def test_one_vm_by_hand():
     assert simulate(ONE, spot, make_policy("fifo")).meters.leasing_cost == pytest.approx(0.03)
     cause = Outages(Deterministic(50.0), Deterministic(10.0), [(0,)], 120.0, name="spot")
     failures = Failures([cause], Checkpoints(0.0))
-    result = simulate(ONE, spot, make_policy("fifo"), failures=failures)
+    result = simulate(ONE, spot, make_policy("fifo"), features=[failures])
     assert result.completion_s.tolist() == [110.0]
     assert result.meters.leasing_cost == pytest.approx(0.03)
     assert result.timeline_table()["cost_per_h"].tolist() == pytest.approx([1.08, 0.0, 1.08, 0.0])
@@ -61,7 +61,7 @@ def test_money_is_that_of_the_schedule(seed, name, price):
     cluster = on_spot(Cluster.of_vms(types, 3), (1.0, price, price))
     cause = Outages(Exponential(2000.0), Exponential(300.0), [(1,), (2,)], 60.0, name="spot")
     result = simulate(
-        jobs, cluster, make_policy(name), failures=Failures([cause], Checkpoints(300.0, 5.0))
+        jobs, cluster, make_policy(name), features=[Failures([cause], Checkpoints(300.0, 5.0))]
     )
     paid = 0.0
     for node in range(3):
@@ -116,9 +116,9 @@ def test_mistakes_are_one_line():
     keys = SpotKeys(nodes=3, time_to_reclaim="deterministic:1", away="deterministic:1")
     vms = Cluster.of_vms([VM], 2)
     with pytest.raises(KeyedError, match=r"spot\.nodes: got 3, expected at most 2 nodes"):
-        with_spot(vms, keys)
+        keys.on_cluster(vms)
     with pytest.raises(KeyedError, match="spot: given with a rental pool, expected nodes or VMs"):
-        with_spot(Cluster.rental_pool(1.0), keys)
+        keys.on_cluster(Cluster.rental_pool(1.0))
     for bad in ((1.0,), (1.0, -1.0), (1.0, np.nan)):
         with pytest.raises(InputError, match="price_factor needs 2 numbers >= 0"):
             on_spot(vms, bad)

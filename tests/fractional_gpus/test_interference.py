@@ -22,8 +22,8 @@ from simulator import (
     simulate,
 )
 from simulator.features.colocation import neighbours_of, published_rates, with_parts
+from simulator.features.colocation.mig import best_start, mask_of, profile_for
 from simulator.features.fractional import SharedDuration
-from simulator.features.mig import best_start, mask_of, profile_for
 from simulator.model.performance import FixedDuration
 
 ONE = Cluster.of_nodes(NodeType("n", "GPU", 1, power_w=(0.0, 300.0)), 1)
@@ -58,7 +58,7 @@ def test_a_pair_by_hand():
     rate = float(published_rates()[1][2, 2])
     assert rate == pytest.approx(0.6563)
     jobs = jobs_of(["transformer"] * 2, submit_s=[0.0, 50.0])
-    result = simulate(jobs, ONE, together, neighbours=neighbours_of(jobs, "published"))
+    result = simulate(jobs, ONE, together, features=[neighbours_of(jobs, "published")])
     # The first has half of its work left at 50 s, the second the rest of its own after that.
     first = 50 + 50 / rate
     second = first + 100 - (first - 50) * rate
@@ -73,9 +73,9 @@ def test_linear_by_hand():
     """Utilisations 0.8 and 0.6: each runs at 1/1.4 of its speed; 0.3 and 0.6 do not disturb each other."""
     jobs = jobs_of(["a", "b"])
     busy = neighbours_of(jobs, "linear", utilisation={"a": 0.8, "b": 0.6})
-    assert simulate(jobs, ONE, together, neighbours=busy).completion_s.tolist() == [140.0, 140.0]
+    assert simulate(jobs, ONE, together, features=[busy]).completion_s.tolist() == [140.0, 140.0]
     calm = neighbours_of(jobs, "linear", utilisation={"a": 0.3, "b": 0.6})
-    assert simulate(jobs, ONE, together, neighbours=calm).completion_s.tolist() == [100.0, 100.0]
+    assert simulate(jobs, ONE, together, features=[calm]).completion_s.tolist() == [100.0, 100.0]
 
 
 def test_a_job_that_is_stopped_leaves_its_gpu():
@@ -89,7 +89,7 @@ def test_a_job_that_is_stopped_leaves_its_gpu():
         return Decision(placements, gpus_of={j: (g,) for j, g in places.items()})
 
     answers = [on({0: 0, 1: 0}), on({0: 0, 2: 1}), on({1: 0, 2: 1}), on({1: 0})]
-    result = simulate(jobs, two, lambda view: answers.pop(0), neighbours=busy)
+    result = simulate(jobs, two, lambda view: answers.pop(0), features=[busy])
     assert result.completion_s.tolist() == [105.0, 200.0, 110.0]
     assert result.preemptions.tolist() == [0, 1, 0]
 
@@ -105,13 +105,13 @@ def test_whole_gpus_after_shared_ones():
             together(view) if view.now_s < 10 else Decision([Placement(j, 0, 1) for j in view.jobs])
         )
 
-    result = simulate(jobs, four, decide, neighbours=busy)
+    result = simulate(jobs, four, decide, features=[busy])
     assert result.completion_s.tolist() == [105.0, 105.0, 110.0]
 
 
 def test_jobs_without_a_class_do_not_matter():
     jobs = jobs_of(["transformer", "mine"])
-    result = simulate(jobs, ONE, together, neighbours=neighbours_of(jobs, "published"))
+    result = simulate(jobs, ONE, together, features=[neighbours_of(jobs, "published")])
     assert result.completion_s.tolist() == [100.0, 100.0]
 
 
@@ -119,12 +119,12 @@ def test_memory_of_a_gpu_is_kept():
     jobs = jobs_of(["a", "b"])
     tight = neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 10.0, "b": 8.0})
     with pytest.raises(InfeasibleDecision, match="node 0: GPU 0: 18 GB of memory used of 16"):
-        simulate(jobs, ONE, together, neighbours=tight)
+        simulate(jobs, ONE, together, features=[tight])
     for policy in (make_policy("complementary", share="always"), make_policy("shared")):
-        result = simulate(jobs, ONE, policy, neighbours=tight)
+        result = simulate(jobs, ONE, policy, features=[tight])
         assert result.completion_s.tolist() == [100.0, 200.0]
     roomy = neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 8.0, "b": 8.0})
-    result = simulate(jobs, ONE, make_policy("complementary", share="always"), neighbours=roomy)
+    result = simulate(jobs, ONE, make_policy("complementary", share="always"), features=[roomy])
     assert result.completion_s.tolist() == [100.0, 100.0]
 
 
@@ -162,12 +162,12 @@ def test_slices_keep_jobs_apart():
     two = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
     sliced = neighbours_of(jobs, slices=True)
     with pytest.raises(InputError, match="the GPUs are sliced, expected the policy 'slices'"):
-        simulate(jobs, ONE, make_policy("shared"), neighbours=sliced)
+        simulate(jobs, ONE, make_policy("shared"), features=[sliced])
     with pytest.raises(InfeasibleDecision, match=r"GPU 0 has no room for a slice 4g\.20gb"):
-        simulate(jobs, ONE, together, neighbours=sliced)
-    one = simulate(jobs, ONE, make_policy("slices"), neighbours=sliced)
+        simulate(jobs, ONE, together, features=[sliced])
+    one = simulate(jobs, ONE, make_policy("slices"), features=[sliced])
     assert one.completion_s.tolist() == [100.0, 200.0]
-    other = simulate(jobs, two, make_policy("slices"), neighbours=sliced)
+    other = simulate(jobs, two, make_policy("slices"), features=[sliced])
     assert other.completion_s.tolist() == [100.0, 100.0]
 
 
@@ -176,7 +176,7 @@ def test_good_neighbours_are_chosen():
     jobs = jobs_of(["resnet50", "recommendation", "transformer"], submit_s=[0.0, 0.0, 1.0])
     two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
     pairs = neighbours_of(jobs, "published")
-    result = simulate(jobs, two, make_policy("complementary"), neighbours=pairs)
+    result = simulate(jobs, two, make_policy("complementary"), features=[pairs])
     rate = float(published_rates()[1][2, 3])
     assert result.first_start_s[2] == 1.0
     assert result.completion_s[0] == 100.0
@@ -185,7 +185,7 @@ def test_good_neighbours_are_chosen():
     # Beside ResNet-50 it would run at 0.38: less than the least speed of 0.5.
     jobs = jobs_of(["resnet50", "transformer"], submit_s=[0.0, 1.0])
     alone = simulate(
-        jobs, ONE, make_policy("complementary"), neighbours=neighbours_of(jobs, "published")
+        jobs, ONE, make_policy("complementary"), features=[neighbours_of(jobs, "published")]
     )
     assert alone.first_start_s.tolist() == [0.0, 100.0]
 
@@ -239,7 +239,7 @@ def test_nothing_is_given_away_twice(seed, interference, name, rounds):
 
     points = DecisionPoints.rounds(50.0) if rounds else None
     run = simulate(
-        jobs, cluster, Recorded(), seed=seed, neighbours=neighbours, decision_points=points
+        jobs, cluster, Recorded(), seed=seed, features=[neighbours], decision_points=points
     )
     assert np.isfinite(run.completion_s).all()
     spans = defaultdict(list)
@@ -264,7 +264,7 @@ def test_without_neighbours_nothing_changes():
     jobs = jobs_of(["a"] * 30, part=0.5, submit_s=np.arange(30) * 20.0)
     two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
     plain = simulate(jobs, two, make_policy("shared"))
-    same = simulate(jobs, two, make_policy("shared"), neighbours=neighbours_of(jobs))
+    same = simulate(jobs, two, make_policy("shared"), features=[neighbours_of(jobs)])
     assert plain.schedule_table().to_csv() == same.schedule_table().to_csv()
 
 

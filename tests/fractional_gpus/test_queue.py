@@ -19,7 +19,7 @@ from simulator import (
     Placement,
     simulate,
 )
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.laws import Exponential
 from simulator.model.workload import Workload
@@ -52,7 +52,7 @@ def test_no_gpu_is_given_away_twice(seed, rule, failing):
     cause = Outages.of_each_node(cluster.num_nodes, Exponential(4000.0), Exponential(500.0))
     failures = Failures([cause], Checkpoints(0.0)) if failing else None
     kept = {}
-    result = simulate(jobs, cluster, Recorded(rule, kept), seed=seed, failures=failures)
+    result = simulate(jobs, cluster, Recorded(rule, kept), seed=seed, features=[failures])
     events = defaultdict(list)
     used = np.zeros(len(jobs))
     for share in result.schedule:

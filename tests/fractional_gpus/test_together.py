@@ -22,7 +22,7 @@ from simulator import (
     simulate,
 )
 from simulator.features.colocation import neighbours_of, published_rates
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.laws import Deterministic, Exponential
 
@@ -66,12 +66,12 @@ def outages(up_s, down_s, *checkpoints):
 def test_each_outage_costs_what_was_not_saved():
     """Up for 100 s, away for 50 s; saved after 30, 60 and 90 s. At half speed, 90 of 400 s each time."""
     jobs = jobs_of([200.0, 200.0])
-    result = simulate(
-        jobs, ONE, together, neighbours=busy(jobs), failures=outages(100.0, 50.0, 30.0)
-    )
+    result = simulate(jobs, ONE, together, features=[busy(jobs), outages(100.0, 50.0, 30.0)])
     assert result.completion_s.tolist() == pytest.approx([640.0, 640.0])  # 4 x 90 s, and 40 s more
-    assert result.damage.failures.tolist() == [4, 4]
-    assert result.damage.lost_gpu_s.tolist() == pytest.approx([20.0, 20.0])  # half a GPU each
+    assert result.parts["failures"].failures.tolist() == [4, 4]
+    assert result.parts["failures"].lost_gpu_s.tolist() == pytest.approx(
+        [20.0, 20.0]
+    )  # half a GPU each
     assert result.gpu_seconds.tolist() == pytest.approx([220.0, 220.0])
 
 
@@ -85,18 +85,18 @@ def test_an_attempt_lasts_longer_beside_a_neighbour():
     Then both are at half speed: job 0 ends 100 s later, and job 1 has 20 s left, alone.
     """
     jobs = with_attempts(jobs_of([100.0, 100.0], [0.0, 20.0]), (0.5,), ())
-    result = simulate(jobs, ONE, together, neighbours=busy(jobs))
+    result = simulate(jobs, ONE, together, features=[busy(jobs)])
     own = [(s.start_s, s.end_s) for s in result.schedule if s.job == 0]
     assert own == [(0.0, 80.0), (80.0, 180.0)]
     assert result.completion_s.tolist() == [180.0, 200.0]
-    assert result.damage.failures.tolist() == [1, 0]
-    assert result.damage.lost_gpu_s.tolist() == [0.5 * 80, 0.0]
+    assert result.parts["failures"].failures.tolist() == [1, 0]
+    assert result.parts["failures"].lost_gpu_s.tolist() == [0.5 * 80, 0.0]
 
 
 def test_a_neighbour_that_goes_ends_an_attempt_earlier():
     """Both at half speed; job 1 ends at 40 s. Job 0 has done 20 of 60 s by then: its attempt fails at 80 s."""
     jobs = with_attempts(jobs_of([100.0, 20.0]), (0.6,), ())
-    result = simulate(jobs, ONE, together, neighbours=busy(jobs))
+    result = simulate(jobs, ONE, together, features=[busy(jobs)])
     assert [s.end_s for s in result.schedule if s.job == 0] == [80.0, 120.0]
 
 
@@ -107,12 +107,12 @@ def test_an_outage_never_takes_a_job_into_an_earlier_attempt():
     """
     jobs = with_attempts(jobs_of([100.0, 100.0], [0.0, 20.0]), (0.5,), ())
     failures = Failures([Outages(Deterministic(100.0), Deterministic(10.0), [(0,)])])
-    first = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=failures)
+    first = simulate(jobs, ONE, together, features=[busy(jobs), failures])
     # The next outage comes at 210 s, when job 0 has just ended; job 1 loses what it did since 110 s.
     assert first.completion_s[0] == 210.0
-    assert first.damage.failures.tolist() == [2, 2]
+    assert first.parts["failures"].failures.tolist() == [2, 2]
     saved = replace(failures, checkpoints=Checkpoints(0))
-    result = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=saved)
+    result = simulate(jobs, ONE, together, features=[busy(jobs), saved])
     # Job 0 has 40 s of its work left at 100 s, job 1 60 s: 80 s at half speed, then 20 s alone.
     assert result.completion_s.tolist() == [190.0, 210.0]
 
@@ -121,7 +121,7 @@ def test_attempts_with_checkpoints_beside_a_neighbour():
     """Works 20 s, saves 10 s. At half speed the attempt of 30 s of its time takes 60 s of work and two saves."""
     jobs = with_attempts(jobs_of([100.0, 1000.0]), (0.3,), ())
     saving = Failures([], Checkpoints(20.0, 10.0))
-    result = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=saving)
+    result = simulate(jobs, ONE, together, features=[busy(jobs), saving])
     assert next(s.end_s for s in result.schedule if s.job == 0) == pytest.approx(80.0)
 
 
@@ -151,12 +151,12 @@ def test_attempts_at_random_on_parts(name, interference):
     )  # fmt: skip
     neighbours = neighbours_of(jobs, interference, utilisation={"a": 0.8}, slices=name == "slices")
     result = simulate(
-        jobs, cluster, make_policy(name), neighbours=neighbours, failures=failures, seed=3,
+        jobs, cluster, make_policy(name), features=[neighbours, failures], seed=3,
         decision_points=DecisionPoints.rounds(100.0) if "+" in name else None,
     )  # fmt: skip
     last = np.array([1 - each[-1] if each else 1.0 for each in ends])
     work = 0.5 * jobs.performance.duration_s * last
-    damage = result.damage
+    damage = result.parts["failures"]
     spent = result.gpu_seconds - damage.lost_gpu_s - damage.overhead_gpu_s
     if interference == "none":
         np.testing.assert_allclose(spent, work, rtol=1e-6)
@@ -175,15 +175,15 @@ def test_checkpoints_go_on_when_a_neighbour_comes():
     """
     jobs = jobs_of([100.0, 100.0], [0.0, 50.0])
     failures = outages(130.0, 70.0, 40.0, 10.0)
-    result = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=failures)
+    result = simulate(jobs, ONE, together, features=[busy(jobs), failures])
     np.testing.assert_allclose(result.completion_s, [290.0, 440.0])
-    np.testing.assert_allclose(result.damage.lost_gpu_s, [0.5 * 30, 0.5 * (30 + 30)])
+    np.testing.assert_allclose(result.parts["failures"].lost_gpu_s, [0.5 * 30, 0.5 * (30 + 30)])
 
 
 def test_without_failures_checkpoints_take_their_time():
     jobs = jobs_of([100.0, 1000.0], [0.0, 50.0])
     saving = Failures([], Checkpoints(40.0, 10.0))
-    result = simulate(jobs, ONE, together, neighbours=busy(jobs), failures=saving)
+    result = simulate(jobs, ONE, together, features=[busy(jobs), saving])
     assert result.completion_s[0] == pytest.approx(190.0)  # 40 s, then 120 s at half speed, 3 saves
 
 
@@ -192,9 +192,7 @@ def test_patience(failing):
     """Two hold the halves of the GPU for 200 s; the third has gone at 30 s, the fourth waits."""
     jobs = jobs_of([100.0] * 4, patience_s=[math.inf, math.inf, 30.0, 300.0])
     failures = Failures([Outages(Deterministic(1e6), Deterministic(1.0), [(0,)])])
-    result = simulate(
-        jobs, ONE, together, neighbours=busy(jobs), failures=failures if failing else None
-    )
+    result = simulate(jobs, ONE, together, features=[busy(jobs), failures if failing else None])
     assert result.left.tolist() == [False, False, True, False]
     assert result.completion_s.tolist() == [200.0, 200.0, 30.0, 300.0]
 
@@ -203,7 +201,7 @@ def test_failures_with_patience_on_whole_gpus():
     """The node goes at 10 s for 15 s: the second job leaves at 20 s; the first stays, it had started."""
     jobs = jobs_of([100.0, 50.0], part=1.0, patience_s=[5.0, 20.0])
     failures = Failures([Outages(Deterministic(10.0), Deterministic(15.0), [(0,)])], Checkpoints(0))
-    result = simulate(jobs, ONE, make_policy("fifo-backfill"), failures=failures)
+    result = simulate(jobs, ONE, make_policy("fifo-backfill"), features=[failures])
     assert result.left.tolist() == [False, True]
     assert result.completion_s[1] == 20.0
     assert result.completion_s[0] == pytest.approx(9 * 25 + 10)  # ten times 10 s of work
@@ -216,7 +214,7 @@ def test_decisions_that_take_time(name):
     server = ServerSpec(lambda rng: 10.0)
     options = {"share": "always", "least_speed": 0.0} if name == "complementary" else {}
     policy = make_policy(name, **options)
-    result = simulate(jobs, ONE, policy, neighbours=busy(jobs), server=server)
+    result = simulate(jobs, ONE, policy, features=[busy(jobs)], server=server)
     assert result.first_start_s.tolist() == [10.0, 10.0]
     assert result.completion_s.tolist() == [210.0, 210.0]
 
@@ -231,7 +229,7 @@ def test_a_job_moves_to_another_gpu():
         return Decision(placements, gpus_of={j: (g,) for j, g in places.items()})
 
     answers = [on({0: 0, 1: 0}), on({0: 0, 1: 1}), on({2: 0})]
-    result = simulate(jobs, two, lambda view: answers.pop(0), neighbours=busy(jobs))
+    result = simulate(jobs, two, lambda view: answers.pop(0), features=[busy(jobs)])
     assert result.completion_s.tolist() == [105.0, 105.0, 205.0]
     assert result.reconfigurations.tolist() == [0, 1, 0]
 
@@ -308,7 +306,7 @@ def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
     points = DecisionPoints.rounds(40.0) if not served and seed % 3 == 0 else None
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
     run = simulate(
-        jobs, cluster, policy, seed=seed, neighbours=neighbours, failures=failures, server=server,
+        jobs, cluster, policy, seed=seed, features=[neighbours, failures], server=server,
         decision_points=points,
     )  # fmt: skip
     left = np.zeros(count, dtype=bool) if run.left is None else run.left
@@ -345,7 +343,7 @@ def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
             assert done == pytest.approx(jobs.performance.duration_s[job], rel=1e-6)
     if failing:
         held = sum(s.gpus * (s.end_s - s.start_s) for s in run.schedule)
-        spent = run.damage.lost_gpu_s.sum() + run.damage.overhead_gpu_s.sum()
+        spent = run.parts["failures"].lost_gpu_s.sum() + run.parts["failures"].overhead_gpu_s.sum()
         assert spent < held
 
 
@@ -361,7 +359,7 @@ def test_predictions_learn_a_job_not_its_neighbours():
         seen[view.now_s] = {j: view.remaining_of(j) for j in view.jobs.tolist()}
         return together(view)
 
-    result = simulate(jobs, ONE, look, neighbours=busy(jobs), shown=Shown(guess, True))
+    result = simulate(jobs, ONE, look, features=[busy(jobs), Shown(guess, True)])
     assert result.completion_s[:2].tolist() == [200.0, 200.0]
     # A quarter is done at 50 s; the rest is 75 s of a job that is predicted to take 200 s.
     assert seen[50.0] == {0: 0.375, 1: 0.375, 2: 1.0}
@@ -377,17 +375,17 @@ def test_quotas_count_parts():
     )
     two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
     tenants = tenants_of(jobs, quota={"a": 1.0})
-    halves = simulate(jobs, two, make_policy("shared"), tenants=tenants)
+    halves = simulate(jobs, two, make_policy("shared"), features=[tenants])
     assert halves.completion_s.tolist() == [100.0, 100.0]
-    assert halves.tenants_table()["peak_gpus"].tolist() == [1.0]
-    assert halves.tenants_table()["envy_gpu_h"].tolist() == [0.0]
+    assert halves.table("tenants")["peak_gpus"].tolist() == [1.0]
+    assert halves.table("tenants")["envy_gpu_h"].tolist() == [0.0]
     wrapped = simulate(
-        jobs, two, make_policy("fifo+proportional@fractional@self-timed"), tenants=tenants
+        jobs, two, make_policy("fifo+proportional@fractional@self-timed"), features=[tenants]
     )
     assert wrapped.completion_s.tolist() == [100.0, 100.0]
-    whole = simulate(jobs, two, make_policy("fifo-backfill"), tenants=tenants)
+    whole = simulate(jobs, two, make_policy("fifo-backfill"), features=[tenants])
     assert whole.completion_s.tolist() == [100.0, 200.0]
-    assert whole.tenants_table()["peak_gpus"].tolist() == [1.0]
+    assert whole.table("tenants")["peak_gpus"].tolist() == [1.0]
 
 
 @pytest.mark.parametrize("name", ["shared", "complementary", "slices"])
@@ -413,7 +411,7 @@ def test_several_servers_decide_at_once(name, gpus):
     )
     cluster = Cluster.of_nodes(NodeType("n", "GPU", gpus), 4 // gpus)
     server = ServerSpec(Exponential(15.0), servers=3)
-    run = simulate(jobs, cluster, make_policy(name), neighbours=neighbours, server=server)
+    run = simulate(jobs, cluster, make_policy(name), features=[neighbours], server=server)
     assert np.isfinite(run.completion_s).all()
     for node in range(cluster.num_nodes):
         shares = [s for s in run.schedule if s.node == node]
@@ -426,5 +424,5 @@ def test_several_servers_and_whole_gpus():
     jobs = jobs_of([100.0, 100.0], [0.0, 1.0], part=1.0)
     two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
     server = ServerSpec(lambda rng: 10.0, servers=2)
-    result = simulate(jobs, two, make_policy("fifo-backfill"), neighbours=busy(jobs), server=server)
+    result = simulate(jobs, two, make_policy("fifo-backfill"), features=[busy(jobs)], server=server)
     assert result.first_start_s.tolist() == [10.0, 11.0]

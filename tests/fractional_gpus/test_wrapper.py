@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from policies import make_policy, requirements_of
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
 from simulator.features.colocation import neighbours_of, published_rates
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.laws import Exponential
 from tests.fractional_gpus.test_together import Recorded
@@ -104,7 +104,7 @@ def test_who_cannot():
             sliced,
             ONE,
             make_policy("greedy@fractional"),
-            neighbours=neighbours_of(sliced, slices=True),
+            features=[neighbours_of(sliced, slices=True)],
         )
     assert set(requirements_of("greedy@fractional")) >= {
         "servers",
@@ -141,7 +141,7 @@ def test_nothing_is_given_away_twice(seed, name, failing, known):
     points = DecisionPoints.rounds(50.0) if "+" in name else None
     policy = Recorded(make_policy(name + "@fractional"))
     run = simulate(
-        jobs, cluster, policy, seed=seed, neighbours=neighbours, failures=failures,
+        jobs, cluster, policy, seed=seed, features=[neighbours, failures],
         decision_points=points,
     )  # fmt: skip
     assert np.isfinite(run.completion_s).all()

@@ -52,7 +52,7 @@ class Put:
 def test_exact_durations(shares, seconds):
     jobs = jobs_of([4])
     network = network_of(jobs, 6, 2, same_rack=1.2, across_racks=1.5)
-    result = simulate(jobs, SIX, Put(*shares), network=network)
+    result = simulate(jobs, SIX, Put(*shares), features=[network])
     assert result.completion_s.tolist() == [pytest.approx(seconds, rel=1e-12)]
     alone = simulate(jobs, SIX, Put(*shares))
     assert alone.completion_s.tolist() == [100.0]
@@ -61,8 +61,8 @@ def test_exact_durations(shares, seconds):
 def test_factors_by_model():
     jobs = jobs_of([4], model=["vgg16"])
     network = network_of(jobs, 6, 2, 1.1, 1.32, published_factors())
-    near = simulate(jobs, SIX, Put((0, 2), (1, 2)), network=network).completion_s[0]
-    far = simulate(jobs, SIX, Put((0, 2), (5, 2)), network=network).completion_s[0]
+    near = simulate(jobs, SIX, Put((0, 2), (1, 2)), features=[network]).completion_s[0]
+    far = simulate(jobs, SIX, Put((0, 2), (5, 2)), features=[network]).completion_s[0]
     assert near == pytest.approx(147.0)
     assert far == pytest.approx(147.0 * 1.2)
 
@@ -78,7 +78,7 @@ def test_a_move_changes_the_speed():
             return Decision(shares, again_s=50.0 - view.now_s)
         return Decision([Placement(0, 3, 4)])
 
-    result = simulate(jobs, SIX, moves, network=network)
+    result = simulate(jobs, SIX, moves, features=[network])
     assert result.completion_s[0] == pytest.approx(50 + 100 * 2 / 3)
 
 
@@ -94,7 +94,7 @@ def test_what_is_observed_of_a_speed_leaves_out_the_network():
         left.append(view.remaining_of(0))
         return Decision([Placement(0, 1, 2), Placement(0, 2, 2)])
 
-    simulate(jobs, SIX, decide, network=network, shown=Shown(jobs, learned=True))
+    simulate(jobs, SIX, decide, features=[network, Shown(jobs, learned=True)])
     assert left == pytest.approx([1.0, 1 - 60 / 150])
 
 
@@ -106,7 +106,7 @@ def test_views_have_racks():
         return Decision([Placement(0, 0, 1)], keep_running=True)
 
     jobs = jobs_of([1])
-    simulate(jobs, SIX, look, network=network_of(jobs, 6, 2))
+    simulate(jobs, SIX, look, features=[network_of(jobs, 6, 2)])
     simulate(jobs, SIX, look)
     assert seen[0][0] == [0, 0, 1, 1, 2, 2]
     assert seen[1] == ([0] * 6, None)
@@ -118,7 +118,7 @@ def blocked(wait_node_s, wait_rack_s, ends=(1000.0, 1000.0, 1000.0, 400.0)):
     four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
     network = network_of(jobs, 4, 2, same_rack=1.2, across_racks=2.0)
     policy = make_policy("consolidating", wait_node_s=wait_node_s, wait_rack_s=wait_rack_s)
-    result = simulate(jobs, four, policy, network=network)
+    result = simulate(jobs, four, policy, features=[network])
     return result.first_start_s[4], result.completion_s[4]
 
 
@@ -145,7 +145,7 @@ def test_a_rack_comes_before_anywhere():
 
     policy = make_policy("consolidating", wait_node_s=30.0, wait_rack_s=10_000.0)
     network = network_of(jobs, 4, 2, same_rack=1.2, across_racks=2.0)
-    result = simulate(jobs, four, spread, network=network)
+    result = simulate(jobs, four, spread, features=[network])
     assert result.first_start_s[4] == 40.0
     assert result.completion_s[4] == pytest.approx(160.0)
     where = {s.node for s in result.schedule if s.job == 4}
@@ -161,11 +161,11 @@ def test_who_waits():
         )  # fmt: skip
         four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
         policy = make_policy("consolidating", wait_node_s=-1.0, who="skewed", above=0.5)
-        result = simulate(jobs, four, policy, network=network_of(jobs, 4, 2))
+        result = simulate(jobs, four, policy, features=[network_of(jobs, 4, 2)])
         assert result.first_start_s[4] == start
         policy = make_policy("consolidating", wait_node_s=-1.0, who="sensitive", above=1.3)
         network = network_of(jobs, 4, 2, of_model=published_factors())
-        assert simulate(jobs, four, policy, network=network).first_start_s[4] == start
+        assert simulate(jobs, four, policy, features=[network]).first_start_s[4] == start
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)
@@ -176,7 +176,7 @@ def test_work_is_conserved(seed, wait_s):
     jobs = jobs_of(gpus, rng.uniform(10, 300, 30), np.cumsum(rng.exponential(30, 30)))
     network = network_of(jobs, 6, 2, 1.3, 1.9)
     policy = make_policy("consolidating", wait_node_s=wait_s, wait_rack_s=wait_s)
-    result = simulate(jobs, SIX, policy, network=network)
+    result = simulate(jobs, SIX, policy, features=[network])
     nodes = {}
     for share in result.schedule:
         nodes.setdefault(share.job, set()).add(share.node)
@@ -207,7 +207,7 @@ def test_mistakes_are_one_line():
     [
         ("network_penalty = 0.9\n", "network_penalty: got 0.9, expected"),
         ("network_penalty = 1.2\n[network]\nsame_rack = 1.1\n", "given with a table [network]"),
-        ("[network]\nacross_racks = 1.4\n", "network.nodes_per_rack: missing, expected beside"),
+        ("[network]\nacross_racks = 1.4\n", "cluster.nodes_per_rack: missing, expected beside"),
         ("[network]\nof_model = {vgg16 = 0.1}\n", "network.of_model.vgg16: got 0.1, expected a"),
         ("[network]\nof_model = {vgg16 = 1.5}\n", "network: of_model has vgg16, and no job"),
         ("[network]\nnodes_per_rack = 0\n", "network.nodes_per_rack: got 0, expected"),

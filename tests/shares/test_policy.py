@@ -8,7 +8,7 @@ import pytest
 
 from policies import make_policy
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
-from simulator.features.faults import Failures, Outages
+from simulator.features.failures import Failures, Outages
 from simulator.features.tenants import Tenants
 from simulator.laws import Deterministic
 from simulator.simulation import DecisionPoints
@@ -132,7 +132,7 @@ def test_nodes_that_are_down_are_left_out():
     jobs = workload([3000.0] * 4, [2] * 4)
     down = Outages(Deterministic(500.0), Deterministic(400.0), [(0,)])
     result = simulate(
-        jobs, cluster(nodes=2), make_policy("gandiva-fair"), failures=Failures(outages=[down])
+        jobs, cluster(nodes=2), make_policy("gandiva-fair"), features=[Failures(outages=[down])]
     )
     assert np.isfinite(result.completion_s).all()
 
@@ -140,6 +140,8 @@ def test_nodes_that_are_down_are_left_out():
 def test_tenants_share_by_weight():
     jobs = workload([2400.0, 2400.0], [2, 2])
     tenants = Tenants(("a", "b"), np.array([0, 1]), np.array([1.0, 3.0]), np.full(2, np.inf))
-    result = simulate(jobs, cluster(nodes=1), make_policy("hierarchical-fairness"), tenants=tenants)
+    result = simulate(
+        jobs, cluster(nodes=1), make_policy("hierarchical-fairness"), features=[tenants]
+    )
     # b runs three rounds of four until it ends: 20 of 26.
     assert result.completion_s == pytest.approx([4800.0, 3120.0])

@@ -10,7 +10,7 @@ from policies.shares import Active, Chosen, RoundRules, ShareRounds, gandiva_fai
 from policies.shares.placing import place
 from simulator import Cluster, DecisionPoints, NodeType, Placement, Workload, simulate
 from simulator.errors import InputError
-from simulator.features.faults import Failures, Outages
+from simulator.features.failures import Failures, Outages
 from simulator.laws import Deterministic
 from simulator.workloads.training import RoundWork, Training, TrainingJobs, TrainingTimes
 
@@ -161,7 +161,7 @@ def test_what_a_node_that_fails_had_not_done_is_taken_back():
     assert progress.left(0) == 0.7
     jobs = jobs_of([900] * 6, [1, 1, 2, 2, 1, 4], rate=1.5)
     down = Outages(Deterministic(1000.0), Deterministic(250.0), [(0,), (1,)])
-    result = run(jobs, 4, failures=Failures(outages=[down]))
+    result = run(jobs, 4, features=[Failures(outages=[down])])
     assert np.isfinite(result.completion_s).all()
     assert result.gpu_seconds.sum() > 11 * 600
 

@@ -162,7 +162,7 @@ def test_nobody_is_slower_than_at_the_proportional_share(policy: str):
                 seen.append(view.time_s_of(share.job, (share,)) / fair)
             return decision
 
-    result = simulate(*adapted, Spy(), shown=Shown(adapted.workload))
+    result = simulate(*adapted, Spy(), features=[Shown(adapted.workload)])
     assert np.isfinite(result.completion_s).all()
     assert max(seen) <= 1 + 1e-9
     assert min(seen) < 0.9

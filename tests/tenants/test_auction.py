@@ -11,7 +11,7 @@ from policies import make_policy
 from policies.tenants.auction import largest_product, parts_kept
 from simulator import simulate
 from simulator.features.tenants import tenants_of
-from simulator.metrics.tenant_metrics import shares
+from simulator.features.tenants.fairness import shares
 from tests.tenants.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
 
 many = settings(max_examples=120, deadline=None, derandomize=True)
@@ -119,7 +119,7 @@ def test_the_worst_off_tenant_bids_alone():
     """With fairness = 1 one tenant bids: it keeps all, and is b, who has waited for its first GPU."""
     jobs = jobs_of("aab", 100.0, 4, [0.0, 0.0, 10.0])
     policy = make_policy("themis", fairness=1.0, lease_s=50.0)
-    run = simulate(jobs, cluster_of(1), policy, tenants=tenants_of(jobs))
+    run = simulate(jobs, cluster_of(1), policy, features=[tenants_of(jobs)])
     # At 50 s rho is (50 + 50) / 400 and (50 + 100) / 400 for a's jobs, which ask for twice as much, (40 + 100) / 200 for b's.
     assert run.first_start_s[[0, 2]].tolist() == [0.0, 50.0]
     assert run.completion_s.max() == pytest.approx(300.0)
@@ -131,7 +131,7 @@ def test_nothing_is_idle_while_somebody_waits(seed, fairness):
     """Who loses in the lottery gets what is left, if nobody else wants it."""
     jobs = jobs_of_one_gpu(seed)
     policy = make_policy("themis", fairness=fairness, lease_s=60.0)
-    found = shares(simulate(jobs, cluster_of(2), policy, seed=seed, tenants=tenants_of(jobs)))
+    found = shares(simulate(jobs, cluster_of(2), policy, seed=seed, features=[tenants_of(jobs)]))
     np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
 
 

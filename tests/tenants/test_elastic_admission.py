@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.features.admission import Admission
-from simulator.features.elastic_admission import Ask, least_shares
+from simulator.features.admission.elastic import Ask, least_shares
 
 quick = settings(max_examples=150, deadline=None, derandomize=True)
 rows_of = st.lists(
@@ -123,10 +123,10 @@ def test_a_done_job_at_the_gate():
         jobs,
         Cluster.of_nodes(NodeType("n", "G", 2), 1),
         make_policy("fifo"),
-        admission=Admission(),
+        features=[Admission()],
         decision_points=DecisionPoints.rounds(50.0),
     )
-    assert run.gate.promised.tolist() == [True, True]
+    assert run.parts["admission"].promised.tolist() == [True, True]
 
 
 def elastic(times, submit_s, due_s):
@@ -143,13 +143,13 @@ def test_elastic_jobs_at_the_gate_by_hand():
     )
     cluster = Cluster.of_nodes(NodeType("n", "G", 2), 1)
     for rule, column in (("reject", "rejected"), ("downgrade", "downgraded")):
-        run = simulate(jobs, cluster, make_policy("greedy"), admission=Admission(rule))
-        assert getattr(run.gate, column).tolist() == [False, False, True, False]
-        assert run.gate.promised.tolist() == [True, True, False, True]
+        run = simulate(jobs, cluster, make_policy("greedy"), features=[Admission(rule)])
+        assert getattr(run.parts["admission"], column).tolist() == [False, False, True, False]
+        assert run.parts["admission"].promised.tolist() == [True, True, False, True]
     types = (NodeType("n", "G", 2), NodeType("m", "G", 1))
     two = TimeTable(np.full((1, 2, 3), 10.0))
     with pytest.raises(InputError, match="admission: expected equal nodes"):
         simulate(
             Workload(["a"], [0.0], two, due_s=[50.0]), Cluster(types, 2, (0, 1)),
-            make_policy("greedy"), admission=Admission(),
+            make_policy("greedy"), features=[Admission()],
         )  # fmt: skip

@@ -12,8 +12,8 @@ from policies import elasticflow, make_policy
 from policies.elasticflow import ElasticFlow, spread
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.features.admission import Admission
-from simulator.features.elastic_admission import Ask, Piece, packed, within
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.admission.elastic import Ask, Piece, packed, within
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from tests.core.test_invariants import check
 
@@ -49,7 +49,7 @@ def run(seed, rule="reject", count=25, policy="elasticflow"):
     nodes, gpus = NODES[seed % 5]
     jobs = random_jobs(seed, count, nodes, gpus)
     cluster = Cluster.of_nodes(NodeType("n", "G", gpus), nodes)
-    return simulate(jobs, cluster, make_policy(policy), admission=Admission(rule))
+    return simulate(jobs, cluster, make_policy(policy), features=[Admission(rule)])
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
@@ -73,7 +73,7 @@ def test_a_job_alone_gets_what_speeds_it_up():
     jobs = elastic([100.0, 60.0, 80.0], [0.0], [150.0])
     result = simulate(
         jobs, Cluster.of_nodes(NodeType("n", "G", 3), 1), make_policy("elasticflow"),
-        admission=Admission(),
+        features=[Admission()],
     )  # fmt: skip
     assert result.completion_s.tolist() == [60.0]
     assert [s.gpus for s in result.schedule] == [2]
@@ -84,14 +84,14 @@ def test_the_least_share_first_then_who_gains():
     jobs = elastic([100.0, 60.0], [0.0, 40.0], [math.inf, 100.0])
     result = simulate(
         jobs, Cluster.of_nodes(NodeType("n", "G", 2), 1), make_policy("elasticflow"),
-        admission=Admission(),
+        features=[Admission()],
     )  # fmt: skip
     # Alone, the first does 40/60 on both GPUs; its last third takes 20 s on both.
     assert result.completion_s.tolist() == [pytest.approx(120.0), 100.0]
     loose = elastic([100.0, 60.0], [0.0, 40.0], [math.inf, 140.0])
     result = simulate(
         loose, Cluster.of_nodes(NodeType("n", "G", 2), 1), make_policy("elasticflow"),
-        admission=Admission(),
+        features=[Admission()],
     )  # fmt: skip
     # One GPU is enough for the second; the first has the other for its last third.
     first = 40 + 100 / 3
@@ -171,7 +171,7 @@ def test_without_admission_and_with_failures_all_jobs_end():
     cluster = Cluster.of_nodes(NodeType("n", "G", 4), 2)
     cause = Outages.of_each_node(2, Exponential(300.0), Exponential(60.0))
     failures = Failures([cause], Checkpoints(20.0))
-    result = simulate(jobs, cluster, make_policy("elasticflow"), failures=failures)
+    result = simulate(jobs, cluster, make_policy("elasticflow"), features=[failures])
     assert np.isfinite(result.completion_s).all()
 
 

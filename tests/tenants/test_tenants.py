@@ -13,11 +13,11 @@ from policies import make_policy
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
 from simulator.features.admission import SHARE, Admission, Promise, all_on_time, in_units
 from simulator.features.colocation import with_parts
-from simulator.features.faults import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.predictions import Predictions, Shown, predicted
 from simulator.features.tenants import envy_rate, tenants_of, water_filling
+from simulator.features.tenants.fairness import finish_time_fairness, shares
 from simulator.laws import Exponential
-from simulator.metrics.tenant_metrics import finish_time_fairness, shares
 from simulator.model.performance import FixedDuration
 from simulator.statistics import Streams
 from tests.tenants.slow_admission import all_on_time_slowly
@@ -93,7 +93,7 @@ def test_fair_share_is_water_filling(weights):
     names = ["a"] * 40 + ["b"] * 2 + ["c"] * 40
     jobs = jobs_of(names, 100.0, 1)
     tenants = tenants_of(jobs, weight=weights)
-    result = simulate(jobs, cluster_of(3), make_policy("fair-share"), tenants=tenants)
+    result = simulate(jobs, cluster_of(3), make_policy("fair-share"), features=[tenants])
     found = shares(result)
     wanted = water_filling(np.array([40.0, 2.0, 40.0]), tenants.weight, 12.0)
     assert np.abs(found.held[0] - wanted).max() < 1
@@ -116,7 +116,7 @@ def test_shares_follow_the_water_level_at_every_instant(seed, weights):
     jobs = jobs_of_one_gpu(seed)
     tenants = tenants_of(jobs, weight=dict(zip("abc", weights, strict=True)), known=tuple("abc"))
     policy = make_policy("fair-share", preemptive=True)
-    found = shares(simulate(jobs, cluster_of(2), policy, tenants=tenants))
+    found = shares(simulate(jobs, cluster_of(2), policy, features=[tenants]))
     assert np.abs(found.held - found.fair).max() < 1  # GPUs are given whole
     np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
 
@@ -127,7 +127,7 @@ def test_guarantees_hold_at_every_instant(seed):
     jobs = jobs_of_one_gpu(seed)
     quota = {"a": 2.0, "b": 3.0, "c": 3.0}
     tenants = tenants_of(jobs, quota=quota, borrowing=True, known=tuple("abc"))
-    found = shares(simulate(jobs, cluster_of(2), make_policy("capacity"), tenants=tenants))
+    found = shares(simulate(jobs, cluster_of(2), make_policy("capacity"), features=[tenants]))
     assert (found.held >= np.minimum(found.asked, tenants.quota) - 1e-9).all()
     # Nothing is idle while somebody could borrow it.
     np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
@@ -164,7 +164,7 @@ def test_drf_as_in_its_paper():
     )  # fmt: skip
     tenants = tenants_of(jobs)
     one = cluster_of(1, 100, cpus=9.0, memory_gb=18.0)
-    result = simulate(jobs, one, make_policy("drf"), tenants=tenants)
+    result = simulate(jobs, one, make_policy("drf"), features=[tenants])
     assert shares(result).held[0].tolist() == [3.0, 2.0]
 
 
@@ -172,12 +172,12 @@ def test_reclaim_by_hand():
     """a borrows the whole cluster; b's job comes at 10 s and takes back its 4 GPUs from the latest."""
     jobs = jobs_of(["a", "a", "b"], [100.0, 100.0, 50.0], 4, [0.0, 1.0, 10.0])
     tenants = tenants_of(jobs, quota={"a": 4, "b": 4}, borrowing=True)
-    result = simulate(jobs, cluster_of(2), make_policy("capacity"), tenants=tenants)
+    result = simulate(jobs, cluster_of(2), make_policy("capacity"), features=[tenants])
     assert result.first_start_s.tolist() == [0.0, 1.0, 10.0]
     # The second job of a did 9 s of work, and goes on when b is done.
     assert result.completion_s.tolist() == [100.0, 60.0 + 91.0, 60.0]
     assert result.preemptions.tolist() == [0, 1, 0]
-    kept = simulate(jobs, cluster_of(2), make_policy("capacity", reclaim=False), tenants=tenants)
+    kept = simulate(jobs, cluster_of(2), make_policy("capacity", reclaim=False), features=[tenants])
     assert kept.first_start_s.tolist() == [0.0, 1.0, 100.0]
     assert kept.preemptions.sum() == 0
 
@@ -186,7 +186,7 @@ def test_nobody_is_stopped_in_vain():
     """b's job does not fit even if all borrowers stop: they go on."""
     jobs = jobs_of(["a", "b", "b"], [100.0, 100.0, 50.0], [4, 4, 4], [0.0, 1.0, 10.0])
     tenants = tenants_of(jobs, quota={"a": 4, "b": 8}, borrowing=True)
-    result = simulate(jobs, cluster_of(2), make_policy("capacity"), tenants=tenants)
+    result = simulate(jobs, cluster_of(2), make_policy("capacity"), features=[tenants])
     assert result.preemptions.sum() == 0
     assert result.first_start_s.tolist() == [0.0, 1.0, 100.0]
 
@@ -195,7 +195,7 @@ def test_finish_times_by_hand():
     """Two tenants of equal weight, each with a part of 4 GPUs; a asks for 8, b for 4: b is worse off."""
     jobs = jobs_of(["a", "a", "b"], 100.0, 4)
     policy = make_policy("finish-time-fair", fairness=1.0, lease_s=1000.0)
-    result = simulate(jobs, cluster_of(2), policy, tenants=tenants_of(jobs))
+    result = simulate(jobs, cluster_of(2), policy, features=[tenants_of(jobs)])
     assert result.first_start_s.tolist() == [0.0, 100.0, 0.0]
     # On its own part a's first job takes 200 s; the second 150 s, since a asks for 6 GPUs on average.
     assert finish_time_fairness(result) == pytest.approx([0.5, 200 / 150, 1.0])
@@ -219,7 +219,7 @@ def test_leases_end():
     """With one GPU and a lease of 10 s, the jobs of two tenants take turns."""
     jobs = jobs_of(["a", "b"], 100.0, 1)
     policy = make_policy("finish-time-fair", lease_s=10.0)
-    result = simulate(jobs, cluster_of(1, 1), policy, tenants=tenants_of(jobs))
+    result = simulate(jobs, cluster_of(1, 1), policy, features=[tenants_of(jobs)])
     assert result.preemptions.sum() > 5
     assert abs(result.completion_s[0] - result.completion_s[1]) <= 20
 
@@ -228,7 +228,7 @@ def test_leases_end():
 def test_without_a_table_the_jobs_say_whose_they_are(name):
     jobs = random_jobs(3, 40)
     named = simulate(jobs, cluster_of(2), make_policy(name))
-    given_ = simulate(jobs, cluster_of(2), make_policy(name), tenants=tenants_of(jobs))
+    given_ = simulate(jobs, cluster_of(2), make_policy(name), features=[tenants_of(jobs)])
     assert named.schedule_table().to_csv() == given_.schedule_table().to_csv()
 
 
@@ -237,7 +237,7 @@ def test_without_a_table_the_jobs_say_whose_they_are(name):
 
 def over_quota(result):
     found = shares(result)
-    return (found.held > result.tenants.quota + 1e-9).any()
+    return (found.held > result.parts["tenants"].tenants.quota + 1e-9).any()
 
 
 @pytest.mark.parametrize("name", [*LIST, *BETWEEN, "srtf+proportional", "fifo+tune"])
@@ -254,7 +254,7 @@ def test_quotas_are_never_exceeded(name, seed, failing):
         failures = Failures([cause], Checkpoints(0.0))
     points = DecisionPoints.rounds(60) if "+" in name else None
     run = simulate(
-        jobs, cluster, make_policy(name), seed=seed, tenants=tenants, failures=failures,
+        jobs, cluster, make_policy(name), seed=seed, features=[tenants, failures],
         decision_points=points,
     )  # fmt: skip
     assert not over_quota(run)
@@ -267,10 +267,10 @@ def test_quotas_are_never_exceeded(name, seed, failing):
 def test_a_limit_holds_back():
     jobs = jobs_of(["a", "a", "b"], 100.0, 2)
     tenants = tenants_of(jobs, quota={"a": 2})
-    result = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=tenants)
+    result = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), features=[tenants])
     assert result.first_start_s.tolist() == [0.0, 100.0, 0.0]
-    assert result.gate.held_s.tolist() == [0.0, 100.0, 0.0]
-    free = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=tenants_of(jobs))
+    assert result.parts["tenants"].held_s.tolist() == [0.0, 100.0, 0.0]
+    free = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), features=[tenants_of(jobs)])
     assert free.first_start_s.tolist() == [0.0, 0.0, 0.0]
 
 
@@ -278,7 +278,7 @@ def test_patience_does_not_open_the_gate_twice():
     """The timer of a job that has long ended leaves the quota as it is."""
     jobs = jobs_of("aaaa", [10.0, 100.0, 100.0, 100.0], 1, patience_s=[50.0, 1e3, 1e3, 1e3])
     tenants = tenants_of(jobs, quota={"a": 1})
-    result = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=tenants)
+    result = simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), features=[tenants])
     assert result.first_start_s.tolist() == [0.0, 10.0, 110.0, 210.0]
     assert not over_quota(result)
 
@@ -287,11 +287,11 @@ def test_patience_counts_before_the_queue():
     """One job leaves while the quota holds it, one in the queue by its own submission."""
     jobs = jobs_of("aaab", 100.0, [2, 2, 2, 4], [0, 10, 10, 50], patience_s=[9e3, 40, 120, 9e3])
     tenants = tenants_of(jobs, quota={"a": 2})
-    result = simulate(jobs, cluster_of(1), make_policy("fifo-strict"), tenants=tenants)
+    result = simulate(jobs, cluster_of(1), make_policy("fifo-strict"), features=[tenants])
     np.testing.assert_array_equal(result.first_start_s, [0.0, np.nan, np.nan, 100.0])
     assert result.completion_s.tolist() == [100.0, 50.0, 130.0, 200.0]
     assert result.left.tolist() == [False, True, True, False]
-    assert result.gate.held_s.tolist() == [0.0, 40.0, 90.0, 0.0]
+    assert result.parts["tenants"].held_s.tolist() == [0.0, 40.0, 90.0, 0.0]
 
 
 def test_outages_end_with_the_last_job_that_leaves_before_the_queue():
@@ -302,8 +302,7 @@ def test_outages_end_with_the_last_job_that_leaves_before_the_queue():
         jobs,
         cluster_of(1),
         make_policy("fifo-strict"),
-        tenants=tenants_of(jobs, quota={"a": 2}),
-        failures=Failures([cause], Checkpoints(0.0)),
+        features=[tenants_of(jobs, quota={"a": 2}), Failures([cause], Checkpoints(0.0))],
     )
     assert result.left.tolist() == [False, True]
     assert result.completion_s[1] == 50.0
@@ -313,7 +312,7 @@ def test_outages_end_with_the_last_job_that_leaves_before_the_queue():
 def test_tenants_without_limits_change_nothing(name):
     jobs = random_jobs(5, 60)
     plain = simulate(jobs, cluster_of(2), make_policy(name), seed=1)
-    seen = simulate(jobs, cluster_of(2), make_policy(name), seed=1, tenants=tenants_of(jobs))
+    seen = simulate(jobs, cluster_of(2), make_policy(name), seed=1, features=[tenants_of(jobs)])
     assert plain.schedule_table().to_csv() == seen.schedule_table().to_csv()
     assert plain.jobs_table().to_csv() == seen.jobs_table().to_csv()
 
@@ -377,10 +376,10 @@ def test_parts_of_gpus_are_promised_as_parts():
     one = cluster_of(2, 1)
     for count, part in ((4, 0.5), (6, 1 / 3), (3, 0.6)):
         jobs = with_parts(jobs_of("a" * 7, 100.0, 1, due_s=np.full(7, 150.0)), part)
-        run = simulate(jobs, one, make_policy("shared"), admission=Admission())
-        assert run.gate.promised.sum() == count
-        whole = simulate(jobs, one, make_policy("deadline-first"), admission=Admission())
-        assert whole.gate.promised.sum() == 2
+        run = simulate(jobs, one, make_policy("shared"), features=[Admission()])
+        assert run.parts["admission"].promised.sum() == count
+        whole = simulate(jobs, one, make_policy("deadline-first"), features=[Admission()])
+        assert whole.parts["admission"].promised.sum() == 2
 
 
 @quick
@@ -394,8 +393,8 @@ def test_promises_are_kept(seed, rule):
         jobs.job_id, jobs.submit_s, jobs.performance, jobs.num_gpus, due_s=due_s, vc=jobs.vc,
         weight_per_s=jobs.weight_per_s,
     )  # fmt: skip
-    run = simulate(jobs, cluster_of(2), make_policy("deadline-first"), admission=Admission(rule))
-    gate, summary = run.gate, run.summary()
+    run = simulate(jobs, cluster_of(2), make_policy("deadline-first"), features=[Admission(rule)])
+    gate, summary = run.parts["admission"], run.summary()
     assert summary["broken_promises"] == 0
     dated = np.isfinite(due_s)
     assert (gate.promised | gate.rejected | gate.downgraded == dated).all()
@@ -412,11 +411,11 @@ def test_admission_by_hand():
         ["a"] * 3, [100.0, 100.0, 100.0], 1, [0.0, 0.0, 10.0], due_s=[100.0, 150.0, 300.0]
     )
     one = cluster_of(1, 1)
-    run = simulate(jobs, one, make_policy("deadline-first"), admission=Admission("reject"))
-    assert run.gate.rejected.tolist() == [False, True, False]
+    run = simulate(jobs, one, make_policy("deadline-first"), features=[Admission("reject")])
+    assert run.parts["admission"].rejected.tolist() == [False, True, False]
     assert run.completion_s[[0, 2]].tolist() == [100.0, 200.0]
     assert math.isnan(run.jct_s[1])
-    run = simulate(jobs, one, make_policy("deadline-first"), admission=Admission("downgrade"))
+    run = simulate(jobs, one, make_policy("deadline-first"), features=[Admission("downgrade")])
     assert run.completion_s.tolist() == [100.0, 300.0, 200.0]
     assert run.summary()["late_jobs"] == 1  # its due date counts in what is reported
     assert run.workload.due_s.tolist() == [100.0, 150.0, 300.0]
@@ -431,8 +430,8 @@ def test_downgraded_jobs_come_last(name):
     jobs = jobs_of(
         "aaa", 100.0, 4, [0, 1, 2], due_s=[100.0, 150.0, 900.0], weight_per_s=[1.0, 9.0, 2.0]
     )
-    run = simulate(jobs, cluster_of(1), make_policy(name), admission=Admission("downgrade"))
-    assert run.gate.downgraded.tolist() == [False, True, False]
+    run = simulate(jobs, cluster_of(1), make_policy(name), features=[Admission("downgrade")])
+    assert run.parts["admission"].downgraded.tolist() == [False, True, False]
     assert run.first_start_s.tolist() == [0.0, 200.0, 100.0]
     assert run.workload.weight_per_s.tolist() == [1.0, 9.0, 2.0]
 
@@ -442,8 +441,8 @@ def test_a_missed_promise_turns_nobody_else_away():
     jobs = jobs_of(
         "aaaa", [100.0, 100.0, 10.0, 10.0], [3, 4, 1, 1], [0, 1, 2, 50], [1e3, 900.0, 15.0, 5e3]
     )
-    run = simulate(jobs, cluster_of(1), make_policy("fifo-strict"), admission=Admission())
-    assert run.gate.promised.all()
+    run = simulate(jobs, cluster_of(1), make_policy("fifo-strict"), features=[Admission()])
+    assert run.parts["admission"].promised.all()
     assert run.summary()["broken_promises"] == 1
     late = Promise(-5.0, 0, 4, 100.0)
     assert all_on_time([late, Promise(150.0, 1, 4, 50.0)], 4)
@@ -455,16 +454,16 @@ def test_admission_knows_the_predicted_times():
     jobs = jobs_of("a", 100.0, 4, due_s=[150.0])
     shown = Shown(predicted(jobs, Predictions(bias=1.0), Streams(0)))
     admission = Admission("downgrade")
-    run = simulate(jobs, cluster_of(1), make_policy("edf"), admission=admission, shown=shown)
-    assert run.gate.downgraded.tolist() == [True]
-    run = simulate(jobs, cluster_of(1), make_policy("edf"), admission=admission)
-    assert run.gate.promised.tolist() == [True]
+    run = simulate(jobs, cluster_of(1), make_policy("edf"), features=[admission, shown])
+    assert run.parts["admission"].downgraded.tolist() == [True]
+    run = simulate(jobs, cluster_of(1), make_policy("edf"), features=[admission])
+    assert run.parts["admission"].promised.tolist() == [True]
 
 
 def test_a_promise_is_not_broken_by_rounding():
     """Three times a tenth of a second end at 0.30000000000000004 s."""
     jobs = jobs_of("aaa", 0.1, 4, due_s=[0.1, 0.2, 0.3])
-    run = simulate(jobs, cluster_of(1), make_policy("deadline-first"), admission=Admission())
+    run = simulate(jobs, cluster_of(1), make_policy("deadline-first"), features=[Admission()])
     assert run.completion_s[2] > 0.3
     assert run.summary()["broken_promises"] == 0
 
@@ -477,13 +476,13 @@ def test_mistakes_are_one_line():
         tenants_of(jobs, weight={"a": 0.0})
     small = tenants_of(jobs, quota={"a": 2})
     with pytest.raises(InputError, match="job 'j0' asks for 4 GPUs, the quota of 'a' is 2"):
-        simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), tenants=small)
+        simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), features=[small])
     with pytest.raises(InputError, match="fairness is 2"):
         make_policy("finish-time-fair", fairness=2.0)
     with pytest.raises(InputError, match="admission: rule is 'never'"):
         Admission("never")
     with pytest.raises(InputError, match="no job has a due date"):
-        simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), admission=Admission())
+        simulate(jobs, cluster_of(2), make_policy("fifo-backfill"), features=[Admission()])
 
 
 def test_the_order_of_chances_does_not_matter():

@@ -58,7 +58,7 @@ def test_pods_as_they_are(files):
     # Counted with half of a GPU's memory and one slice for each, as [sharing] does.
     counted = neighbours_of(jobs, gpu_memory_gb=16.0)
     assert counted.memory_gb.tolist() == pytest.approx([0.46 * 16, 0.54 * 16, 16])
-    again = simulate(jobs, cluster, make_policy("shared"), neighbours=counted)
+    again = simulate(jobs, cluster, make_policy("shared"), features=[counted])
     assert again.first_start_s.tolist() == run.first_start_s.tolist()
 
 

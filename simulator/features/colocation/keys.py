@@ -1,0 +1,93 @@
+"""GPUs that jobs share, in a scenario file: [sharing].
+
+[sharing]
+part = 0.5
+interference = "published"
+draw = { resnet50 = 0.5, transformer = 0.5 }
+gpu_memory_gb = 16
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from simulator.features.colocation.neighbours import (
+    Neighbours,
+    neighbours_of,
+    with_drawn_models,
+    with_parts,
+)
+from simulator.features.table import FeatureTable, Scene
+from simulator.keys import KeyedError, NonNegative, Positive, at_key
+from simulator.model.performance import FixedDuration
+from simulator.model.workload import Workload
+from simulator.statistics import Streams
+
+Part = Annotated[float, Field(gt=0, le=1)]
+
+
+class SharingKeys(FeatureTable):
+    """Parts, memory and slices of GPUs, and what jobs on one GPU do to each other."""
+
+    table: ClassVar[str] = "sharing"
+
+    part: Part | None = None
+    interference: Literal["none", "linear", "published"] = "none"
+    utilisation: dict[str, Part] = Field(default_factory=dict)
+    gpu_memory_gb: Positive | None = None
+    memory_gb: dict[str, NonNegative] = Field(default_factory=dict)
+    slices: bool = False
+    draw: dict[str, NonNegative] = Field(default_factory=dict)
+
+    def on_jobs(self, workload: Workload, seed: int) -> Workload:
+        """The jobs with parts and models, where the table gives them some."""
+        if self.part is not None:
+            with at_key("sharing.part"):
+                workload = with_parts(workload, self.part)
+        if self.draw:
+            with at_key("sharing.draw"):
+                workload = with_drawn_models(workload, self.draw, Streams(seed))
+        return workload
+
+    def make(self, scene: Scene) -> Neighbours:
+        """Colocation of jobs on one GPU."""
+        if self.memory_gb and self.gpu_memory_gb is None:
+            raise KeyedError("sharing.gpu_memory_gb", "missing, expected beside memory_gb")
+        if self.utilisation and self.interference != "linear":
+            raise KeyedError("sharing.utilisation", "given without interference = 'linear'")
+        with at_key("sharing"):
+            return neighbours_of(
+                scene.workload,
+                self.interference,
+                gpu_memory_gb=math.inf if self.gpu_memory_gb is None else self.gpu_memory_gb,
+                memory_gb=self.memory_gb,
+                utilisation=self.utilisation,
+                slices=self.slices,
+            )
+
+    def check(self, scene: Scene) -> None:
+        """Check one job of each model that may be drawn: of few jobs, some models would be missing."""
+        names = [name for name, chance in sorted(self.draw.items()) if chance > 0]
+        if names:
+            ones = np.ones(len(names), dtype=np.int64)
+            workload = Workload(
+                [f"of model {name}" for name in names],
+                np.zeros(len(names)),
+                FixedDuration(ones.astype(np.float64), ones),
+                num_gpus=ones,
+                model=names,
+            )
+            if self.part is not None:
+                workload = with_parts(workload, self.part)
+            scene = replace(scene, workload=workload)
+        self.make(scene)
+
+    def models(self) -> Mapping[str, Mapping[str, float]]:
+        """Memory and utilisation by model."""
+        return {"memory_gb": self.memory_gb, "utilisation": self.utilisation}

@@ -1,0 +1,10 @@
+"""Faults of nodes and jobs, and checkpoints.
+
+`Failures` is all that goes wrong in a run; `Outages` is one cause for which nodes go away.
+"""
+
+from simulator.features.failures.checkpoints import Checkpoints
+from simulator.features.failures.outages import NodeFaults, Outages, racks_of
+from simulator.features.failures.spec import Damage, Failures
+
+__all__ = ["Checkpoints", "Damage", "Failures", "NodeFaults", "Outages", "racks_of"]

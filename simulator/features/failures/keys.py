@@ -1,0 +1,160 @@
+"""Failures and checkpoints in a scenario file: [failures], [checkpoints].
+
+[failures]
+time_to_failure = "exponential:18000"
+repair = "deterministic:600"
+
+[checkpoints]
+interval_s = "daly"
+cost_s = 60
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from simulator.features.failures.checkpoints import Checkpoints
+from simulator.features.failures.outages import Outages, failure_rates
+from simulator.features.failures.spec import Failures
+from simulator.features.table import FeatureTable, Scene
+from simulator.keys import KeyedError, NonNegative, Positive, PositiveInt, at_key
+from simulator.laws import Law, parse_law
+
+
+class FailureTable(FeatureTable):
+    """A table that lets something fail, or says what then happens."""
+
+    def make(self, scene: Scene) -> Failures:
+        """Its part of what goes wrong."""
+        raise NotImplementedError
+
+    def check(self, scene: Scene) -> None:
+        """Check the keys, and that there are machines that can fail."""
+        self.make(scene)
+        if scene.cluster.is_pool:
+            raise KeyedError("cluster.kind", "got 'pool', expected machines that can fail")
+
+
+class FailureKeys(FailureTable):
+    """Failures of nodes, of racks, and of jobs by themselves; times are laws, in s."""
+
+    table: ClassVar[str] = "failures"
+
+    time_to_failure: str | None = None
+    repair: str | None = None
+    rack_time_to_failure: str | None = None
+    rack_repair: str | None = None
+    nodes_per_rack: PositiveInt | None = None
+    job_time_to_failure: str | None = None
+    max_attempts: PositiveInt | None = None
+
+    def make(self, scene: Scene) -> Failures:
+        """Outages of nodes and racks, and failures of jobs."""
+        own = law_of("failures.job_time_to_failure", self.job_time_to_failure)
+        if self.max_attempts is not None and own is None and not scene.workload.fails_at:
+            raise KeyedError(
+                "failures.max_attempts",
+                "given without job_time_to_failure, expected it, or [workload] attempts = true",
+            )
+        return Failures(
+            list(self._outages(scene)), job_time_to_failure=own, max_attempts=self.max_attempts
+        )
+
+    def _outages(self, scene: Scene) -> Iterator[Outages]:
+        num_nodes = scene.cluster.num_nodes
+        if self.nodes_per_rack is not None and self.rack_time_to_failure is None:
+            raise KeyedError(
+                "failures.nodes_per_rack", "given without rack_time_to_failure, expected both"
+            )
+        laws = self._pair("time_to_failure", "repair")
+        if laws is not None:
+            yield Outages.of_each_node(num_nodes, *laws)
+        laws = self._pair("rack_time_to_failure", "rack_repair")
+        if laws is None:
+            return
+        if scene.nodes_per_rack is None:
+            raise KeyedError(
+                "cluster.nodes_per_rack", "missing, expected beside failures.rack_time_to_failure"
+            )
+        yield Outages.of_racks(num_nodes, scene.nodes_per_rack, *laws)
+
+    def racks(self) -> int | None:
+        """The old key."""
+        return self.nodes_per_rack
+
+    def _pair(self, first: str, second: str) -> tuple[Law, Law] | None:
+        """Two laws that belong together; None where neither is given."""
+        found = [law_of(f"failures.{key}", getattr(self, key)) for key in (first, second)]
+        if found[0] is not None and found[1] is not None:
+            return found[0], found[1]
+        if found[0] is found[1]:
+            return None
+        missing, there = (second, first) if found[1] is None else (first, second)
+        raise KeyedError(f"failures.{missing}", f"missing, expected beside {there}, a law in s")
+
+    def notes(self, scene: Scene) -> Iterable[str]:
+        """A table that lets nothing fail."""
+        made = failures_of(scene)
+        has_own = made.job_time_to_failure is not None or scene.workload.fails_at
+        if not (made.outages or has_own):
+            yield "failures: no time_to_failure is given, so nothing fails; no effect"
+
+
+class CheckpointKeys(FailureTable):
+    """Checkpoints of jobs; without this table, all that a job did is lost."""
+
+    table: ClassVar[str] = "checkpoints"
+
+    interval_s: Positive | Literal[0, "young", "daly", "best"] | None = None
+    cost_s: NonNegative = 0.0
+    restart_s: NonNegative = 0.0
+    cost_of_model: dict[str, NonNegative] = Field(default_factory=dict)
+    cost_per_gpu_s: NonNegative = 0.0
+
+    def make(self, scene: Scene) -> Failures:
+        """Checkpoints of all jobs."""
+        with at_key("checkpoints"):
+            interval_s = math.inf if self.interval_s is None else self.interval_s
+            values: dict[str, Any] = {**dict(self), "interval_s": interval_s}
+            return Failures(checkpoints=Checkpoints(**values))
+
+    def notes(self, scene: Scene) -> Iterable[str]:
+        """An interval that follows from failures that there are not, and costs without checkpoints."""
+        made = failures_of(scene)
+        can_fail = made.job_time_to_failure is not None or any(
+            failure_rates(made.outages, scene.cluster.num_nodes)
+        )
+        if isinstance(self.interval_s, str) and not can_fail:
+            yield (
+                f'checkpoints.interval_s: "{self.interval_s}" follows the failures that come without notice, '
+                "and none does; no checkpoint is made"
+            )
+        warned = any(cause.notice_s > 0 for cause in made.outages)
+        costs = self.cost_s or self.cost_per_gpu_s or self.cost_of_model
+        if self.interval_s is None and costs and not warned:
+            yield "checkpoints.interval_s: not given, so no checkpoint is made and its cost has no effect"
+
+    def models(self) -> Mapping[str, Mapping[str, float]]:
+        """Costs by model."""
+        return {"cost_of_model": self.cost_of_model}
+
+
+def failures_of(scene: Scene) -> Failures:
+    """Faults by all tables of a scenario."""
+    found = Failures()
+    for table in scene.tables.values():
+        if isinstance(table, FailureTable):
+            found = found.joined(table.make(scene))
+    return found
+
+
+def law_of(key: str, text: str | None) -> Law | None:
+    """The law that a key names; None where it is not given."""
+    if text is None:
+        return None
+    with at_key(key):
+        return parse_law(text)

@@ -1,0 +1,144 @@
+"""All features: their tables in a scenario file, their data, and the tables of a run that they make.
+
+A package adds a feature by an entry point, which names its table:
+
+    [project.entry-points."schedlab.features"]
+    power_cap = "my_package:PowerCapKeys"       # a `simulator.features.table.FeatureTable`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from pydantic import model_validator
+
+from simulator.columns import Column
+from simulator.core.feature import Feature
+from simulator.errors import InputError
+from simulator.features.admission.control import Admission, AdmissionControl, AdmissionKeys
+from simulator.features.changing_rates import ChangingRates
+from simulator.features.colocation.keys import SharingKeys
+from simulator.features.colocation.neighbours import Neighbours
+from simulator.features.colocation.run_time import Colocation
+from simulator.features.failures import checkpoints, jobs, spec
+from simulator.features.failures.keys import CheckpointKeys, FailureKeys, FailureTable, failures_of
+from simulator.features.failures.spec import Failures
+from simulator.features.maintenance import MaintenanceKeys
+from simulator.features.network import Network, NetworkKeys, NetworkSlowdown
+from simulator.features.predictions import LearnedTimes, PredictedTimes, PredictionKeys, Shown
+from simulator.features.reconfiguration import Delays, ReconfigurationDelay
+from simulator.features.reneging import Reneging
+from simulator.features.spot import SpotKeys
+from simulator.features.table import FeatureTable, Scene
+from simulator.features.tenants import tables as tenant_tables
+from simulator.features.tenants.keys import TenantKeys
+from simulator.features.tenants.quotas import Quotas
+from simulator.features.tenants.tenants import Tenants
+from simulator.model.workload import Workload
+from simulator.plugins import installed, loaded
+from simulator.schema import RunTable
+
+GROUP = "schedlab.features"
+"""Entry points of features."""
+
+KEYS: tuple[type[FeatureTable], ...] = (
+    PredictionKeys, FailureKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, AdmissionKeys,
+    SharingKeys, NetworkKeys,
+)  # fmt: skip
+"""Tables of the features that are here."""
+
+FEATURES: Mapping[type, Callable[[Any], Sequence[Feature]]] = {
+    Shown: lambda s: [(LearnedTimes if s.learned else PredictedTimes)(s.workload)],
+    Delays: lambda delays: [ReconfigurationDelay(delays)],
+    Failures: Failures.features,
+    Admission: lambda admission: [AdmissionControl(admission)],
+    Tenants: lambda tenants: [Quotas(tenants)],
+    Network: lambda network: [NetworkSlowdown(network)],
+    Neighbours: lambda neighbours: [Colocation(neighbours)],
+}
+"""By the data of a feature: what acts on a simulation. Features act in this order, those of packages last."""
+
+COLUMNS: tuple[Column, ...] = (*jobs.COLUMNS, *checkpoints.COLUMNS)
+"""Columns that these features may add to the table of jobs."""
+
+RUN_TABLES: tuple[RunTable, ...] = (*spec.TABLES, *tenant_tables.TABLES)
+"""Tables of a run that these features make."""
+
+
+@cache
+def tables() -> Mapping[str, type[FeatureTable]]:
+    """The tables of all features by name, those of packages among them."""
+    found = {keys.table: keys for keys in KEYS}
+    for entry in installed(GROUP):
+        if entry.name in found:
+            continue
+        found[entry.name] = _keys_of(entry)
+    return found
+
+
+def _keys_of(entry: EntryPoint) -> type[FeatureTable]:
+    """The keys that a package registers; where it is broken, keys that say so when they are used."""
+    try:
+        made = loaded(entry, "feature")
+        if isinstance(made, type) and issubclass(made, FeatureTable):
+            return made
+        error = InputError(f"{entry.value} is no FeatureTable")
+    except InputError as found:
+        error = found
+
+    class Broken(FeatureTable):
+        @model_validator(mode="before")
+        @classmethod
+        def _tell(cls, data: object) -> object:
+            raise ValueError(str(error))
+
+    return Broken
+
+
+def parts_of(scene: Scene) -> list[Any]:
+    """Parts that the tables of a scenario make, data or features; several tables of failures make one."""
+    tables = scene.tables.values()
+    made = [table.make(scene) for table in tables if not isinstance(table, FailureTable)]
+    if len(made) < len(tables):
+        made.append(failures_of(scene))
+    return [part for part in made if part is not None]
+
+
+def features_of(workload: Workload, parts: Sequence[Any]) -> list[Feature]:
+    """The features of a run, in the order in which they act.
+
+    Parameters
+    ----------
+    parts : data of features, or features; None counts for nothing.
+
+    Raises
+    ------
+    InputError
+        Something that is neither.
+    """
+    given = [part for part in parts if part is not None]
+    return [*_known(workload, given), *_others(given)]
+
+
+def _known(workload: Workload, parts: Sequence[Any]) -> Iterator[Feature]:
+    given = {type(part): part for part in parts}
+    if workload.fails_at:
+        given.setdefault(Failures, Failures())
+    if hasattr(workload.performance, "next_change"):
+        yield ChangingRates()
+    for kind, make in FEATURES.items():
+        if kind in given:
+            yield from make(given[kind])
+    if workload.patience_s is not None:
+        yield Reneging()
+
+
+def _others(parts: Sequence[Any]) -> Iterator[Feature]:
+    for part in parts:
+        if isinstance(part, Feature):
+            yield part
+        elif type(part) not in FEATURES:
+            raise InputError(f"features: got {part!r}, expected a feature, or the data of one")

@@ -1,0 +1,80 @@
+"""Spot VMs, in a scenario file: [spot]. They are cheaper, and taken away with notice.
+
+[spot]
+nodes = 4
+time_to_reclaim = "exponential:7200"
+away = "exponential:1800"
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from simulator.features.failures import Failures, Outages
+from simulator.features.failures.keys import FailureTable
+from simulator.features.table import Scene
+from simulator.keys import KeyedError, NonNegative, PositiveInt, at_key
+from simulator.laws import parse_law
+from simulator.model.cluster import Cluster
+
+
+class SpotKeys(FailureTable):
+    """``nodes`` nodes are spot VMs: cheaper, and taken away with notice.
+
+    The last ones. Where policies choose the types of VMs: the first ones, since policies open these first.
+    """
+
+    table: ClassVar[str] = "spot"
+
+    nodes: PositiveInt
+    time_to_reclaim: str
+    away: str
+    notice_s: NonNegative = 120.0
+    price: NonNegative = 0.3
+    warn: bool = False
+
+    def make(self, scene: Scene) -> Failures:
+        """An outage of its own for each spot VM."""
+        cluster = scene.cluster
+        self._expect_enough(cluster)
+        with at_key("spot.time_to_reclaim"):
+            reclaim = parse_law(self.time_to_reclaim)
+        with at_key("spot.away"):
+            away = parse_law(self.away)
+        begin = 0 if cluster.is_configurable else cluster.num_nodes - self.nodes
+        groups = [(n,) for n in range(begin, begin + self.nodes)]
+        return Failures(
+            [Outages(reclaim, away, groups, self.notice_s, name="spot", warns=self.warn)]
+        )
+
+    def on_cluster(self, cluster: Cluster) -> Cluster:
+        """The cluster with some nodes at the price of spot VMs; they cost nothing while away.
+
+        Equal servers get a type of their own, which policies see. VMs and nodes of several types keep
+        their types, and get a factor of the price (`Cluster.price_factor`), which only the accounts see.
+        """
+        if cluster.is_pool:
+            raise KeyedError("spot", "given with a rental pool, expected nodes or VMs")
+        self._expect_enough(cluster)
+        if cluster.price_factor is not None:
+            return cluster
+        own, *others = cluster.node_types
+        name = f"{own.name} spot"
+        cheap = replace(own, name=name, price_per_hour=own.price_per_hour * self.price)
+        kept = cluster.num_nodes - self.nodes
+        if [other.name for other in others] == [name]:  # the prices of its types are new
+            return replace(cluster, node_types=(own, cheap))
+        if cluster.is_configurable or others:
+            spot, full = (self.price,) * self.nodes, (1.0,) * kept
+            factor = spot + full if cluster.is_configurable else full + spot
+            return replace(cluster, price_factor=factor)
+        return replace(
+            cluster, node_types=(own, cheap), node_type_of=(0,) * kept + (1,) * self.nodes
+        )
+
+    def _expect_enough(self, cluster: Cluster) -> None:
+        if self.nodes > cluster.num_nodes:
+            raise KeyedError(
+                "spot.nodes", f"got {self.nodes}, expected at most {cluster.num_nodes} nodes"
+            )

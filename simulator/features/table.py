@@ -1,0 +1,71 @@
+"""A feature as a table of a scenario file: its keys, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simulator.keys import Config
+from simulator.model.cluster import Cluster
+from simulator.model.workload import Workload
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The scenario that a feature belongs to.
+
+    Attributes
+    ----------
+    workload, cluster : its jobs and machines.
+    seed : of its random streams.
+    tables : all tables of features that it has, by name.
+    nodes_per_rack : the nodes of a rack, neighbours by number; None: all nodes are in one rack.
+    """
+
+    workload: Workload
+    cluster: Cluster
+    seed: int
+    tables: Mapping[str, FeatureTable]
+    nodes_per_rack: int | None = None
+
+
+class FeatureTable(Config):
+    """Keys of a feature. Errors are `simulator.keys.KeyedError` that name table and key.
+
+    Attributes
+    ----------
+    table : name of the table in a scenario file.
+    needs_schedule : whether what it adds to a summary is worked out from the recorded schedule.
+    """
+
+    table: ClassVar[str]
+    needs_schedule: ClassVar[bool] = False
+
+    def on_cluster(self, cluster: Cluster) -> Cluster:
+        """The cluster as this feature has it; asked again where ``[adapt]`` has changed its prices."""
+        return cluster
+
+    def on_jobs(self, workload: Workload, seed: int) -> Workload:
+        """The jobs with what this feature draws for them."""
+        return workload
+
+    def make(self, scene: Scene) -> object | None:
+        """The feature, or the data that `simulator.features.registry` makes it of; None: nothing is asked for."""
+        raise NotImplementedError
+
+    def check(self, scene: Scene) -> None:
+        """Raise `InputError` for keys that do not fit; the scene may have few of its jobs only."""
+        self.make(scene)
+
+    def racks(self) -> int | None:
+        """Nodes of a rack by an old key of this table; `Scene.nodes_per_rack` has those of the cluster."""
+        return None
+
+    def notes(self, scene: Scene) -> Iterable[str]:
+        """One line for each key that has no effect."""
+        return ()
+
+    def models(self) -> Mapping[str, Mapping[str, float]]:
+        """Values by model of a job, by key; models that no job has are noted."""
+        return {}

@@ -1,0 +1,128 @@
+"""Quotas that are limits: no tenant's jobs hold more GPUs than its quota, whatever the policy.
+
+A job whose tenant has used up its quota is held back before the dispatcher, until jobs of the tenant have
+ended. So each policy keeps to the quotas, whatever it knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simulator.core.controller import Controller
+from simulator.core.feature import Feature, FeatureRecord
+from simulator.core.simulation import Simulation
+from simulator.features.fractional import gpus_asked
+from simulator.features.sizes import expect_length
+from simulator.features.tenants.fairness import summary
+from simulator.features.tenants.tenants import Tenants, check_limits
+from simulator.model.cluster import FloatArray
+from simulator.model.tolerances import PART_OF_A_GPU
+
+
+@dataclass(frozen=True)
+class TenantRecord(FeatureRecord):
+    """The tenants of a run.
+
+    Attributes
+    ----------
+    tenants : owner, weight and quota of each job.
+    held_s : ``(J,)`` seconds for which a quota kept each job from the queue; None: quotas are no limits.
+    """
+
+    tenants: Tenants
+    held_s: FloatArray | None
+
+    def scalars(self, run: Any) -> dict[str, float | int | None]:
+        """Fairness between the tenants, and how many jobs were held."""
+        held = {} if self.held_s is None else {"held_jobs": int((self.held_s > 0).sum())}
+        return {**summary(run), **held}
+
+
+class Quotas(Feature):
+    """The tenants, which policies see, and their quotas where these are limits.
+
+    A quota counts parts of GPUs where the policy gives parts.
+
+    Attributes
+    ----------
+    held_s : ``(J,)`` seconds for which a quota kept each job from the queue.
+    """
+
+    name = "tenants"
+
+    def __init__(self, tenants: Tenants) -> None:
+        self.tenants = tenants
+
+    def attach(self, simulation: Simulation) -> None:
+        """Read what the jobs ask for."""
+        workload = simulation.workload
+        self._simulation = simulation
+        expect_length("tenants", self.tenants.of, len(workload), "jobs")
+        check_limits(self.tenants, workload)
+        self._gpus = gpus_asked(workload, simulation.fractional_gpus).tolist()
+        self._used = [0.0] * len(self.tenants)
+        self._held: list[list[int]] = [[] for _ in self._used]
+        self._admitted: set[int] = set()
+        self.held_s = np.zeros(len(workload))
+
+    def seen(self, controller: Controller) -> Tenants:
+        """The tenants, with weights and quotas."""
+        return self.tenants
+
+    def admits(self, job: int) -> bool:
+        """Whether the quota has room; else the job is held here."""
+        if not self.tenants.is_limited:
+            return True
+        t = int(self.tenants.of[job])
+        if self._has_room(t, job):
+            self._take(t, job)
+            return True
+        self._held[t].append(job)
+        return False
+
+    def _has_room(self, t: int, job: int) -> bool:
+        return bool(self._used[t] + self._gpus[job] <= self.tenants.quota[t] + PART_OF_A_GPU)
+
+    def _take(self, t: int, job: int) -> None:
+        self._used[t] += self._gpus[job]
+        self._admitted.add(job)
+
+    def on_end(self, job: int) -> None:
+        """The tenant may use the job's GPUs again, the first that fits before the others."""
+        if job not in self._admitted:
+            return
+        self._admitted.remove(job)
+        t, simulation = int(self.tenants.of[job]), self._simulation
+        self._used[t] -= self._gpus[job]
+        self._forget_impatient(t)
+        for other in list(self._held[t]):
+            if self._used[t] >= self.tenants.quota[t]:
+                break
+            if self._has_room(t, other):
+                self._held[t].remove(other)
+                self.held_s[other] = simulation.clock.now - float(
+                    simulation.workload.submit_s[other]
+                )
+                self._take(t, other)
+                simulation.dispatch(other)
+
+    def _forget_impatient(self, t: int) -> None:
+        """Jobs of a tenant that were held for longer than their patience have left by now."""
+        simulation = self._simulation
+        workload = simulation.workload
+        if workload.patience_s is None:
+            return
+        for job in list(self._held[t]):
+            leaves_s = float(workload.submit_s[job] + workload.patience_s[job])
+            if leaves_s < simulation.clock.now:
+                self._held[t].remove(job)
+                self.held_s[job] = float(workload.patience_s[job])
+                simulation.renege(job, leaves_s)
+                simulation.end(job)
+
+    def record(self, end_s: float) -> TenantRecord:
+        """The tenants, and how long their jobs were held."""
+        return TenantRecord(self.tenants, self.held_s if self.tenants.is_limited else None)

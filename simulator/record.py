@@ -1,0 +1,153 @@
+"""Record of a run: what a simulation leaves, and the times of jobs that follow from it.
+
+Costs: `NodeMeters` has leasing and energy; tardiness is the weight of every job times the seconds that it ends
+after its due date. All in the cluster's currency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.columns import ColumnData
+from simulator.errors import InputError
+from simulator.logs import DecisionLog, ScheduleLog
+from simulator.meters import NodeMeters
+from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.contract import Configuration
+from simulator.model.workload import Workload
+
+ROWS_AT_ONCE = 4096
+"""Jobs whose tables of times are looked at together."""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Everything that a simulation leaves.
+
+    Attributes
+    ----------
+    workload, cluster : what was simulated.
+    policy, seed : by which policy, on which random numbers.
+    first_start_s, completion_s, gpu_seconds : ``(J,)`` s, s, GPU-seconds held.
+    preemptions : ``(J,)`` how often a running job was sent back to wait.
+    reconfigurations : ``(J,)`` how often its placement was changed while it ran.
+    meters : costs and use of the nodes.
+    decisions : one row a decision, in order.
+    schedule : one record a share and stretch of time, or None if not recorded.
+    server_wait_s, server_response_s : one value a request to the optimization server, s.
+    streamed_to : the folder of the Parquet files that hold decisions and schedule (`simulate`,
+        ``stream_to``); None: they are in memory.
+    left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
+    parts : what features leave (`simulator.core.feature.FeatureRecord`), by the name of the feature.
+    configurations : job, time (s) and configuration for each change of what a job runs with beside its GPUs.
+    extra : columns that features add to the table of jobs, ``(J,)`` values each.
+    """
+
+    workload: Workload
+    cluster: Cluster
+    policy: str
+    seed: int
+    first_start_s: FloatArray
+    completion_s: FloatArray
+    gpu_seconds: FloatArray
+    preemptions: IntArray
+    reconfigurations: IntArray
+    meters: NodeMeters
+    decisions: DecisionLog
+    schedule: ScheduleLog | None
+    server_wait_s: FloatArray
+    server_response_s: FloatArray
+    streamed_to: Path | None = None
+    left: npt.NDArray[np.bool_] | None = None
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    configurations: Sequence[tuple[int, float, Configuration]] = ()
+    extra: tuple[ColumnData, ...] = ()
+
+    @cached_property
+    def wait_s(self) -> FloatArray:
+        """``(J,)`` from submission to first start."""
+        return self.first_start_s - self.workload.submit_s
+
+    @cached_property
+    def jct_s(self) -> FloatArray:
+        """``(J,)`` job completion time: from submission to completion; NaN for a job that left."""
+        stay_s = self.completion_s - self.workload.submit_s
+        return stay_s if self.left is None else np.where(self.left, np.nan, stay_s)
+
+    @cached_property
+    def tardiness_s(self) -> FloatArray:
+        """``(J,)`` seconds after the due date, 0 for a job in time and for one that left."""
+        late_s = np.maximum(0.0, self.completion_s - self.workload.due_s)
+        return late_s if self.left is None else np.where(self.left, 0.0, late_s)
+
+    @cached_property
+    def ideal_s(self) -> FloatArray:
+        """``(J,)`` seconds of each job alone, on the fastest configuration of one node of the cluster.
+
+        A job of fixed demand over several nodes: its duration. NaN on a rental pool, where there is no
+        fastest one.
+        """
+        workload, cluster = self.workload, self.cluster
+        count = len(workload)
+        if cluster.is_pool:
+            return np.full(count, np.nan)
+        duration = getattr(workload.performance, "duration_s", None)
+        if duration is not None and workload.num_gpus.all():
+            return np.asarray(duration, dtype=np.float64)[:count]
+        best = np.full(count, np.inf)
+        for first in range(0, count, ROWS_AT_ONCE):
+            jobs = np.arange(first, min(first + ROWS_AT_ONCE, count), dtype=np.int64)
+            best[jobs] = workload.performance.table_s(jobs, cluster).min(axis=(1, 2))
+        best[~np.isfinite(best)] = np.nan
+        return best
+
+    @cached_property
+    def running_s(self) -> FloatArray:
+        """``(J,)`` seconds in which each job held GPUs; NaN where the schedule was not recorded."""
+        count = len(self.workload)
+        return np.full(count, np.nan) if self.schedule is None else self.schedule.running_s(count)
+
+    def shares(self) -> dict[str, Any] | None:
+        """The schedule as columns; None where it was not recorded, or is not in memory."""
+        if self.schedule is None or self.streamed_to is not None:
+            return None
+        return self.schedule.table()
+
+    @property
+    def tardiness_cost(self) -> float:
+        """Weighted tardiness of all jobs."""
+        return float(self.tardiness_s @ self.workload.weight_per_s)
+
+    @property
+    def total_cost(self) -> float:
+        """Leasing, energy and tardiness."""
+        return self.meters.leasing_cost + self.meters.energy_cost + self.tardiness_cost
+
+    @property
+    def makespan_s(self) -> float:
+        """From the first submission to the last completion."""
+        end_s = self.completion_s if self.left is None else self.completion_s[~self.left]
+        return float(end_s.max() - self.workload.submit_s[0])
+
+    def served(self, window: Sequence[int] | None = None) -> slice | IntArray:
+        """Index of the jobs of a window, in order of submission, without those that left.
+
+        Raises
+        ------
+        InputError
+            All jobs of the window left.
+        """
+        first, last = window or (0, len(self.workload))
+        if self.left is None:
+            return slice(first, last)
+        found = first + np.flatnonzero(~self.left[first:last])
+        if not len(found):
+            raise InputError(f"window {first}:{last}: all its jobs left, expected one that started")
+        return found

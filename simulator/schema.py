@@ -1,0 +1,91 @@
+"""Tables and their schemas: one list of columns, from which frames, CSV, Parquet and docs/tables.md are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from simulator.columns import Column, ColumnData, Values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Source = TypeVar("Source")
+
+
+class Derived(NamedTuple, Generic[Source]):
+    """A column, and the function that gives its values; None where this run does not have the column."""
+
+    column: Column
+    values: Callable[[Source], Values | None]
+
+
+@dataclass(frozen=True)
+class Schema(Generic[Source]):
+    """The columns of one table, in order.
+
+    Attributes
+    ----------
+    name : of the file, without its ending.
+    rows : the phrase that says what one row is.
+    columns : with a function each of what the table is made from.
+    when : in which runs the table exists; empty: in all.
+    named_by_run : columns whose names the run gives, for the documentation.
+    """
+
+    name: str
+    rows: str
+    columns: tuple[Derived[Source], ...]
+    when: str = ""
+    named_by_run: tuple[Column, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns that the schema itself has."""
+        return tuple(derived.column.name for derived in self.columns)
+
+    def column(self, name: str) -> Column:
+        """The column of this name; raises KeyError where there is none."""
+        for derived in self.columns:
+            if derived.column.name == name:
+                return derived.column
+        raise KeyError(name)
+
+    def empty(self) -> pa.Table:
+        """The table without rows, of the columns that are there in all runs."""
+        return arrow_table(ColumnData(c, ()) for c, _ in self.columns if not c.when)
+
+    def table(self, source: Source, more: Iterable[ColumnData] = ()) -> pa.Table:
+        """The table of one run, with further columns at its end."""
+        found = [ColumnData(c, values(source)) for c, values in self.columns]  # type: ignore[arg-type]
+        return arrow_table([*(data for data in found if data.values is not None), *more])
+
+
+class RunTable(NamedTuple):
+    """A table of a run: its schema, and the function that makes it of a `RunRecord`; None: the run has no such table."""
+
+    schema: Schema[Any]
+    make: Callable[[Any], pa.Table | None]
+
+
+def arrow_table(columns: Iterable[ColumnData]) -> pa.Table:
+    """The columns as an Arrow table: NaN is null; unit and meaning are metadata of each field."""
+    import pyarrow as pa
+
+    fields, arrays = [], []
+    for column, values in columns:
+        array = _array(column, values)
+        arrays.append(array)
+        told: dict[Any, Any] = {"unit": column.unit, "meaning": column.meaning}
+        fields.append(pa.field(column.name, array.type, metadata=told))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _array(column: Column, values: Values) -> pa.Array:
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
+    return pa.array(values, types.get(column.type, pa.float64()), from_pandas=True)
