@@ -15,12 +15,15 @@ def csv_bytes(table: pa.Table) -> bytes:
     import pyarrow as pa
     from pyarrow.csv import WriteOptions, write_csv
 
-    special = [name for name in table.column_names if any(c in name for c in ',"\r\n')]
+    names = table.column_names
+    plain = not any(c in name for name in names for c in ',"\r\n')
+    quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names]
     for style in ("none", "needed"):
         buffer = pa.BufferOutputStream()
-        header = "needed" if special else style
+        header = names if plain and style == "none" else quoted
+        buffer.write(f"{','.join(header)}\n".encode())
         try:
-            write_csv(table, buffer, WriteOptions(quoting_style=style, quoting_header=header))
+            write_csv(table, buffer, WriteOptions(include_header=False, quoting_style=style))
         except pa.ArrowInvalid:  # of "none": a text has a comma, a quote or the end of a line in it
             if style == "needed":
                 raise

@@ -140,7 +140,8 @@ def epoch_s(
 @cache
 def applications() -> dict[str, Application]:
     """The paper's four networks by name."""
-    fit = read_table("throughput_fit.csv").set_index(["parameter", "application"])["value"]
+    rows = records(read_table("throughput_fit.csv"))
+    fit = {(row["parameter"], row["application"]): float(row["value"]) for row in rows}
     return {
         row["application"]: Application(
             name=row["application"],
@@ -149,8 +150,8 @@ def applications() -> dict[str, Application]:
             samples_per_cpu_s=float(row["samples_per_cpu_s"]),
             parameters_mb=float(row["parameters_mb"]),
             memory_gb_per_sample=float(row["memory_gb_per_sample"]),
-            fixed_samples=float(fit["fixed_samples", row["application"]]),
-            tensorflow_factor=float(fit["tensorflow_factor", row["application"]]),
+            fixed_samples=fit["fixed_samples", row["application"]],
+            tensorflow_factor=fit["tensorflow_factor", row["application"]],
             batch_sizes=tuple(int(b) for b in row["batch_sizes"].split()),
         )
         for row in records(read_table("applications.csv"))
