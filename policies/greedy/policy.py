@@ -21,6 +21,7 @@ from policies.greedy.problem import (
     profile_of,
     settings_of,
 )
+from policies.greedy.queue import Queue
 from policies.registration import register
 from policies.selection import CostOf, require_configurations
 from simulator.arguments import whole
@@ -241,6 +242,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
     """
 
     name: ClassVar[str] = "local-search"
+    facts: ClassVar[tuple[str, str]] = ("start_rank", "moves")
     set_by_released: ClassVar[dict[str, Any]] = {
         **RandomisedGreedyPolicy.set_by_released,
         # The pool is chosen by what is improved, too.
@@ -264,26 +266,31 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
     def solve(
         self, jobs: Jobs, profile: Profile, machines: Machines, seed: int
     ) -> tuple[Solution, dict[str, float | int]]:
-        """The best of the improved solutions."""
-        from policies.greedy import neighbourhoods, search
-        from policies.greedy.pool import by_place
+        """The best solution that the best randomised ones lead to."""
+        from policies.greedy.pool import by_place, randomised_greedy
+        from policies.greedy.queue import pressure_order
 
-        pool = _pool(
-            jobs, profile, machines, self.settings_on(machines), self.iterations, self.pool, seed
+        settings = self.settings_on(machines)
+        order = pressure_order(jobs, profile, settings.weigh_late)
+        queue, *pool, _, _ = randomised_greedy(
+            order, jobs, profile, machines, settings, self.iterations, self.pool, np.uint64(seed)
         )
-        queue, opens, nodes, hosted, gpus, _, _ = pool
+        *rows, value, rank, steps = self.improve(queue, pool, profile, machines)
+        facts = dict(zip(self.facts, (rank, steps), strict=True))
+        solution = Solution(*by_place(queue.place, *rows), value)
+        return solution, {"iterations": self.iterations, **facts}
+
+    def improve(self, queue: Queue, pool: Any, profile: Profile, machines: Machines) -> Any:
+        """Improve each solution of the pool: rows, value, and two `facts` of the best."""
+        from policies.greedy import neighbourhoods, search
+
+        opens, nodes, hosted, gpus = pool
         promise = neighbourhoods.promises(queue, profile)
         by_promise = np.argsort(-promise, kind="stable")
-        found = search.local_search(
+        return search.local_search(
             queue, opens, nodes, hosted, gpus, by_promise, promise, profile, machines,
             self.improved, self.settings.mu, self.rounds, self.neighbours,
         )  # fmt: skip
-        solution = Solution(*by_place(queue.place, *found[:3]), found[3])
-        return solution, {
-            "iterations": self.iterations,
-            "start_rank": found[4],
-            "moves": found[5],
-        }
 
 
 @register("path-relinking")
@@ -295,41 +302,16 @@ class PathRelinkingPolicy(LocalSearchPolicy):
     """
 
     name: ClassVar[str] = "path-relinking"
+    facts: ClassVar[tuple[str, str]] = ("guide_rank", "steps")
 
-    def solve(
-        self, jobs: Jobs, profile: Profile, machines: Machines, seed: int
-    ) -> tuple[Solution, dict[str, float | int]]:
-        """The best solution on the paths from the best one to the others."""
+    def improve(self, queue: Queue, pool: Any, profile: Profile, machines: Machines) -> Any:
+        """Walk from the best solution to the others."""
         from policies.greedy import relinking
-        from policies.greedy.pool import by_place
 
-        pool = _pool(
-            jobs, profile, machines, self.settings_on(machines), self.iterations, self.pool, seed
-        )
-        queue, opens, nodes, hosted, gpus, _, _ = pool
-        found = relinking.path_relinking(
+        opens, nodes, hosted, gpus = pool
+        return relinking.path_relinking(
             queue, opens, nodes, hosted, gpus, profile, machines, self.improved, self.settings.mu
         )
-        solution = Solution(*by_place(queue.place, *found[:3]), found[3])
-        return solution, {
-            "iterations": self.iterations,
-            "guide_rank": found[4],
-            "steps": found[5],
-        }
-
-
-def _pool(
-    jobs: Jobs, profile: Profile, machines: Machines, settings: Settings, iterations: int,
-    pool_size: int, seed: int,
-) -> Any:  # fmt: skip
-    """Result of `pool.randomised_greedy`."""
-    from policies.greedy.pool import randomised_greedy
-    from policies.greedy.queue import pressure_order
-
-    order = pressure_order(jobs, profile, settings.weigh_late)
-    return randomised_greedy(
-        order, jobs, profile, machines, settings, iterations, pool_size, np.uint64(seed)
-    )
 
 
 def construct(

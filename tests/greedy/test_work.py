@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policies.greedy.policy import GreedyPolicy, _pool
+from policies.greedy.policy import GreedyPolicy
+from policies.greedy.pool import randomised_greedy
 from policies.greedy.problem import Jobs, machines_of, profile_of
-from policies.greedy.queue import ON_TIME, UNKNOWN
+from policies.greedy.queue import ON_TIME, UNKNOWN, pressure_order
 from simulator import Cluster, NodeType
 
 SERVER = NodeType("server", "A", 4, price_per_hour=1.0)
@@ -24,7 +25,11 @@ def test_a_long_queue_is_left_where_the_last_gpu_is_taken(waiting: int) -> None:
     jobs = Jobs(
         np.arange(waiting), np.ones(waiting), np.linspace(-500, 500, waiting), np.ones(waiting)
     )
-    queue, opens, *_ = _pool(jobs, profile, machines, GreedyPolicy().settings, 1, 1, 0)
+    settings = GreedyPolicy().settings
+    order = pressure_order(jobs, profile, settings.weigh_late)
+    queue, opens, *_ = randomised_greedy(
+        order, jobs, profile, machines, settings, 1, 1, np.uint64(0)
+    )
     visited = np.flatnonzero(queue.known[:, ON_TIME] != UNKNOWN)
     assert visited.tolist() == list(range(40))
     assert opens.tolist() == [10]
