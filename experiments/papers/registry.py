@@ -28,7 +28,6 @@ MODULES: tuple[str, ...] = (
     "experiments.studies.cross",
 )
 """The package of each."""
-STUDIES = "experiments.studies."
 ALL = "all"
 """In place of names: the papers and our studies."""
 
@@ -55,7 +54,7 @@ def chosen_papers(names: Sequence[str]) -> list[Paper]:
             raise InputError(
                 f"paper: got {name!r}, expected {ALL} or of {', '.join(known) or 'none'}"
             )
-    return [p for p in there if (p.name in names if names else not p.module.startswith(STUDIES))]
+    return [paper for paper in there if (paper.name in names if names else not paper.is_study)]
 
 
 def load(paper: Paper) -> Experiment:

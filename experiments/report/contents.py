@@ -123,6 +123,11 @@ class Paper:
     summary: str
     module: str = ""
 
+    @property
+    def is_study(self) -> bool:
+        """Whether it is a study of our own."""
+        return self.module.startswith("experiments.studies.")
+
 
 def save_figure(
     out_dir: Path,

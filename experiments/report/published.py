@@ -29,7 +29,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from experiments.report.contents import Label, Paper
-from experiments.report.verdict import AMOUNT_MARGIN, EFFECT_MARGIN, Published
+from experiments.report.verdict import AMOUNT_MARGIN, EFFECT_MARGIN, Published, theorem
 
 FILE = "published.toml"
 
@@ -42,7 +42,7 @@ class Number(BaseModel):
     place : where the paper says it ("Section V-B, Figure 3").
     claim : the statement in our words, as a template of `str.format`.
     kind : how it is meant. "up to" is the largest of several values, "ordering" says that a ratio or
-        difference is at least ``value``, "theorem" is exact but for ``margin``; "context" is a number
+        difference is at least ``value``, "theorem" is exact; "context" is a number
         of the paper beside which ours measures something else: the row is new.
     value : the number, or low and high of a range.
     no_effect : the value of no effect, where the number is an effect (0 % saved, 1 times as fast).
@@ -106,9 +106,11 @@ class Number(BaseModel):
             return Published(low, math.inf, math.nan, 0.0, self.printed or f">= {low:g}")
         text = self.printed or ("" if low == high else f"{low:g} to {high:g}")
         none = math.nan if self.no_effect is None else self.no_effect
+        if self.kind == "theorem":
+            return theorem(low, text=text)
         usual = AMOUNT_MARGIN if self.no_effect is None else EFFECT_MARGIN
-        usual = 0.0 if self.kind == "theorem" else usual
-        return Published(low, high, none, usual if self.margin is None else self.margin, text)
+        margin = 0.0 if low < high else usual if self.margin is None else self.margin
+        return Published(low, high, none, margin, text)
 
 
 def read_paper(folder: Path, module: str = "") -> Paper:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 200
 PAGE = "page.json"
 REPORT = "report.html"
-COLUMNS = tuple(f.name for f in fields(Claim) if f.name not in ("published", "labels"))
+COLUMNS = tuple(f.name for f in fields(Claim) if f.name != "published")
 """Of claims.csv."""
 
 
@@ -135,7 +135,28 @@ def write_claims(out: Path, claims: Iterable[Claim]) -> None:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return " ".join(value)
     return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+WEAKEST_FIRST = ("not reproduced", "inconclusive", "partly", "reproduced", "not comparable")
+
+
+def printed_numbers(pages: Iterable[Page]) -> Counter[str]:
+    """The printed numbers of the papers by verdict, each counted once, by its weakest row.
+
+    Rows with a label and new ones, and those of our studies, are left out.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for page in pages:
+        for claim in page.claims:
+            if page.paper.is_study or claim.labels or claim.verdict == "new":
+                continue
+            number = claim.paper, claim.published or f"{claim.place}: {claim.claim}"
+            verdicts = claim.verdict, found.get(number, claim.verdict)
+            found[number] = min(verdicts, key=WEAKEST_FIRST.index)
+    return Counter(found.values())
 
 
 def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
@@ -169,13 +190,16 @@ def write_report(out: Path, scale: str, papers: Sequence[Paper]) -> list[Page]:
 
 def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
     """Variables of every template."""
+    claims = [claim for page in pages for claim in page.claims]
     return {
         "scale": scale,
         "version": importlib.metadata.version("schedlab"),
         "pages": pages,
         "by_paper": {page.paper.name: page for page in pages},
-        "claims": [claim for page in pages for claim in page.claims],
+        "claims": claims,
         "verdicts": VERDICTS,
+        "printed_numbers": printed_numbers(pages),
+        "labels": Counter(label for claim in claims for label in claim.labels),
         "single": False,
         "classroom": (out / "classroom.html").exists(),
         "report": REPORT if (out / REPORT).exists() else "",

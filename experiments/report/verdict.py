@@ -6,9 +6,10 @@ the whole confidence interval of ours, never at its middle alone:
 
 - **reproduced**: all of it lies within the margin of the published value: 20 % of the effect, or
   10 % of an amount. An example: 1.18 is an effect of 0.18, so 1.15 to 1.21 is reproduced and
-  1.09, half of the effect, is not. For a bound: all of it keeps the bound.
-- **partly**: all of it shows at least half of the effect in the paper's direction; an amount lies
-  within a factor of two, and so does what misses a bound.
+  1.09, half of the effect, is not. A published range has no margin. A theorem has none either: the
+  interval contains the value. For a bound: all of it keeps the bound.
+- **partly**: all of it shows at least half and at most twice the effect in the paper's direction; an
+  amount lies within a factor of two, and so does what misses a bound. A theorem has no part.
 - **not reproduced**: all of it lies outside of that.
 - **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
   because one observation says nothing of its error. The row says which of two it is: an interval
@@ -29,10 +30,12 @@ EFFECT_MARGIN = 0.2
 """Part of a published effect that ours may miss and still count as reproduced."""
 AMOUNT_MARGIN = 0.1
 """The same for an amount, relative to it."""
+ROUNDING = 1e-8
+"""Relative difference between a theorem and a number that a solver worked out."""
 PART_OF_EFFECT = 0.5
 """The least share of an effect that counts as a part of it."""
 FACTOR = 2.0
-"""Deviation of an amount, or from a bound, that still counts as a part."""
+"""Deviation of an amount, from a bound, or beyond the effect that still counts as a part."""
 WIDE = "the interval is too wide to tell"
 AT_THE_LIMIT = "the interval is narrow and holds the limit of what counts as a part"
 """Reasons of an inconclusive row: the first wants more seeds, the second hardly would."""
@@ -47,7 +50,7 @@ class Published:
     low, high : the published value, twice, or the ends of a published range; one of them is
         infinite for a bound.
     none : the value of no effect; NaN for an amount or a bound.
-    margin : of the effect, or relative to the amount.
+    margin : of the effect, or relative to the amount; 0 for a range.
     text : what the report prints; empty: the number.
     """
 
@@ -56,6 +59,7 @@ class Published:
     none: float
     margin: float
     text: str = ""
+    is_theorem: bool = False
 
     def __post_init__(self) -> None:
         if not self.low <= self.high or math.isnan(self.margin) or self.margin < 0:
@@ -78,7 +82,7 @@ def effect(
     Raises ValueError where the range includes ``none``.
     """
     top = value if high is None else high
-    return Published(value, top, none, margin, text or _range(value, top))
+    return Published(value, top, none, 0.0 if top > value else margin, text or _range(value, top))
 
 
 def amount(
@@ -86,7 +90,13 @@ def amount(
 ) -> Published:
     """A published amount, or a range of amounts: hours, seconds, GPUs, a count."""
     top = value if high is None else high
+    margin = 0.0 if top > value else margin
     return Published(value, top, math.nan, margin, text or _range(value, top))
+
+
+def theorem(value: float, *, text: str = "") -> Published:
+    """A proven value: an interval contains it, a number that was worked out equals it."""
+    return Published(value, value, math.nan, ROUNDING, text, is_theorem=True)
 
 
 def at_most(value: float, *, text: str = "") -> Published:
@@ -109,6 +119,8 @@ def verdict(published: Published, ours: Estimate | float) -> Verdict:
     if math.isnan(low) or math.isnan(high) or not (math.isfinite(low) and math.isfinite(high)):
         return "inconclusive"
     whole, part = _whole(published), _part(published)
+    if published.is_theorem:
+        return "reproduced" if low <= whole[1] and high >= whole[0] else "not reproduced"
     if whole[0] <= low and high <= whole[1]:
         return "reproduced"
     if part[0] <= low and high <= part[1]:
@@ -133,6 +145,8 @@ def _margin(p: Published) -> float:
     ends = [v for v in (p.low, p.high) if math.isfinite(v)]
     none = 0.0 if math.isnan(p.none) else p.none
     share = p.margin if len(ends) == 2 else AMOUNT_MARGIN
+    if p.low < p.high and len(ends) == 2:
+        share = AMOUNT_MARGIN if math.isnan(p.none) else EFFECT_MARGIN
     return share * min(abs(v - none) for v in ends)
 
 
@@ -151,9 +165,9 @@ def _part(p: Published) -> tuple[float, float]:
         ends = (_towards_zero(p.low), _away_from_zero(p.high))
         whole = _whole(p)
         return min(ends[0], whole[0]), max(ends[1], whole[1])
-    if p.low > p.none:
-        return p.none + PART_OF_EFFECT * (p.low - p.none), math.inf
-    return -math.inf, p.none + PART_OF_EFFECT * (p.high - p.none)
+    near, far = (p.low, p.high) if p.low > p.none else (p.high, p.low)
+    ends = p.none + PART_OF_EFFECT * (near - p.none), p.none + FACTOR * (far - p.none)
+    return min(ends), max(ends)
 
 
 def _towards_zero(value: float) -> float:
@@ -174,6 +188,7 @@ def judged(
     unit: str = "",
     why: str = "",
     times_of_another_machine: bool = False,
+    labels: tuple[str, ...] = (),
 ) -> Claim:
     """A row of the claims table with the verdict that the rule gives.
 
@@ -182,6 +197,7 @@ def judged(
     why : the reason, wanted for everything but "reproduced"; left out of a row that is
         reproduced. An inconclusive row says first that its interval is too wide, or at a limit.
     times_of_another_machine : the row is shown, and judged "not comparable" whatever it says.
+    labels : see `experiments.report.contents.LABELS`.
     """
     found: Verdict = (
         "not comparable" if times_of_another_machine else verdict(published, ours)
@@ -191,7 +207,7 @@ def judged(
     if found == "inconclusive":
         told = _reason(published, ours)
         reason = f"{told}; {why}" if why else told
-    return replace(row, verdict=found, why=reason)
+    return replace(row, verdict=found, why=reason, labels=labels)
 
 
 def measured(

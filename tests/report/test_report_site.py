@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import struct
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -16,7 +17,13 @@ from experiments.papers import registry
 from experiments.papers.registry import available, load, papers
 from experiments.papers.reproduce import _Drawing, _in_order, reproduce
 from experiments.report.contents import Claim, Paper, Text
-from experiments.report.site import number, read_pages, seeds_listed, write_site
+from experiments.report.site import (
+    number,
+    printed_numbers,
+    read_pages,
+    seeds_listed,
+    write_site,
+)
 from experiments.sweep.executors import LocalPool
 from experiments.sweep.store import Store
 from experiments.sweep.task import Task
@@ -47,6 +54,7 @@ def test_what_is_left_behind(site):
     with (site / "claims.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["verdict"] for row in rows] == ["reproduced", "new", "partly", "reproduced"]
+    assert [row["labels"] for row in rows] == ["count", "", "", ""]
     assert rows[1]["claim"] == "<script>alert(1)</script>"
     assert (site / "fake" / "figure_1.csv").read_text().startswith("n,seed,value\n1,0,")
     (page,) = read_pages(site, papers())
@@ -56,6 +64,19 @@ def test_what_is_left_behind(site):
     link = '<a href="fake/figure_1_replay.html">Watch this run</a>'
     assert link in (site / "fake.html").read_text()
     assert link not in (site / "report.html").read_text()
+
+
+def test_each_printed_number_counts_once_by_its_weakest_row_without_labels(site):
+    (page,) = read_pages(site, papers())
+    assert printed_numbers([page]) == {"partly": 1, "reproduced": 1}
+    twice = [
+        Claim("fake", "", "a", 1.0, 1.0, published="x"),
+        Claim("fake", "", "b", 1.0, 3.0, verdict="not reproduced", why="?", published="x"),
+    ]
+    assert printed_numbers([replace(page, claims=twice)]) == {"not reproduced": 1}
+    ours = replace(page.paper, module="experiments.studies.fake")
+    assert not printed_numbers([replace(page, paper=ours)])
+    assert "1 count" in (site / "index.html").read_text()
 
 
 def test_texts_stand_above_the_figures_or_below_theirs(site):

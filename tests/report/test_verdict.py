@@ -16,6 +16,7 @@ from experiments.report.verdict import (
     effect,
     judged,
     measured,
+    theorem,
     verdict,
 )
 from simulator.statistics import Estimate, student
@@ -35,17 +36,21 @@ def interval(low, high):
         (effect(1.18, none=1), 1.02, 1.06, "not reproduced"),
         (effect(1.18, none=1), 1.05, 1.12, "inconclusive"),
         (effect(1.18, none=1), 0.90, 0.98, "not reproduced"),
-        (effect(1.18, none=1), 1.16, 1.60, "partly"),
+        (effect(1.18, none=1), 1.16, 1.35, "partly"),
+        (effect(1.18, none=1), 1.16, 1.60, "inconclusive"),
         # A saving in percent; the paper's value inside a wide interval is no reproduction.
         (effect(62, none=0), 55, 70, "reproduced"),
         (effect(62, none=0), 20, 95, "inconclusive"),
         (effect(62, none=0), 40, 90, "partly"),
+        (effect(62, none=0), 100, 130, "inconclusive"),
+        (effect(-3, none=0), -21, -19, "not reproduced"),  # ten times the effect is no part of it
         (effect(62, none=0), 5, 25, "not reproduced"),
         (effect(-15, none=0), -17, -13, "reproduced"),
-        (effect(-15, none=0), -40, -12, "partly"),
+        (effect(-15, none=0), -29, -12, "partly"),
         (effect(-15, none=0), -5, 3, "not reproduced"),
         # A range: its near end sets what half of the effect is.
-        (effect(50, high=70, none=0), 45, 80, "reproduced"),
+        (effect(50, high=70, none=0), 51, 69, "reproduced"),
+        (effect(50, high=70, none=0), 45, 60, "partly"),  # a range has no margin
         (effect(50, high=70, none=0), 26, 30, "partly"),
         (effect(50, high=70, none=0), 20, 24, "not reproduced"),
         (effect(50, high=70, none=0), 20, 30, "inconclusive"),
@@ -58,6 +63,9 @@ def interval(low, high):
         (amount(0.0), 0.0, 0.0, "reproduced"),
         (amount(0.0), 2.0, 2.0, "not reproduced"),
         (amount(48.65, margin=1e-4), 48.648, 48.649, "reproduced"),
+        (theorem(5.0), 4.9, 5.1, "reproduced"),
+        (theorem(5.0), 4.68, 4.98, "not reproduced"),
+        (theorem(5.0), 5.0 + 1e-9, 5.0 + 1e-9, "reproduced"),
         # Bounds.
         (at_most(0.1), 0.01, 0.09, "reproduced"),
         (at_most(0.1), 0.09, 0.12, "partly"),
