@@ -102,9 +102,18 @@ def simulate(
         check_fits(workload, cluster)
     if points.round_s is not None and server is not None:
         raise InputError("rounds that end with their last job: expected no optimization server")
+    if (
+        points.round_s is not None
+        and hasattr(workload.performance, "progress")
+        and delays != Delays()
+    ):
+        raise InputError(
+            "reconfiguration_s: these jobs lose time in rounds by rules of their own (workload.resume_s, ..), "
+            "expected 0"
+        )
     parts = features_of(workload, [*features, *([delays] if delays != Delays() else [])])
     if points.round_s is not None:
-        parts.append(Rounds(points.round_s))
+        parts.insert(0, Rounds(points.round_s))
     simulation = Simulation(
         workload,
         _shown(workload, parts),

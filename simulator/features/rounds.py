@@ -103,9 +103,11 @@ class Rounds(Feature):
         return int(self._simulation.slowest_type(job, shares))
 
     def _slowdown(self, running: Mapping[int, Execution]) -> Callable[[int], float]:
+        hooks = self._simulation.hooks["slowdown"]
+
         def slowdown(job: int) -> float:
             factor = 1.0
-            for each in self._simulation.hooks["slowdown"]:
+            for each in hooks:
                 factor *= each(job, running[job].shares)
             return factor
 

@@ -308,6 +308,7 @@ class TrainingProgress:
         self._training: dict[int, Training] = {}
         self._before: dict[int, Place] = {}
         self._idle_rounds: dict[int, int] = {}
+        self._rates: dict[tuple[int, int, int], float] = {}
         self._is_first = True
 
     def _of(self, job: int) -> Training:
@@ -336,7 +337,7 @@ class TrainingProgress:
     def time_s(self, job: int, node_type: int) -> float:
         """Seconds of the whole job, at the batch size of the next round."""
         training = self._of(job)
-        rate = self._jobs.rate(job, self._types[node_type], training.batch_size)
+        rate = self._rate(job, node_type, training.batch_size)
         return training.steps / rate if rate > 0 else math.inf
 
     def round(
@@ -345,17 +346,24 @@ class TrainingProgress:
         """Do the work of a round; in the first one of a run nothing is lost on starts."""
         work = {}
         for job, place in runs.items():
-            has_run, before = job in self._training and self._of(job).has_run, self._before.get(job)
-            lost_s = self._rules.lost_s(has_run, before is not None, before == place)
-            rate = self._jobs.rate(job, self._types[place[0]], self._of(job).batch_size)
-            lost_s = 0.0 if self._is_first else lost_s
-            work[job] = self._run(job, rate / slowdown(job), round_s, lost_s)
+            training, before = self._of(job), self._before.get(job)
+            lost_s = self._rules.lost_s(training.has_run, before is not None, before == place)
+            rate = self._rate(job, place[0], training.batch_size) / slowdown(job)
+            work[job] = self._run(job, training, rate, round_s, 0.0 if self._is_first else lost_s)
         self._before, self._is_first = dict(runs), False
         return work
 
-    def _run(self, job: int, rate: float, round_s: float, lost_s: float) -> Stretch:
+    def _rate(self, job: int, node_type: int, batch_size: int) -> float:
+        """Steps/s; kept, since the name of a type of job takes time to make."""
+        key = job, node_type, batch_size
+        if key not in self._rates:
+            self._rates[key] = self._jobs.rate(job, self._types[node_type], batch_size)
+        return self._rates[key]
+
+    def _run(
+        self, job: int, training: Training, rate: float, round_s: float, lost_s: float
+    ) -> Stretch:
         """A job's part of a round."""
-        training = self._of(job)
         training.has_run, wanted = True, training.wanted()
         steps, seconds, lost_s = self._rules.of(training.left, rate, round_s, lost_s)
         training.done += steps

@@ -209,6 +209,7 @@ def test_a_job_left_without_steps_is_given_up_after_five_rounds():
         (lambda: RoundRules(tie_break="luck"), "tie_break is 'luck'"),
         (lambda: rounds().submit(0, 3), "needs 3 GPUs of one type, expected at most 2"),
         (lambda: run(jobs_of([10], [4]), 2), "expected at most 2"),
+        (lambda: run(jobs_of([10], [1]), 2, reconfiguration_s=5.0), "rules of their own"),
         (lambda: gandiva_fair(None, of="weeks"), "of is 'weeks'"),
     ],
 )
