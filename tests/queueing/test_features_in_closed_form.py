@@ -1,0 +1,77 @@
+"""Features against formulas of queueing theory, inside intervals of independent replications."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from policies import make_policy
+from simulator import (
+    Cluster,
+    Decision,
+    FixedDuration,
+    NodeType,
+    Placement,
+    View,
+    Workload,
+    simulate,
+)
+from simulator.features.colocation import neighbours_of
+from simulator.features.fractional import SharedDuration
+from simulator.statistics import student
+from simulator.theory import erlang_a
+
+COUNT, REPLICATIONS = 1500, 12
+
+
+def times(seed: int, rate: float, mean_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """Poisson arrivals, and exponential durations."""
+    rng = np.random.default_rng(seed)
+    return np.cumsum(rng.exponential(1 / rate, COUNT)), rng.exponential(mean_s, COUNT)
+
+
+def all_on_gpu_0(view: View) -> Decision:
+    """Each job gets a small part of the one GPU at once."""
+    shares = [Placement(job, 0, 0.02) for job in view.waiting]
+    return Decision(shares, keep_running=True, gpus_of=dict.fromkeys(view.waiting, (0,)))
+
+
+@pytest.mark.parametrize("load", [0.3, 0.6])
+def test_processor_sharing_by_colocation(load: float) -> None:
+    """n jobs that keep a GPU busy run at 1/n of their speed: the mean response is S / (1 - load)."""
+    cluster, means = Cluster.of_nodes(NodeType("n", "GPU", 1), 1), []
+    for seed in range(REPLICATIONS):
+        submit_s, duration_s = times(seed, load / 10, 10.0)
+        ones = np.ones(COUNT, dtype=int)
+        work = Workload(
+            [str(j) for j in range(COUNT)], submit_s,
+            SharedDuration(duration_s, ones, part=np.full(COUNT, 0.02)), num_gpus=ones, model=["m"] * COUNT,
+        )  # fmt: skip
+        linear = neighbours_of(work, "linear", utilisation={"m": 1.0})
+        run = simulate(work, cluster, all_on_gpu_0, features=[linear])
+        means.append(run.jct_s[300:].mean())
+    found = student(means, 0.99)
+    assert found.lower <= 10 / (1 - load) <= found.upper
+
+
+@pytest.mark.parametrize(("servers", "patience_s"), [(1, 10.0), (3, 5.0)])
+def test_erlang_a_by_reneging(servers: int, patience_s: float) -> None:
+    """M/M/c+M at a load of 1.2: the share of jobs that leave."""
+    cluster, shares = Cluster.of_nodes(NodeType("n", "GPU", servers), 1), []
+    for seed in range(REPLICATIONS):
+        submit_s, duration_s = times(seed, 1.2 * servers / 10, 10.0)
+        patience = np.random.default_rng(1000 + seed).exponential(patience_s, COUNT)
+        ones = np.ones(COUNT, dtype=int)
+        work = Workload(
+            [str(j) for j in range(COUNT)], submit_s, FixedDuration(duration_s, ones), num_gpus=ones,
+            patience_s=patience,
+        )  # fmt: skip
+        run = simulate(work, cluster, make_policy("fifo-strict"))
+        assert run.left is not None
+        shares.append(run.left[300:].mean())
+    found = student(shares, 0.99)
+    assert (
+        found.lower
+        <= erlang_a(1.2 * servers / 10, 10.0, servers, patience_s).abandons
+        <= found.upper
+    )
