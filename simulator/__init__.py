@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.core.server import ServerSpec
     from simulator.core.triggers import DecisionPoints
     from simulator.errors import InfeasibleDecision, InputError
     from simulator.metrics.result import Result
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         SpeedupCurve,
         TimeTable,
     )
+    from simulator.model.server_spec import ServerSpec
     from simulator.model.workload import ELASTIC, Workload
     from simulator.simulation import simulate
 
@@ -68,7 +68,7 @@ _HOMES = {
     "Result": "simulator.metrics.result",
     "Sensitivity": "simulator.model.performance",
     "SensitivityMatrix": "simulator.model.performance",
-    "ServerSpec": "simulator.core.server",
+    "ServerSpec": "simulator.model.server_spec",
     "SpeedupCurve": "simulator.model.performance",
     "TimeTable": "simulator.model.performance",
     "View": "simulator.model.contract",

@@ -19,7 +19,6 @@ import numpy as np
 from simulator.arguments import is_number
 from simulator.core.feature import Feature
 from simulator.core.run import Rule, begin, run
-from simulator.core.server import ServerSpec
 from simulator.core.simulation import Simulation
 from simulator.core.triggers import MAX_TICKS, DecisionPoints
 from simulator.dispatchers import make_dispatcher
@@ -31,6 +30,7 @@ from simulator.logs import ScheduleLog
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Decision, PolicyLike, View
+from simulator.model.server_spec import ServerSpec
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.fits import check_fits

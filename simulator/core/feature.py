@@ -7,36 +7,18 @@ docs/simulator.md has one of ten lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterable, Sequence
 
 from simulator.columns import ColumnData
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
-from simulator.model.cluster import FloatArray
 from simulator.model.contract import Placement
+from simulator.model.feature_record import FeatureRecord
 from simulator.model.workload import Workload
 
 NEVER = float("inf")
-
-
-class FeatureRecord:
-    """Record of a feature in a run: scalars, ends of jobs, and data for tables."""
-
-    away: FloatArray = np.empty((0, 3))
-    """``(O, 3)`` node, start and end (s) of each stretch of time that it was away."""
-
-    def statuses(self) -> Mapping[str, Any]:
-        """``(J,)`` masks of jobs that ended in another way than by completing their work, by its name."""
-        return {}
-
-    def scalars(self, run: Any) -> Mapping[str, float | int | str | None]:
-        """Scalars that it adds to ``summary.json``; ``run``: a `simulator.record.RunRecord`."""
-        return {}
 
 
 class Feature:

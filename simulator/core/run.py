@@ -9,10 +9,11 @@ import numpy as np
 from simulator.core.arrivals import arrivals
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature
-from simulator.core.server import OptimizationServer, ServerSpec
+from simulator.core.server import OptimizationServer
 from simulator.core.simulation import Simulation
 from simulator.errors import InfeasibleDecision
 from simulator.model.contract import Decision, View
+from simulator.model.server_spec import ServerSpec
 
 Dispatch = Callable[[int], Controller]
 """Takes a job that arrives, answers with the controller whose queue it joins."""

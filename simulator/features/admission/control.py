@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.arguments import checked
-from simulator.core.feature import Feature, FeatureRecord
+from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, least_shares, packed, within
@@ -24,6 +24,7 @@ from simulator.features.fractional import gpus_asked
 from simulator.features.table import FeatureTable, Scene
 from simulator.model import tolerances
 from simulator.model.cluster import FloatArray
+from simulator.model.feature_record import FeatureRecord
 from simulator.model.workload import Workload
 
 BoolArray = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ import numpy as np
 from simulator.arguments import checked
 from simulator.columns import Column, Values
 from simulator.core.execution import Execution
-from simulator.core.feature import Feature, FeatureRecord
+from simulator.core.feature import Feature
 from simulator.errors import InputError
 from simulator.features.failures.checkpoints import Checkpointing, Checkpoints
 from simulator.features.failures.guard import FaultGuard
@@ -19,6 +19,7 @@ from simulator.features.failures.jobs import JobFailures
 from simulator.features.failures.outages import NodeOutages, Outages, check_law
 from simulator.laws import Law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
+from simulator.model.feature_record import FeatureRecord
 from simulator.record import RunRecord
 from simulator.schema import Derived, RunTable, Schema
 

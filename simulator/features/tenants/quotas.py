@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from simulator.core.controller import Controller
-from simulator.core.feature import Feature, FeatureRecord
+from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.features.fractional import gpus_asked
 from simulator.features.sizes import expect_length
 from simulator.features.tenants.fairness import summary
 from simulator.features.tenants.tenants import Tenants, check_limits
 from simulator.model.cluster import FloatArray
+from simulator.model.feature_record import FeatureRecord
 from simulator.model.tolerances import PART_OF_A_GPU
 
 
