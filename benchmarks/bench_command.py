@@ -37,7 +37,7 @@ def command_cpu_s(count: int, folder: Path) -> float:
     submit_s, duration_s = (column.tolist() for column in jobs(count))
     rows = [f"job-{j},{submit_s[j]!r},{duration_s[j]!r},1" for j in range(count)]
     path.write_text("\n".join(["job_id,submit_time_s,duration_s,num_gpus", *rows]) + "\n")
-    words = ["run", "--jobs", path, "--nodes", GPUS // 8, "--gpus-per-node", 8]
+    words = ["run", path, "--set", f"cluster.num_nodes={GPUS // 8}"]
     words += ["--policy", "fifo-strict", "--out", folder / f"out_{count}"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -16,20 +17,22 @@ from experiments.commands import (
     bound,
     classroom,
     compare,
-    explain,
-    fill,
-    gantt,
+    decision,
+    new,
     notebook,
+    packing,
     policies,
+    progress,
+    queue,
     rental,
-    replay,
     reproduce,
     run,
+    show,
     size_server,
-    solve,
-    sweeps,
-    trace,
+    sweep,
 )
+from experiments.commands.options import in_words
+from experiments.commands.renamed import renamed
 from simulator.errors import InfeasibleDecision, InputError, shortened
 
 NO_KERNELS = "no locator available for file"
@@ -39,31 +42,38 @@ COMPLETION = (["--install-completion"], ["--show-completion"])
 app = typer.Typer(
     name="schedlab",
     help="A laboratory for GPU-cluster scheduling research.",
-    epilog="Start with: schedlab policies; schedlab run examples/hierarchical.toml --out out",
+    epilog="Start with: schedlab new scenario; schedlab run scenario.toml; schedlab show gantt out",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-
-for command in (
-    policies.policies,
-    run.run,
-    solve.solve,
-    bound.bound,
-    gantt.gantt,
-    replay.replay,
-    classroom.classroom,
-    notebook.notebook,
+theory = typer.Typer(
+    help="Formulas and single decisions: queue, rental, size-server, decision, packing.",
+    no_args_is_help=True,
+)
+for part in (
+    queue.queue,
     rental.rental,
-    compare.compare,
     size_server.size_server,
-    fill.fill,
-    explain.explain,
-    trace.trace,
-    reproduce.reproduce,
+    decision.decision,
+    packing.packing,
 ):
-    app.command()(command)
-app.add_typer(sweeps.app, name="sweep")
+    theory.command()(in_words(part))
+
+PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
+    "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
+    "Look": (("show", show.app), policies.policies),
+    "Calculate": (("theory", theory), bound.bound),
+    "Begin and teach": (("new", new.app), classroom.classroom, notebook.notebook),
+}
+for panel, commands in PANELS.items():
+    for command in commands:
+        if isinstance(command, tuple):
+            app.add_typer(command[1], name=command[0], rich_help_panel=panel)
+        else:
+            app.command(rich_help_panel=panel)(in_words(command))
+WITH_PROGRESS = ("run", "compare", "sweep", "reproduce", "classroom", "notebook")
+"""Commands that show by themselves how far they are."""
 
 
 def _version(asked: bool) -> None:
@@ -78,11 +88,15 @@ def _version(asked: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+        typer.Option(
+            "--version", metavar="", help="Print the version.", callback=_version, is_eager=True
+        ),
     ] = False,
     debug: Annotated[
         bool,
-        typer.Option("--debug", help="Show where an error comes from, also after a command."),
+        typer.Option(
+            "--debug", metavar="", help="Show where an error comes from, also after a command."
+        ),
     ] = False,
 ) -> None:
     """A laboratory for GPU-cluster scheduling research."""
@@ -111,8 +125,16 @@ def main() -> None:
 def _run(words: list[str], debug: bool) -> int:
     """Carry out a command; returns the exit code."""
     try:
-        words = _renamed(words)
-        return int(app(words, prog_name="schedlab", standalone_mode=False) or 0)
+        words, note = renamed(words)
+        if note:
+            _complain(f"schedlab: {note}")
+        waiting = (
+            contextlib.nullcontext()
+            if words[:1] and words[0] in WITH_PROGRESS
+            else progress.shown()
+        )
+        with waiting:
+            return int(app(words, prog_name="schedlab", standalone_mode=False) or 0)
     except TyperException as error:
         found = _usage(error)
         _complain(found, error if debug and found else None)
@@ -140,18 +162,6 @@ def _run(words: list[str], debug: bool) -> int:
         _complain(f"schedlab: {_described(error)}; --debug shows where", error if debug else None)
         theirs = isinstance(error, OSError | MemoryError) or NO_KERNELS in str(error)
         return 2 if theirs else 1
-
-
-def _renamed(words: list[str]) -> list[str]:
-    """The words of a command, those of an earlier name replaced, with a note."""
-    now = sweeps.renamed(words)
-    if now != words:
-        old = "sweep FILE" if words[0] == "sweep" else words[0]
-        new = " ".join(now[:2])
-        _complain(
-            f"schedlab: note: `schedlab {old}` is now `schedlab {new}`; the old name works in this release"
-        )
-    return now
 
 
 def _described(error: Exception) -> str:

@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 from simulator.errors import InputError
 from simulator.inputs import MOST_CONFIG_BYTES, read_input_text
 from simulator.keys import Config, KeyedError, at_key
+from simulator.plugins import FILE
 
 __all__ = [
     "Config",
@@ -94,6 +95,12 @@ def path_keys(config: dict[str, Any]) -> FileKeys:
             yield from path_keys(value)
         elif key == "path" and isinstance(value, str):
             yield config, key
+
+
+def path_of(value: str) -> Path:
+    """The file that a key names: ``FILE.py`` of a policy ``FILE.py:NAME``."""
+    file, dot_py, _ = value.rpartition(FILE)
+    return Path(f"{file}.py" if dot_py else value)
 
 
 def configured_by(

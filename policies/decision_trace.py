@@ -1,7 +1,7 @@
 """Decision trace: ``edf-backfill@decision-trace`` is EDF with backfilling, with a record of each decision.
 
 The wrapped policy decides as ever. Beside each decision stands (`Decision.info`, so in decisions.csv, in the
-replay and in ``schedlab explain``) how many jobs waited, how many were started and stopped, by what the policy
+replay and in ``schedlab show explain``) how many jobs waited, how many were started and stopped, by what the policy
 orders them, which still wait, and what is short for the first of these. For example:
 
     waiting 3, started 1, by due date, passed j7, j9, short GPUs on one node: 6 free, at most 3 on one; needs 4

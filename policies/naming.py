@@ -1,10 +1,14 @@
-"""The name of a policy, parsed: ``srtf+tune@hysteresis`` is a composition and one wrapper."""
+"""The name of a policy, parsed: ``srtf+tune@hysteresis`` is a composition and one wrapper.
+
+``FILE.py:NAME`` in place of a registered name is a class or function in a file.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from simulator.errors import InputError
+from simulator.plugins import FILE
 
 RENAMED = {
     "ps": "weight-priority",
@@ -25,7 +29,8 @@ class PolicyName:
     Attributes
     ----------
     base : the policy that decides, as it was asked for.
-    key : the name under which it is registered: ``greedy``; ``+tune`` of a composition such as ``srtf+tune``.
+    key : the name under which it is registered: ``greedy``; ``+tune`` of a composition such as ``srtf+tune``;
+        the ``base`` itself where it names a file.
     argument : the first part of a composition, ``srtf``; else empty.
     wrappers : registered names of the wrappers, the innermost first, each with its ``@``.
     notes : a line for each part that has another name now.
@@ -46,7 +51,8 @@ class PolicyName:
         InputError
             A wrapper that stands there twice.
         """
-        base, *behind = text.split("@")
+        file, dot_py, name = text.rpartition(FILE)
+        base, *behind = name.split("@")
         given = tuple(f"@{name}" for name in behind)
         wrappers = tuple(RENAMED.get(name, name) for name in given)
         for name in wrappers:
@@ -57,6 +63,9 @@ class PolicyName:
             for name in (base, *given)
             if name in RENAMED and name not in PAPERS_NAMES
         )
+        if dot_py:
+            base = f"{file}{FILE}{base}"
+            return cls(base, base, "", wrappers, notes)
         argument, plus, second = base.partition("+")
         key = f"+{second}" if plus else RENAMED.get(base, base)
         return cls(base, key, argument if plus else "", wrappers, notes)

@@ -23,7 +23,7 @@ from policies.naming import PolicyName
 from policies.registration import modules, registered
 from policies.requirements import REQUIREMENTS, MissingRequirement, missing_of
 from simulator import Cluster, InputError, Policy, Workload
-from simulator.plugins import installed, loaded
+from simulator.plugins import FILE, from_file, installed, loaded
 
 ENTRY_POINTS = "schedlab.policies"
 
@@ -204,6 +204,8 @@ def _factory(name: str, parsed: PolicyName) -> Callable[..., Any]:
         made = partial(composed, parsed.argument)
         made.__doc__, made.requires = composed.__doc__, composed.requires  # type: ignore[attr-defined]
         return made
+    if FILE in parsed.key:
+        return _complete(from_file(parsed.key), f"policy {name!r}")
     if parsed.key in modules():
         return cast(Callable[..., Any], registered(parsed.key))
     for entry in installed(ENTRY_POINTS):
@@ -244,7 +246,10 @@ def _meant(name: str) -> str:
     close = [each for each in known if each == low or each.endswith(f"-{low}")]
     close.sort(key=len)
     close = close or difflib.get_close_matches(low, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
+    own = "a policy of your own: FILE.py:NAME with --allow-code, see `schedlab new policy`"
+    if close:
+        return f"did you mean {close[0]!r}? ({own})"
+    return f"expected one of {', '.join(names)}; {own}"
 
 
 def _hint(option: str, known: Mapping[str, Option]) -> str:
@@ -254,12 +259,15 @@ def _hint(option: str, known: Mapping[str, Option]) -> str:
 
 def _loaded(entry: EntryPoint) -> Callable[..., Any]:
     """The object that a package registers; `InputError` where it is not there or breaks on import."""
-    factory = loaded(entry, "policy")
+    return _complete(loaded(entry, "policy"), f"policy {entry.name!r}: {entry.value}")
+
+
+def _complete(factory: Callable[..., Any], source: str) -> Callable[..., Any]:
+    """The code of a user, checked: each parameter has a default, but for a view."""
     required = _required(factory)
     if required and not _decides(factory):
         raise InputError(
-            f"policy {entry.name!r}: {entry.value} has no default for {', '.join(required)}, "
-            "expected one for every parameter"
+            f"{source} has no default for {', '.join(required)}, expected one for every parameter"
         )
     return factory
 

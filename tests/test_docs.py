@@ -22,7 +22,7 @@ LONG = ("reproduce", "make ", "sweep", "size-server", "classroom", "notebook", "
 """Commands that other tests run, at a size of their own."""
 
 
-READ_RUNS = ("schedlab gantt", "schedlab replay", "schedlab explain")
+READ_RUNS = ("schedlab show gantt", "schedlab show replay", "schedlab show explain")
 """Commands that read folders which `schedlab run` wrote."""
 
 

@@ -73,8 +73,8 @@ def test_it_is_listed_and_runs(installed: dict[str, str], tmp_path: Path) -> Non
     )
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
     ran = run(
-        installed, tmp_path, "run", "scenario.toml", "--policy", "shortest-first",
-        "-o", "ageing=0.1", "--out", "out",
+        installed, tmp_path, "run", "scenario.toml", "--policy", "shortest-first:ageing=0.1",
+        "--out", "out",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "out" / "summary.json").exists()

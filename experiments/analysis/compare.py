@@ -276,14 +276,13 @@ def _seed_matters(runs: Runs) -> bool:
 def _under(scenario: Scenario, policy: str | PolicyLike) -> Entrant:
     """The scenario under a policy as the command line names it, which has to be there, or an object."""
     from experiments.scenario.build import make_policy
-    from experiments.scenario.options import parse_options
+    from experiments.scenario.options import parse_policy
 
     if not isinstance(policy, str):
         return Entrant(scenario, cast("Policy", policy))
-    name, colon, said = policy.partition(":")
-    options: dict[str, Any] = scenario.policy_options if name == scenario.policy else {}
-    if colon:
-        options = dict(parse_options(said.split(","), f"--policy {policy}:"))
+    name, given = parse_policy(policy)
+    own = scenario.policy_options if name == scenario.policy else {}
+    options: dict[str, Any] = given or own
     changed = scenario.model_copy(update={"policy": name, "policy_options": options})
     try:
         make_policy(changed)

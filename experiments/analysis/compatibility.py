@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from experiments.scenario.build import with_features
 from experiments.scenario.jobs import Built, read_jobs
 from experiments.scenario.machines import fitted
-from experiments.scenario.options import parse_adapt
+from experiments.scenario.options import set_key
 from experiments.scenario.schema import Adapt, Scenario
 from simulator.errors import InputError
 
@@ -88,8 +88,9 @@ def _with(
 ) -> tuple[Workload, Cluster] | str:
     """Jobs and machines with more keys of ``[adapt]``, or why they cannot be had."""
     before = scenario.adapt.model_dump(exclude_none=True) if scenario.adapt else {}
-    given = {key.partition(" = ")[0]: value for key, value in parse_adapt(keys).items()}
-    adapt = Adapt(**{**before, **given})
+    for key in keys:
+        set_key(before, key)
+    adapt = Adapt(**before)
     try:
         return _whole(built, scenario.model_copy(update={"adapt": adapt}))
     except InputError as error:

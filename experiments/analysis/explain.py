@@ -1,8 +1,8 @@
-"""The history of one job, from the tables of a finished run: when it waited, who passed it, where it ran."""
+"""One job's history, from the tables of a finished run: when it waited, who passed it, where it ran."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,16 +30,16 @@ MOST_NAMED = 5
 """So many of the jobs that passed it are named; the others are counted."""
 
 
-def explain(folder: Path, job_id: str) -> list[str]:
-    """The history, one sentence a line.
+def explain(folder: Path, job_id: str, where: Mapping[str, str] | None = None) -> list[str]:
+    """The history, one sentence a line; of a sweep, in the run with the labels ``where``.
 
     Raises
     ------
     InputError
         No such folder, table, column or job.
     """
-    run = read_run(folder)
-    jobs, shares, machines = run
+    run = read_run(folder, where=where)
+    _, jobs, shares, machines = run
     names = jobs["job_id"]
     found = jobs[names == job_id]
     if found.empty:
@@ -60,11 +60,11 @@ def explain(folder: Path, job_id: str) -> list[str]:
             lines.append(_wait(job_id, since, begin, arrival, shares, arrived))
             lines += short.lines(since, begin) if short is not None else []
             lines += noted.passing(since, begin)
-        where = ", ".join(
+        places = ", ".join(
             f"{row.gpus:g} GPU{'' if row.gpus == 1 else 's'} of node {row.node}"
             for row in part.itertuples(index=False)
         )
-        lines.append(f"{_time(begin)}: starts on {where}, for {_span(end - begin)}.")
+        lines.append(f"{_time(begin)}: starts on {places}, for {_span(end - begin)}.")
         lines += noted.starting(begin)
         since = end
     done = float(job["completion_s"])

@@ -1,4 +1,4 @@
-"""GPUs allocated over GPUs asked for, by rule: the table behind ``schedlab fill``."""
+"""GPUs allocated over GPUs asked for, by rule: the table behind ``schedlab theory packing``."""
 
 from __future__ import annotations
 

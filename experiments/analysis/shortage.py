@@ -185,7 +185,7 @@ class Shortages:
         job : its row of jobs.csv.
         own : its rows of schedule.csv.
         """
-        jobs, shares, machines = run
+        _, jobs, shares, machines = run
         if machines is None or not {"limits", "num_controllers", "elastic"} <= {*machines}:
             return None
         if not {*RESOURCES} <= {*shares}:

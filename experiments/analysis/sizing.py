@@ -1,4 +1,4 @@
-"""`schedlab size-server`: optimization servers needed, by the formula and by simulated queues."""
+"""`schedlab theory size-server`: optimization servers needed, by the formula and by simulated queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`schedlab solve`: one decision of the MILP on the first jobs of an instance."""
+"""`schedlab theory decision`: one decision of the MILP on the first jobs of an instance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`schedlab trace`: what a file of jobs holds, before anything is simulated."""
+"""`schedlab show trace`: what a file of jobs holds, before anything is simulated."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.scenario.trace_formats import KINDS, recognised
 from simulator.errors import InputError
 from simulator.laws.fitting import Fit, fits
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from simulator import Cluster, Workload
 
 DAY_S = 24 * HOUR_S
-TRIED = ("philly", "helios", "alibaba", "gavel", "swf", "csv")
-"""Formats, in the order in which they are tried: what could be read as two is the first."""
-KINDS = (*TRIED, "philly-table", "instance")
 
 
 @dataclass(frozen=True)
@@ -74,21 +72,11 @@ def read_trace(path: Path, kind: str | None = None) -> tuple[Workload, Cluster |
         raise InputError(f"--kind: got {kind!r}, expected one of {', '.join(KINDS)}")
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
-    if kind == "instance" or (kind is None and path.is_dir()):
+    kind = kind or recognised(path)
+    if kind == "instance":
         instance = read_instance(path)
-        return instance.workload, instance.cluster, "instance"
-    if kind is not None:
-        return FORMATS[kind].read(path), None, kind
-    problems = []
-    for name in TRIED:
-        try:
-            workload = FORMATS[name].read(path)
-        except InputError as error:
-            problems.append((name, str(error)))
-        else:
-            return workload, None, name
-    told = dict(problems)["philly" if path.suffix == ".json" else "csv"]
-    raise InputError(f"{told} (no format fits, --kind NAME says what is wrong with one)")
+        return instance.workload, instance.cluster, kind
+    return FORMATS[kind].read(path), None, kind
 
 
 def describe(

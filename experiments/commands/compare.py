@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import Workers
+from experiments.commands.options import POLICY, AllowCode, Figure, Workers
 
 
 def compare(
@@ -19,8 +19,8 @@ def compare(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME or NAME:OPTION=VALUE,..; give it once for each policy. The first is the one that "
-            "the others are compared with."
+            metavar="POLICY",
+            help=f"{POLICY} Once for each policy; the others are compared with the first.",
         ),
     ] = None,
     metric: Annotated[
@@ -50,9 +50,8 @@ def compare(
         typer.Option(min=1, help="Jobs of a block. Default: the square root of their number."),
     ] = None,
     workers: Workers = None,
-    figure: Annotated[
-        Path | None, typer.Option(help="Also draw the table (.png, .svg or .pdf).")
-    ] = None,
+    figure: Figure = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Policies on the same random numbers: means and paired differences with 95 % intervals, CSV.
 
@@ -60,8 +59,11 @@ def compare(
     """
     from experiments.analysis.compare import compare as compare_policies
     from experiments.pictures.saving import check_kind, save_picture
+    from simulator.plugins import allow_code as allow
     from simulator.statistics import parse_precision
 
+    if allow_code:
+        allow()
     if figure is not None:
         check_kind(figure, "--figure")
     found = compare_policies(

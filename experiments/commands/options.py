@@ -1,11 +1,13 @@
-"""Options that several commands share."""
+"""Options that several commands share, and help in users' words."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 Out = Annotated[Path, typer.Option(help="Folder for the results. It is made if it does not exist.")]
 Workers = Annotated[
@@ -15,9 +17,36 @@ AllowCode = Annotated[
     bool,
     typer.Option(
         "--allow-code",
-        help="The file may name functions of your own. They run with your rights: see SECURITY.md.",
+        help="Run code of files that are named here, for example policies. It has your rights: see SECURITY.md.",
     ),
 ]
 Dask = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, or local; needs the extra 'dask'.")
 ]
+Figure = Annotated[Path | None, typer.Option(help="Also draw the table (.png, .svg or .pdf).")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL=VALUE",
+        help="Of a sweep: the run with this label, e.g. seed=1. Can be given more than once.",
+    ),
+]
+POLICY = (
+    "NAME, or FILE.py:NAME of your own (with --allow-code); options behind it: NAME:OPTION=VALUE,.."
+)
+WORDS = {bool: "", int: "N", float: "NUMBER", Path: "PATH", str: "TEXT"}
+"""Values of options in the help, by type."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def in_words(command: Function) -> Function:
+    """The command, whose help names values of options in words."""
+    command.__annotations__ = get_type_hints(command, include_extras=True)
+    for hint in command.__annotations__.values():
+        annotated, *infos = get_args(hint) or (hint,)
+        for info in infos:
+            if isinstance(info, OptionInfo) and info.metavar is None:
+                kinds = (annotated, *get_args(annotated))
+                info.metavar = next((WORDS[kind] for kind in kinds if kind in WORDS), None)
+    return command

@@ -117,13 +117,17 @@ def _fits(path: Path) -> Any:
     from experiments.config import of_file
     from experiments.scenario.schema import read_scenario
 
-    table = Table("policy", "on this scenario", "", box=None, pad_edge=False)
+    table = Table("on this scenario", "policies", "", box=None, pad_edge=False)
     checked = read_scenario(path)
     with of_file(str(path)):
         found = fits(checked)
-    for fit in sorted(
-        found, key=lambda fit: ("runs", "with keys", "makes no sense").index(fit.verdict)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for fit in found:
+        alike.setdefault((fit.verdict, fit.detail), []).append(fit.policy)
+    for (verdict, detail), names in sorted(
+        alike.items(), key=lambda row: ("runs", "with keys", "makes no sense").index(row[0][0])
     ):
-        said = fit.verdict.replace("with keys", "with [adapt]")
-        table.add_row(fit.policy, Text(said), Text(fit.detail))
+        said = verdict.replace("with keys", "with [adapt]")
+        table.add_row(Text(said), Text(", ".join(names)), Text(detail))
+        table.add_row()
     return table

@@ -1,4 +1,4 @@
-"""`schedlab rental`: optimal fixed widths under a budget."""
+"""`schedlab theory rental`: optimal fixed widths under a budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def rental(
 ) -> None:
     """The optimal fixed widths and mean response times at each budget, as CSV on stdout.
 
-    Example: schedlab rental examples/rental_figure1.toml --budgets 0.8,1,2,5
+    Example: schedlab theory rental examples/rental_figure1.toml --budgets 0.8,1,2,5
     """
     from experiments.papers.rental.frontier import rental_csv
 

@@ -1,66 +1,46 @@
-"""`schedlab run`: one scenario.
-
-`run` is longer than a screen: Typer reads the options of a command from the parameters of its function.
-"""
+"""`schedlab run`: one scenario."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands.options import Out
+from experiments.commands.options import POLICY, AllowCode, Out
 from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from experiments.scenario.schema import Scenario
+    from simulator import Result
 
 
 def run(
-    scenario: Annotated[Path | None, typer.Argument(help="Scenario file (TOML).")] = None,
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Scenario (TOML); or jobs in one of the formats of docs/formats.md, with --policy and "
+            "--set cluster.num_nodes=N.",
+        ),
+    ],
     out: Out = Path("out"),
-    jobs: Annotated[Path | None, typer.Option(help="Jobs of fixed demand, CSV.")] = None,
-    instance: Annotated[
-        Path | None, typer.Option(help="Folder in one of the authors' public formats.")
-    ] = None,
-    policy: Annotated[str | None, typer.Option(help="See `schedlab policies`.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="Policy option, name=value.")
-    ] = None,
-    iterations: Annotated[
-        int | None, typer.Option(min=0, help="Iterations of the randomised policies.")
-    ] = None,
+    policy: Annotated[str | None, typer.Option(help=POLICY, metavar="POLICY")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="With --jobs: number of nodes.")] = None,
-    gpus_per_node: Annotated[
-        int | None, typer.Option(min=1, help="With --jobs: GPUs of each node. Default: 8.")
-    ] = None,
-    cpus_per_node: Annotated[
-        float | None, typer.Option(help="With --jobs: CPUs of each node. Default: no limit.")
-    ] = None,
-    memory_gb_per_node: Annotated[
-        float | None, typer.Option(help="With --jobs: GB of each node. Default: no limit.")
-    ] = None,
-    controllers: Annotated[int | None, typer.Option(min=1, help="Local controllers K.")] = None,
-    dispatcher: Annotated[
-        str | None, typer.Option(help="How jobs are split over the controllers.")
-    ] = None,
-    period_s: Annotated[
-        float | None, typer.Option(help="Decide every H seconds, and at events.")
-    ] = None,
-    round_s: Annotated[
-        float | None,
-        typer.Option(help="Decide in rounds of so many seconds, and never between them."),
-    ] = None,
-    released: Annotated[
-        bool, typer.Option("--released", help="Synergy as its released simulator behaves.")
-    ] = False,
-    adapt: Annotated[
+    settings: Annotated[
         list[str] | None,
-        typer.Option(help=r"Add what the jobs lack, KEY=VALUE of \[adapt]; see docs/workloads.md."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Another value of any key of a scenario, e.g. decisions.round_s=300 or "
+            "policy_options.iterations=50. Can be given more than once; KEY= takes a key away.",
+        ),
     ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option(help="FIRST:LAST: averages are over these jobs only, e.g. 100:900."),
+    kind: Annotated[
+        str | None, typer.Option(help="Format of the jobs. Default: the one that is recognised.")
     ] = None,
     stream: Annotated[
         bool,
@@ -77,8 +57,9 @@ def run(
         bool,
         typer.Option("--raw", help="Keep names in CSV files as they are, also names like '=1+1'."),
     ] = False,
+    allow_code: AllowCode = False,
 ) -> None:
-    """Simulate one scenario: a file, a CSV of jobs, or one of the authors' instances.
+    """Simulate one scenario, or the jobs of a file.
 
     Leaves summary.json, jobs.csv, decisions.csv, schedule.csv, timeline.csv and machines.json in the folder
     --out (docs/tables.md has all columns). With --stream: jobs.parquet, decisions.parquet, schedule.parquet.
@@ -88,44 +69,50 @@ def run(
     from experiments.config import of_file
     from experiments.scenario import output
     from experiments.scenario.formulas import formula_line
-    from experiments.scenario.options import (
-        as_released,
-        parse_adapt,
-        parse_options,
-        parse_window,
-        read_run,
-    )
-    from experiments.scenario.run import run as simulate_scenario
+    from experiments.scenario.options import read_run
     from experiments.scenario.schema import input_files
+    from experiments.scenario.trace_formats import recognised
     from experiments.text import printable
+    from simulator.plugins import allow_code as allow
 
-    options = parse_options(option or [])
-    if iterations is not None:
-        options["iterations"] = iterations
-    if released and options.get("released", True) is not True:
-        raise InputError("run: --released and -o released=false were both given, expected one")
-    if released:
-        options["released"] = True
-    checked, source = read_run(
-        scenario, jobs, instance,
-        {"num_nodes": nodes, "gpus_per_node": gpus_per_node, "cpus_per_node": cpus_per_node,
-         "memory_gb_per_node": memory_gb_per_node},
-        {"policy": policy, "seed": seed, "dispatcher": dispatcher, "window": parse_window(window)},
-        {"period_s": period_s, "round_s": round_s, "finish_at_round": released or None},
-        options, controllers,
-        as_released(scenario, policy) if released else None, parse_adapt(adapt or []),
-    )  # fmt: skip
-    whole = [name for name, table in checked.features.items() if table.needs_schedule]
+    if allow_code:
+        allow()
+    found = kind or (recognised(source) if source.suffix != ".toml" else None)
+    checked, name = read_run(source, found, policy, seed, settings or [])
+    whole = [table for table, keys in checked.features.items() if keys.needs_schedule]
     if stream and whole:
         raise InputError(f"--stream: was given with [{whole[0]}], which needs the whole schedule")
     output.expect_no_records(out, stream)
-    with output.new_folder(out, input_files(checked, scenario)):
+    with output.new_folder(out, input_files(checked, source)):
         output.clear_unfinished(out)
-        with of_file(source):
-            result = simulate_scenario(checked, stream_to=out if stream else None, measure=timing)
-        notes = output.write_result(result, out, checked.window, raw=raw)
-        for note in (*result.workload.notes, *notes):
+        with of_file(name):
+            result, drawn = _simulated(checked, out if stream else None, timing)
+        notes = [*result.workload.notes, *output.write_result(result, out, checked.window, raw=raw)]
+        for note in (*notes, *_on_seed(checked, drawn)):
             print(f"schedlab: note: {printable(note)}", file=sys.stderr)
+    if found is not None:
+        print(f"{source} is read as {found!r}")
     print(output.one_paragraph(result, out, checked.window))
     if line := formula_line(checked, result):
         print(line)
+
+
+def _simulated(scenario: Scenario, stream_to: Path | None, timing: bool) -> tuple[Result, bool]:
+    """The result, and whether anything random was drawn."""
+    from experiments.commands.progress import shown
+    from experiments.scenario.progress import RunProgress
+    from experiments.scenario.run import has_fixed_jobs, run
+    from simulator.statistics import watched
+
+    progress = RunProgress()
+    with shown(progress.line), watched() as drawn:
+        result = run(scenario, stream_to=stream_to, measure=timing, features=[progress])
+    return result, drawn() or not has_fixed_jobs(scenario)
+
+
+def _on_seed(scenario: Scenario, drawn: bool) -> Iterator[str]:
+    if "seed" in scenario.model_fields_set and not drawn:
+        yield (
+            "seed: changes nothing here, because the jobs come from a file and nothing else is random; "
+            "workload.block_bootstrap draws another trace for each seed"
+        )

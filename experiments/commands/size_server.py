@@ -1,4 +1,4 @@
-"""`schedlab size-server`: how many optimization servers."""
+"""`schedlab theory size-server`: how many optimization servers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def size_server(
 ) -> None:
     """Number of optimization servers for K controllers: by theory and by simulation.
 
-    Example: schedlab size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60
+    Example: schedlab theory size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60
     """
     import warnings
 

@@ -1,10 +1,11 @@
-"""Gantt chart of a run: who held which GPUs of which node, and when.
+"""Gantt chart of a run: which job held which GPUs of which node, and when.
 
 Time counts from the first submission. One row a node, as high as the most of its GPUs that were in
 use at once; nodes without any job are left out. A job keeps its colour and, where a bar is wide enough, its
 name; late jobs end in a red edge. Below it, how many jobs run and how many wait. With hundreds of
 nodes the rows get thin but stay apart; on a rental pool, where there are no nodes to draw, there is
-one row a job.
+one row a job. Where most jobs would be narrower than a pixel, shades show how many GPUs of each node
+are in use instead.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.pictures.saving import check_kind, save_picture
 from experiments.scenario.reading import SHARE_COLUMNS, read_run
-from experiments.sweep.chosen import one_run
-from experiments.sweep.store import is_sweep
+from experiments.scenario.schema import MOST_NODES
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,42 +32,71 @@ LATE = "#C00000"
 MORE_COLOURS = ("#F0E442", "#A6761D", "#B2DF8A", "#CAB2D6", "#FB9A99")
 """Beside the palette of all figures, light enough for names on them."""
 WIDTH_INCHES = 13.0
+PIXELS = 1700
+"""Width of the chart at 150 dots an inch."""
 NODE_LABELS = 40
 """More nodes than this have every so many of them named."""
 
 
-def gantt(folder: Path, out: Path | None = None, where: Mapping[str, str] | None = None) -> Path:
+def gantt(
+    folder: Path,
+    out: Path | None = None,
+    where: Mapping[str, str] | None = None,
+    begin_h: float | None = None,
+    end_h: float | None = None,
+    nodes: str | None = None,
+) -> Path:
     """Draw the run in a folder that ``schedlab run`` wrote; returns the picture's path.
 
-    Of a sweep's folder, the run with the labels ``where``.
+    Parameters
+    ----------
+    where : of a sweep's folder, the labels of the run.
+    begin_h, end_h : hours since the first submission that are shown; None: all.
+    nodes : numbers and ranges of nodes that are shown, "0-9,20"; None: all.
 
     Raises
     ------
     InputError
-        No schedule there, columns missing, values that are no numbers, or a picture that cannot be
-        written; one line.
+        No schedule there, columns missing, values that are no numbers, nothing to show, or a picture
+        that cannot be written; one line.
     """
     path = out or folder / "gantt.png"
     check_kind(path)
-    if is_sweep(folder):
-        title, schedule, jobs = one_run(folder, where or {})
-    else:
-        title = str(folder.name)
-        jobs, schedule, _ = read_run(folder)
-        if schedule.empty:
-            raise InputError(f"{folder / 'schedule.csv'}: no rows, expected at least one")
-    drawing = draw(schedule, jobs, title=title)
+    name, jobs, schedule, _ = read_run(folder, where=where)
+    if schedule.empty:
+        raise InputError(f"{folder / 'schedule.csv'}: no rows, expected at least one")
+    if nodes is not None:
+        schedule = schedule[schedule["node"].isin(_numbers(nodes))]
+    window_s = (3600 * (begin_h or 0.0), math.inf if end_h is None else 3600 * end_h)
+    drawing = draw(schedule, jobs, name, window_s)
     save_picture(drawing, path)
     return path
 
 
-def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") -> Drawing:
-    """The chart of a schedule.
+def _numbers(text: str) -> set[int]:
+    """Numbers and ranges, "0-9,20"."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not (first.isdigit() and (last or first).isdigit()):
+            raise InputError(f"--nodes: got {text!r}, expected numbers and ranges such as 0-9,20")
+        found |= set(range(int(first), min(int(last or first), MOST_NODES) + 1))
+    return found
+
+
+def draw(
+    schedule: DataFrame,
+    jobs: DataFrame | None = None,
+    title: str = "",
+    window_s: tuple[float, float] = (0.0, math.inf),
+) -> Drawing:
+    """The chart of a schedule; raises InputError where the window holds nothing of it.
 
     Parameters
     ----------
     schedule : one row a share and stretch of time: job_id, node, node_type, gpus, start_s, end_s.
     jobs : one row a job: job_id, arrival_s, completion_s, tardiness_s; None: no queue below.
+    window_s : first and last second that are shown, since the first submission.
     """
     import matplotlib.pyplot as plt
 
@@ -77,9 +106,20 @@ def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") ->
     schedule = _merged(_since(first_s, schedule, ("start_s", "end_s")))
     if jobs is not None:
         jobs = _since(first_s, jobs, ("arrival_s", "completion_s"))
-    scale, unit = _time_unit(float(schedule["end_s"].max()))
+    begin_s, end_s = _window(schedule, window_s)
+    scale, unit = _time_unit(end_s)
+    inside = schedule[(schedule["end_s"] > begin_s) & (schedule["start_s"] < end_s)]
+    if inside.empty:
+        raise InputError(
+            "nothing ran on these nodes at that time, expected another --from, --to or --nodes"
+        )
     whole = bool((schedule["gpus"] % 1 == 0).all())
-    bars = _bars_by_node(schedule) if whole else _bars_by_job(schedule)
+    inside = inside.assign(
+        start_s=inside["start_s"].clip(lower=begin_s), end_s=inside["end_s"].clip(upper=end_s)
+    )
+    narrow = float((inside["end_s"] - inside["start_s"]).median()) < (end_s - begin_s) / PIXELS
+    dense = whole and narrow
+    bars = _bars_by_node(inside) if whole else _bars_by_job(inside)
     rows = max(bar.row + bar.height for bar in bars)
     height = min(24.0, max(2.2, 0.16 * rows + 1.2))
     with plt.rc_context(THEME):
@@ -95,13 +135,69 @@ def draw(schedule: DataFrame, jobs: DataFrame | None = None, title: str = "") ->
         )
         top = axes[0, 0]
         late = set(jobs.loc[jobs["tardiness_s"] > 0, "job_id"]) if jobs is not None else set()
-        _draw_bars(top, bars, scale, late, figure)
+        top.set_xlim(begin_s / scale, end_s / scale)
+        top.set_ylim(rows, 0)
+        if dense:
+            _draw_density(top, inside, bars, (begin_s / scale, end_s / scale), scale)
+        else:
+            _draw_bars(top, bars, scale, late, figure)
         _name_rows(top, bars, whole)
-        top.set_title(title, parse_math=False)
+        if dense:
+            top.set_ylabel("node")
+        top.set_title(_titled(title, inside, scale, unit, whole, dense), parse_math=False)
         if jobs is not None:
             _draw_queue(axes[1, 0], schedule, jobs, scale)
         axes[-1, 0].set_xlabel(f"time since the first submission, {unit}")
     return figure
+
+
+def _window(schedule: DataFrame, window_s: tuple[float, float]) -> tuple[float, float]:
+    """The window, up to the end of the schedule where it has none."""
+    begin_s, end_s = window_s
+    end_s = min(end_s, float(schedule["end_s"].max())) if len(schedule) else end_s
+    if not 0 <= begin_s < end_s:
+        raise InputError(
+            f"--from and --to: got {begin_s / 3600:g} to {end_s / 3600:g} h, expected hours within the run"
+        )
+    return begin_s, end_s
+
+
+def _titled(
+    title: str, inside: DataFrame, scale: float, unit: str, whole: bool, dense: bool
+) -> str:
+    """The title: whose run, how much of it, and what shades mean."""
+    jobs, nodes = inside["job_id"].nunique(), inside["node"].nunique()
+    on = f" on {nodes} node{'s' if nodes > 1 else ''}" if whole else ""
+    first, last = inside["start_s"].min() / scale, inside["end_s"].max() / scale
+    meaning = "; darker: more of the node's GPUs in use" if dense else "; one colour a job"
+    return f"{title}: {jobs:,} jobs{on}, {first:.3g} to {last:.3g} {unit}{meaning}"
+
+
+def _draw_density(
+    ax: Axes, shares: DataFrame, bars: list[_Bar], span: tuple[float, float], scale: float
+) -> None:
+    """For each node, the part of its GPUs that is in use, by time."""
+    import numpy as np
+
+    edges = np.linspace(*span, PIXELS // 2) * scale
+    for node, (low, high) in _rows_of(bars).items():
+        own = shares[shares["node"].astype(str) == node]
+        times = np.concatenate([own["start_s"], own["end_s"]])
+        by = np.concatenate([own["gpus"], -own["gpus"]])
+        order = np.argsort(times)
+        upto = np.searchsorted(times[order], edges, side="right")
+        held = np.concatenate([[0.0], np.cumsum(by[order])])[upto]
+        begun = np.concatenate([[0.0], np.cumsum((by * times)[order])])[upto]
+        used = np.diff(edges * held - begun) / np.diff(edges) / (high - low)
+        ax.pcolormesh(
+            edges / scale,
+            [low, high],
+            used[np.newaxis],
+            cmap="Blues",
+            vmin=0,
+            vmax=1,
+            rasterized=True,
+        )
 
 
 def _first_s(schedule: DataFrame, jobs: DataFrame | None) -> float:
@@ -224,10 +320,8 @@ def _draw_bars(ax: Axes, bars: list[_Bar], scale: float, late: set[str], figure:
         if bar.job in late and bar.end_s == last[bar.job]:
             x = bar.end_s / scale
             ax.plot([x, x], [bar.row, bar.row + bar.height], color=LATE, linewidth=1.6)
-    end = max(b.end_s for b in bars) / scale
-    ax.set_xlim(0, end)
-    ax.set_ylim(max(b.row + b.height for b in bars), 0)
-    _label_bars(ax, bars, scale, end, figure)
+    begin, end = ax.get_xlim()
+    _label_bars(ax, bars, scale, end - begin, figure)
 
 
 def _colours(bars: list[_Bar]) -> dict[str, tuple[float, ...]]:
@@ -255,12 +349,12 @@ def _colours(bars: list[_Bar]) -> dict[str, tuple[float, ...]]:
     return found
 
 
-def _label_bars(ax: Axes, bars: list[_Bar], scale: float, end: float, figure: Drawing) -> None:
+def _label_bars(ax: Axes, bars: list[_Bar], scale: float, span: float, figure: Drawing) -> None:
     """Names where there is room for them: about 0.07 inches a letter."""
     rows = ax.get_ylim()[0]
     inches_per_row = 0.8 * figure.get_figheight() / rows
     for bar in bars:
-        width = (bar.end_s - bar.start_s) / scale / end * (WIDTH_INCHES - 1.5)
+        width = (bar.end_s - bar.start_s) / scale / span * (WIDTH_INCHES - 1.5)
         if width > 0.075 * len(bar.job) + 0.05 and inches_per_row * bar.height > 0.11:
             middle = (bar.start_s + bar.end_s) / 2 / scale
             ax.text(
@@ -276,10 +370,7 @@ def _label_bars(ax: Axes, bars: list[_Bar], scale: float, end: float, figure: Dr
 
 
 def _name_rows(ax: Axes, bars: list[_Bar], by_node: bool) -> None:
-    groups: dict[str, tuple[float, float]] = {}
-    for bar in bars:
-        low, high = groups.get(bar.group, (bar.row, bar.row))
-        groups[bar.group] = (min(low, bar.row), max(high, bar.row + bar.height))
+    groups = _rows_of(bars)
     every = -(-len(groups) // NODE_LABELS)
     shown = list(groups.items())[::every]
     ax.set_yticks([(low + high) / 2 for _, (low, high) in shown], [name for name, _ in shown])
@@ -288,6 +379,15 @@ def _name_rows(ax: Axes, bars: list[_Bar], by_node: bool) -> None:
     ax.tick_params(axis="y", labelsize=7, length=0)
     ax.set_ylabel("node (one line a GPU)" if by_node else "job")
     ax.grid(axis="y", visible=False)
+
+
+def _rows_of(bars: list[_Bar]) -> dict[str, tuple[float, float]]:
+    """First and last row of each node, or job."""
+    groups: dict[str, tuple[float, float]] = {}
+    for bar in bars:
+        low, high = groups.get(bar.group, (bar.row, bar.row))
+        groups[bar.group] = (min(low, bar.row), max(high, bar.row + bar.height))
+    return groups
 
 
 def _draw_queue(ax: Axes, schedule: DataFrame, jobs: DataFrame, scale: float) -> None:

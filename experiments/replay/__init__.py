@@ -3,7 +3,7 @@
 >>> replay(result, "replay.html")                     # one run
 >>> replay([fifo, srtf], "replay.html")               # several runs on the same jobs, in step
 
-``schedlab replay DIR [DIR2 ..]`` does the same for folders. In a notebook that has imported this package, a result
+``schedlab show replay DIR [DIR2 ..]`` does the same for folders. In a notebook that has imported this package, a result
 shows its player. docs/replay.md describes the events.
 """
 

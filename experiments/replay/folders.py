@@ -66,7 +66,7 @@ def _of_run(folder: Path) -> Recording:
     """The run that ``schedlab run`` left."""
     if not (folder / "schedule.csv").exists():
         raise InputError(f"{folder}: no schedule.csv, expected a folder that `schedlab run` wrote")
-    jobs, schedule, machines = read_run(folder, "cpus")
+    _, jobs, schedule, machines = read_run(folder, "cpus")
     decisions = read_table(folder / "decisions.csv", ("time_s",), ("time_s",))
     summary = folder / "summary.json"
     name = str((read_json(summary) if summary.exists() else {}).get("policy") or folder.name)

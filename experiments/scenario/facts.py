@@ -42,7 +42,7 @@ def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
 
 
 def demands_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
-    """Facts on machines and jobs for `schedlab explain`.
+    """Facts on machines and jobs for `schedlab show explain`.
 
     ``limits`` are CPUs and GB of each node type, 0 where they are not modelled; ``elastic`` says whether
     policies choose the GPUs of all jobs.

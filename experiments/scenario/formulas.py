@@ -48,7 +48,7 @@ def formula_line(scenario: Scenario, result: Result) -> str:
             f"formula: none for {scenario.policy}, which is priority scheduling by weight; "
             "for processor sharing take --policy processor-sharing"
         )
-    found = _formula(scenario, rate_per_s, law, servers)
+    found = queue_formula(scenario, rate_per_s, law, servers)
     if found is None:
         return ""
     name, response_s = found
@@ -77,9 +77,10 @@ def _servers(scenario: Scenario) -> int | None:
     return cluster.num_nodes * cluster.gpus_per_node
 
 
-def _formula(
+def queue_formula(
     scenario: Scenario, rate_per_s: float, law: Law, servers: int
 ) -> tuple[str, float] | None:
+    """Name of the formula and the mean completion time, s, of a queue of one-GPU jobs; None where none holds."""
     from simulator import theory as queueing
     from simulator.laws import Exponential
     from simulator.workloads.poisson import gaps_cv2

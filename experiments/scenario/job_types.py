@@ -1,4 +1,4 @@
-"""Job types from a TOML file, for `schedlab rental` and for scenarios with elastic jobs.
+"""Job types from a TOML file, for `schedlab theory rental` and for scenarios with elastic jobs.
 
 For example examples/rental_figure1.toml:
 

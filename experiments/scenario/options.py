@@ -1,153 +1,118 @@
-"""The options of `schedlab run` as a scenario."""
+"""The options of `schedlab run` and `compare` as a scenario."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.config import checked
 from experiments.scenario.schema import Scenario, read_scenario
 from simulator.errors import InputError
+from simulator.plugins import FILE
 
 Option = float | int | str | bool
 
 
 def read_run(
-    file: Path | None,
-    jobs: Path | None,
-    instance: Path | None,
-    nodes: Mapping[str, float | None],
-    changes: Mapping[str, Any],
-    decisions: Mapping[str, float | None],
-    options: Mapping[str, Option],
-    controllers: int | None,
-    workload: Mapping[str, Any] | None = None,
-    adapt: Mapping[str, Any] | None = None,
+    source: Path,
+    kind: str | None = None,
+    policy: str | None = None,
+    seed: int | None = None,
+    settings: Sequence[str] = (),
 ) -> tuple[Scenario, str]:
-    """The scenario of a file, of a CSV of jobs or of an instance, with options in place of its values.
+    """The scenario of a file, or of a file of jobs, with other values for some of its keys.
 
     Parameters
     ----------
-    nodes : keys of the nodes that go with ``jobs``.
-    changes : other keys of a scenario.
-    decisions : ``period_s`` and ``round_s``, of which one takes the place of the file's, and
-        ``finish_at_round``.
-    options : of the policy.
-    workload : keys of the workload.
-    adapt : keys of the table ``[adapt]``.
-
-    Values that are None were not given.
+    kind : ``source`` holds jobs in this format; None: it is a scenario.
+    policy : as `parse_policy` reads it; options of the file's policy do not go to another one.
+    settings : ``KEY=VALUE`` each, of any key of a scenario; see `set_key`.
 
     Returns
     -------
     The scenario, and what to call its source.
     """
-    if sum(x is not None for x in (file, jobs, instance)) != 1:
-        raise InputError("run: expected one of a scenario file, --jobs and --instance")
-    if file is not None:
-        config = read_scenario(file).model_dump(exclude_unset=True)
+    if kind is None:
+        config = read_scenario(source).model_dump(exclude_unset=True)
     else:
-        config = _from_options(jobs, instance, nodes)
-    if jobs is None and _given(nodes):
-        raise InputError("run: --nodes and --..-per-node go with --jobs; others bring their nodes")
-    config |= _given(changes)
-    config["workload"] |= _given(workload or {})
-    _set_decisions(config, _given(decisions))
-    if controllers is not None:
-        of_instance = config["workload"]["kind"] == "instance"
-        config.setdefault("cluster", {"kind": "instance" if of_instance else "vms"})
-        config["cluster"]["num_controllers"] = controllers
+        nodes = "instance" if kind == "instance" else "nodes"
+        config = {"workload": {"kind": kind, "path": str(source)}, "cluster": {"kind": nodes}}
+    if policy is not None:
+        name, options = parse_policy(policy)
+        if options or name != config.get("policy"):
+            config["policy_options"] = options
+        config["policy"] = name
+    if seed is not None:
+        config["seed"] = seed
+    for setting in settings:
+        set_key(config, setting)
+    cluster = config.get("cluster")
+    if cluster and "kind" not in cluster:
+        cluster["kind"] = "instance" if config["workload"]["kind"] == "instance" else "vms"
     if "policy" not in config:
         raise InputError("run: --policy is missing, see `schedlab policies`")
-    config["policy_options"] = config.get("policy_options", {}) | dict(options)
-    if adapt:
-        config["adapt"] = {**(config.get("adapt") or {}), **adapt}
-    changed = adapt or _given(changes) or _given(decisions) or options or controllers is not None
-    source = "command line" if file is None else f"{file}{' with options' if changed else ''}"
-    return checked(Scenario, config, source), source
+    if config.get("cluster") == {"kind": "nodes"}:
+        raise InputError(
+            f"run: {source} holds jobs, expected nodes for them: --set cluster.num_nodes=4 "
+            "(also cluster.gpus_per_node, 8 where left out)"
+        )
+    changed = policy is not None or seed is not None or settings
+    name = f"{source} with options" if changed else str(source)
+    return checked(Scenario, config, name), name
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+def set_key(config: dict[str, Any], setting: str) -> None:
+    """Set a key of nested tables by ``table.key=VALUE``, read as TOML, text where it is none.
 
-
-def _from_options(
-    jobs: Path | None, instance: Path | None, nodes: Mapping[str, float | None]
-) -> dict[str, Any]:
-    if instance is not None:
-        return {
-            "workload": {"kind": "instance", "path": str(instance)},
-            "cluster": {"kind": "instance"},
-        }
-    if nodes["num_nodes"] is None:
-        raise InputError("run: --jobs needs --nodes, the number of nodes")
-    return {
-        "workload": {"kind": "csv", "path": str(jobs)},
-        "cluster": {"kind": "nodes", **_given(nodes)},
-    }
-
-
-def _set_decisions(config: dict[str, Any], given: Mapping[str, Any]) -> None:
-    before = dict(config.get("decisions", {}))
-    if {"period_s", "round_s"} & set(given):
-        before.pop("period_s", None)
-        before.pop("round_s", None)
-    config["decisions"] = before | dict(given)
-
-
-def as_released(file: Path | None, policy: str | None) -> dict[str, Any]:
-    """Keys of a workload whose jobs run as fast as in the released simulator of Synergy.
-
-    Its optimal mechanism alone reads the published matrices.
+    An empty value takes the key away.
     """
-    name = policy or (read_scenario(file).policy if file is not None else "")
-    if "+" not in name:
-        return {}
-    speeds = "paper" if name.endswith("+opt") else "released"
-    return {"speeds": speeds, "whole_iterations": True}
+    name, equals, value = setting.partition("=")
+    *tables, key = (part.strip() for part in name.split("."))
+    if not equals or not key:
+        raise InputError(f"--set {setting!r}: expected KEY=VALUE, such as decisions.round_s=300")
+    table = config
+    for inner in tables:
+        if table.get(inner) is None:
+            table[inner] = {}
+        table = table[inner]
+        if not isinstance(table, dict):
+            raise InputError(f"--set {setting!r}: {inner} is no table, expected one")
+    if value.strip():
+        table[key] = parse_value(value)
+    else:
+        table.pop(key, None)
 
 
-def parse_window(text: str | None) -> list[int] | None:
-    """``FIRST:LAST``."""
-    if text is None:
-        return None
-    first, colon, last = text.partition(":")
-    if not (colon and first.isdigit() and last.isdigit()):
-        raise InputError(f"--window {text!r}: expected FIRST:LAST, e.g. 4000:5000")
-    return [int(first), int(last)]
+def parse_policy(text: str) -> tuple[str, dict[str, Option]]:
+    """``NAME`` or ``NAME:OPTION=VALUE,..``; ``FILE.py:NAME`` may stand in place of the name."""
+    file, dot_py, rest = text.rpartition(FILE)
+    name, colon, options = rest.partition(":")
+    found = parse_options(options.split(","), f"--policy {text}:") if colon else {}
+    return f"{file}{dot_py}{name}", found
 
 
-def parse_adapt(texts: Sequence[str]) -> dict[str, Any]:
-    """``key=value`` of ``[adapt]`` each: ``models=20,70,10`` is a list, other values as in TOML."""
-    found: dict[str, Any] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        key = key.strip()
-        if not equals or not key:
-            raise InputError(f"--adapt {text!r}: expected key=value")
-        if key == "models" and "," in value and not value.lstrip().startswith("["):
-            parts = [part.strip() for part in value.split(",")]
-            found[key] = [parse_options([f"x={part}"])["x"] for part in parts]
-            continue
-        try:
-            found[key] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[key] = value
-    return found
-
-
-def parse_options(texts: Sequence[str], where: str = "--option") -> dict[str, Option]:
-    """``name=value`` each, the value as TOML would read it, text where it cannot."""
+def parse_options(texts: Sequence[str], where: str) -> dict[str, Option]:
+    """``name=value`` each; ``where`` names the option of the command in messages."""
     options: dict[str, Option] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise InputError(f"{where} {text!r}: expected name=value")
-        try:
-            parsed = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            parsed = value
+        parsed = parse_value(value)
         options[name.strip()] = parsed if isinstance(parsed, float | int | str | bool) else value
     return options
+
+
+def parse_value(text: str) -> Any:
+    """A value as TOML reads it, the text itself where TOML cannot."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):
+        return text
+
+
+def labels_of(where: Sequence[str] | None) -> dict[str, str]:
+    """The labels of a run, given as ``--where LABEL=VALUE`` each."""
+    return {name: str(value) for name, value in parse_options(where or [], "--where").items()}

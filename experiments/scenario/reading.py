@@ -6,7 +6,7 @@ tables = read_run(folder)       # jobs, schedule and machines, which fit togethe
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from experiments.config import checked
 from experiments.scenario.schema import MOST_GPUS, MOST_NODES
+from experiments.sweep.chosen import one_run
+from experiments.sweep.store import is_sweep
 from simulator.errors import InputError
 from simulator.inputs import read_input
 from simulator.metrics.run_tables import TABLES
@@ -73,18 +75,20 @@ class RunTables(NamedTuple):
 
     Attributes
     ----------
+    name : of the folder; of a run of a sweep, its labels.
     jobs : one row a job; the names differ.
     schedule : one row a share; of these jobs, on nodes that exist and have so many GPUs.
     machines : None where the folder has no machines.json (a run of an earlier version).
     """
 
+    name: str
     jobs: DataFrame
     schedule: DataFrame
     machines: dict[str, Any] | None
 
 
-def read_run(folder: Path, *columns: str) -> RunTables:
-    """The jobs, the schedule and the machines of a run.
+def read_run(folder: Path, *columns: str, where: Mapping[str, str] | None = None) -> RunTables:
+    """The jobs, the schedule and the machines of a run, or of the run of a sweep with the labels ``where``.
 
     Parameters
     ----------
@@ -98,23 +102,28 @@ def read_run(folder: Path, *columns: str) -> RunTables:
     times = ("arrival_s", "completion_s", "tardiness_s")
     facts = ("first_start_s", "gpus", "ideal_s", "slowdown", "failures", "lost_gpu_s", "left")
     jobs_path, path = folder / "jobs.csv", folder / "schedule.csv"
-    jobs = read_table(jobs_path, ("job_id", *times), times, or_blank=facts)
+    numbers, amounts = ("node", "gpus", "start_s", "end_s", *columns), ("cpus", "memory_gb")
+    if is_sweep(folder):
+        name, schedule, jobs = one_run(folder, where or {})
+        jobs = _checked(jobs, jobs_path, ("job_id", *times), times, facts)
+        schedule = _checked(schedule, path, (*SHARE_COLUMNS, *columns), numbers, amounts)
+    else:
+        name = folder.name
+        jobs = read_table(jobs_path, ("job_id", *times), times, or_blank=facts)
+        schedule = read_table(
+            path, (*SHARE_COLUMNS, *columns), numbers, or_blank=amounts, may_be_empty=True
+        )
     again = jobs["job_id"].duplicated().to_numpy()
     _expect(~again, jobs, "job_id", jobs_path, "another name in each row")
     ordered = (jobs["completion_s"] >= jobs["arrival_s"]).to_numpy()
     _expect(ordered, jobs, "completion_s", jobs_path, "a time after arrival_s")
-    numbers = ("node", "gpus", "start_s", "end_s", *columns)
-    amounts = ("cpus", "memory_gb")
-    schedule = read_table(
-        path, (*SHARE_COLUMNS, *columns), numbers, or_blank=amounts, may_be_empty=True
-    )
     known = schedule["job_id"].isin(set(jobs["job_id"])).to_numpy()
     _expect(known, schedule, "job_id", path, "a job of jobs.csv")
     ordered = (schedule["end_s"] >= schedule["start_s"]).to_numpy()
     _expect(ordered, schedule, "end_s", path, "a time after start_s")
     machines = read_machines(folder, len(jobs))
     _expect_room(schedule, path, machines)
-    return RunTables(jobs, schedule, machines)
+    return RunTables(name, jobs, schedule, machines)
 
 
 def _expect_room(schedule: DataFrame, path: Path, machines: dict[str, Any] | None) -> None:
@@ -241,7 +250,6 @@ def read_table(
     InputError
         No such file, columns or rows, or values that are no numbers; one line.
     """
-    import numpy as np
     import pandas as pd
 
     content = read_input(path, WRITTEN)
@@ -257,11 +265,26 @@ def read_table(
         )
     except ValueError:  # also what pandas calls a parser's error
         raise InputError(f"{path}: cannot be read, expected {WRITTEN}") from None
+    table = _checked(table, path, columns, numbers, or_blank)
+    if table.empty and not may_be_empty:
+        raise InputError(f"{path}: no rows, expected at least one")
+    return table
+
+
+def _checked(
+    table: DataFrame,
+    path: Path,
+    columns: tuple[str, ...],
+    numbers: tuple[str, ...],
+    or_blank: tuple[str, ...],
+) -> DataFrame:
+    """The table, with its columns of numbers as such; see `read_table`."""
+    import numpy as np
+    import pandas as pd
+
     missing = [c for c in columns if c not in table.columns]
     if missing:
         raise InputError(f"{path}: no column {missing[0]!r}, expected {', '.join(columns)}")
-    if table.empty and not may_be_empty:
-        raise InputError(f"{path}: no rows, expected at least one")
     for name in (*numbers, *(n for n in or_blank if n in table.columns)):
         values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
         good = np.isfinite(values) | (table[name].isna().to_numpy() & (name in or_blank))

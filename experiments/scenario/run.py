@@ -25,6 +25,7 @@ from simulator.features import registry
 
 if TYPE_CHECKING:
     from simulator import Cluster, Policy, Result, Workload
+    from simulator.core.feature import Feature
 
 
 ADDED = "adapt: "
@@ -38,6 +39,7 @@ def run(
     agent: Policy | None = None,
     built: tuple[Workload, Cluster] | None = None,
     measure: bool = True,
+    features: Sequence[Feature] = (),
 ) -> Result:
     """Build what the scenario describes and simulate it.
 
@@ -48,6 +50,7 @@ def run(
     record_schedule : keep what ran where and when.
     stream_to : a folder for the records of a long run (`simulator.metrics.streaming`).
     measure : measure the CPU time of decisions.
+    features : further features of the cluster.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def run(
             dispatcher=dispatcher,
             server=server,
             reconfiguration_s=delays(scenario.reconfiguration_s),
-            features=registry.parts_of(scene_of(scenario, workload, cluster)),
+            features=[*registry.parts_of(scene_of(scenario, workload, cluster)), *features],
             policy_name=scenario.policy if agent is None else "agent",
             record_schedule=record_schedule,
             measure_decisions=measure and agent is None,

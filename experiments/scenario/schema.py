@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from experiments.config import Config, FileKeys, checked, path_keys, read_toml
+from experiments.config import Config, FileKeys, checked, path_keys, path_of, read_toml
 from experiments.scenario.extensions import is_registered
 from simulator.errors import InputError
 from simulator.features import registry
 from simulator.features.network import Factor, NetworkKeys
 from simulator.features.table import FeatureTable
 from simulator.keys import KeyedError, NonNegative, Positive, PositiveInt
+from simulator.plugins import FILE
 
 MOST_NODES = 1_000_000
 MOST_JOBS = 10_000_000
@@ -127,7 +128,7 @@ class PoissonJobs(Config):
 
 
 class ElasticJobs(Config):
-    """Elastic jobs on a rental pool, of the types in a file as `schedlab rental` reads it.
+    """Elastic jobs on a rental pool, of the types in a file as `schedlab theory rental` reads it.
 
     ``sizes``: the law of a job's size over the mean size of its type, so its mean is 1.
     """
@@ -481,11 +482,13 @@ def file_keys(config: dict[str, Any]) -> FileKeys:
                 yield jobs, key
     if isinstance(cluster, dict) and is_file(cluster.get("catalog")):
         yield cluster, "catalog"
+    if isinstance(config.get("policy"), str) and FILE in config["policy"]:
+        yield config, "policy"
 
 
 def input_files(scenario: Scenario, file: Path | None) -> list[Path]:
     """Files that a run reads: the scenario's own file, jobs or an instance, a catalogue."""
-    named = [Path(table[key]) for table, key in file_keys(scenario.model_dump())]
+    named = [path_of(table[key]) for table, key in file_keys(scenario.model_dump())]
     return [file, *named] if file is not None else named
 
 
@@ -514,7 +517,7 @@ def _expect_no_other_kind(raw: Mapping[str, Any], path: Path) -> None:
     if {"scenario", "grid", "points"} & set(raw):
         kind, command = "a sweep", "sweep run"
     elif isinstance(raw.get("types"), list):
-        kind, command = "types of jobs for a rental", "rental"
+        kind, command = "types of jobs for a rental", "theory rental"
     else:
         return
     raise InputError(f"{path}: holds {kind}, expected a scenario; try: schedlab {command} {path}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.config import toml_text
+from experiments.config import path_of, toml_text
 from experiments.sweep.store import Run, Store
 from experiments.sweep.sweepfile import RUN_SCENARIO
 from experiments.sweep.task import resolve
@@ -58,8 +58,8 @@ def scenario_text(folder: Path, where: Mapping[str, str]) -> tuple[str, list[Pat
         )
     config, files = copy.deepcopy(dict(task.config)), []
     for table, key in resolve(task.function).config_files(config):  # type: ignore[attr-defined]
-        files.append(Path(table[key]).absolute())
-        table[key] = str(files[-1])
+        table[key] = str(Path(table[key]).absolute())
+        files.append(path_of(table[key]))
     title = " ".join(printable(name).split())
     return f"# {title}\n{toml_text(config)}", files
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.sweep.export import last_line
-from experiments.sweep.sweepfile import read_sweep
+from experiments.sweep.sweepfile import PolicySpec, read_sweep
 from experiments.sweep.task import Scalar, Task
 from experiments.sweep.trust import expect_trusted
 from experiments.text import printable
@@ -28,6 +28,7 @@ def sweep(
     file: Path,
     out: Path,
     *,
+    policies: Sequence[PolicySpec] = (),
     workers: int | None = None,
     dask: str | None = None,
     resume: bool = False,
@@ -37,12 +38,13 @@ def sweep(
     """Run a sweep into the folder ``out``, or go on with it; returns the exit code.
 
     The same sweep in the same folder always goes on. Another one, or this one after the code has
-    changed, is refused unless ``resume`` is given: then what still fits is kept.
+    changed, is refused unless ``resume`` is given: then what still fits is kept. ``policies`` take the
+    place of the file's.
     """
     from experiments.sweep.runner import exit_code
     from experiments.sweep.store import Store, is_sweep
 
-    spec, tasks = read_sweep(file, allow_code=allow_code)
+    spec, tasks = read_sweep(file, allow_code=allow_code, policies=policies)
     if (out / "summary.json").exists() and not is_sweep(out):
         raise InputError(f"{out}: holds a run (summary.json), expected another folder")
 

@@ -34,7 +34,15 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from experiments.config import Config, KeyedError, checked, explained, path_keys, read_toml
+from experiments.config import (
+    Config,
+    KeyedError,
+    checked,
+    explained,
+    path_keys,
+    path_of,
+    read_toml,
+)
 from experiments.sweep.task import Scalar, Task, canonical_json, flatten, is_scalar, resolve
 from experiments.sweep.trust import expect_trusted
 from simulator.errors import InputError
@@ -79,7 +87,11 @@ POINT = "label"
 
 
 def read_sweep(
-    file: Path, *, allow_code: bool = False, changes: Mapping[str, Any] | None = None
+    file: Path,
+    *,
+    allow_code: bool = False,
+    changes: Mapping[str, Any] | None = None,
+    policies: Sequence[PolicySpec] = (),
 ) -> tuple[SweepFile, list[Task]]:
     """The sweep of a file, and its runs: settings x policies x seeds.
 
@@ -89,6 +101,7 @@ def read_sweep(
         author runs with the rights of the user.
     changes : parameters of the scenario, by dotted name, that take other values than the file's:
         the same study at another size. What the file sweeps, it sets itself.
+    policies : in place of the file's; files of these are relative to the working directory.
 
     Raises
     ------
@@ -103,14 +116,17 @@ def read_sweep(
     function = _Function(spec.function)
     base = _with(_base(spec, file, function), dict(changes or {}), None, str(file))
     seeds = _seeds(spec, base, file)
-    policies: list[str | PolicySpec | None] = [*spec.policies] or [None]
+    if policies:
+        spec = spec.model_copy(update={"policies": [*policies]})
+    entrants: list[str | PolicySpec | None] = [*spec.policies] or [None]
     _expect_different(_policy_labels(spec), f"{file}: policies: label")
     tasks: list[Task] = []
     seen: dict[str, str] = {}
-    for setting in _settings(spec, file, len(policies) * len(seeds)):
+    for setting in _settings(spec, file, len(entrants) * len(seeds)):
         values = _resolved(setting, file.parent, function)
-        for number, policy in enumerate(policies):
+        for number, policy in enumerate(entrants):
             config = _with(base, values, policy, str(file)) | {"seed": seeds[0]}
+            function.make_absolute(config, Path() if policies else file.parent)
             place = _Combination(file, setting, policy, number)
             config, fixed_jobs = function.checked(config, place)
             labels = {name: _label(value) for name, value in setting.items()}
@@ -276,7 +292,7 @@ class _Function:
         self, config: dict[str, Any], labels: dict[str, Scalar], seed: int, fixed_jobs: bool
     ) -> Task:
         config = config | {"seed": seed}
-        files = dict.fromkeys(table[key] for table, key in self._files(config))
+        files = dict.fromkeys(str(path_of(table[key])) for table, key in self._files(config))
         labels = labels | {"seed": seed}
         return Task(self._name, config, labels, files=tuple(files), fixed_jobs=fixed_jobs)
 

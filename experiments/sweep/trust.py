@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from experiments.sweep.task import Outcome, resolve
+from simulator import plugins
 from simulator.errors import InputError
 from simulator.plugins import installed
 
@@ -29,6 +30,7 @@ def expect_trusted(functions: Iterable[str], where: str, *, allow_code: bool) ->
     where : what names them, for the message.
     """
     if allow_code:
+        plugins.allow_code()  # also for policies in files, and in worker processes
         return
     registered = {entry.value for entry in installed(ENTRY_POINTS)}
     for function in dict.fromkeys(functions):

@@ -1,13 +1,14 @@
 """`[adapt]`, `--adapt`, `[predictions]` and `schedlab policies --for`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from experiments.cli import app
-from experiments.scenario.options import parse_adapt
+from experiments.scenario.options import set_key
 from simulator.errors import InputError
 
 JOBS = (
@@ -81,23 +82,37 @@ def test_the_examples_of_adaptation_run(tmp_path: Path, text: str):
 
 def test_options_add_to_the_table(tmp_path: Path):
     path = scenario(tmp_path, ON_VMS)
-    run("run", path, "--adapt", "due=factor:3,4", "--adapt", "load=0.5", "--out", tmp_path / "out")
+    run(
+        "run",
+        path,
+        "--set",
+        "adapt.due=factor:3,4",
+        "--set",
+        "adapt.load=0.5",
+        "--out",
+        tmp_path / "out",
+    )
     added = summary(tmp_path / "out")["adaptation"]
     assert "factor:3,4" in added
     assert "offered load 0.5" in added
 
 
-def test_values_of_options():
-    assert parse_adapt(["models=20,70,10", "load=0.5", "due=factor:1,2", "speedup=calibrated"]) == {
-        "models": [20, 70, 10],
-        "load": 0.5,
-        "due": "factor:1,2",
-        "speedup": "calibrated",
+def test_values_of_keys():
+    config = {"adapt": {"due": "none"}, "decisions": {"period_s": 60}}
+    for setting in (
+        "adapt.models=[20,70,10]", "adapt.due=factor:1,2", "decisions.period_s=", "policy=fifo",
+        "policy_options.hysteresis.threshold=0.5",
+    ):  # fmt: skip
+        set_key(config, setting)
+    assert config == {
+        "adapt": {"models": [20, 70, 10], "due": "factor:1,2"},
+        "decisions": {},
+        "policy": "fifo",
+        "policy_options": {"hysteresis": {"threshold": 0.5}},
     }
-    assert parse_adapt(["models=gnmt,lstm"]) == {"models": ["gnmt", "lstm"]}
-    assert parse_adapt(['models=["gnmt"]']) == {"models": ["gnmt"]}
-    with pytest.raises(InputError, match="--adapt 'due': expected key=value"):
-        parse_adapt(["due"])
+    for wrong in ("due", "=3", "policy.name=3"):
+        with pytest.raises(InputError, match=f"--set '{wrong}': "):
+            set_key(config, wrong)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +121,8 @@ def test_values_of_options():
         ("deu=none", "adapt.deu: unknown key, did you mean 'due'?"),
         ("due=soon", "adapt.due: got 'soon', expected min-2max"),
         ("weights=heavy", "adapt.weights: law 'heavy'"),
-        ("models=resnet,gnmt", "adapt.models: model is 'resnet'"),
-        ("models=-1,2,3", "adapt.models[0]: got -1, expected text or a number >= 0"),
+        ("models=['resnet','gnmt']", "adapt.models: model is 'resnet'"),
+        ("models=[-1,2,3]", "adapt.models[0]: got -1, expected text or a number >= 0"),
         ("load=0", "adapt.load: got 0, expected a number > 0"),
         ("speedup=linear", 'adapt.speedup: got "linear", expected'),
         ("demand=cheapest", "adapt.demand: given together with speedup"),
@@ -117,7 +132,7 @@ def test_values_of_options():
 )
 def test_each_wrong_key_is_one_line(tmp_path: Path, option: str, line: str):
     path = scenario(tmp_path, ON_VMS)
-    assert line in refused("run", path, "--adapt", option, "--out", tmp_path / "out")
+    assert line in refused("run", path, "--set", f"adapt.{option}", "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -160,14 +175,19 @@ def test_wrong_predictions_are_one_line(tmp_path: Path):
     assert "predictions.bias: got -2" in refused("run", path, "--out", tmp_path / "out")
 
 
+def groups(output: str) -> dict[str, str]:
+    """What `policies --for` says of each policy: policies that are alike stand together."""
+    parts = [" ".join(p.split()) for p in re.split(r"\n\s*\n", output)]
+    return {word.rstrip(","): part for part in parts for word in part.split()}
+
+
 def test_the_matrix_of_a_scenario(tmp_path: Path):
-    output = run("policies", "--for", scenario(tmp_path, ON_VMS))
-    lines = {line.split()[0]: line for line in output.splitlines() if line.strip()}
-    assert "runs" in lines["milp"]
-    assert "makes no sense" in lines["srtf+tune"]
+    found = groups(run("policies", "--for", scenario(tmp_path, ON_VMS)))
+    assert "runs" in found["milp"]
+    assert "makes no sense" in found["srtf+tune"]
     bare = ON_VMS[: ON_VMS.index("[adapt]")].replace('"vms"', '"nodes"').replace("milp", "fifo")
-    output = run("policies", "--for", scenario(tmp_path, bare))
-    lines = {line.split()[0]: line for line in output.splitlines() if line.strip()}
-    assert 'due = "min-2max"' in lines["edf"]
-    assert 'models = "uniform", speedup = "calibrated"' in lines["rental-on-nodes"]
-    assert "rental pool" in lines["rental-srpt"]
+    found = groups(run("policies", "--for", scenario(tmp_path, bare)))
+    assert 'due = "min-2max"' in found["edf"]
+    assert 'models = "uniform", speedup = "calibrated"' in found["rental-on-nodes"]
+    assert "rental pool" in found["rental-srpt"]
+    assert found["foresight"] == found["milp"] != found["edf"]

@@ -1,4 +1,4 @@
-"""`schedlab size-server`: the number of servers by theory and by simulated queues."""
+"""`schedlab theory size-server`: the number of servers by theory and by simulated queues."""
 
 import subprocess
 import sys
@@ -95,7 +95,7 @@ def test_bad_input_is_one_clear_line(rate: float, service: str, target: float, t
 def test_the_command_says_it_in_one_line_with_status_2() -> None:
     words = "--controllers 20 --arrival-rate 1/0 --service exponential:40 --target-delay 50"
     run = subprocess.run(
-        [sys.executable, "-m", "experiments.cli", "size-server", *words.split()],
+        [sys.executable, "-m", "experiments.cli", "theory", "size-server", *words.split()],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""`schedlab trace`: every format, laws that are known, the load by hand."""
+"""`schedlab show trace`: every format, laws that are known, the load by hand."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_the_format_is_found(tmp_path, kind):
     ("name", "text", "kind", "told"),
     [
         ("none.csv", None, None, "none.csv: no such file or folder"),
-        ("a.csv", "x,y\n1,2\n", None, "column 'job_id' is missing.*no format fits, --kind NAME"),
-        ("a.csv", FILES["csv"], "philly-json", "--kind: got 'philly-json', expected one of philly,"),
+        ("a.csv", "x,y\n1,2\n", None, "column 'job_id' is missing, found x, y"),
+        ("a.csv", FILES["csv"], "philly-json", "--kind: got 'philly-json', expected one of csv,"),
         ("a.csv", FILES["csv"].replace("50", "-50"), "csv", "duration_s"),
     ],
 )  # fmt: skip
@@ -172,6 +172,7 @@ def test_the_command(tmp_path):
         sys.executable,
         "-m",
         "experiments.cli",
+        "show",
         "trace",
         ROOT / "examples" / "philly_like.csv",
     ]

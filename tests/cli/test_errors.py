@@ -66,7 +66,7 @@ def jobs(folder: Path) -> Path:
 
 def test_a_policy_cannot_end_the_process_quietly(plug_in: Path, tmp_path: Path) -> None:
     """`sys.exit(0)` in it must not look like a run that went well."""
-    words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "leaves"]
+    words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "leaves"]
     ran = schedlab(*words, "--out", tmp_path / "out", path=plug_in)
     assert ran.returncode == 1
     assert ran.stderr.count("\n") == 1
@@ -77,7 +77,7 @@ def test_a_policy_cannot_end_the_process_quietly(plug_in: Path, tmp_path: Path) 
 def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
     plug_in: Path, tmp_path: Path
 ) -> None:
-    words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "breaks"]
+    words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "breaks"]
     words += ["--out", tmp_path / "out"]
     ran = schedlab(*words, path=plug_in)
     assert ran.returncode == 1
@@ -91,7 +91,7 @@ def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
 
 def test_a_package_never_replaces_a_built_in_policy(plug_in: Path, tmp_path: Path) -> None:
     """Its own `fifo` starts nothing; schedlab's does."""
-    words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo"]
+    words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo"]
     ran = schedlab(*words, "--out", tmp_path / "out", path=plug_in)
     assert ran.returncode == 0, ran.stderr
     listed = schedlab("policies", path=plug_in)
@@ -177,7 +177,7 @@ def test_a_run_never_writes_over_its_input(tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text(GOOD)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "jobs.csv").symlink_to(tmp_path / "jobs.csv")
-    words = ["run", "--jobs", "jobs.csv", "--nodes", 2, "--policy", "fifo", "--out"]
+    words = ["run", "jobs.csv", "--set", "cluster.num_nodes=2", "--policy", "fifo", "--out"]
     for out in (".", "./", tmp_path, "other"):
         ran = schedlab(*words, out, cwd=tmp_path)
         assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
@@ -200,9 +200,9 @@ def test_pages_and_tables_never_take_the_place_of_what_they_are_made_from(
     for name in of_a_run:
         (tmp_path / name).write_text("mine")
     for words in (
-        *(["replay", tmp_path, "--out", tmp_path / name] for name in output.FILES),
-        ["replay", tmp_path, "--out", tmp_path / "page.html"],
-        ["fill", "--pods", tmp_path / "jobs.csv", "--out", tmp_path / "jobs.csv"],
+        *(["show", "replay", tmp_path, "--out", tmp_path / name] for name in output.FILES),
+        ["show", "replay", tmp_path, "--out", tmp_path / "page.html"],
+        ["theory", "packing", "--pods", tmp_path / "jobs.csv", "--out", tmp_path / "jobs.csv"],
     ):
         assert cli._run([str(word) for word in words], debug=False) == 2
         told = capsys.readouterr().err
@@ -236,7 +236,7 @@ def test_devices_and_pipes_never_become_files(tmp_path: Path) -> None:
 def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
     with output.new_folder(tmp_path / "out"):
         ran = schedlab(
-            "run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo",
+            "run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo",
             "--out", tmp_path / "out",
         )  # fmt: skip
         assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
@@ -254,7 +254,9 @@ def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path: Path
     for name in ("summary.json", "jobs.csv", "decisions.csv", "schedule.csv"):
         (out / f"{name}.tmp").symlink_to(victim)
         (out / name).symlink_to(victim)
-    ran = schedlab("run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo", "--out", out)
+    ran = schedlab(
+        "run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo", "--out", out
+    )
     assert ran.returncode == 0, ran.stderr
     assert victim.read_text() == "mine"
     assert json.loads((out / "summary.json").read_text())["jobs"] == 3
@@ -269,7 +271,7 @@ def test_planted_links_under_names_of_streamed_tables_are_not_followed(tmp_path:
     out.mkdir()
     (out / ".jobs.parquet.0123456789abcdef.tmp").symlink_to(victim)
     (out / ".schedule.parquet.fedcba9876543210.tmp").write_text("of a run that was killed")
-    words = ["run", "--jobs", jobs(tmp_path), "--nodes", 2, "--policy", "fifo", "--stream"]
+    words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo", "--stream"]
     ran = schedlab(*words, "--out", out)
     assert ran.returncode == 0, ran.stderr
     assert victim.read_text() == "mine"
@@ -284,7 +286,7 @@ def test_infinite_numbers_are_null_with_a_note() -> None:
 
 
 def test_a_solution_without_a_bound_is_still_json() -> None:
-    from experiments.commands.solve import _finite
+    from experiments.commands.decision import _finite
 
     answer = {"bound": float("-inf"), "gap": 0.5, "plan": [{"x": float("nan")}, (1, "a")]}
     assert _finite(answer) == {"bound": None, "gap": 0.5, "plan": [{"x": None}, [1, "a"]]}
@@ -293,7 +295,16 @@ def test_a_solution_without_a_bound_is_still_json() -> None:
 def test_names_that_look_like_formulas_are_marked_and_raw_on_demand(tmp_path: Path) -> None:
     path = tmp_path / "named.csv"
     path.write_text(GOOD.replace("\na,", "\n=1+1,").replace("\nb,", "\n-7,"))
-    words = ["run", "--jobs", path, "--nodes", 2, "--policy", "fifo", "--out", tmp_path / "out"]
+    words = [
+        "run",
+        path,
+        "--set",
+        "cluster.num_nodes=2",
+        "--policy",
+        "fifo",
+        "--out",
+        tmp_path / "out",
+    ]
     assert schedlab(*words).returncode == 0
     names = [r.split(",")[0] for r in (tmp_path / "out" / "jobs.csv").read_text().splitlines()]
     assert names == ["job_id", "'=1+1", "-7", "c"]
@@ -323,12 +334,12 @@ def test_the_store_of_a_reproduction_is_found(tmp_path: Path) -> None:
 
 
 def test_completion_of_commands_in_the_shell() -> None:
-    words = {"_SCHEDLAB_COMPLETE": "complete_bash", "COMP_WORDS": "schedlab siz", "COMP_CWORD": "1"}
+    words = {"_SCHEDLAB_COMPLETE": "complete_bash", "COMP_WORDS": "schedlab cla", "COMP_CWORD": "1"}
     ran = subprocess.run(
         [Path(sys.executable).with_name("schedlab")],
         env=os.environ | words, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    assert (ran.returncode, ran.stdout.split()) == (0, ["size-server"])
+    assert (ran.returncode, ran.stdout.split()) == (0, ["classroom"])
 
 
 def test_all_wrappers_are_listed() -> None:

@@ -71,7 +71,7 @@ def test_results_that_cannot_be_written(disk, schedlab, tmp_path: Path) -> None:
     folder, freeze = disk
     (tmp_path / "jobs.csv").write_text(JOBS)
     (tmp_path / "sweep.toml").write_text(SWEEP)
-    run = ("run", "--jobs", tmp_path / "jobs.csv", "--nodes", 2, "--policy", "fifo")
+    run = ("run", tmp_path / "jobs.csv", "--set", "cluster.num_nodes=2", "--policy", "fifo")
     assert schedlab(*run, "--out", tmp_path / "out")[0] == 0
     finished_sweep(tmp_path / "swept")
     (folder / "there").mkdir()
@@ -82,10 +82,10 @@ def test_results_that_cannot_be_written(disk, schedlab, tmp_path: Path) -> None:
             (*run, "--stream", "--out", out),
             ("sweep", "run", tmp_path / "sweep.toml", "--workers", 1, "--out", out),
             ("sweep", "export", tmp_path / "swept", "--out", out / "runs.csv"),
-            ("gantt", tmp_path / "out", "--out", out / "chart.svg"),
-            ("replay", tmp_path / "out", "--out", out / "page.html"),
-            ("trace", tmp_path / "jobs.csv", "--out", out / "trace.svg"),
-            ("fill", "--out", out / "table.csv"),
+            ("show", "gantt", tmp_path / "out", "--out", out / "chart.svg"),
+            ("show", "replay", tmp_path / "out", "--out", out / "page.html"),
+            ("show", "trace", tmp_path / "jobs.csv", "--out", out / "trace.svg"),
+            ("theory", "packing", "--out", out / "table.csv"),
             ("classroom", "--out", out / "page.html"),
             ("reproduce", "rental", "--out", out),
         ):

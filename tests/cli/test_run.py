@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.commands.renamed import renamed
 from experiments.scenario.output import FORMAT
 from simulator.errors import InputError
 
@@ -62,14 +63,15 @@ def write_jobs(path: Path, text: str) -> Path:
     return path
 
 
-JOBS_OF_ONE_NODE = ["run", "--jobs", "examples/jobs.csv", "--nodes", "1", "--policy", "fifo"]
+JOBS_OF_ONE_NODE = ["run", "examples/jobs.csv", "--set", "cluster.num_nodes=1", "--policy", "fifo"]
+TWO_NODES = ["--set", "cluster.num_nodes=2", "--set", "cluster.gpus_per_node=4"]
 GOOD = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
 
 
 def test_csv_of_jobs(tmp_path: Path) -> None:
     jobs = write_jobs(tmp_path / "jobs.csv", GOOD)
     ran = schedlab(
-        "run", "--jobs", jobs, "--nodes", 2, "--gpus-per-node", 4, "--policy", "fifo-strict",
+        "run", jobs, *TWO_NODES, "--policy", "fifo-strict",
         "--out", tmp_path / "out",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
@@ -89,8 +91,8 @@ def test_models_in_the_csv_bring_their_sensitivity(tmp_path: Path) -> None:
         "job_id,submit_time_s,duration_s,num_gpus,model\na,0,9000,1,resnet18\nb,0,9000,1,gnmt\n",
     )
     ran = schedlab(
-        "run", "--jobs", jobs, "--nodes", 1, "--gpus-per-node", 8, "--cpus-per-node", 24,
-        "--memory-gb-per-node", 500, "--round-s", 300, "--policy", "srtf+tune",
+        "run", jobs, "--set", "cluster.num_nodes=1", "--set", "cluster.cpus_per_node=24",
+        "--set", "cluster.memory_gb_per_node=500", "--set", "decisions.round_s=300", "--policy", "srtf+tune",
         "--out", tmp_path / "out",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
@@ -123,8 +125,8 @@ def test_bad_jobs_are_one_line_and_nothing_is_written(
 ) -> None:
     jobs = write_jobs(tmp_path / "jobs.csv", text)
     ran = schedlab(
-        "run", "--jobs", jobs, "--nodes", 2, "--gpus-per-node", 4, "--cpus-per-node", 12,
-        "--memory-gb-per-node", 250, "--policy", "fifo-strict", "--out", tmp_path / "out",
+        "run", jobs, *TWO_NODES, "--set", "cluster.cpus_per_node=12",
+        "--set", "cluster.memory_gb_per_node=250", "--policy", "fifo-strict", "--out", tmp_path / "out",
     )  # fmt: skip
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
@@ -137,37 +139,31 @@ def test_bad_jobs_are_one_line_and_nothing_is_written(
     ("words", "complaint"),
     [
         (["run", "nowhere.toml"], "nowhere.toml: no such file"),
-        (["run", "--jobs", "nowhere.csv", "--nodes", "1", "--policy", "fifo"], "nowhere.csv"),
-        (["run", "--instance", "nowhere", "--policy", "fifo"], "nowhere"),
-        (["run"], "expected one of a scenario file, --jobs and --instance"),
+        (["run", "nowhere.csv", *TWO_NODES, "--policy", "fifo"], "nowhere.csv"),
         (["run", "examples/mmc.toml", "--policy", "fifo-strikt"], "did you mean 'fifo-strict'"),
-        (["run", "examples/mmc.toml", "-o", "x=1"], "unknown option 'x'"),
-        (["run", "examples/mmc.toml", "-o", "x"], "expected name=value"),
+        (["run", "examples/mmc.toml", "--set", "policy_options.x=1"], "unknown option 'x'"),
+        (["run", "examples/mmc.toml", "--set", "x"], "expected KEY=VALUE"),
+        (["run", "examples/mmc.toml", "--set", "x=1"], "mmc.toml with options: x: unknown key"),
         (
-            ["run", "examples/mmc.toml", "--dispatcher", "nearest"],
+            ["run", "examples/mmc.toml", "--set", "dispatcher=nearest"],
             "examples/mmc.toml with options: dispatcher: unknown dispatcher 'nearest', expected one",
         ),
-        (["run", "examples/mmc.toml", "--policy", "edf", "-o", "x=1"], "policy_options: policy 'edf'"),
-        (["run", "examples/hierarchical.toml", "--policy", "greedy", "-o", "rho=inf"], "got Infinity, expected a finite number"),
-        (["run", "examples/hierarchical.toml", "--window", "3:2"], "window: got 3:2, expected 0 <="),
-        ([*JOBS_OF_ONE_NODE, "--gpus-per-node", "1"], "command line: workload: examples/jobs.csv: job"),
-        (["run", "examples/mmc.toml", "--window", "9-3"], "expected FIRST:LAST"),
-        (["run", "examples/hierarchical.toml", "--controllers", "3"], "3 controllers for 10 nodes"),
+        (["run", "examples/mmc.toml", "--policy", "edf:x=1"], "policy_options: policy 'edf'"),
+        (["run", "examples/hierarchical.toml", "--policy", "greedy:rho=inf"], "got Infinity, expected a finite number"),
+        (["run", "examples/hierarchical.toml", "--set", "window=[3,2]"], "window: got 3:2, expected 0 <="),
+        (["run", "examples/mmc.toml", "--set", "window=9-3"], 'window: got "9-3", expected a list'),
+        (["run", "examples/hierarchical.toml", "--set", "cluster.num_controllers=3"], "3 controllers for 10 nodes"),
         (["run", "examples/mmc.toml", "--out", "/proc/nothing"], "cannot be written"),
         (["run", "examples/mmc.toml", "--out", "examples/mmc.toml"], "is a file, expected a folder"),
-        (["run", "examples/mmc.toml", "--nodes", "4"], "go with --jobs"),
-        (["run", "examples/mmc.toml", "--gpus-per-node", "4"], "go with --jobs"),
-        (["run", "examples/mmc.toml", "--round-s", "3", "--period-s", "3"], "both round_s and"),
-        (["run", "examples/mmc.toml", "--period-s", "nan"], "period_s: got NaN, expected a finite number > 0"),
-        (["run", "examples/mmc.toml", "--window", "10:99999"], "<= 12000 jobs"),
-        (["run", "--jobs", "examples/jobs.csv", "--policy", "fifo"], "--jobs needs --nodes"),
-        (["run", "--jobs", "examples/jobs.csv", "--nodes", "4"], "--policy is missing"),
+        (["run", "examples/mmc.toml", "--set", "decisions.round_s=3", "--set", "decisions.period_s=3"], "both round_s and"),
+        (["run", "examples/mmc.toml", "--set", "decisions.period_s=nan"], "period_s: got NaN, expected a finite number > 0"),
+        (["run", "examples/mmc.toml", "--set", "window=[10,99999]"], "<= 12000 jobs"),
+        ([*JOBS_OF_ONE_NODE[:2], "--policy", "fifo"], "expected nodes for them: --set cluster.num_nodes=4"),
+        (JOBS_OF_ONE_NODE[:4], "--policy is missing"),
+        ([*JOBS_OF_ONE_NODE, "--set", "cluster.gpus_per_node=1"], "with options: workload: examples/jobs.csv: job"),
+        ([*JOBS_OF_ONE_NODE, "--set", "cluster.cpus_per_node=0"], "cpus_per_node: got 0, expected a number > 0"),
         (
-            [*JOBS_OF_ONE_NODE, "--cpus-per-node", "0"],
-            "cpus_per_node: got 0.0, expected a number > 0",
-        ),
-        (
-            [*JOBS_OF_ONE_NODE, "--nodes", "4", "--controllers", "4", "--gpus-per-node", "1"],
+            [*JOBS_OF_ONE_NODE, *TWO_NODES, "--set", "cluster.num_controllers=2", "--set", "cluster.gpus_per_node=1"],
             "what the 1 nodes of a controller have together",
         ),
     ],
@@ -184,8 +180,11 @@ def test_bad_options_are_one_line(tmp_path: Path, words: list[str], complaint: s
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["run", "--nodez", "4"], "run: No such option: --nodez (Possible options: --nodes) (see "),
-        (["run", "--nodes", "four"], "run: --nodes: expected a valid integer"),
+        (
+            ["run", "--sed", "4"],
+            "run: No such option: --sed (Possible options: ",
+        ),
+        (["run"], "run: Missing argument 'FILE'"),
         (
             ["run", "examples/mmc.toml", "--seed", "-1"],
             "run: --seed: expected greater than or equal",
@@ -194,8 +193,8 @@ def test_bad_options_are_one_line(tmp_path: Path, words: list[str], complaint: s
         (["run", "examples/mmc.toml", "--seed"], "schedlab: Option '--seed' requires an argument"),
         (["sweep", "run"], "sweep run: Missing argument"),
         (
-            ["solve", "--instance", "x", "--nodes", "3", "--solver", "y"],
-            "solve: --solver: 'y' is not",
+            ["theory", "decision", "--instance", "x", "--nodes", "3", "--solver", "y"],
+            "theory decision: --solver: 'y' is not",
         ),
         (["rum"], "No such command 'rum'"),
     ],
@@ -206,6 +205,28 @@ def test_usage_errors_name_the_option(words: list[str], complaint: str) -> None:
     assert complaint in ran.stderr
     assert ran.stderr.count("\n") == 1
     assert ran.stderr.startswith("schedlab")
+
+
+def test_earlier_names_work_with_one_note() -> None:
+    """Each old form becomes the new one; the note names both."""
+    old = "run --jobs a.csv --nodes=2 --gpus-per-node 4 -o x=1 --round-s 60 --adapt models=20,70,10 --window 2:9"
+    now, note = renamed(old.split())
+    assert " ".join(now) == (
+        "run --set decisions.period_s= a.csv --set cluster.num_nodes=2 --set cluster.gpus_per_node=4 "
+        "--set policy_options.x=1 --set decisions.round_s=60 --set adapt.models=[20,70,10] "
+        "--set window=[2, 9]"
+    )
+    assert note.startswith("note: `--jobs a.csv --nodes 2 ")
+    assert renamed(["gantt", "out"]) == (
+        ["show", "gantt", "out"],
+        "note: `gantt` is now `show gantt`; the old form works in this release",
+    )
+    assert renamed(["sweep", "a.toml"])[0] == ["sweep", "run", "a.toml"]
+    assert renamed(["fill"])[0] == ["theory", "packing"]
+    for words in (["run", "a.toml", "--set", "seed=1"], ["sweep", "status", "out"], ["--help"], []):
+        assert renamed(words) == (words, "")
+    ran = schedlab("size-server", "--help")
+    assert (ran.returncode, ran.stderr.count("\n")) == (0, 1)
 
 
 def test_help_is_no_error() -> None:
@@ -222,7 +243,7 @@ def test_a_run_and_a_sweep_never_share_a_folder(tmp_path: Path) -> None:
         'policies = ["fifo"]\nscenario.workload = { kind = "hierarchical", num_nodes = 2 }\n',
     )
     jobs = write_jobs(tmp_path / "jobs.csv", GOOD)
-    run = ["run", "--jobs", jobs, "--nodes", 2, "--policy", "fifo"]
+    run = ["run", jobs, "--set", "cluster.num_nodes=2", "--policy", "fifo"]
     assert schedlab(*run, cwd=tmp_path).returncode == 0
     assert schedlab("sweep", "run", file, "--workers", 1, cwd=tmp_path).returncode == 0
     assert (tmp_path / "out" / "some" / "runs.sqlite").exists()
@@ -238,7 +259,7 @@ def test_a_run_and_a_sweep_never_share_a_folder(tmp_path: Path) -> None:
 def test_an_option_takes_the_place_of_the_file_s_decision_points(tmp_path: Path) -> None:
     """Every 3,600 s at events too in the file; in rounds of a day alone as asked for."""
     ran = schedlab(
-        "run", "examples/hierarchical.toml", "--policy", "fifo", "--round-s", 86400,
+        "run", "examples/hierarchical.toml", "--policy", "fifo", "--set", "decisions.period_s=", "--set", "decisions.round_s=86400",
         "--out", tmp_path / "out",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
@@ -264,7 +285,7 @@ def test_rows_out_of_order_are_sorted_with_a_note(tmp_path: Path) -> None:
         tmp_path / "jobs.csv", "".join(GOOD.splitlines(True)[i] for i in (0, 3, 1, 2))
     )
     ran = schedlab(
-        "run", "--jobs", jobs, "--nodes", 2, "--gpus-per-node", 4, "--policy", "fifo-strict",
+        "run", jobs, *TWO_NODES, "--policy", "fifo-strict",
         "--out", tmp_path / "out",
     )  # fmt: skip
     assert ran.returncode == 0
@@ -328,7 +349,7 @@ def test_bad_scenarios_are_one_line(tmp_path: Path, text: str, complaint: str) -
     ("command", "example", "said"),
     [
         ("run", "sweep_small", "holds a sweep, expected a scenario; try: schedlab sweep run "),
-        ("run", "rental_figure1", "holds types of jobs for a rental, expected a scenario; try: schedlab rental "),
+        ("run", "rental_figure1", "holds types of jobs for a rental, expected a scenario; try: schedlab theory rental "),
         ("sweep run", "hierarchical", "holds a scenario, expected a sweep; try: schedlab run "),
     ],
 )  # fmt: skip
@@ -384,16 +405,7 @@ def test_policies_are_listed_with_their_options() -> None:
 def test_a_streamed_run_has_the_same_numbers_in_parquet(tmp_path: Path) -> None:
     import pandas as pd
 
-    jobs = (
-        "--jobs",
-        "examples/jobs.csv",
-        "--nodes",
-        4,
-        "--gpus-per-node",
-        4,
-        "--policy",
-        "fifo-backfill",
-    )
+    jobs = ("examples/jobs.csv", *TWO_NODES, "--policy", "fifo-backfill")
     for out, more in (("kept", ()), ("streamed", ("--stream",))):
         ran = schedlab("run", *jobs, "--out", tmp_path / out, *more)
         assert ran.returncode == 0, ran.stderr
@@ -442,22 +454,3 @@ def test_a_refused_run_leaves_the_folder_of_the_other(
             pass
         monkeypatch.undo()
         assert out.is_dir()
-
-
-def test_earlier_names_of_the_commands_of_sweeps_work_with_a_note(tmp_path: Path) -> None:
-    """One note that names the new one; then as if the new one had been given."""
-    file, out = tmp_path / "some.toml", tmp_path / "out"
-    file.write_text(
-        'policies = ["fifo"]\nscenario.workload = { kind = "hierarchical", num_nodes = 2 }\n'
-    )
-    for words, old, new in (
-        (("sweep", file, "--out", out, "--workers", 1), "sweep FILE", "sweep run"),
-        (("status", out), "status", "sweep status"),
-        (("export", out), "export", "sweep export"),
-        (("retry", out), "retry", "sweep retry"),
-    ):
-        ran = schedlab(*words)
-        assert ran.returncode == 0, ran.stderr
-        note = f"schedlab: note: `schedlab {old}` is now `schedlab {new}`; the old name works"
-        assert ran.stderr.count(note) == 1
-    assert (out / "runs.csv").exists()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.job_types import read_types
-from experiments.scenario.options import parse_options, parse_window
+from experiments.scenario.options import parse_options, set_key
 from experiments.scenario.reading import read_table
 from experiments.scenario.schema import read_scenario
 from experiments.sweep.sweepfile import read_sweep
@@ -429,6 +429,6 @@ PIECES = "exponential lognormal bimodal empirical : , = mean cv 40 1e999 nan -1 
         ).map("".join),
     )
 )
-def test_laws_windows_and_options(text: str) -> None:
-    for parse in (parse_law, parse_window, lambda t: parse_options([t])):
+def test_laws_options_and_keys(text: str) -> None:
+    for parse in (parse_law, lambda t: parse_options([t], "-"), lambda t: set_key({}, t)):
         assert "\n" not in complaint_of(partial(parse, text))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.commands.gantt import gantt as command
+from experiments.commands.show import gantt as command
 from experiments.pictures import gantt as g
 from experiments.scenario.output import write_result
 from policies.registry import make_policy
@@ -184,4 +184,4 @@ def test_the_command_names_the_replay(tmp_path, capsys):
     written, hint = capsys.readouterr()
     assert written.strip() == str(folder / "gantt.png")
     words = shlex.split(hint.partition("watch it: ")[2])
-    assert words == ["schedlab", "replay", str(folder)]
+    assert words == ["schedlab", "show", "replay", str(folder)]

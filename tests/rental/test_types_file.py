@@ -1,4 +1,4 @@
-"""Job types from TOML, and what `schedlab rental` prints."""
+"""Job types from TOML, and what `schedlab theory rental` prints."""
 
 import io
 from pathlib import Path

@@ -44,7 +44,7 @@ def browser(tmp_path_factory):
 
 
 def test_three_runs_side_by_side(folders, tmp_path, browser):
-    found = schedlab("replay", *folders, "--out", tmp_path / "all.html")
+    found = schedlab("show", "replay", *folders, "--out", tmp_path / "all.html")
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.strip() == str(tmp_path / "all.html")
     open_quietly(browser, tmp_path / "all.html")
@@ -68,7 +68,7 @@ def test_a_folder_of_before_has_no_costs(folders, tmp_path, browser):
     (tmp_path / "old").mkdir()
     for name in ("jobs.csv", "schedule.csv", "decisions.csv"):
         (tmp_path / "old" / name).write_bytes((folders[0] / name).read_bytes())
-    assert schedlab("replay", tmp_path / "old").returncode == 0
+    assert schedlab("show", "replay", tmp_path / "old").returncode == 0
     open_quietly(browser, tmp_path / "old" / "replay.html")
     assert browser.run("player.replay.runs[0].cost") is None
     assert browser.run("document.querySelectorAll('.curves figure').length") == 2
@@ -92,7 +92,7 @@ def test_runs_of_a_sweep(tmp_path, browser):
         ).returncode
         == 0
     )
-    found = schedlab("replay", tmp_path / "s", "--where", "seed=2")
+    found = schedlab("show", "replay", tmp_path / "s", "--where", "seed=2")
     assert (found.returncode, found.stderr) == (0, "")
     open_quietly(browser, tmp_path / "s" / "replay.html")
     assert browser.run("player.replay.runs.map((run) => run.name)") == [
@@ -110,7 +110,7 @@ def test_runs_of_a_sweep(tmp_path, browser):
 def test_a_sweep_that_kept_no_schedule_says_how_to(tmp_path):
     (tmp_path / "sweep.toml").write_text(SWEEP)
     schedlab("sweep", "run", tmp_path / "sweep.toml", "--out", tmp_path / "s", "--workers", "1")
-    found = schedlab("replay", tmp_path / "s", "--where", "seed=1")
+    found = schedlab("show", "replay", tmp_path / "s", "--where", "seed=1")
     assert found.returncode == 2
     assert "no schedule table, expected a run that kept its schedule" in found.stderr
     assert len(found.stderr.splitlines()) == 1
@@ -122,7 +122,7 @@ def test_what_is_no_run(folders, tmp_path):
         (tmp_path / "absent", "is no folder"),
         (tmp_path / "empty", "no schedule.csv"),
     ):
-        found = schedlab("replay", folder, "--out", tmp_path / "a.html")
+        found = schedlab("show", "replay", folder, "--out", tmp_path / "a.html")
         assert found.returncode == 2
         assert told in found.stderr
         assert len(found.stderr.splitlines()) == 1

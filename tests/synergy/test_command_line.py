@@ -7,6 +7,7 @@ import json
 import pytest
 
 from experiments.cli import app
+from experiments.commands.renamed import renamed
 from experiments.scenario.build import build
 from experiments.scenario.schema import read_scenario
 from policies.synergy import ORDERINGS
@@ -17,8 +18,9 @@ TABLE = "job_id,submit_time_s,duration_s,num_gpus,virtual_cluster\n" + "".join(
     f"{i},{900 * i},{3000 + 500 * (i % 7)},{1 + i % 2},vc\n" for i in range(40)
 )
 SERVERS = [
-    "--nodes", "2", "--gpus-per-node", "8", "--cpus-per-node", "24",
-    "--memory-gb-per-node", "500", "--round-s", "300",
+    "--set", "cluster.num_nodes=2", "--set", "cluster.gpus_per_node=8",
+    "--set", "cluster.cpus_per_node=24", "--set", "cluster.memory_gb_per_node=500",
+    "--set", "decisions.round_s=300",
 ]  # fmt: skip
 
 
@@ -67,8 +69,8 @@ def test_every_policy_runs_from_the_command_line(tmp_path, ordering, mechanism):
     jobs = tmp_path / "jobs.csv"
     rows = "".join(f"{i},{100 * i},{900 + 100 * i},{1 + i % 3},alexnet\n" for i in range(12))
     jobs.write_text("job_id,submit_time_s,duration_s,num_gpus,model\n" + rows)
-    arguments = ["run", "--jobs", str(jobs), *SERVERS, "--policy", f"{ordering}+{mechanism}"]
-    run(*arguments, "--out", str(tmp_path / "out"), "--window", "2:10")
+    arguments = ["run", str(jobs), *SERVERS, "--policy", f"{ordering}+{mechanism}"]
+    run(*arguments, "--out", str(tmp_path / "out"), "--set", "window=[2,10]")
     found = summary(tmp_path / "out")
     assert found["p50_jct_s"] <= found["p95_jct_s"] <= found["p99_jct_s"]
     assert found["rounds"] > 0
@@ -156,8 +158,14 @@ def test_released_on_the_command_line_is_the_released_simulator(tmp_path, mechan
     ]
     jobs = tmp_path / "jobs.csv"
     jobs.write_text("\n".join(["job_id,submit_time_s,duration_s,num_gpus,model", *rows, ""]))
-    servers = [*SERVERS]
-    servers[1] = "4"
-    run("run", "--jobs", str(jobs), *servers, "--policy", f"fifo+{mechanism}", "--released",
-        "--out", str(tmp_path / "out"))  # fmt: skip
+    as_released, _ = renamed(["run", "--policy", f"fifo+{mechanism}", "--released"])
+    run(
+        *as_released,
+        str(jobs),
+        *SERVERS,
+        "--set",
+        "cluster.num_nodes=4",
+        "--out",
+        str(tmp_path / "out"),
+    )
     assert summary(tmp_path / "out")["makespan_s"] == 300 * rounds

@@ -228,7 +228,7 @@ def test_andreas(tmp_path: Path) -> None:
 
 
 def test_what_such_a_folder_holds(tmp_path: Path) -> None:
-    """`schedlab trace`: the jobs are elastic, and the load is on the nodes of the folder."""
+    """`schedlab show trace`: the jobs are elastic, and the load is on the nodes of the folder."""
     workload, cluster, kind = read_trace(sts_folder(tmp_path))
     assert kind == "instance"
     trace = describe(workload, kind, cluster)

@@ -10,7 +10,7 @@ export const FILM_PANELS = [
     how: {
       sh: `schedlab run examples/backfill.toml --policy fifo-strict --out out-fifo
 schedlab run examples/backfill.toml --policy srpt --out out-srpt
-schedlab replay out-fifo out-srpt --out replay.html`,
+schedlab show replay out-fifo out-srpt --out replay.html`,
     },
   },
   {

@@ -303,7 +303,7 @@ const renting = {
   },
   question: "The budget doubles. Which of the two types gets more of the new GPUs?",
   answer: "That of speed √k: its speed-up never flattens, while Amdahl's has a limit of 5. Its width grows with the square of the other.",
-  how: { sh: "schedlab rental examples/rental_figure1.toml --budgets 0.8,1,2,5,10,20,30" },
+  how: { sh: "schedlab theory rental examples/rental_figure1.toml --budgets 0.8,1,2,5,10,20,30" },
 };
 
 const server = {
@@ -331,7 +331,7 @@ const server = {
   },
   question: "Which assumption is behind the paper's 48.65 s?",
   answer: "Exponential decision times: 40 s / (1 - 40 × 2/450) = 48.65 s. With 40 s each it would be 44.32 s.",
-  how: { sh: "schedlab size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60" },
+  how: { sh: "schedlab theory size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60" },
 };
 
 const statistics = {

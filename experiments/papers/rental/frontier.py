@@ -1,4 +1,4 @@
-"""Output of `schedlab rental TYPES.toml --budgets ..`."""
+"""Output of `schedlab theory rental TYPES.toml --budgets ..`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parse_budgets(text: str) -> list[float]:
 
 
 def rental_csv(path: Path, budgets: str, *, allow_code: bool = False) -> tuple[str, list[str]]:
-    """Output of `schedlab rental TYPES.toml --budgets ..`, and notes on what was read.
+    """Output of `schedlab theory rental TYPES.toml --budgets ..`, and notes on what was read.
 
     The columns are those of `policies.rental.rental_table`.
     """

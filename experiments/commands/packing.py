@@ -1,4 +1,4 @@
-"""`schedlab fill`: how many GPUs of a cluster get allocated when jobs come and none leaves."""
+"""`schedlab theory packing`: how many GPUs of a cluster get allocated when jobs come and none leaves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 
-def fill(
+def packing(
     pods: Annotated[
         Path | None,
         typer.Option(help="List of pods (Alibaba's openb CSV); default: drawn from its marginals."),
@@ -28,7 +28,7 @@ def fill(
 ) -> None:
     """GPU sharing without departures: GPUs allocated over GPUs asked for (FGD, ATC 2023).
 
-    Example: schedlab fill --rules best-fit,fgd --seeds 3
+    Example: schedlab theory packing --rules best-fit,fgd --seeds 3
     """
     import numpy as np
 

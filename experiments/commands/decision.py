@@ -1,4 +1,4 @@
-"""`schedlab solve`: one decision of the hierarchical paper's MILP."""
+"""`schedlab theory decision`: one decision of the hierarchical paper's MILP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Solver(StrEnum):
     gurobi = "gurobi"
 
 
-def solve(
+def decision(
     instance: Annotated[Path, typer.Option(help="Folder in one of the authors' public formats.")],
     nodes: Annotated[int, typer.Option(min=1, help="Number of nodes N.")],
     jobs: Annotated[
@@ -55,13 +55,13 @@ def solve(
 
     All J jobs wait, unstarted. Times in s, prices per hour, tardiness weights per s.
 
-    Example: schedlab solve --instance FOLDER --nodes 5 --jobs 50
+    Example: schedlab theory decision --instance FOLDER --nodes 5 --jobs 50
     """
     import json
 
-    from experiments.analysis.solve import solve as solve_folder
+    from experiments.analysis.solve import solve
 
-    answer = solve_folder(
+    answer = solve(
         instance,
         num_nodes=nodes,
         num_jobs=jobs,

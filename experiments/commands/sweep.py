@@ -7,17 +7,22 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import AllowCode, Dask, Workers
+from experiments.commands.options import POLICY, AllowCode, Dask, Workers, in_words
 from simulator.errors import InputError
 
 app = typer.Typer(help="Many runs in one folder.", no_args_is_help=True)
 
 
 @app.command()
+@in_words
 def run(
     file: Annotated[Path, typer.Argument(help="Sweep file (TOML), see examples/sweep_small.toml.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results. Default: out/NAME for NAME.toml.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="POLICY", help=f"{POLICY} In place of the file's; once for each."),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -33,16 +38,22 @@ def run(
 
     Example: schedlab sweep run examples/sweep_small.toml --out sweep --workers 2
     """
+    from experiments.scenario.options import parse_policy
     from experiments.sweep import sweep as sweeps
+    from experiments.sweep.sweepfile import PolicySpec
 
     folder = out or Path("out") / file.stem
+    parsed = map(parse_policy, policy or [])
+    given = [PolicySpec(name=name, options=options) for name, options in parsed]
     code = sweeps.sweep(
-        file, folder, workers=workers, dask=dask, resume=resume, allow_code=allow_code
-    )
+        file, folder, policies=given, workers=workers, dask=dask, resume=resume,
+        allow_code=allow_code,
+    )  # fmt: skip
     raise typer.Exit(code)
 
 
 @app.command()
+@in_words
 def status(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
     tracebacks: Annotated[
@@ -59,6 +70,7 @@ def status(
 
 
 @app.command()
+@in_words
 def export(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
     format: Annotated[
@@ -100,17 +112,20 @@ def export(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="The run with this label, e.g. seed=1. Can be given more than once."),
+        typer.Option(
+            metavar="LABEL=VALUE",
+            help="The run with this label, e.g. seed=1. Can be given more than once.",
+        ),
     ] = None,
 ) -> None:
     """All runs of a sweep as one tidy table, or a summary; or one run of it as a scenario file.
 
     Example: schedlab sweep export sweep --format parquet --table jobs
     """
-    from experiments.scenario.options import parse_options
+    from experiments.scenario.options import labels_of
     from experiments.sweep import sweep as sweeps
 
-    labels = {name: str(value) for name, value in parse_options(where or [], "--where").items()}
+    labels = labels_of(where)
     if labels and scenario is None:
         raise InputError("--where: was given without --scenario, expected both")
     if scenario is not None:
@@ -144,6 +159,7 @@ def export(
 
 
 @app.command()
+@in_words
 def retry(
     folder: Annotated[Path, typer.Argument(help="Folder of a sweep.")],
     failed: Annotated[bool, typer.Option("--failed", help="Run failed runs again.")] = False,
@@ -159,15 +175,3 @@ def retry(
 
     code = sweeps.retry(folder, failed=failed, workers=workers, dask=dask, allow_code=allow_code)
     raise typer.Exit(code)
-
-
-COMMANDS = tuple(
-    command.callback.__name__ for command in app.registered_commands if command.callback
-)
-
-
-def renamed(words: list[str]) -> list[str]:
-    """The present words of a command under its earlier name: sweep FILE, status, export, retry."""
-    if words[:1] == ["sweep"] and len(words) > 1 and words[1] not in (*COMMANDS, "--help"):
-        return ["sweep", "run", *words[1:]]
-    return ["sweep", *words] if words and words[0] in COMMANDS[1:] else words

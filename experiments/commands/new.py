@@ -1,0 +1,55 @@
+"""`schedlab new policy`, `scenario`: a commented file to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands.options import in_words
+
+TEMPLATES = Path(__file__).parent / "templates"
+File = Annotated[Path | None, typer.Argument(metavar="FILE", help="File to write.")]
+
+app = typer.Typer(
+    help="Write a commented file to begin with: policy, scenario.", no_args_is_help=True
+)
+
+
+@app.command()
+@in_words
+def policy(file: File = None) -> None:
+    """A policy of your own, which runs as it is. Default: my_policy.py.
+
+    Example: schedlab new policy my_policy.py
+    """
+    path = _written("policy.py", file or Path("my_policy.py"))
+    print(f"{path}: run it with")
+    print(
+        f"  schedlab new scenario\n  schedlab run scenario.toml --policy {path}:my_policy --allow-code"
+    )
+
+
+@app.command()
+@in_words
+def scenario(file: File = None) -> None:
+    """A scenario, which runs as it is. Default: scenario.toml.
+
+    Example: schedlab new scenario scenario.toml
+    """
+    path = _written("scenario.toml", file or Path("scenario.toml"))
+    print(f"{path}: run it with\n  schedlab run {path}")
+
+
+def _written(template: str, path: Path) -> Path:
+    """A copy of a template, under a name that is not taken."""
+    from experiments.files import write_whole
+    from simulator.errors import InputError
+
+    if path.suffix != Path(template).suffix:
+        raise InputError(f"{path}: expected a name that ends in {Path(template).suffix}")
+    if path.exists():
+        raise InputError(f"{path}: is there already, expected another name")
+    write_whole(path, (TEMPLATES / template).read_text("utf-8"))
+    return path

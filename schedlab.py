@@ -1,0 +1,83 @@
+"""The public interface of schedlab; docs/api.md says what each name is, and what is stable.
+
+import schedlab
+result = schedlab.simulate(workload, cluster, policy, seed=1)
+"""
+
+from experiments.analysis.compare import compare
+from experiments.analysis.comparison import Comparison
+from experiments.scenario.run import run
+from experiments.scenario.schema import Scenario, read_scenario
+from experiments.scenario.trace_formats import read_jobs
+from policies import Wrapper, make_policy, policy_names, register
+from policies.packing import FreeCapacity
+from simulator import (
+    ELASTIC,
+    FIXED,
+    NO_CHANGE,
+    Cluster,
+    Decision,
+    DecisionPoints,
+    FixedDuration,
+    InfeasibleDecision,
+    InputError,
+    NodeType,
+    Placement,
+    Policy,
+    Result,
+    Sensitivity,
+    ServerSpec,
+    SpeedupCurve,
+    TimeTable,
+    View,
+    Workload,
+    simulate,
+    theory,
+)
+from simulator.core.feature import Feature
+from simulator.laws import parse_law
+from simulator.statistics import Streams
+from simulator.workloads.authors import read_instance
+from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.poisson import poisson_jobs
+
+__all__ = [
+    "ELASTIC",
+    "FIXED",
+    "NO_CHANGE",
+    "Cluster",
+    "Comparison",
+    "Decision",
+    "DecisionPoints",
+    "Feature",
+    "FixedDuration",
+    "FreeCapacity",
+    "InfeasibleDecision",
+    "InputError",
+    "NodeType",
+    "Placement",
+    "Policy",
+    "Result",
+    "Scenario",
+    "Sensitivity",
+    "ServerSpec",
+    "SpeedupCurve",
+    "Streams",
+    "TimeTable",
+    "View",
+    "Workload",
+    "Wrapper",
+    "compare",
+    "make_policy",
+    "parse_law",
+    "poisson_jobs",
+    "policy_names",
+    "read_catalog",
+    "read_instance",
+    "read_jobs",
+    "read_scenario",
+    "register",
+    "run",
+    "simulate",
+    "theory",
+]
