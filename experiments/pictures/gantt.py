@@ -11,7 +11,7 @@ are in use instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -65,10 +65,8 @@ def gantt(
     name, jobs, schedule, _ = read_run(folder, where=where)
     if schedule.empty:
         raise InputError(f"{folder / 'schedule.csv'}: no rows, expected at least one")
-    if nodes is not None:
-        schedule = schedule[schedule["node"].isin(_numbers(nodes))]
     window_s = (3600 * (begin_h or 0.0), math.inf if end_h is None else 3600 * end_h)
-    drawing = draw(schedule, jobs, name, window_s)
+    drawing = draw(schedule, jobs, name, window_s, nodes and _numbers(nodes))
     save_picture(drawing, path)
     return path
 
@@ -89,6 +87,7 @@ def draw(
     jobs: DataFrame | None = None,
     title: str = "",
     window_s: tuple[float, float] = (0.0, math.inf),
+    nodes: Collection[int] | None = None,
 ) -> Drawing:
     """The chart of a schedule; raises InputError where the window holds nothing of it.
 
@@ -97,6 +96,7 @@ def draw(
     schedule : one row a share and stretch of time: job_id, node, node_type, gpus, start_s, end_s.
     jobs : one row a job: job_id, arrival_s, completion_s, tardiness_s; None: no queue below.
     window_s : first and last second that are shown, since the first submission.
+    nodes : those that are shown; None: all. The queue is that of all.
     """
     import matplotlib.pyplot as plt
 
@@ -108,7 +108,10 @@ def draw(
         jobs = _since(first_s, jobs, ("arrival_s", "completion_s"))
     begin_s, end_s = _window(schedule, window_s)
     scale, unit = _time_unit(end_s)
+    span = f"{begin_s / scale:.3g} to {end_s / scale:.3g} {unit}"
     inside = schedule[(schedule["end_s"] > begin_s) & (schedule["start_s"] < end_s)]
+    if nodes is not None:
+        inside = inside[inside["node"].isin(nodes)]
     if inside.empty:
         raise InputError(
             "nothing ran on these nodes at that time, expected another --from, --to or --nodes"
@@ -144,7 +147,7 @@ def draw(
         _name_rows(top, bars, whole)
         if dense:
             top.set_ylabel("node")
-        top.set_title(_titled(title, inside, scale, unit, whole, dense), parse_math=False)
+        top.set_title(_titled(title, inside, span, whole, dense), parse_math=False)
         if jobs is not None:
             _draw_queue(axes[1, 0], schedule, jobs, scale)
         axes[-1, 0].set_xlabel(f"time since the first submission, {unit}")
@@ -162,15 +165,12 @@ def _window(schedule: DataFrame, window_s: tuple[float, float]) -> tuple[float, 
     return begin_s, end_s
 
 
-def _titled(
-    title: str, inside: DataFrame, scale: float, unit: str, whole: bool, dense: bool
-) -> str:
+def _titled(title: str, inside: DataFrame, span: str, whole: bool, dense: bool) -> str:
     """The title: whose run, how much of it, and what shades mean."""
     jobs, nodes = inside["job_id"].nunique(), inside["node"].nunique()
     on = f" on {nodes} node{'s' if nodes > 1 else ''}" if whole else ""
-    first, last = inside["start_s"].min() / scale, inside["end_s"].max() / scale
     meaning = "; darker: more of the node's GPUs in use" if dense else "; one colour a job"
-    return f"{title}: {jobs:,} jobs{on}, {first:.3g} to {last:.3g} {unit}{meaning}"
+    return f"{title}: {jobs:,} jobs{on}, {span}{meaning}"
 
 
 def _draw_density(

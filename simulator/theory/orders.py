@@ -123,8 +123,10 @@ def _srpt_residence_s(rate: float, service: Law, x: float) -> float:
         return sum(
             (b - a) / (1 - _load_upto(rate, service, a)) for a, b in itertools.pairwise(edges)
         )
-    low = min(x, max(service.support[0], 1e-12 * x))
-    return low + _integrate(lambda t: 1 / (1 - _load_upto(rate, service, t)), low, x)
+    least, largest = service.support
+    low, top = min(x, max(least, 1e-12 * x)), min(x, largest)
+    inside = _integrate(lambda t: 1 / (1 - _load_upto(rate, service, t)), low, top)
+    return low + inside + (x - top) / (1 - _load_upto(rate, service, x))
 
 
 def _srpt_over_atoms(rate: float, service: Law) -> float:

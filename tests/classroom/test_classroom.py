@@ -110,7 +110,7 @@ def test_orders(maths):
         assert maths(f"@srptResponse({load}, {pareto})") == pytest.approx(
             q.mg1_srpt_response_s(load, runs.PARETO), **CLOSE
         )
-        for size in (0.5, 2.0, 9.0):
+        for size in (0.5, 2.0, 90.0):
             assert maths(f"@srptResponseOfSize({load}, {pareto}, {size})") == pytest.approx(
                 q.mg1_srpt_response_s(load, runs.PARETO, size), **CLOSE
             )

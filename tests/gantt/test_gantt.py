@@ -185,3 +185,30 @@ def test_the_command_names_the_replay(tmp_path, capsys):
     assert written.strip() == str(folder / "gantt.png")
     words = shlex.split(hint.partition("watch it: ")[2])
     assert words == ["schedlab", "show", "replay", str(folder)]
+
+
+def test_a_part_of_a_run_and_shades_where_jobs_are_narrow():
+    """Times and nodes are cut; 4,000 jobs of 10 s on two nodes in 5.6 h are shades, which add up."""
+    starts = 5.0 * np.arange(4000)
+    shares = pd.DataFrame({
+        "job_id": [str(j) for j in range(4000)], "node": np.arange(4000) % 2, "node_type": "n",
+        "gpus": 1, "start_s": starts, "end_s": starts + 5.0,
+    })  # fmt: skip
+    jobs = pd.DataFrame({
+        "job_id": shares["job_id"], "arrival_s": starts, "completion_s": starts + 5.0, "tardiness_s": 0.0,
+    })  # fmt: skip
+    whole = g.draw(shares, jobs, "t")
+    assert whole.axes[0].get_title() == (
+        "t: 4,000 jobs on 2 nodes, 0 to 5.56 h; darker: more of the node's GPUs in use"
+    )
+    assert [np.mean(mesh.get_array()) for mesh in whole.axes[0].collections] == pytest.approx(
+        [0.5, 0.5], rel=1e-6
+    )
+    part = g.draw(shares, jobs, "t", (3600.0, 3700.0), {1})
+    assert part.axes[0].get_title() == "t: 10 jobs on 1 node, 60 to 61.7 min; one colour a job"
+    assert part.axes[0].get_xlim() == pytest.approx((60, 3700 / 60))
+    waiting = part.axes[1].collections[1].get_paths()[0].get_extents()
+    assert waiting.height <= 1  # jobs of the other node run, too
+    for window, nodes in (((9e4, 1e5), None), ((0.0, 100.0), {7}), ((-1.0, 5.0), None)):
+        with pytest.raises(InputError, match="expected"):
+            g.draw(shares, jobs, "t", window, nodes)

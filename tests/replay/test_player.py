@@ -121,7 +121,7 @@ def test_it_shows_what_the_policy_noted_of_its_last_decision(page, browser, resu
     row = table.iloc[len(table) // 2]
     start_s = results[1].workload.submit_s[0]
     browser.run(f"player.jump({float(row['time_s']) - start_s + 1e-6})")
-    shown = browser.run("[...document.querySelectorAll('.noted')].map((p) => p.textContent)")
+    shown = browser.run("[...document.querySelectorAll('.noted p')].map((p) => p.textContent)")
     assert len(shown) == 1
     last = table[table["time_s"] <= row["time_s"] + 1e-6].iloc[-1]
     assert shown[0].startswith("Last decision, at ")

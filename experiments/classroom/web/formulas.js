@@ -205,7 +205,9 @@ export function srptResponseOfSize(rate, law, x) {
   const upto = (t) => rate * paretoMoment(law, 1, t);
   const work = paretoMoment(law, 2, x) + x * x * (1 - paretoMoment(law, 0, x));
   const wait = rate * work / (2 * (1 - upto(x)) ** 2);
-  return wait + Math.min(x, law.low) + integrate((t) => 1 / (1 - upto(t)), law.low, x);
+  const top = Math.min(x, law.high);  // above it all work is served first, and the integrand is constant
+  const below = Math.min(x, law.low) + integrate((t) => 1 / (1 - upto(t)), law.low, top);
+  return wait + below + (x - top) / (1 - upto(x));
 }
 
 /** The same averaged over all sizes. */

@@ -51,21 +51,21 @@ export class Curves {
     Object.assign(this, { width, height, ratio, key: null });
   }
 
-  x(time) { return LEFT + time / (this.replay.end || 1) * (this.width - LEFT - RIGHT); }
+  x(time) { return LEFT + (time - this.from) / (this.to - this.from || 1) * (this.width - LEFT - RIGHT); }
 
   y(value) { return this.height - BOTTOM - value / this.most * (this.height - BOTTOM - TOP); }
 
-  draw(time, theme) {
+  draw(time, theme, { from, to }) {
     if (!this.canvas.width || !this.canvas.height) return;
-    const key = theme.text;
+    Object.assign(this, { from, to });
+    const key = [theme.text, from, to].join();
     if (this.key !== key) { this.paint(theme); this.key = key; }
     const context = this.canvas.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     context.drawImage(this.behind, 0, 0);
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    this.replay.runs.forEach((run, r) => this.line(context, r, theme, time));
-    context.setLineDash([]);
+    this.lines(context, theme, time);
     context.fillStyle = theme.text;
     context.fillRect(this.x(time), TOP, 1.5, this.height - BOTTOM - TOP);
   }
@@ -88,18 +88,29 @@ export class Curves {
       context.stroke();
       context.fillText(number(mark), LEFT - 6, y);
     }
-    const { scale, name } = timeUnit(this.replay.end);
+    const { scale, name } = timeUnit(this.to);
     context.textBaseline = "alphabetic";
-    const marks = ticks(this.replay.end / scale, Math.max(2, Math.floor(this.width / 90)));
+    const marks = ticks(this.to / scale, Math.max(2, Math.floor(this.width / 90)) * this.to / (this.to - this.from || 1))
+      .filter((mark) => mark * scale >= this.from);
     marks.forEach((mark, k) => {
       const x = this.x(mark * scale);
       const last = k === marks.length - 1;
       context.textAlign = last && x > this.width - 40 ? "right" : "center";
-      context.fillText(number(mark) + (last ? ` ${name}` : ""), last && x > this.width - 40 ? this.width - 2 : x, this.height - 5);
+      context.fillText(number(mark, 6) + (last ? ` ${name}` : ""), last && x > this.width - 40 ? this.width - 2 : x, this.height - 5);
     });
     context.globalAlpha = 0.3;
-    this.replay.runs.forEach((run, r) => this.line(context, r, theme, this.replay.end));
+    this.lines(context, theme, this.to);
     context.globalAlpha = 1;
+  }
+
+  /** The lines of all runs up to a time, inside the axes. */
+  lines(context, theme, time) {
+    context.save();
+    context.beginPath();
+    context.rect(LEFT - 1, 0, this.width - LEFT - RIGHT + 2, this.height - BOTTOM + 2);
+    context.clip();
+    this.replay.runs.forEach((run, r) => this.line(context, r, theme, time));
+    context.restore();
   }
 
   line(context, r, theme, time) {
@@ -109,12 +120,13 @@ export class Curves {
     context.setLineDash(DASHES[r % DASHES.length]);
     context.lineWidth = 2;
     context.beginPath();
-    context.moveTo(this.x(0), this.y(0));
-    let before = -1;
-    for (let i = 0; i <= upTo; i++) {
+    const first = Math.max(0, lastUpTo(this.times[r], this.from));
+    context.moveTo(this.x(points[first] ? points[first][0] : 0), this.y(points[first] ? points[first][1] : 0));
+    let before = -Infinity;
+    for (let i = first; i <= upTo; i++) {
       const x = this.x(points[i][0]);
       // Many corners in one pixel: its first, extremes and last would do; every third of a pixel does.
-      if (points.length > 4000 && x - before < 0.34 && i < upTo) continue;
+      if (upTo - first > 4000 && x - before < 0.34 && i < upTo) continue;
       before = x;
       context.lineTo(x, this.y(points[i][1]));
     }

@@ -6,6 +6,8 @@ import { Scene, colourOf } from "./scene.js";
 import { number, asTime } from "./text.js";
 
 const SECONDS_FOR_ALL = 40;
+const READABLE = 12;
+const ACROSS = 1000;
 const KINDS = [["waiting", "Jobs that wait"], ["used", "GPUs in use"], ["cost", "Cost so far"]];
 
 function element(tag, properties = {}, children = []) {
@@ -28,10 +30,22 @@ export class Player {
     this.buildRuns();
     this.buildCurves();
     this.wire();
+    this.open();
     this.readTheme();
     this.resize();
     new ResizeObserver(() => this.resize()).observe(root);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.readTheme(); this.draw(); });
+  }
+
+  /** A long run opens where it is first busy, so close that the middle job is READABLE of ACROSS pixels wide. */
+  open() {
+    const [{ shares, used }] = this.replay.runs;
+    const widths = shares.from.map((from, i) => shares.to[i] - from).sort((a, b) => a - b);
+    const middle = widths[widths.length >> 1] || this.replay.end;
+    const zooms = [...this.find("zoom").options].map((option) => Number(option.value));
+    this.zoom = zooms.find((zoom) => ACROSS * zoom * middle >= READABLE * this.replay.end) || zooms.at(-1);
+    this.find("zoom").value = String(this.zoom);
+    if (this.zoom > 1) this.time = used.at[used.value.findIndex((gpus) => gpus >= 0.8 * used.largest)];
   }
 
   readTheme() {
@@ -52,10 +66,11 @@ export class Player {
       const spacer = element("div", { className: "spacer" });
       const scroller = element("div", { className: "scroller" }, [canvas, spacer]);
       const figures = element("dl", { className: "figures" });
-      const noted = element("p", { className: "noted" });
+      const noted = element("p");
+      const notes = element("details", { className: "noted" }, [element("summary", { textContent: "What the policy noted" }), noted]);
       const key = element("span", { className: `key k${r % 6}` });
       const panel = element("section", { className: "run" }, [
-        element("h2", {}, [key, document.createTextNode(run.name)]), figures, ...(run.noted ? [noted] : []), scroller,
+        element("h2", {}, [key, document.createTextNode(run.name)]), figures, ...(run.noted ? [notes] : []), scroller,
       ]);
       panel.setAttribute("aria-label", run.name);
       scroller.setAttribute("role", "group");
@@ -213,13 +228,15 @@ export class Player {
     this.draw();
   }
 
-  view(panel) {
+  /** The stretch of time that is shown: {from, to}. */
+  stretch() {
     const width = this.replay.end / this.zoom || 1;
     const page = Math.min(this.zoom - 1, Math.floor(this.time / width));
-    return {
-      from: page * width, to: (page + 1) * width, follow: this.follow, theme: this.theme,
-      scroll: panel.scroller.scrollTop,
-    };
+    return { from: page * width, to: (page + 1) * width };
+  }
+
+  view(panel) {
+    return { ...this.stretch(), follow: this.follow, theme: this.theme, scroll: panel.scroller.scrollTop };
   }
 
   draw() {
@@ -228,7 +245,7 @@ export class Player {
       panel.scene.draw(this.time, this.view(panel));
       this.showFigures(panel, panel.run === this.replay.runs[0] ? null : first);
     }
-    for (const curve of this.curves) curve.draw(this.time, this.theme);
+    for (const curve of this.curves) curve.draw(this.time, this.theme, this.stretch());
     this.find("scrub").value = String(Math.round(1000 * this.time / (this.replay.end || 1)));
     this.find("scrub").setAttribute("aria-valuetext", asTime(this.time));
     this.find("time").textContent = `${asTime(this.time)} of ${asTime(this.replay.end)}`;
