@@ -13,21 +13,27 @@ def _():
     import marimo as mo
 
     import experiments.replay  # noqa: F401  a result then shows its player
-    from experiments import compare
-    from policies import make_policy
-    from simulator import Cluster, NodeType, simulate
-    from simulator.laws import Exponential
-    from simulator.statistics import Streams
-    from simulator.workloads.poisson import poisson_jobs
+    from schedlab import (
+        Cluster,
+        NodeType,
+        Scenario,
+        Streams,
+        compare,
+        make_policy,
+        parse_law,
+        poisson_jobs,
+        simulate,
+    )
 
     return (
         Cluster,
-        Exponential,
         NodeType,
+        Scenario,
         Streams,
         compare,
         make_policy,
         mo,
+        parse_law,
         poisson_jobs,
         simulate,
     )
@@ -48,12 +54,12 @@ def _(mo):
 
 
 @app.cell
-def _(Exponential, Streams, jobs_per_hour, poisson_jobs):
+def _(Streams, jobs_per_hour, parse_law, poisson_jobs):
     jobs = poisson_jobs(
         100,
         Streams(1),
         arrival_rate_per_h=jobs_per_hour.value,
-        duration_s=Exponential(3600),
+        duration_s=parse_law("exponential:3600"),
         num_gpus=(1, 2, 4),
     )
     return (jobs,)
@@ -90,8 +96,18 @@ def _(mo):
 
 
 @app.cell
-def _(compare, mo):
-    scenario = mo.notebook_dir().parent / "backfill.toml"
+def _(Scenario, compare):
+    scenario = Scenario(
+        policy="fifo-strict",
+        window=[30, 300],  # without the empty start
+        workload={
+            "kind": "poisson",
+            "num_jobs": 300,
+            "arrival_rate_per_h": 3,
+            "num_gpus": [1, 2, 4, 8],
+        },
+        cluster={"kind": "nodes", "num_nodes": 2},
+    )
     comparison = compare(scenario, ["fifo-strict", "fifo-backfill"])
     comparison
     return (comparison,)

@@ -50,7 +50,7 @@ Tables = tuple["pd.DataFrame", "pd.DataFrame"]
 
 
 def compare(
-    path: str | Path,
+    path: str | Path | Scenario,
     policies: Sequence[str | PolicyLike] = (),
     metrics: Sequence[str] = ("mean_jct_s",),
     *,
@@ -66,7 +66,7 @@ def compare(
 
     Parameters
     ----------
-    path : scenario file; its own policy and seed are replaced.
+    path : scenario, or its file; its own policy and seed are replaced.
     policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``; the first is what the others are
         compared with. The scenario's own options hold for its own policy where none are given.
         The scenario's own policy alone where there are none. Also objects with ``decide(view)``, or
@@ -87,9 +87,10 @@ def compare(
     InputError
         The scenario or an argument is wrong; one line. Arguments are named as options of the command.
     """
-    from experiments.scenario.schema import read_scenario
+    from experiments.scenario.schema import Scenario, read_scenario
 
-    scenario = read_scenario(Path(path))
+    scenario = path if isinstance(path, Scenario) else read_scenario(Path(path))
+    source = "scenario" if isinstance(path, Scenario) else str(path)
     if isinstance(policies, str) or isinstance(metrics, str):
         key = "policy" if isinstance(policies, str) else "metric"
         raise InputError(f"--{key}: got a text, expected a list of texts")
@@ -99,22 +100,22 @@ def compare(
     if workers is not None and workers < 1:
         raise InputError(f"--workers: got {workers}, expected an integer >= 1")
     start = scenario.seed if seed is None else seed
-    measuring = Measuring(str(path), metrics, workers, progress)
+    measuring = Measuring(source, metrics, workers, progress)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         entrants = {name: _under(scenario, policy) for name, policy in named.items()}
         if bootstrap is not None:
             found = _bootstrapped(
-                entrants, metrics, measuring, start, bootstrap, block_jobs, str(path)
+                entrants, metrics, measuring, start, bootstrap, block_jobs, source
             )
         else:
             found = _replicated(
-                entrants, metrics, measuring, start, precision, replications, str(path)
+                entrants, metrics, measuring, start, precision, replications, source
             )
     measuring.close()
     table, values = found
     notes = dict.fromkeys(str(warning.message) for warning in caught)
-    return Comparison(str(path), tuple(names), tuple(metrics), table, tuple(notes), values)
+    return Comparison(source, tuple(names), tuple(metrics), table, tuple(notes), values)
 
 
 def _name(policy: str | PolicyLike) -> str:

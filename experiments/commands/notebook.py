@@ -11,16 +11,14 @@ NAMES = ("first_steps", "own_policy", "queueing_laboratory")
 
 
 def notebook(
-    name: Annotated[str, typer.Argument(help=f"One of {', '.join(NAMES)}.")],
-    folder: Annotated[Path, typer.Option(help="Where the notebooks are.")] = Path(
-        "examples/notebooks"
-    ),
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(NAMES)}.")],
 ) -> None:
-    """Open a live notebook in the browser; needs the extra 'notebook' (marimo).
+    """Open a live notebook in the browser: a copy of yours, NAME.py here. Needs marimo.
 
     Example: schedlab notebook first_steps
     """
     import importlib.util
+    import shutil
     import subprocess
     import sys
 
@@ -28,11 +26,18 @@ def notebook(
 
     if name not in NAMES:
         raise InputError(f"notebook: got {name!r}, expected one of {', '.join(NAMES)}")
-    path = folder / f"{name}.py"
-    if not path.exists():
-        raise InputError(f"{path}: is not there; --folder says where the notebooks are")
     if importlib.util.find_spec("marimo") is None:
         raise InputError(
-            "notebook: marimo is not installed, expected: pip install 'schedlab[notebook]'"
+            f"notebook: marimo is not installed; get it by: {sys.executable} -m pip install marimo"
         )
+    path = Path(f"{name}.py")
+    if not path.exists():
+        shutil.copyfile(_originals() / path, path)
     raise typer.Exit(subprocess.run([sys.executable, "-m", "marimo", "edit", str(path)]).returncode)
+
+
+def _originals() -> Path:
+    """The folder of the notebooks: in an installed package, or in a checkout."""
+    package = Path(__file__).parents[1]
+    packaged = package / "notebooks"
+    return packaged if packaged.is_dir() else package.parent / "examples" / "notebooks"

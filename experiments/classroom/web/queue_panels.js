@@ -78,11 +78,13 @@ const filling = {
   question: "At load 0.95 you make one long run of 200 h. Why should you not trust its mean wait?",
   answer: "The queue needs far longer than 200 h to forget its start, and waits of neighbouring jobs are alike. One run is almost one observation: the lines below make five runs of 200 jobs, whose mean waits are from 2.3 h to 16.1 h, and the formula gives 19 h. Make many runs and draw the interval.",
   how: {
-    python: `from experiments.classroom.runs import run_queue
-from simulator.theory import mm1_mean_number_at
-print(mm1_mean_number_at(0.95, 1.0, [50, 100, 200]))
-setting = {"servers": 1, "load": 0.95, "gaps": 1.0, "service": 1.0, "jobs": 200}
-print([run_queue({**setting, "seed": seed}).scalars["mean_wait"] for seed in range(1, 6)])`,
+    python: `from schedlab import Cluster, NodeType, Streams, make_policy, parse_law, poisson_jobs, simulate, theory
+print(theory.mm1_mean_number_at(0.95, 1.0, [50, 100, 200]))
+law = parse_law("exponential:3600")
+server = Cluster.of_nodes(NodeType("server", "GPU", 1), 1)
+for seed in range(1, 6):
+    jobs = poisson_jobs(200, Streams(seed), arrival_rate_per_h=0.95, duration_s=law)
+    print(simulate(jobs, server, make_policy("fifo-strict")).wait_s.mean() / 3600, "h")`,
   },
 };
 
@@ -111,11 +113,13 @@ const variability = {
   question: "All jobs last exactly 1 h instead of being exponential. What happens to the mean wait?",
   answer: "It halves: the wait is proportional to 1 + cv², and cv² falls from 1 to 0. It does not vanish, since the arrivals are still random.",
   how: {
-    python: `from experiments.classroom.runs import law, run_queue
-from simulator.theory import mg1_mean_wait_s, mg1_wait_quantile_s
-print(mg1_mean_wait_s(0.7, law(4.0)), mg1_wait_quantile_s(0.7, law(4.0), 0.95))
-setting = {"servers": 1, "load": 0.7, "gaps": 1.0, "service": 4.0, "jobs": 3000}
-print(run_queue({**setting, "seed": 1}).scalars)`,
+    python: `from schedlab import Cluster, NodeType, Streams, make_policy, parse_law, poisson_jobs, simulate, theory
+law = parse_law("hyperexponential:1,cv2=4")
+print(theory.mg1_mean_wait_s(0.7, law), theory.mg1_wait_quantile_s(0.7, law, 0.95))
+law = parse_law("hyperexponential:3600,cv2=4")
+server = Cluster.of_nodes(NodeType("server", "GPU", 1), 1)
+jobs = poisson_jobs(3000, Streams(1), arrival_rate_per_h=0.7, duration_s=law)
+print(simulate(jobs, server, make_policy("fifo-strict")).wait_s.mean() / 3600, "h")`,
   },
 };
 
@@ -159,11 +163,12 @@ const orders = {
   question: "Does shortest-remaining-first starve the long jobs?",
   answer: "Hardly. With heavy tails most of the load is in few long jobs. A long job waits for the short ones, which are a small part of the load. At very high load the longest jobs do pay.",
   how: {
-    python: `from experiments.classroom.runs import PARETO, run_order
-from simulator.theory import mg1_srpt_response_s
-print(mg1_srpt_response_s(0.7, PARETO))
-setting = {"order": "shortest remaining", "load": 0.7, "jobs": 3000}
-print(run_order({**setting, "seed": 1}).scalars["mean_response"])`,
+    python: `from schedlab import Cluster, NodeType, Streams, make_policy, parse_law, poisson_jobs, simulate, theory
+law = parse_law("bounded-pareto:low=1333,high=133300,alpha=1.5")
+print(theory.mg1_srpt_response_s(0.7 / 3600, law) / 3600, "h")
+server = Cluster.of_nodes(NodeType("server", "GPU", 1), 1)
+jobs = poisson_jobs(3000, Streams(1), arrival_rate_per_h=0.7, duration_s=law)
+print(simulate(jobs, server, make_policy("srpt")).jct_s.mean() / 3600, "h")`,
   },
 };
 
@@ -247,11 +252,13 @@ const general = {
   question: "You can halve the variability of the services or lower the load from 0.9 to 0.8. Which helps more?",
   answer: "The load: its factor falls from 9 to 4. Half of the cv² of the services takes at most half of the wait away, and only where the gaps do not vary.",
   how: {
-    python: `from experiments.classroom.runs import run_queue
-from simulator.theory import ggc_mean_wait_s, kingman_bound_s
-print(ggc_mean_wait_s(0.7, 4.0, 1.0, 1.0), kingman_bound_s(0.7, 4.0, 1.0, 1.0))
-setting = {"servers": 1, "load": 0.7, "gaps": 4.0, "service": 1.0, "jobs": 3000}
-print(run_queue({**setting, "seed": 1}).scalars)`,
+    python: `from schedlab import Cluster, NodeType, Streams, make_policy, parse_law, poisson_jobs, simulate, theory
+print(theory.ggc_mean_wait_s(0.7, 4.0, 1.0, 1.0), theory.kingman_bound_s(0.7, 4.0, 1.0, 1.0))
+law = parse_law("exponential:3600")
+server = Cluster.of_nodes(NodeType("server", "GPU", 1), 1)
+gaps = "hyperexponential:1,cv2=4"
+jobs = poisson_jobs(3000, Streams(1), arrival_rate_per_h=0.7, duration_s=law, gaps=gaps)
+print(simulate(jobs, server, make_policy("fifo-strict")).wait_s.mean() / 3600, "h")`,
   },
 };
 
