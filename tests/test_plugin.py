@@ -35,7 +35,8 @@ OTHERS = {
 def installed(tmp_path: Path) -> dict[str, str]:
     """The documented policy as a package, laid out as an installer leaves it; its environment."""
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
-    code = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)[0]
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
+    (code,) = [block for block in blocks if "class ShortestFirst" in block]
     (tmp_path / "shortest_first.py").write_text(code, encoding="utf-8")
     for name, sign in OTHERS.items():
         (block,) = [b for b in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M) if sign in b]
@@ -255,7 +256,9 @@ def test_fixed_demand_with_cpus_is_placed_within_them() -> None:
     """The documented policy by hand: CPUs bind before GPUs do."""
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
     (block,) = [
-        b for b in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M) if "smallest_first" in b
+        b
+        for b in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
+        if "def smallest_first" in b
     ]
     names: dict[str, object] = {}
     exec(block, names)

@@ -66,7 +66,7 @@ def gantt(
     if schedule.empty:
         raise InputError(f"{folder / 'schedule.csv'}: no rows, expected at least one")
     window_s = (3600 * (begin_h or 0.0), math.inf if end_h is None else 3600 * end_h)
-    drawing = draw(schedule, jobs, name, window_s, nodes and _numbers(nodes))
+    drawing = draw(schedule, jobs, name, window_s, None if nodes is None else _numbers(nodes))
     save_picture(drawing, path)
     return path
 

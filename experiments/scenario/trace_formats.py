@@ -12,7 +12,7 @@ from simulator.errors import InputError
 from simulator.inputs import read_input
 from simulator.model.workload import Workload
 from simulator.workloads.gavel import LAYOUTS
-from simulator.workloads.swf import FIELDS
+from simulator.workloads.swf import COLUMNS as SWF
 from simulator.workloads.traces import FORMATS, Format
 
 KINDS = (*FORMATS, "instance")
@@ -51,7 +51,7 @@ def recognised(path: Path) -> str:
     data = next((line for line in lines if not line.startswith(";")), "")
     if data.count("\t") + 1 in LAYOUTS:
         return "gavel"
-    if len(data.split()) == FIELDS or text[:1] == ";":
+    if len(data.split()) == len(SWF) or text[:1] == ";":
         return "swf"
     header = {_plain(name) for name in data.split(",")}
 

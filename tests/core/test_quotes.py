@@ -1,4 +1,4 @@
-"""The code that docs/simulator.md quotes is the code of the files, and its example runs."""
+"""The code that docs/simulator.md and docs/lesson.md quote is the code of the files, and their numbers hold."""
 
 from __future__ import annotations
 
@@ -7,18 +7,42 @@ from pathlib import Path
 
 from policies import make_policy
 from simulator import Cluster, NodeType, simulate
+from simulator.core.clock import Order
+from simulator.laws import parse_law
+from simulator.theory import (
+    mg1_mean_response_s,
+    mg1_mean_wait_s,
+    mg1_ps_response_s,
+    mg1_srpt_response_s,
+    mmc_mean_wait_s,
+)
 from tests.core.jobs import fixed
 
 ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(r"```py(?:thon)?\n(.*?)```", (ROOT / "docs/simulator.md").read_text(), re.S)
+LESSON = (ROOT / "docs/lesson.md").read_text()
+PAGES = (ROOT / "docs/simulator.md").read_text() + LESSON
+BLOCKS = re.findall(r"```py(?:thon)?\n(.*?)```", PAGES, re.S)
 
 
 def test_quoted_code_stands_in_its_file() -> None:
     quoted = [block for block in BLOCKS if block.startswith("# simulator/")]
-    assert len(quoted) >= 6
+    assert len(quoted) >= 11
     for block in quoted:
         first, code = block.split("\n", 1)
         assert code in (ROOT / first.removeprefix("# ")).read_text(), first
+
+
+def test_numbers_of_the_lesson() -> None:
+    """One server of 1 h jobs unless it says otherwise; times in h."""
+    always, varied = parse_law("deterministic:1"), parse_law("hyperexponential:1,cv2=4")
+    waits = [mmc_mean_wait_s(load * c, 1.0, c) for load, c in ((0.8, 1), (0.9, 1), (0.8, 8))]
+    waits += [mg1_mean_wait_s(0.7, law) for law in (always, varied)]
+    assert [f"{wait:.4g}" for wait in waits] == ["4", "9", "0.286", "1.167", "5.833"]
+    times = [f(0.7, varied) for f in (mg1_mean_response_s, mg1_srpt_response_s, mg1_ps_response_s)]
+    assert [f"{time:.2f}" for time in times] == ["6.83", "1.80", "3.33"]
+    for number in ("4 h and 9 h", "0.286 h", "1.167 h and 5.833 h", "6.83 h to 1.80 h", "3.33 h"):
+        assert number in LESSON
+    assert (Order.COMPLETION, Order.ARRIVAL) == (2, 4)
 
 
 def test_the_feature_of_the_page_halves_the_rates() -> None:

@@ -1,0 +1,127 @@
+"""The first hour: a policy from a file, run, compared, swept; and the pages that it is read from."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import schedlab
+from experiments import cli
+from experiments.scenario import trace_formats
+from policies import plugins
+from simulator.workloads.traces import FORMATS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Runs a command line in a fresh folder; answers with the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(plugins.CODE_ALLOWED, "")
+
+    def run(line: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["schedlab", *line.split()])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+SWEEP = """
+scenario = "scenario.toml"
+policies = ["fifo-backfill", "my_policy.py:my_policy"]
+seeds = 2
+"""
+
+
+def test_from_template_to_figure(command, tmp_path: Path) -> None:
+    assert command("new policy")[0] == command("new scenario")[0] == 0
+    scenario = (tmp_path / "scenario.toml").read_text("utf-8").replace("[100, 900]", "[10, 90]")
+    (tmp_path / "scenario.toml").write_text(scenario.replace("= 1000", "= 100"))
+    assert (
+        command("new policy")[2]
+        == "schedlab: my_policy.py: is there already, expected another name\n"
+    )
+    own = "--policy my_policy.py:my_policy"
+    code, _, refused = command(f"run scenario.toml {own}")
+    assert (code, "expected --allow-code" in refused, refused.count("\n")) == (2, True, 1)
+    assert command(f"run scenario.toml {own}:ageing=0 --allow-code")[0] == 0
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["jobs"] == 100
+    code, table, _ = command(
+        f"compare scenario.toml --policy fifo {own} --replications 3 --allow-code --figure a.png"
+    )
+    assert (code, "my_policy.py:my_policy,fifo," in table) == (0, True)
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    assert "4 of 4 runs done" in command("sweep run sweep.toml --workers 1 --allow-code")[1]
+    policy = tmp_path / "my_policy.py"
+    policy.write_text(policy.read_text("utf-8").replace("0.5", "0.4"))
+    changed = command("sweep run sweep.toml --workers 1 --allow-code")
+    assert (changed[0], "my_policy.py has changed" in changed[2]) == (2, True)
+    again = command("sweep run sweep.toml --workers 1 --allow-code --resume")[1]
+    assert "2 computed now" in again  # those of the built-in policy are kept
+    only = command(f"sweep run sweep.toml {own} --out only --workers 1 --allow-code")[1]
+    assert "2 of 2 runs done" in only
+    assert command("sweep export out/sweep --summary --figure b.png")[0] == 0
+    assert (tmp_path / "a.png").exists()
+    assert (tmp_path / "b.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "said"),
+    [
+        ("x = (", "mine", "mine.py, line 1: SyntaxError: '(' was never closed"),
+        ("y = 1\nx = z", "mine", "mine.py, line 2: NameError: name 'z' is not defined"),
+        ("def other(view): pass", "mine", "mine.py has no 'mine', expected one of other"),
+        ("import sys\nsys.exit(0)", "mine", "mine.py, line 2: SystemExit: 0"),
+        ("def mine(view, x): pass", "mine", "has no default for view, x, expected one for every"),
+        ("def mine(view): raise ValueError('no')", "mine", "unexpected ValueError: no"),
+        ("mine = 3", "mine", "mine.py has no 'mine', expected a class or a function there"),
+        (None, "mine", "no such file, expected mine.py"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_one_line(command, tmp_path, code, name, said) -> None:
+    if code is not None:
+        (tmp_path / "mine.py").write_text(code)
+    command("new scenario")
+    status, _, error = command(f"run scenario.toml --policy mine.py:{name} --allow-code")
+    assert said in error
+    assert (error.count("\n"), status > 0) == (1, True)
+
+
+def test_an_unknown_policy_is_told_of_files(command) -> None:
+    command("new scenario")
+    assert "a policy of your own: FILE.py:NAME" in command("run scenario.toml --policy mine")[2]
+
+
+def test_a_module_beside_the_file_and_a_wrapper_behind_its_name(command, tmp_path: Path) -> None:
+    (tmp_path / "helper_of_mine.py").write_text("from schedlab import NO_CHANGE as NOTHING\n")
+    (tmp_path / "mine.py").write_text(
+        "from helper_of_mine import NOTHING\nfrom schedlab import Decision, FreeCapacity\n"
+        "class Mine:\n    def decide(self, view):\n"
+        "        placed = FreeCapacity(view).take(next(iter(view.waiting), 0)) if view.waiting else ()\n"
+        "        return Decision(placed, keep_running=True) if placed else NOTHING\n"
+    )
+    command("new scenario")
+    line = "run scenario.toml --set workload.num_jobs=20 --set window= --allow-code --policy"
+    for name in ("mine.py:Mine", "mine.py:Mine@decision-trace"):
+        assert command(f"{line} {name}")[0] == 0
+
+
+def test_the_page_of_formats_is_made_from_the_readers(tmp_path: Path) -> None:
+    assert (ROOT / "docs" / "formats.md").read_text("utf-8") == trace_formats.page()
+    for kind in ("csv", "philly", "helios", "alibaba", "swf"):
+        path = tmp_path / f"jobs.{kind}"
+        path.write_text(FORMATS[kind].example)
+        assert trace_formats.recognised(path) == kind
+        assert len(schedlab.read_jobs(path)) == 1
+
+
+def test_the_public_names_are_documented() -> None:
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    assert [name for name in schedlab.__all__ if f"`{name}`" not in page] == []
+    assert all(hasattr(schedlab, name) for name in schedlab.__all__)
