@@ -5,7 +5,7 @@
 needs nothing but schedlab. Each generation draws weights, keeps the best fifth by the mean completion
 time on a few seeds, and narrows down. What it finds is a policy by its name:
 
-    schedlab run examples/learn.toml --policy linear-score -o weights=..
+    schedlab run examples/learn.toml --policy linear-score --set policy_options.weights=..
 """
 
 from __future__ import annotations
