@@ -15,7 +15,10 @@ FIRST_S, EVERY_S = 5.0, 10.0
 
 @contextmanager
 def shown(line: Callable[[], str] = str, first_s: float = FIRST_S) -> Iterator[None]:
-    """Print the time and ``line()`` after five seconds, and then every ten, until the block ends."""
+    """On a terminal, print the time and ``line()`` after five seconds, then every ten, until the block ends."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
     over, start = threading.Event(), time.monotonic()
 
     def report() -> None:
