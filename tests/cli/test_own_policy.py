@@ -11,7 +11,7 @@ import pytest
 import schedlab
 from experiments import cli
 from experiments.scenario import trace_formats
-from policies import plugins
+from simulator import plugins
 from simulator.workloads.traces import FORMATS
 
 ROOT = Path(__file__).parents[2]
