@@ -225,16 +225,16 @@ def test_times_of_a_replay_count_from_the_first_submission(tmp_path) -> None:
     ("ours", "of_effect", "of_amount"),
     [
         (-25.0, "reproduced", "reproduced"),
-        (-35.0, "reproduced", "partly"),
-        (-17.0, "reproduced", "partly"),
+        (-35.0, "partly", "partly"),
+        (-17.0, "partly", "partly"),
         (-12.0, "partly", "partly"),
         (-50.0, "partly", "partly"),
-        (-70.0, "partly", "not reproduced"),
+        (-70.0, "not reproduced", "not reproduced"),
         (-5.0, "not reproduced", "not reproduced"),
         (25.0, "not reproduced", "not reproduced"),
     ],
 )
 def test_a_published_range_below_zero(ours: float, of_effect: str, of_amount: str) -> None:
-    """-30 to -20 against no effect, 0: -36 to -16 is reproduced; as an amount, -33 to -18, and -60 to -10 partly."""
+    """-30 to -20, without a margin, is reproduced; half to twice of it, -60 to -10, is so in part."""
     assert verdict(effect(-30.0, high=-20.0, none=0.0), ours) == of_effect
     assert verdict(amount(-30.0, high=-20.0), ours) == of_amount
