@@ -120,14 +120,14 @@ def test_sizes_in_a_scenario(tmp_path: Path, text: str, told: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "run --jobs JOBS --policy fifo --nodes 10000000",
-        "run --jobs JOBS --policy fifo --nodes 1 --gpus-per-node 1000000000",
-        "run --jobs JOBS --policy fifo --nodes 1 --controllers 1000000000",
-        "trace JOBS --nodes 1000000000",
-        "trace JOBS --nodes 1 --gpus-per-node 1000000000",
-        "fill --seeds 1000000000",
+        "run JOBS --policy fifo --set cluster.num_nodes=10000000",
+        "run JOBS --policy fifo --set cluster.num_nodes=1 --set cluster.gpus_per_node=1000000000",
+        "run JOBS --policy fifo --set cluster.num_nodes=1 --set cluster.num_controllers=1000000000",
+        "show trace JOBS --nodes 1000000000",
+        "show trace JOBS --nodes 1 --gpus-per-node 1000000000",
+        "theory packing --seeds 1000000000",
         "bound examples/hierarchical.toml --clairvoyant 1000000000",
-        "size-server --controllers 1000000000 --arrival-rate 1 --service exponential:40 --target-delay 60",
+        "theory size-server --controllers 1000000000 --arrival-rate 1 --service exponential:40 --target-delay 60",
     ],
 )
 def test_sizes_on_the_command_line(
