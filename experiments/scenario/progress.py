@@ -1,4 +1,4 @@
-"""How far a simulation is, for those who wait for it."""
+"""Progress of a simulation while it runs."""
 
 from __future__ import annotations
 
