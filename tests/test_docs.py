@@ -32,6 +32,8 @@ LONG = (
 """Commands that other tests run, at a size of their own."""
 
 
+RUNS_READ = ("schedlab run examples/hi", "schedlab run examples/backfill")
+"""Runs that other commands read."""
 READ_RUNS = ("schedlab show gantt", "schedlab show replay", "schedlab show explain")
 """Commands that read folders which `schedlab run` wrote."""
 
@@ -72,9 +74,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         shutil.copytree(ROOT / "examples", folder / "examples")
         for name in command.split()[2:] if command.startswith(READ_RUNS) else []:
             earlier = [
-                c
-                for c in COMMANDS
-                if c.startswith("schedlab run examples/hi") and c.endswith(f"--out {name}")
+                c for c in COMMANDS if c.startswith(RUNS_READ) and c.endswith(f"--out {name}")
             ]
             if earlier:
                 shutil.copytree(folder_of(earlier[0]) / name, folder / name)

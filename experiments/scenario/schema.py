@@ -468,12 +468,6 @@ def file_keys(config: dict[str, Any]) -> FileKeys:
     """Where a scenario, or a part of one, names input files."""
     yield from path_keys(config)
     jobs, cluster = config.get("workload"), config.get("cluster")
-    if (
-        isinstance(jobs, dict)
-        and jobs.get("kind") == "openb"
-        and isinstance(jobs.get("nodes"), str)
-    ):
-        yield jobs, "nodes"
     if isinstance(jobs, dict) and isinstance(jobs.get("throughputs"), str):
         yield jobs, "throughputs"
     if isinstance(jobs, dict):

@@ -95,7 +95,9 @@ def test_pods_that_end_before_they_begin(tmp_path: Path) -> None:
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
         "deletion_time,scheduled_time\np,1000,1000,1,500,,LS,Succeeded,0,50,100\n"
     )
-    with pytest.raises(InputError, match=r"line 2.*deletion_time.*a time after scheduled_time"):
+    with pytest.raises(
+        InputError, match=r"line 2.*deletion_time.*a time not before scheduled_time"
+    ):
         openb_trace(pods, Streams(1))
 
 

@@ -405,7 +405,8 @@ def test_policies_are_listed_with_their_options() -> None:
 def test_a_streamed_run_has_the_same_numbers_in_parquet(tmp_path: Path) -> None:
     import pandas as pd
 
-    jobs = ("examples/jobs.csv", *TWO_NODES, "--policy", "fifo-backfill")
+    nodes = ("--set", "cluster.num_nodes=2", "--set", "cluster.gpus_per_node=8")
+    jobs = ("examples/jobs.csv", *nodes, "--policy", "fifo-backfill")
     for out, more in (("kept", ()), ("streamed", ("--stream",))):
         ran = schedlab("run", *jobs, "--out", tmp_path / out, *more)
         assert ran.returncode == 0, ran.stderr

@@ -24,9 +24,8 @@ from simulator.workloads.reshaping import time_shared
 
 def is_planner(name: str) -> bool:
     """Whether the jobs of a policy are elastic, on nodes."""
-    return not {"fixed-demand", "time-shared", "list-or-node", "arrivals"} & set(
-        requirements_of(name)
-    )
+    fixed = {"fixed-demand", "stated-demand", "time-shared", "list-or-node", "arrivals"}
+    return not fixed & set(requirements_of(name))
 
 
 FIRST, COUNT = 12, 20
