@@ -31,8 +31,8 @@ MANY_NODES_TO_FEW = 3.0
 MILP_TO_LP = 6.0
 """A decision of 50 jobs solved to 1e-6 over the LP of the same model; measured 2 to 3."""
 
-STEP_TO_SIMPY = 24.0
-"""A step of the learning environment over a job of bare SimPy; measured 15 to 17, at 5,900 to 6,100 steps a CPU
+STEP_TO_SIMPY = 30.0
+"""A step of the learning environment over a job of bare SimPy; measured 15 to 20, at 5,900 to 6,100 steps a CPU
 second."""
 
 
