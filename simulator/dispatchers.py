@@ -79,7 +79,7 @@ def size_interval(controllers: Sequence[Controller], rng: np.random.Generator) -
 
 
 def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
-    """Where the estimated cost of tardiness grows least; of equals the least work left.
+    """The controller whose estimated cost of tardiness grows least; of equals the least work left.
 
     The estimate: a controller does its jobs by due date, one after the other on all its GPUs, and
     none faster than at its fastest. So an urgent job avoids those who have no time to lose. Without

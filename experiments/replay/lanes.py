@@ -1,4 +1,4 @@
-"""Which lines of a node's row each share is drawn on: one line a GPU."""
+"""Lines of a node's row on which its shares are drawn: one line a GPU."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def make_policy(scenario: Scenario) -> Policy:
 
 
 def decision_points(decisions: Decisions) -> DecisionPoints:
-    """When controllers decide; raises KeyedError for keys that exclude each other."""
+    """Times of decisions; raises KeyedError for keys that exclude each other."""
     from simulator import DecisionPoints
     from simulator.model.workload import LATEST_S
     from simulator.simulation import LEAST_PERIOD_S

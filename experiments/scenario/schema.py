@@ -362,7 +362,7 @@ class Adapt(Config):
 
 
 class Decisions(Config):
-    """When controllers decide: at events, and every ``period_s``; or in rounds only.
+    """Times of decisions: at events, and every ``period_s``; or in rounds only.
 
     ``since_last_s``: also when a controller has not decided for so long. ``round_ends``: at the multiples of
     ``round_s``, or when the last job that runs has stopped.
@@ -465,7 +465,7 @@ class Scenario(FeatureTables):
 
 
 def file_keys(config: dict[str, Any]) -> FileKeys:
-    """Where a scenario, or a part of one, names input files."""
+    """Tables and keys of a scenario, or of a part of one, that name input files."""
     yield from path_keys(config)
     jobs, cluster = config.get("workload"), config.get("cluster")
     if isinstance(jobs, dict) and isinstance(jobs.get("throughputs"), str):

@@ -299,7 +299,7 @@ class _Function:
 
 @dataclass(frozen=True)
 class _Combination:
-    """Where a configuration comes from: for the message of what is wrong with it."""
+    """Origin of a configuration, for messages about it."""
 
     file: Path
     setting: Setting

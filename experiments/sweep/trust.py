@@ -1,4 +1,4 @@
-"""Which functions a file may name.
+"""Functions that a file may name.
 
 A sweep file and the run database of a sweep are data: they may come from somebody else. The function
 that they name is called, so it has to be one of schedlab's own, one that an installed package has

@@ -1,4 +1,4 @@
-"""Which node, and which of its GPUs: the six rules of the FGD paper, compiled.
+"""Choice of a node and of its GPUs: the six rules of the FGD paper, compiled.
 
 Weng et al., "Beware of Fragmentation", USENIX ATC 2023, Sections 4 and 6.1. Every rule gives each
 node where the job fits a score; the best score wins, and of equals the first node. As in the
@@ -245,7 +245,7 @@ def best_node(rule: int, state: Any, job_class: int, classes: Any, known: Any, t
 @compiled
 def pick_gpus(rule: int, state: Any, n: int, demand: Any, typical: Any, room: Any, lot: float,
               picked: Any) -> int:  # fmt: skip
-    """Which GPUs of its node the job gets, written to ``picked``; how many.
+    """GPUs that a job gets on its node, written to ``picked``; returns their number.
 
     Parts: where fragmentation falls most (FGD), any with room (random), else the fullest with room.
     """

@@ -59,7 +59,7 @@ def match_nodes(
     guide: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, state: State,
     configurable: bool, slot_of: IntArray, taken: IntArray, shared: IntArray,
 ) -> None:  # fmt: skip
-    """Which node of the state each node of the guide becomes: ``slot_of``.
+    """Nodes of the state that the nodes of the guide become: ``slot_of``.
 
     In order, each takes the free node with which it shares the most jobs; then those that share
     none take the nodes left, then closed ones. Fixed nodes keep their type.

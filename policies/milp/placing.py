@@ -1,4 +1,4 @@
-"""Which physical nodes a solution's nodes become: those that hold their jobs already."""
+"""Physical nodes of a solution's nodes: those that hold their jobs already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which job takes which slot, so that as few jobs as possible move.
+"""Assignment of jobs to slots, such that as few jobs as possible move.
 
 A packing is made afresh in each round, but equal servers may be exchanged, and so may jobs of one
 kind. A job therefore keeps its server and share where the packing still has such a slot: its

@@ -1,4 +1,4 @@
-"""Whose CPUs and memory are taken back when a job finds GPUs, but too little beside them."""
+"""Jobs that give CPUs and memory back when a job finds GPUs, but too little beside them."""
 
 from __future__ import annotations
 

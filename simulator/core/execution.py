@@ -122,7 +122,7 @@ class Execution:
         return simulation.end_beside_ticks(end_s, self.pace_s), order, self._end
 
     def _save_s(self, number: int) -> float:
-        """When the work after a checkpoint begins; checkpoints come after so much work at any rate."""
+        """Start of the work after a checkpoint, s; checkpoints come after so much work at any rate."""
         return self.begin_s + number * (self.interval_s + self.cost_s)
 
     def _next_change(self, left: float) -> float:

@@ -172,7 +172,7 @@ class Simulation:
         return max(times_s, key=lambda v: times_s[v])
 
     def end_beside_ticks(self, end_s: float, pace_s: float) -> float:
-        """When a job is over, where there are ticks.
+        """End of a job where there are ticks, s.
 
         A job that ends at a tick but for rounding ends at the tick: else a GPU would be idle for a
         whole round because of the last bit of a sum.

@@ -23,7 +23,7 @@ MAX_TICKS = 3_000_000
 
 @dataclass(frozen=True)
 class DecisionPoints:
-    """When a controller decides.
+    """Times at which a controller decides.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ MOST_FACTOR = 1e6
 @checked("network")
 @dataclass(frozen=True)
 class Network:
-    """Where nodes are, and what that costs each job.
+    """Places of the nodes, and the time that they cost each job.
 
     Attributes
     ----------

@@ -215,7 +215,7 @@ class Cluster:
 
     @cached_property
     def limited_resources(self) -> tuple[str, ...]:
-        """Which of ``cpus`` and ``memory_gb`` some node type has a limit of."""
+        """Those of ``cpus`` and ``memory_gb`` of which some node type has a limit."""
         return tuple(
             name
             for name in ("cpus", "memory_gb")

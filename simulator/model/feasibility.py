@@ -1,4 +1,4 @@
-"""Whether a decision is one, and whether it can be carried out; each offence is one line."""
+"""Checks of decisions: their form, and that they can be carried out; each offence is one line."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def _node_gpus(cluster: Cluster) -> FloatArray:
 
 
 def choice_shares(workload: Workload, cluster: Cluster) -> pd.DataFrame:
-    """Which node type each job would take by four simple rules: is the catalogue's choice trivial?
+    """Node types that jobs would take by four simple rules: is the catalogue's choice trivial?
 
     Returns
     -------

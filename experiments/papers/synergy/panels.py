@@ -79,7 +79,7 @@ def jobs_of(results: Results, **labels: Any) -> Table:
 
 
 def windows_of(part: Results) -> str:
-    """Which jobs these runs average over, on how many GPUs, and how often: in words."""
+    """Jobs, GPUs and repetitions over which these runs average, in words."""
     loads: dict[tuple[int, int], set[float]] = {}
     seeds: dict[tuple[float, Any], set[Any]] = {}
     for task in part.tasks:

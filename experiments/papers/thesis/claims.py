@@ -120,7 +120,7 @@ def _over_greedy(results: Results, study: str, due: str) -> str:
 
 
 def _traces(runs: pd.DataFrame) -> str:
-    """Which traces a reason rests on; the gain itself may have more."""
+    """Traces that a reason rests on; the gain itself may have more."""
     return f"on traces {runs['trace'].min()} to {runs['trace'].max()}"
 
 

@@ -57,7 +57,7 @@ def mask_of(profile: int, start: int) -> int:
 
 @cache
 def best_start(taken: int, profile: int) -> int | None:
-    """Where a profile goes on a GPU of which ``taken`` slices are in use; None: it does not fit.
+    """First slice of a profile on a GPU of which ``taken`` slices are in use; None: it does not fit.
 
     The place that leaves the most places for other profiles; the last of equals, so that the first
     slices stay for large profiles. Slices of compute never run out before those of memory, where profiles

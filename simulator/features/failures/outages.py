@@ -113,7 +113,7 @@ def racks_of(num_nodes: int, rack: int) -> list[range]:
 
 
 class NodeFaults:
-    """Which nodes are up, and how reliable they are; nothing of what is to come (``view.faults``)."""
+    """Nodes that are up, and their reliability; nothing of what is to come (``view.faults``)."""
 
     def __init__(self, nodes: NodeOutages) -> None:
         self._nodes = nodes

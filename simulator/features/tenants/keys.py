@@ -21,7 +21,7 @@ from simulator.statistics import Streams
 
 
 class TenantKeys(FeatureTable):
-    """Whose jobs they are: weights, quotas (GPUs), and a draw where the jobs do not say it."""
+    """Tenants: weights, quotas (GPUs), and a draw where the jobs do not name theirs."""
 
     table: ClassVar[str] = "tenants"
     needs_schedule: ClassVar[bool] = True

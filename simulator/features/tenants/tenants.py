@@ -1,4 +1,4 @@
-"""Whose jobs they are: tenants, their weights and quotas, and what is fair between them.
+"""Tenants: their jobs, weights and quotas, and fair shares between them.
 
 A tenant is a virtual cluster or a user. `simulate` takes `Tenants`, and policies read them in
 ``view.tenants``. A run without them executes nothing of this.
