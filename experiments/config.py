@@ -26,10 +26,13 @@ __all__ = [
     "at_key",
     "checked",
     "configured_by",
+    "described",
     "explained",
     "of_file",
     "path_keys",
     "read_toml",
+    "toml_text",
+    "toml_value",
 ]
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -167,7 +170,8 @@ def explained(
         known = [key for branch in branches for key in branch.get("properties", {})]
         return path, f"unknown key, {_suggestion(str(location[-1]), known)}"
     if kind == "missing":
-        return path, f"missing, expected {_described(schema)}"
+        meaning = schema.get("description", "").partition("\n")[0]
+        return path, f"missing, expected {described(schema)}{f': {meaning}' if meaning else ''}"
     if kind in ("value_error", "assertion_error"):
         return path, f"got {_shown(problem['input'])}, {problem['ctx']['error']}"
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -177,7 +181,7 @@ def explained(
         if kind == "union_tag_not_found":
             return path, "missing, expected the name of a kind"
         return path, f"got {_shown(problem['ctx']['tag'])}, {expected}"
-    expected = _described(schema)
+    expected = described(schema)
     if kind == "finite_number":
         alone = sum(branch.get("type") != "null" for branch in schema.get("anyOf", ())) <= 1
         expected = expected.replace("number", "finite number") if alone else "a finite number"
@@ -289,7 +293,7 @@ BOUNDS = {
 }
 
 
-def _described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
+def described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
     """Requirement of a schema, in words: "an integer >= 1"."""
     if "const" in schema:
         return _shown(schema["const"])
@@ -297,11 +301,11 @@ def _described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
         return "one of " + ", ".join(str(value) for value in schema["enum"])
     branches = schema.get("anyOf") or schema.get("oneOf")
     if branches:
-        words = [_described(b) for b in branches if b.get("type") != "null"]
+        words = [described(b) for b in branches if b.get("type") != "null"]
         return " or ".join(dict.fromkeys(words))
     name = NAMES.get(str(schema.get("type")), ("a table", "tables"))[plural]
     if schema.get("type") == "array" and schema.get("items"):
-        name += f" of {_described(schema['items'], plural=True)}"
+        name += f" of {described(schema['items'], plural=True)}"
     if "prefixItems" in schema:
         return f"a list of {len(schema['prefixItems'])} entries"
     bounds = [text.format(schema[key]) for key, text in BOUNDS.items() if key in schema]
@@ -316,7 +320,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 def toml_text(config: Mapping[str, Any]) -> str:
     """A configuration as TOML, one key a line; what is None is left out, as TOML has no such value."""
     lines = [
-        f"{_toml_key(key)} = {_toml_value(value)}"
+        f"{_toml_key(key)} = {toml_value(value)}"
         for key, value in config.items()
         if value is not None and not isinstance(value, Mapping)
     ]
@@ -324,23 +328,24 @@ def toml_text(config: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             lines += ["", f"[{_toml_key(key)}]"]
             lines += [
-                f"{_toml_key(k)} = {_toml_value(v)}" for k, v in value.items() if v is not None
+                f"{_toml_key(k)} = {toml_value(v)}" for k, v in value.items() if v is not None
             ]
     return "\n".join([*lines, ""])
 
 
 def _toml_key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _toml_value(key)
+    return key if _BARE_KEY.fullmatch(key) else toml_value(key)
 
 
-def _toml_value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value as TOML."""
     if isinstance(value, str):  # TOML reads what JSON writes, but for one control character
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):
-        pairs = (f"{_toml_key(k)} = {_toml_value(v)}" for k, v in value.items() if v is not None)
+        pairs = (f"{_toml_key(k)} = {toml_value(v)}" for k, v in value.items() if v is not None)
         return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml_value, value))}]"
+        return f"[{', '.join(map(toml_value, value))}]"
     return repr(value)

@@ -10,11 +10,17 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Annotated, Any, get_args
 
 import pytest
+from pydantic import BaseModel, TypeAdapter
 
 from experiments.cli import main
+from experiments.scenario import keys_page
 from experiments.scenario import schema as scenario
+from experiments.scenario.job_types import TypesConfig
+from experiments.scenario.template import template
+from experiments.sweep.sweepfile import SweepFile
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -102,17 +108,42 @@ def _carry_out(command: str, folder: Path) -> None:
     assert ended.value.code == 0
 
 
-def test_every_key_of_a_scenario_is_documented() -> None:
-    """Names of tables, kinds and keys stand in these pages, as code."""
-    pages = (ROOT / "docs" / name for name in ("scenarios.md", "clusters.md", "workloads.md"))
-    page = "".join(path.read_text("utf-8") for path in pages)
-    schema = scenario.Scenario.model_json_schema()
-    tables = [table["properties"] for table in (schema, *schema["$defs"].values())]
-    keys = {key for table in tables for key in table}
-    kinds = [table["kind"] for table in tables if "kind" in table]
-    keys |= {name for kind in kinds for name in kind.get("enum", [kind.get("const")])}
-    known = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`+[^`]+`+", page))))
-    assert keys - known == set()
+def test_keys_are_those_of_the_schemas() -> None:
+    assert (ROOT / "docs" / "keys.md").read_text("utf-8") == keys_page.page()
+
+
+def models() -> list[type[BaseModel]]:
+    """Tables of scenarios, sweeps and files of job types."""
+    found: dict[type[BaseModel], None] = {}
+    todo: list[Any] = [scenario.Scenario, SweepFile, TypesConfig]
+    while todo:
+        kind = todo.pop()
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            if kind not in found:
+                todo += [field.annotation for field in kind.model_fields.values()]
+            found[kind] = None
+        else:
+            todo += get_args(kind)
+    return list(found)
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
+def test_every_key_has_a_meaning_and_examples_that_hold(model: type[BaseModel]) -> None:
+    for key, field in model.model_fields.items():
+        assert field.description or key == "kind"
+        for example in field.examples or ():
+            TypeAdapter(Annotated[field.annotation, field]).validate_python(example, strict=True)
+
+
+def test_a_new_scenario_runs_with_each_of_its_keys(tmp_path: Path) -> None:
+    """Each commented key is right, too: the file is read with one key after the other."""
+    lines = template().splitlines()
+    for number, line in enumerate(lines):
+        key = re.fullmatch(r"# ((\w+) = .*)", line)
+        if key and key[2] != "gaps_of":  # which goes with another key
+            file = tmp_path / "scenario.toml"
+            file.write_text("\n".join([*lines[:number], key[1], *lines[number + 1 :]]))
+            scenario.read_scenario(file)
 
 
 NAMED = re.compile(

@@ -24,7 +24,9 @@ def policy(file: File = None) -> None:
 
     Example: schedlab new policy my_policy.py
     """
-    path = _written("policy.py", file or Path("my_policy.py"))
+    path = _written(
+        file or Path("my_policy.py"), ".py", (TEMPLATES / "policy.py").read_text("utf-8")
+    )
     print(f"{path}: run it with")
     print(
         f"  schedlab new scenario\n  schedlab run scenario.toml --policy {path}:my_policy --allow-code"
@@ -34,22 +36,24 @@ def policy(file: File = None) -> None:
 @app.command()
 @in_words
 def scenario(file: File = None) -> None:
-    """A scenario, which runs as it is. Default: scenario.toml.
+    """A scenario with the meaning of each key, which runs as it is. Default: scenario.toml.
 
     Example: schedlab new scenario scenario.toml
     """
-    path = _written("scenario.toml", file or Path("scenario.toml"))
+    from experiments.scenario.template import template
+
+    path = _written(file or Path("scenario.toml"), ".toml", template())
     print(f"{path}: run it with\n  schedlab run {path}")
 
 
-def _written(template: str, path: Path) -> Path:
-    """A copy of a template, under a name that is not taken."""
+def _written(path: Path, suffix: str, text: str) -> Path:
+    """A new file, under a name that is not taken."""
     from experiments.files import write_whole
     from simulator.errors import InputError
 
-    if path.suffix != Path(template).suffix:
-        raise InputError(f"{path}: expected a name that ends in {Path(template).suffix}")
+    if path.suffix != suffix:
+        raise InputError(f"{path}: expected a name that ends in {suffix}")
     if path.exists():
         raise InputError(f"{path}: is there already, expected another name")
-    write_whole(path, (TEMPLATES / template).read_text("utf-8"))
+    write_whole(path, text)
     return path

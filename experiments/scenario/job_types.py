@@ -33,10 +33,12 @@ from simulator.model.speedup import Amdahl, Power, Speedup, Tabulated, UserDefin
 
 
 class AmdahlConfig(Config):
-    """Amdahl's law."""
+    """Amdahl's law: s(k) = 1 / (1 - f + f / k), f the parallel fraction."""
 
     kind: Literal["amdahl"]
-    parallel_fraction: float
+    parallel_fraction: float = Field(
+        description="part of the work that is parallel", examples=[0.9]
+    )
 
     def build(self) -> Speedup:
         """The function."""
@@ -44,10 +46,10 @@ class AmdahlConfig(Config):
 
 
 class PowerConfig(Config):
-    """A power of the width."""
+    """A power of the number of GPUs: s(k) = k^exponent."""
 
     kind: Literal["power"]
-    exponent: float
+    exponent: float = Field(description="s(k) = k to this power", examples=[0.5])
 
     def build(self) -> Speedup:
         """The function."""
@@ -55,11 +57,15 @@ class PowerConfig(Config):
 
 
 class TabulatedConfig(Config):
-    """Measured points."""
+    """Measured throughputs; s(k) is their concave hull."""
 
     kind: Literal["tabulated"]
-    gpus: list[float] = Field(min_length=1)
-    throughput: list[float] = Field(min_length=1)
+    gpus: list[float] = Field(
+        min_length=1, description="numbers of GPUs that were measured", examples=[[1, 2, 4]]
+    )
+    throughput: list[float] = Field(
+        min_length=1, description="throughput on each of them", examples=[[1.0, 1.8, 3.0]]
+    )
 
     def build(self) -> Speedup:
         """Their concave hull."""
@@ -67,10 +73,14 @@ class TabulatedConfig(Config):
 
 
 class FunctionConfig(Config):
-    """A function of the user's own."""
+    """A Python function of your own; needs --allow-code."""
 
     kind: Literal["function"]
-    function: str = Field(pattern=r"^[\w.]+:\w+$")
+    function: str = Field(
+        pattern=r"^[\w.]+:\w+$",
+        description="module beside the file, and a function of k",
+        examples=["curves:mine"],
+    )
 
     def build(self) -> Speedup:
         """The imported function, checked."""
@@ -98,18 +108,23 @@ AnySpeedup = Annotated[
 
 
 class TypeConfig(Config):
-    """One type of jobs."""
+    """One type of jobs: arrivals, sizes, and a speed-up function."""
 
-    name: str = Field(pattern=r"^[^\x00-\x1f]+$")
-    arrival_rate_per_h: float = Field(gt=0)
-    mean_size_h: float = Field(gt=0)
-    speedup: AnySpeedup
+    name: str = Field(
+        pattern=r"^[^\x00-\x1f]+$", description="name of the type", examples=["small"]
+    )
+    arrival_rate_per_h: float = Field(gt=0, description="mean number of arrivals", examples=[1.0])
+    mean_size_h: float = Field(gt=0, description="mean time on one GPU", examples=[0.5])
+    speedup: AnySpeedup = Field(
+        description="speed-up function: amdahl, power, tabulated or function",
+        examples=[{"kind": "power", "exponent": 0.5}],
+    )
 
 
 class TypesConfig(Config):
-    """The whole file."""
+    """Types of elastic jobs, as `schedlab theory rental` and workloads of the kind `elastic` read them."""
 
-    types: list[TypeConfig] = Field(min_length=1)
+    types: list[TypeConfig] = Field(min_length=1, description="one table for each type of jobs")
 
 
 def read_types(

@@ -57,26 +57,56 @@ Seed = Annotated[int, Field(ge=0)]
 class PolicySpec(Config):
     """A policy with options, and the name that it has in the tables."""
 
-    name: str
-    options: dict[str, float | int | str | bool] = Field(default_factory=dict)
-    label: str | None = None
+    name: str = Field(description="name of the policy", examples=["randomised-greedy"])
+    options: dict[str, float | int | str | bool] = Field(
+        default_factory=dict, description="its options", examples=[{"iterations": 20}]
+    )
+    label: str | None = Field(
+        default=None, description="name in the tables; left out: the policy's", examples=["RG"]
+    )
 
 
 class SweepFile(Config):
-    """Schema of a sweep's file; see the module's text."""
+    """Many runs of a scenario: settings times policies times seeds."""
 
-    scenario: dict[str, Any] | str
-    policies: list[str | PolicySpec] = Field(default_factory=list)
+    scenario: dict[str, Any] | str = Field(
+        description="a scenario as a table, or the name of its file, relative to this one",
+        examples=["scenario.toml"],
+    )
+    policies: list[str | PolicySpec] = Field(
+        default_factory=list,
+        description="policies: names, or tables with name, options and label",
+        examples=[["fifo", "edf"]],
+    )
     seeds: (
         Annotated[int, Field(ge=1, le=MOST_RUNS)]
         | Annotated[list[Seed], Field(min_length=1)]
         | None
-    ) = None
-    grid: dict[str, Any] = Field(default_factory=dict)
-    zip: list[dict[str, Any]] = Field(default_factory=list)
-    points: list[dict[str, Any]] = Field(default_factory=list)
-    time_limit_s: Annotated[float, Field(gt=0)] | None = None
-    function: str = RUN_SCENARIO
+    ) = Field(default=None, description="number of seeds, from 0, or a list of them", examples=[10])
+    grid: dict[str, Any] = Field(
+        default_factory=dict,
+        description="lists of values by key; every combination is run",
+        examples=[{"workload.num_nodes": [5, 10]}],
+    )
+    zip: list[dict[str, Any]] = Field(
+        default_factory=list,
+        description="tables of lists that advance together; several tables are crossed",
+        examples=[[{"workload.num_nodes": [20, 40], "cluster.num_controllers": [4, 8]}]],
+    )
+    points: list[dict[str, Any]] = Field(
+        default_factory=list,
+        description="single settings, side by side; `label` names one in the tables",
+        examples=[[{"label": "hourly", "decisions.period_s": 3600}]],
+    )
+    time_limit_s: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="a run that takes longer is ended and counted as failed",
+        examples=[120],
+    )
+    function: str = Field(
+        default=RUN_SCENARIO,
+        description="function `run(config) -> Outcome` to call in place of a scenario; needs --allow-code, or a package that registers it",
+    )
 
 
 Setting = dict[str, Any]

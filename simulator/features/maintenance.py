@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from simulator.features.failures import Failures, Outages, racks_of
 from simulator.features.failures.keys import FailureTable
 from simulator.features.table import Scene
@@ -18,15 +20,21 @@ from simulator.laws import Deterministic
 
 
 class MaintenanceKeys(FailureTable):
-    """Planned outages: ``nodes_at_a_time`` nodes are away for ``duration_s``, one group after the other."""
+    """Planned outages of groups of nodes, one group after the other."""
 
     table: ClassVar[str] = "maintenance"
 
-    every_s: Positive
-    duration_s: Positive
-    nodes_at_a_time: PositiveInt = 1
-    notice_s: NonNegative = 86_400.0
-    warn: bool = False
+    every_s: Positive = Field(
+        description="period in which all nodes are away once", examples=[604800]
+    )
+    duration_s: Positive = Field(description="time that a group is away", examples=[3600])
+    nodes_at_a_time: PositiveInt = Field(
+        default=1, description="nodes of a group; one group goes after the other"
+    )
+    notice_s: NonNegative = Field(
+        default=86_400.0, description="time before, in which jobs save their work"
+    )
+    warn: bool = Field(default=False, description="whether policies are told at the notice")
 
     def make(self, scene: Scene) -> Failures:
         """One group after the other, in each period."""

@@ -85,10 +85,20 @@ class NetworkKeys(FeatureTable):
 
     table: ClassVar[str] = "network"
 
-    nodes_per_rack: PositiveInt | None = None
-    same_rack: Factor = 1.0
-    across_racks: Factor | None = None
-    of_model: Literal["published"] | dict[str, Factor] = Field(default_factory=dict)
+    nodes_per_rack: PositiveInt | None = Field(
+        default=None, description="old name of cluster.nodes_per_rack"
+    )
+    same_rack: Factor = Field(
+        default=1.0, description="time over nodes of one rack, over that on one node"
+    )
+    across_racks: Factor | None = Field(
+        default=None, description="the same over racks; left out: as same_rack", examples=[1.4]
+    )
+    of_model: Literal["published"] | dict[str, Factor] = Field(
+        default_factory=dict,
+        description="same_rack of these models; published: the values of data/network_factors.csv",
+        examples=[{"vgg16": 1.47}],
+    )
 
     def make(self, scene: Scene) -> Network:
         """Racks and factors."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from pydantic import Field
+
 from simulator.features.failures import Failures, Outages
 from simulator.features.failures.keys import FailureTable
 from simulator.features.table import Scene
@@ -20,19 +22,26 @@ from simulator.model.cluster import Cluster
 
 
 class SpotKeys(FailureTable):
-    """``nodes`` nodes are spot VMs: cheaper, and taken away with notice.
-
-    The last ones. Where policies choose the types of VMs: the first ones, since policies open these first.
-    """
+    """Spot VMs: cheaper, and taken away with notice."""
 
     table: ClassVar[str] = "spot"
 
-    nodes: PositiveInt
-    time_to_reclaim: str
-    away: str
-    notice_s: NonNegative = 120.0
-    price: NonNegative = 0.3
-    warn: bool = False
+    nodes: PositiveInt = Field(
+        description="number of spot VMs: the last nodes; of VMs, the first, which policies open first",
+        examples=[4],
+    )
+    time_to_reclaim: str = Field(
+        description="law of the time until a spot VM is taken away, s",
+        examples=["exponential:7200"],
+    )
+    away: str = Field(
+        description="law of the time until there is one again, s", examples=["exponential:1800"]
+    )
+    notice_s: NonNegative = Field(
+        default=120.0, description="time before, in which jobs save their work"
+    )
+    price: NonNegative = Field(default=0.3, description="price over that of the other nodes")
+    warn: bool = Field(default=False, description="whether policies are told at the notice")
 
     def make(self, scene: Scene) -> Failures:
         """An outage of its own for each spot VM."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from simulator.arguments import checked
 from simulator.core.feature import Feature
@@ -56,7 +57,10 @@ class AdmissionKeys(FeatureTable):
 
     table: ClassVar[str] = "admission"
 
-    rule: Rule = "reject"
+    rule: Rule = Field(
+        default="reject",
+        description="a job that cannot be promised its due date leaves (reject), or runs without one (downgrade)",
+    )
 
     def make(self, scene: Scene) -> Admission:
         """The rule."""

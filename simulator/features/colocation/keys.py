@@ -37,13 +37,34 @@ class SharingKeys(FeatureTable):
 
     table: ClassVar[str] = "sharing"
 
-    part: Part | None = None
-    interference: Literal["none", "linear", "published"] = "none"
-    utilisation: dict[str, Part] = Field(default_factory=dict)
-    gpu_memory_gb: Positive | None = None
-    memory_gb: dict[str, NonNegative] = Field(default_factory=dict)
-    slices: bool = False
-    draw: dict[str, NonNegative] = Field(default_factory=dict)
+    part: Part | None = Field(
+        default=None,
+        description="part of a GPU that each job of one GPU holds, where the jobs do not state it",
+        examples=[0.5],
+    )
+    interference: Literal["none", "linear", "published"] = Field(
+        default="none",
+        description="slow-down by neighbours: none; linear in utilisation; or as published by model",
+    )
+    utilisation: dict[str, Part] = Field(
+        default_factory=dict,
+        description="part of the time that a model keeps a GPU busy, with linear",
+        examples=[{"a": 0.8, "b": 0.6}],
+    )
+    gpu_memory_gb: Positive | None = Field(
+        default=None, description="memory of each GPU; left out: it does not count", examples=[16]
+    )
+    memory_gb: dict[str, NonNegative] = Field(
+        default_factory=dict,
+        description="GPU memory that a model needs; other jobs: in proportion to their part",
+        examples=[{"resnet50": 9}],
+    )
+    slices: bool = Field(default=False, description="GPUs are sliced (MIG)")
+    draw: dict[str, NonNegative] = Field(
+        default_factory=dict,
+        description="models for jobs without one, with these chances",
+        examples=[{"resnet50": 1, "transformer": 1}],
+    )
 
     def on_jobs(self, workload: Workload, seed: int) -> Workload:
         """The jobs with parts and models, where the table gives them some."""

@@ -44,13 +44,33 @@ class FailureKeys(FailureTable):
 
     table: ClassVar[str] = "failures"
 
-    time_to_failure: str | None = None
-    repair: str | None = None
-    rack_time_to_failure: str | None = None
-    rack_repair: str | None = None
-    nodes_per_rack: PositiveInt | None = None
-    job_time_to_failure: str | None = None
-    max_attempts: PositiveInt | None = None
+    time_to_failure: str | None = Field(
+        default=None,
+        description="law of the time from repair to failure of each node, s",
+        examples=["exponential:18000"],
+    )
+    repair: str | None = Field(
+        default=None, description="law of the time of its repair, s", examples=["deterministic:600"]
+    )
+    rack_time_to_failure: str | None = Field(
+        default=None,
+        description="law of the time to failure of each rack as a whole, s",
+        examples=["exponential:80000"],
+    )
+    rack_repair: str | None = Field(
+        default=None, description="law of the time of its repair, s", examples=["exponential:1200"]
+    )
+    nodes_per_rack: PositiveInt | None = Field(
+        default=None, description="old name of cluster.nodes_per_rack"
+    )
+    job_time_to_failure: str | None = Field(
+        default=None,
+        description="law of the time to failure of each job by itself, s, drawn anew at each start",
+        examples=["exponential:20000"],
+    )
+    max_attempts: PositiveInt | None = Field(
+        default=None, description="failures of its own after which a job is given up", examples=[3]
+    )
 
     def make(self, scene: Scene) -> Failures:
         """Outages of nodes and racks, and failures of jobs."""
@@ -109,11 +129,21 @@ class CheckpointKeys(FailureTable):
 
     table: ClassVar[str] = "checkpoints"
 
-    interval_s: Positive | Literal[0, "young", "daly", "best"] | None = None
-    cost_s: NonNegative = 0.0
-    restart_s: NonNegative = 0.0
-    cost_of_model: dict[str, NonNegative] = Field(default_factory=dict)
-    cost_per_gpu_s: NonNegative = 0.0
+    interval_s: Positive | Literal[0, "young", "daly", "best"] | None = Field(
+        default=None,
+        description="work between two checkpoints; young, daly, best: chosen by the failures to be expected; 0: work is never lost; left out: no checkpoints",
+        examples=[1800],
+    )
+    cost_s: NonNegative = Field(default=0.0, description="time of a checkpoint, without work")
+    restart_s: NonNegative = Field(
+        default=0.0, description="time without work when a job that failed starts again"
+    )
+    cost_of_model: dict[str, NonNegative] = Field(
+        default_factory=dict, description="time of a checkpoint by model", examples=[{"vgg19": 120}]
+    )
+    cost_per_gpu_s: NonNegative = Field(
+        default=0.0, description="added to it for each GPU of the job"
+    )
 
     def make(self, scene: Scene) -> Failures:
         """Checkpoints of all jobs."""
