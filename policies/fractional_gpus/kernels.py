@@ -10,16 +10,18 @@ out again only when that node has changed.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from policies.fractional_gpus.state import CPU, GPUS, MEMORY, MILLI
-from policies.greedy.compiling import compiled
+from policies.greedy.compiling import compiled, entry
 
 RANDOM, DOT_PRODUCT, CLUSTERING, PACKING, BEST_FIT, FGD = range(6)
 """The rules."""
 
+ONE = cast(int, np.int64(1))
+"""No literal, for which `change` would be compiled once more."""
 WHOLE = 1000
 MOST_CPU, MOST_GPU = 128_000, 8_000
 """Largest machine that the rules normalise by: 128 CPUs and 8 GPUs."""
@@ -27,7 +29,7 @@ MOST_CPU, MOST_GPU = 128_000, 8_000
 DOES_NOT_FIT = -1e18
 
 
-@compiled
+@entry
 def fits(state: Any, n: int, demand: Any, allowed: Any) -> bool:
     """True where a job fits on a node as it is."""
     if state.cpu[n] < demand[CPU] or state.memory[n] < demand[MEMORY]:
@@ -45,7 +47,7 @@ def fits(state: Any, n: int, demand: Any, allowed: Any) -> bool:
     return False
 
 
-@compiled
+@entry
 def fragmentation(cpu: int, gpu: Any, count: int, model: int, demand: Any, allowed: Any,
                   share: Any) -> float:  # fmt: skip
     """Thousandths of a node's idle GPUs that a typical job cannot use (Section 4.2).
@@ -211,7 +213,7 @@ def score(rule: int, state: Any, n: int, demand: Any, typical: Any, room: Any, s
     return 0.0
 
 
-@compiled
+@entry
 def best_node(rule: int, state: Any, job_class: int, classes: Any, known: Any, typical: Any,
               room: Any, steps: int, lot: float) -> int:  # fmt: skip
     """The node with the highest score, the first of equals; -1 where the job fits nowhere.
@@ -242,7 +244,7 @@ def best_node(rule: int, state: Any, job_class: int, classes: Any, known: Any, t
     return -1
 
 
-@compiled
+@entry
 def pick_gpus(rule: int, state: Any, n: int, demand: Any, typical: Any, room: Any, lot: float,
               picked: Any) -> int:  # fmt: skip
     """GPUs that a job gets on its node, written to ``picked``; returns their number.
@@ -277,7 +279,7 @@ def pick_gpus(rule: int, state: Any, n: int, demand: Any, typical: Any, room: An
     return wanted
 
 
-@compiled
+@entry
 def change(state: Any, n: int, demand: Any, picked: Any, sign: int) -> None:
     """Put a job on GPUs of a node (``sign`` 1), or take it off (-1)."""
     state.cpu[n] -= sign * demand[CPU]
@@ -289,7 +291,7 @@ def change(state: Any, n: int, demand: Any, picked: Any, sign: int) -> None:
     state.changed[n] += 1
 
 
-@compiled
+@entry
 def pack(rule: int, state: Any, order: Any, classes: Any, known: Any, typical: Any, room: Any,
          steps: int, lots: Any, picked: Any, node_of: Any, allocated: Any) -> None:  # fmt: skip
     """Place jobs one after the other, none of which leaves.
@@ -304,7 +306,7 @@ def pack(rule: int, state: Any, order: Any, classes: Any, known: Any, typical: A
         node_of[j] = n
         if n >= 0:
             pick_gpus(rule, state, n, demand, typical, room, lots[j, 1], picked)
-            change(state, n, demand, picked, 1)
+            change(state, n, demand, picked, ONE)
             used += demand[GPUS] * demand[MILLI]
         allocated[j] = used
 

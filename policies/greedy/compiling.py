@@ -1,6 +1,6 @@
-"""The two ways in which the greedy family's kernels are compiled.
+"""How the greedy family's kernels are compiled.
 
-Both are serial, release the GIL and are kept on disk (in ``__pycache__`` beside the source), so
+They are serial, release the GIL and are kept on disk (in ``__pycache__`` beside the source), so
 they are compiled once after an installation. numba compiles a function again when its own file is
 newer; what it calls in other files is not looked at. Here the stamp of every function is that of
 all kernels together, so that a change in one compiles its callers again.
@@ -9,6 +9,7 @@ all kernels together, so that a change in one compiles its callers again.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import sys
 import threading
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from numba import njit
 
 from simulator.model import tolerances
@@ -48,40 +50,67 @@ def _stamped(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def allocating(function: F) -> F:
-    """Compile a function that makes arrays."""
-    return cast(F, _stamped(njit(cache=True, nogil=True, error_model="numpy")(function)))
+ZERO = cast(int, np.int64(0))
+"""To count from in a variable that another kernel is given. A literal has a type of its own, for which
+that kernel would be compiled once more."""
 
 
 def compiled(function: F) -> F:
-    """Compile a function that makes none.
+    """Compile a function that other kernels call; from Python it cannot be called.
 
-    It goes without numba's runtime, which counts references to arrays: on the hot path the
-    atomic counting took half of the time.
+    No kernel makes arrays, so all go without numba's runtime, which counts references to arrays: on the
+    hot path the atomic counting took half of the time.
     """
-    return cast(
-        F, _stamped(njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))
+    return _kernel(function, no_cpython_wrapper=True)
+
+
+def entry(function: F) -> F:
+    """Compile a function that Python calls, with the code that takes its arguments apart."""
+    return _kernel(function)
+
+
+def _kernel(function: F, **options: bool) -> F:
+    compiler = njit(
+        cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True, **options
     )
+    _made.append(_stamped(compiler(function)))
+    return cast(F, _made[-1])
 
 
-_compiled = False
+_made: list[Any] = []
+_called: set[str] = set()
 PATIENCE_S = 1.0
 
 
 @contextlib.contextmanager
-def compilation_announced() -> Iterator[None]:
-    """Say on a terminal what the first call waits for, should it take longer than a second."""
-    global _compiled
-    if _compiled or not sys.stderr.isatty():
+def first_call(method: str) -> Iterator[None]:
+    """A method's first call in this process, which compiles its kernels or reads them from disk.
+
+    Of several processes one compiles, and the others wait for it and read. A terminal is told what the
+    call waits for, should it take longer than a second.
+    """
+    if method in _called:
         yield
-        _compiled = True
         return
-    note = "compiling the greedy kernels, once after an installation (about a minute) .."
+    note = "compiling the greedy kernels, once after an installation (half a minute) .."
     timer = threading.Timer(PATIENCE_S, lambda: print(note, file=sys.stderr, flush=True))
     timer.daemon = True
-    timer.start()
+    if sys.stderr.isatty():
+        timer.start()
     try:
-        yield
+        with _one_process(Path(_made[0].stats.cache_path)):
+            yield
     finally:
         timer.cancel()
-        _compiled = True
+    _called.add(method)
+
+
+@contextlib.contextmanager
+def _one_process(folder: Path) -> Iterator[None]:
+    """A lock on a folder; none where it cannot be written, and each process compiles for itself."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(open(folder / "compiling.lock", "w"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

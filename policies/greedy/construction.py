@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from policies.greedy.chance import uniform
-from policies.greedy.compiling import compiled
+from policies.greedy.compiling import ZERO, compiled
 from policies.greedy.plan import (
     FREE,
     HOSTED,
@@ -118,7 +118,7 @@ def construct(
     n, max_nodes = len(index), len(nodes)
     families[:] = 0
     in_bucket[:] = 0
-    num_open, free_gpus, current = 0, 0, 0
+    num_open, free_gpus, current = ZERO, 0, ZERO
     total = base
     for step in range(n):
         may_open = num_open < max_nodes

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policies.greedy.compiling import allocating, compiled
+from policies.greedy.compiling import compiled
 from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.problem import FIRST_FINISH, PAPER, Machines, Profile
 from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
@@ -60,7 +60,6 @@ class Scratch(NamedTuple):
     lost: FloatArray
 
 
-@allocating
 def make_scratch(by_promise: IntArray, promise: FloatArray, nodes: int) -> Scratch:
     """Room for a round."""
     n = len(promise)
@@ -219,7 +218,7 @@ def exchange_postponed(
             q = running[other]
             node = place[q, NODE]
             delta = change_of(
-                node, node, place[q, SLOT], p, nodes[node, TYPE], NOWHERE, -1, -1, -1, state,
+                node, node, place[q, SLOT], p, nodes[node, TYPE], NOWHERE, NOWHERE, NOWHERE, NOWHERE, state,
                 objective, mu, queue, profile, m,
             )  # fmt: skip
             if delta < change[0]:
@@ -237,10 +236,24 @@ def consider(
     nodes, gpus, trial = state.nodes, state.gpus, len(state.value)
     change, move = scratch.change, scratch.move
     if objective == FIRST_FINISH:
-        delta = change_of_all(node, trial, -1, -1, v, NOWHERE, -1, -1, -1, state, queue, profile, m)
+        delta = change_of_all(
+            node,
+            trial,
+            NOWHERE,
+            NOWHERE,
+            v,
+            NOWHERE,
+            NOWHERE,
+            NOWHERE,
+            NOWHERE,
+            state,
+            queue,
+            profile,
+            m,
+        )
     else:
         delta = node_value(
-            trial, -1, -1, v, nodes, state.hosted, gpus, objective, mu, queue.jobs, queue.row,
+            trial, NOWHERE, NOWHERE, v, nodes, state.hosted, gpus, objective, mu, queue.jobs, queue.row,
             profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
         ) - state.value[node]  # fmt: skip
     if delta < change[0]:
@@ -309,15 +322,11 @@ def change_gpus(
         gpus[trial, a] = now
 
 
-@allocating
 def promises(queue: Queue, profile: Profile) -> FloatArray:
     """``(n,)`` the most that each job can gain by running: postponement less least tardiness."""
-    n = len(queue.row)
-    promise = np.zeros(n)
-    for i in range(n):
-        k = queue.row[i]
-        if profile.num_configs[k] > 0:
-            time = queue.jobs[i, REMAINING] * profile.fastest_s[k]
-            least = queue.jobs[i, WEIGHT] * max(0.0, time - queue.jobs[i, DUE])
-            promise[i] = queue.jobs[i, POSTPONED] - least
+    promise = np.zeros(len(queue.row))
+    runs = profile.num_configs[queue.row] > 0
+    remaining, due, weight, postponed, _ = queue.jobs[runs].T
+    time = remaining * profile.fastest_s[queue.row[runs]]
+    promise[runs] = postponed - weight * np.maximum(0.0, time - due)
     return promise

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policies.greedy.chance import uniform
-from policies.greedy.compiling import allocating, compiled
+from policies.greedy.compiling import compiled
 from policies.greedy.problem import (
     FAMILY,
     GPUS,
@@ -53,7 +53,6 @@ class Plan(NamedTuple):
     families: IntArray
 
 
-@allocating
 def make_plan(num_jobs: int, m: Machines) -> Plan:
     """Room for a solution."""
     nodes, families = min(m.num_nodes, num_jobs), len(m.families)
@@ -69,14 +68,9 @@ def make_plan(num_jobs: int, m: Machines) -> Plan:
     )
 
 
-@allocating
 def inverse_table(most: int, rule: int) -> FloatArray:
     """Weight of a node by the GPUs that it is left with: 1 / (1 + idle), or 1 throughout."""
-    table = np.ones(most + 1)
-    if rule == 0:
-        for idle in range(most + 1):
-            table[idle] = 1.0 / (1.0 + idle)
-    return table
+    return 1.0 / np.arange(1.0, most + 2) if rule == 0 else np.ones(most + 1)
 
 
 @compiled

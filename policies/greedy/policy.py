@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
-from policies.greedy.compiling import compilation_announced
+from policies.greedy.compiling import first_call
 from policies.greedy.placing import assign_nodes
 from policies.greedy.problem import (
     OBJECTIVES,
@@ -128,7 +128,7 @@ class GreedyPolicy:
             return Decision()
         jobs, profile, machines = self.arrays(view)
         seed = int(view.rng.integers(0, 2**63)) if self.is_random else 0
-        with compilation_announced():
+        with first_call(self.name):
             solution, info = self.solve(jobs, profile, machines, seed)
         info = {"proxy": solution.objective, **info}
         return Decision(assign_nodes(solution, view), info=info)

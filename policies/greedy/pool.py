@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from policies.greedy.compiling import allocating, compiled
+from policies.greedy.compiling import ZERO, compiled, entry
 from policies.greedy.construction import construct
-from policies.greedy.plan import HOSTED, TYPE, inverse_table, make_plan
+from policies.greedy.plan import HOSTED, TYPE, Plan, inverse_table, make_plan
 from policies.greedy.problem import Jobs, Machines, Profile, Settings
-from policies.greedy.queue import POSTPONED, Queue, make_queue
+from policies.greedy.queue import Queue, all_postponed, fill_queue, make_queue
 from simulator.model.cluster import FloatArray, IntArray
 
 
@@ -33,7 +33,32 @@ def slot_for(value: float, kept: int, values: FloatArray, slot_of: IntArray) -> 
     return int(slot)
 
 
-@allocating
+@entry
+def fill_pool(
+    queue: Queue, jobs: Jobs, profile: Profile, plan: Plan, m: Machines, s: Settings,
+    iterations: int, inverse: FloatArray, state: Any, opens: IntArray, nodes: IntArray, hosted: IntArray,
+    gpus: IntArray, values: FloatArray, slot_of: IntArray,
+) -> int:  # fmt: skip
+    """Keep the best of many constructions, the pure greedy first; returns how many are kept."""
+    fill_queue(queue, jobs, profile, s)
+    base = all_postponed(queue)
+    kept = ZERO
+    for iteration in range(iterations):
+        num_open, value = construct(iteration > 0, queue, profile, plan, m, s, base, inverse, state)
+        slot = slot_for(value, kept, values, slot_of)
+        if slot < 0:
+            continue
+        kept = min(kept + 1, len(values))
+        opens[slot] = num_open
+        for node in range(num_open):
+            for column in range(3):
+                nodes[slot, node, column] = plan.nodes[node, column]
+            for a in range(plan.nodes[node, HOSTED]):
+                hosted[slot, node, a] = plan.hosted[node, a]
+                gpus[slot, node, a] = plan.gpus[node, a]
+    return kept
+
+
 def randomised_greedy(
     order: IntArray,
     jobs: Jobs, profile: Profile, m: Machines, s: Settings, iterations: int, pool_size: int,
@@ -53,74 +78,54 @@ def randomised_greedy(
     ``(P, nodes, 3)``, jobs and GPUs ``(P, nodes, G)`` (see `Plan`), objective ``(P,)``; and the
     state of the random numbers.
     """
-    queue = make_queue(order, jobs, profile, m, s, iterations > 1)
-    n, most = len(jobs.row), m.price_per_s.shape[1] - 1
-    plan, inverse = make_plan(n, m), inverse_table(most, s.node_pick)
-    state = np.empty(1, np.uint64)
-    state[0] = seed
-    base = 0.0
-    for i in range(n):
-        base += queue.jobs[i, POSTPONED]
-    size = len(plan.nodes)
-    opens = np.zeros(pool_size, np.int64)
-    nodes = np.empty((pool_size, size, 3), np.int64)
-    hosted = np.empty((pool_size, size, most), np.int64)
-    gpus = np.empty((pool_size, size, most), np.int64)
-    values = np.empty(pool_size)
-    slot_of = np.arange(pool_size)
-    kept = 0
-    for iteration in range(iterations):
-        # Constants, for which the compiler makes a version each: the pure one is twice as fast.
-        if iteration == 0:
-            num_open, value = construct(False, queue, profile, plan, m, s, base, inverse, state)
-        else:
-            num_open, value = construct(True, queue, profile, plan, m, s, base, inverse, state)
-        slot = slot_for(value, kept, values, slot_of)
-        if slot < 0:
-            continue
-        kept = min(kept + 1, pool_size)
-        opens[slot] = num_open
-        nodes[slot, :num_open] = plan.nodes[:num_open]
-        hosted[slot, :num_open] = plan.hosted[:num_open]
-        gpus[slot, :num_open] = plan.gpus[:num_open]
-    rank_of = slot_of[:kept]
-    return (
-        queue,
-        opens[rank_of],
-        nodes[rank_of],
-        hosted[rank_of],
-        gpus[rank_of],
-        values[:kept],
-        state,
+    queue = make_queue(order, m, s, iterations > 1)
+    plan = make_plan(len(order), m)
+    inverse = inverse_table(m.price_per_s.shape[1] - 1, s.node_pick)
+    state = np.array([seed], np.uint64)
+    pool = (
+        np.zeros(pool_size, np.int64),
+        np.zeros((pool_size, *plan.nodes.shape), np.int64),
+        np.zeros((pool_size, *plan.hosted.shape), np.int64),
+        np.zeros((pool_size, *plan.gpus.shape), np.int64),
     )
+    values, slot_of = np.empty(pool_size), np.arange(pool_size)
+    kept = fill_pool(
+        queue, jobs, profile, plan, m, s, iterations, inverse, state, *pool, values, slot_of
+    )
+    opens, nodes, hosted, gpus = (column[slot_of[:kept]] for column in pool)
+    return queue, opens, nodes, hosted, gpus, values[:kept], state
 
 
-@allocating
 def by_place(
     place: IntArray, nodes: IntArray, hosted: IntArray, gpus: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """A plan's open nodes as the columns of a `Solution`: types, how many jobs, the jobs by their
     place in `Jobs`, their GPUs."""
-    most, num_open = hosted.shape[1], 0
-    for node in range(len(nodes)):
-        num_open += nodes[node, HOSTED] > 0
-    node_type, num_jobs = np.empty(num_open, np.int64), np.empty(num_open, np.int64)
-    jobs = np.empty((num_open, most), np.int64)
-    given = np.empty((num_open, most), np.int64)
+    columns = np.empty((len(nodes), 2), np.int64), np.empty_like(hosted), np.empty_like(gpus)
+    k = list_open(place, nodes, hosted, gpus, *columns)
+    kinds, jobs, given = (column[:k] for column in columns)
+    return kinds[:, 0], kinds[:, 1], jobs, given
+
+
+@entry
+def list_open(
+    place: IntArray, nodes: IntArray, hosted: IntArray, gpus: IntArray, kinds: IntArray,
+    jobs: IntArray, given: IntArray,
+) -> int:  # fmt: skip
+    """`by_place` into arrays with room for all nodes; returns how many are open."""
     k = 0
     for node in range(len(nodes)):
         here = nodes[node, HOSTED]
         if here == 0:
             continue
-        node_type[k], num_jobs[k] = nodes[node, TYPE], here
-        for a in range(most):
+        kinds[k, 0], kinds[k, 1] = nodes[node, TYPE], here
+        for a in range(hosted.shape[1]):
             jobs[k, a] = place[hosted[node, a]] if a < here else -1
             given[k, a] = gpus[node, a] if a < here else 0
         k += 1
-    return node_type, num_jobs, jobs, given
+    return k
 
 
-@allocating
 def best_construction(
     order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Settings, iterations: int,
     seed: Any,
@@ -130,5 +135,4 @@ def best_construction(
         order, jobs, profile, m, s, iterations, 1, seed
     )
     k = opens[0]
-    node_type, num_jobs, placed, given = by_place(queue.place, nodes[0, :k], hosted[0], gpus[0])
-    return node_type, num_jobs, placed, given, values[0]
+    return *by_place(queue.place, nodes[0, :k], hosted[0, :k], gpus[0, :k]), float(values[0])

@@ -6,11 +6,12 @@ decision and serve all iterations. Small tables with named columns stand for rec
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from policies.greedy.compiling import allocating, compiled
+from policies.greedy.compiling import compiled
 from policies.greedy.problem import (
     FAMILY,
     GPUS,
@@ -70,19 +71,30 @@ def pressure_order(jobs: Jobs, profile: Profile, weigh_late: int = 0) -> IntArra
     return np.argsort(slack, kind="stable")
 
 
-@allocating
-def make_queue(
-    order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Settings, random: bool
-) -> Queue:
-    """The jobs in the order of `pressure_order`; room for the candidates of a randomised greedy.
+def make_queue(order: IntArray, m: Machines, s: Settings, random: bool) -> Queue:
+    """Room for the jobs in the order of `pressure_order`, and for their candidates.
 
     The pure greedy looks at the first candidate alone, and memory that is not touched costs none.
     """
+    n = len(order)
+    width = max(1, math.ceil(s.candidate_share * len(m.configs))) if random else 1
+    return Queue(
+        order,
+        np.empty(n, np.int64),
+        np.empty((n, 5)),
+        np.empty((n, width), np.int64),
+        np.empty((n, width, 3)),
+        np.empty((n, FEWEST + len(m.families)), np.int64),
+    )
+
+
+@compiled
+def fill_queue(queue: Queue, jobs: Jobs, profile: Profile, s: Settings) -> None:
+    """The jobs' numbers in the order of the queue; nothing is known of their candidates."""
+    order, row, table, _, _, known = queue
     rows, remaining, due_in, weight = jobs
-    n = len(rows)
-    row, table = np.empty(n, np.int64), np.empty((n, 5))
     lowest = np.inf
-    for i in range(n):
+    for i in range(len(order)):
         j = order[i]
         k = rows[j]
         row[i] = k
@@ -94,13 +106,11 @@ def make_queue(
         table[i, POSTPONED] = weight[j] * late
         if 0.0 < weight[j] < lowest:
             lowest = weight[j]
-    for i in range(n):
+    for i in range(len(order)):
         w = table[i, WEIGHT]
         table[i, SWAP] = s.swap_scale * (lowest / w if w > 0.0 else 1.0)
-    width = max(1, int(np.ceil(s.candidate_share * len(m.configs)))) if random else 1
-    known = np.empty((n, FEWEST + len(m.families)), np.int64)
-    known[:] = UNKNOWN
-    return Queue(order, row, table, np.empty((n, width), np.int64), np.empty((n, width, 3)), known)
+        for column in range(known.shape[1]):
+            known[i, column] = UNKNOWN
 
 
 @compiled
@@ -165,3 +175,12 @@ def find_fewest(i: int, queue: Queue, profile: Profile, m: Machines, s: Settings
             config = profile.by_cost[k, c]
             f, g = FEWEST + m.configs[config, FAMILY], m.configs[config, GPUS]
             known[i, f] = min(known[i, f], g)
+
+
+@compiled
+def all_postponed(queue: Queue) -> float:
+    """The jobs' part of the objective if all of them wait."""
+    base = 0.0
+    for i in range(len(queue.row)):
+        base += queue.jobs[i, POSTPONED]
+    return base

@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policies.greedy.compiling import allocating, compiled
+from policies.greedy.compiling import compiled, entry
 from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, Machines, Profile
-from policies.greedy.queue import REMAINING, Queue
+from policies.greedy.queue import REMAINING, Queue, all_postponed
 from policies.greedy.state import (
     NODE,
     NOWHERE,
     State,
-    all_postponed,
     change_of_all,
+    copy_state,
     least_improvement,
     load,
     make_state,
@@ -112,9 +112,9 @@ def value_without(
     nodes[trial, HOSTED] = left
     if objective == FIRST_FINISH:
         v = nodes[node, TYPE]
-        return value_at(first, trial, -1, -1, v, nodes, hosted, gpus, queue, profile, m)
+        return value_at(first, trial, NOWHERE, NOWHERE, v, nodes, hosted, gpus, queue, profile, m)
     return node_value(
-        trial, -1, -1, nodes[node, TYPE], nodes, hosted, gpus, objective, mu, queue.jobs,
+        trial, NOWHERE, NOWHERE, nodes[node, TYPE], nodes, hosted, gpus, objective, mu, queue.jobs,
         queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
     )  # fmt: skip
 
@@ -157,12 +157,14 @@ def step_to_first(
     of the guide's node k then."""
     nodes, hosted, gpus, trial = state.nodes, state.hosted, state.gpus, len(state.value)
     v = take_guide_node(k, guide, pool_nodes, pool_hosted, pool_gpus, state)
-    first = soonest(trial, -1, -1, v, nodes, hosted, gpus, queue, profile)
+    first = soonest(trial, NOWHERE, NOWHERE, v, nodes, hosted, gpus, queue, profile)
     for node in range(len(state.value)):
         if node != slot and state.earliest[node] < first:
             left = first_without(node, k, node_in_guide, state, queue, profile)
             first = min(first, left)
-    return first, value_at(first, trial, -1, -1, v, nodes, hosted, gpus, queue, profile, m)
+    return first, value_at(
+        first, trial, NOWHERE, NOWHERE, v, nodes, hosted, gpus, queue, profile, m
+    )
 
 
 @compiled
@@ -228,19 +230,6 @@ def take_step(
     refresh_first(state, objective, queue, profile, m)
 
 
-@allocating
-def copy_state(source: State, target: State) -> None:
-    """Overwrite one state with another."""
-    target.nodes[:] = source.nodes
-    target.hosted[:] = source.hosted
-    target.gpus[:] = source.gpus
-    target.value[:] = source.value
-    target.place[:] = source.place
-    target.tardy[:] = source.tardy
-    target.earliest[:] = source.earliest
-    target.first[:] = source.first
-
-
 @compiled
 def fill(
     homeless: IntArray, count: int, margin: float, state: State, objective: int, mu: float,
@@ -266,11 +255,23 @@ def fill(
                 v = nodes[node, TYPE]
                 if objective == FIRST_FINISH:
                     delta = change_of_all(
-                        node, trial, -1, -1, v, NOWHERE, -1, -1, -1, state, queue, profile, m
+                        node,
+                        trial,
+                        NOWHERE,
+                        NOWHERE,
+                        v,
+                        NOWHERE,
+                        NOWHERE,
+                        NOWHERE,
+                        NOWHERE,
+                        state,
+                        queue,
+                        profile,
+                        m,
                     )
                 else:
                     delta = node_value(
-                        trial, -1, -1, v, nodes, hosted, gpus, objective, mu, queue.jobs,
+                        trial, NOWHERE, NOWHERE, v, nodes, hosted, gpus, objective, mu, queue.jobs,
                         queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
                     ) - value[node]  # fmt: skip
                 if delta < best:
@@ -283,7 +284,6 @@ def fill(
             refresh_first(state, objective, queue, profile, m)
 
 
-@allocating
 def make_walk(num_jobs: int, size: int) -> Walk:
     """Room for a walk between solutions of at most ``size`` nodes."""
     return Walk(
@@ -316,7 +316,7 @@ def set_out(
             walk.node_in_guide[pool_hosted[guide, k, a]] = k
         v = take_guide_node(k, guide, pool_nodes, pool_hosted, pool_gpus, state)
         walk.guide_value[k] = node_value(
-            len(state.value), -1, -1, v, state.nodes, state.hosted, state.gpus, objective, mu,
+            len(state.value), NOWHERE, NOWHERE, v, state.nodes, state.hosted, state.gpus, objective, mu,
             queue.jobs, queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
         )  # fmt: skip
     count = 0
@@ -346,7 +346,7 @@ def best_step(
     return chosen
 
 
-@allocating
+@compiled
 def best_of_pool(
     opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray, base: float,
     state: State, best: State, objective: int, mu: float, queue: Queue, profile: Profile,
@@ -366,25 +366,16 @@ def best_of_pool(
     return lowest, rank
 
 
-@allocating
-def path_relinking(
-    queue: Queue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
-    pool_gpus: IntArray, profile: Profile, m: Machines, objective: int, mu: float,
-) -> tuple[IntArray, IntArray, IntArray, float, int, int]:  # fmt: skip
-    """Walk from the best solution of the pool to each other one; returns the best on the way.
+@entry
+def walk_to_all(
+    opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray, walk: Walk,
+    state: State, here: State, best: State, objective: int, mu: float, queue: Queue,
+    profile: Profile, m: Machines,
+) -> tuple[float, int, int]:  # fmt: skip
+    """Walk from the best solution of the pool to each other one; the best on the way in ``best``.
 
-    A step makes one node equal to a node of the guide, the step of least objective first. Each
-    solution on the way is completed: jobs that lost their place take free GPUs where that pays.
-
-    Returns
-    -------
-    nodes, jobs, GPUs and objective as `local_search`; rank of the guide on whose path it lies
-    (0: the start), steps made in all.
+    Returns its objective, the rank of the guide (the start's own: none), the steps made.
     """
-    n, size, most = len(queue.row), pool_nodes.shape[1], pool_hosted.shape[2]
-    # Twice the nodes: of fixed nodes, start and guide may use different ones.
-    state, best = make_state(n, 2 * size, most), make_state(n, 2 * size, most)
-    here, walk = make_state(n, 2 * size, most), make_walk(n, size)
     base = all_postponed(queue)
     margin = least_improvement(base)
     base = base if objective <= OWN_FINISH else 0.0
@@ -421,7 +412,29 @@ def path_relinking(
             if value < lowest - margin:
                 lowest, origin = value, guide
                 copy_state(here, best)
-    return (
-        best.nodes[: 2 * size], best.hosted[: 2 * size], best.gpus[: 2 * size], lowest, origin,
-        steps,
+    return lowest, origin, steps
+
+
+def path_relinking(
+    queue: Queue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
+    pool_gpus: IntArray, profile: Profile, m: Machines, objective: int, mu: float,
+) -> tuple[IntArray, IntArray, IntArray, float, int, int]:  # fmt: skip
+    """Walk from the best solution of the pool to each other one; returns the best on the way.
+
+    A step makes one node equal to a node of the guide, the step of least objective first. Each
+    solution on the way is completed: jobs that lost their place take free GPUs where that pays.
+
+    Returns
+    -------
+    nodes, jobs, GPUs and objective as `local_search`; rank of the guide on whose path it lies
+    (0: the start), steps made in all.
+    """
+    n, size, most = len(queue.row), pool_nodes.shape[1], pool_hosted.shape[2]
+    # Twice the nodes: of fixed nodes, start and guide may use different ones.
+    state, here, best = (make_state(n, 2 * size, most) for _ in range(3))
+    found = walk_to_all(
+        opens, pool_nodes, pool_hosted, pool_gpus, make_walk(n, size), state, here, best, objective,
+        mu, queue, profile, m,
     )  # fmt: skip
+    rows = slice(2 * size)
+    return best.nodes[rows], best.hosted[rows], best.gpus[rows], *found

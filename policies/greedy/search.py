@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.greedy.compiling import allocating, compiled
+from policies.greedy.compiling import ZERO, compiled, entry
 from policies.greedy.neighbourhoods import (
     FIRST,
     KIND,
@@ -24,13 +24,13 @@ from policies.greedy.neighbourhoods import (
 )
 from policies.greedy.plan import HOSTED, TYPE
 from policies.greedy.problem import OWN_FINISH, Machines, Profile
-from policies.greedy.queue import REMAINING, Queue
+from policies.greedy.queue import REMAINING, Queue, all_postponed
 from policies.greedy.state import (
     NODE,
     NOWHERE,
     SLOT,
     State,
-    all_postponed,
+    copy_state,
     least_improvement,
     load,
     make_state,
@@ -86,7 +86,7 @@ def list_running(
     k: int, scratch: Scratch, state: State, queue: Queue, profile: Profile, m: Machines
 ) -> tuple[int, int, int]:
     """The running jobs, the k tardiest, and of those on time the k most costly; how many each."""
-    num_running, num_tardy, num_costly = 0, 0, 0
+    num_running, num_tardy, num_costly = 0, ZERO, ZERO
     for i in range(len(state.place)):
         node = state.place[i, NODE]
         if node == NOWHERE:
@@ -156,7 +156,32 @@ def improve(
     return rounds
 
 
-@allocating
+@entry
+def improve_all(
+    opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray,
+    scratch: Scratch, state: State, best: State, objective: int, mu: float, rounds: int, k: int,
+    queue: Queue, profile: Profile, m: Machines,
+) -> tuple[float, int, int]:  # fmt: skip
+    """Improve every solution of the pool, the best one in ``best``.
+
+    Returns its objective, the rank of its start, the moves made in all.
+    """
+    base = all_postponed(queue)
+    margin = least_improvement(base)
+    lowest, start, moves = np.inf, 0, 0
+    for rank in range(len(opens)):
+        load(
+            rank, opens, pool_nodes, pool_hosted, pool_gpus, state, objective, mu, queue, profile,
+            m,
+        )  # fmt: skip
+        moves += improve(state, scratch, rounds, k, objective, mu, margin, queue, profile, m)
+        value = total_value(base if objective <= OWN_FINISH else 0.0, state)
+        if value < lowest:
+            lowest, start = value, rank
+            copy_state(state, best)
+    return lowest, start, moves
+
+
 def local_search(
     queue: Queue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
     pool_gpus: IntArray, by_promise: IntArray, promise: FloatArray, profile: Profile, m: Machines,
@@ -179,20 +204,8 @@ def local_search(
     """
     n, size, most = len(queue.row), pool_nodes.shape[1], pool_hosted.shape[2]
     state, best = make_state(n, size, most), make_state(n, size, most)
-    base = all_postponed(queue)
-    margin = least_improvement(base)
-    scratch = make_scratch(by_promise, promise, size)
-    lowest, start, moves = np.inf, 0, 0
-    for rank in range(len(opens)):
-        load(
-            rank, opens, pool_nodes, pool_hosted, pool_gpus, state, objective, mu, queue, profile,
-            m,
-        )  # fmt: skip
-        moves += improve(state, scratch, rounds, k, objective, mu, margin, queue, profile, m)
-        value = total_value(base if objective <= OWN_FINISH else 0.0, state)
-        if value < lowest:
-            lowest, start = value, rank
-            best.nodes[:] = state.nodes
-            best.hosted[:] = state.hosted
-            best.gpus[:] = state.gpus
-    return best.nodes[:size], best.hosted[:size], best.gpus[:size], lowest, start, moves
+    found = improve_all(
+        opens, pool_nodes, pool_hosted, pool_gpus, make_scratch(by_promise, promise, size), state,
+        best, objective, mu, rounds, k, queue, profile, m,
+    )  # fmt: skip
+    return best.nodes[:size], best.hosted[:size], best.gpus[:size], *found

@@ -7,11 +7,11 @@ that becomes another.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from policies.greedy.compiling import allocating, compiled
+from policies.greedy.compiling import compiled
 from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.post_processing import LEAST_COST
 from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, PAPER, Machines, Profile
@@ -20,7 +20,8 @@ from simulator.model.cluster import FloatArray, IntArray
 
 NODE, SLOT = 0, 1
 """Columns of `State.place`."""
-NOWHERE = -1
+NOWHERE = cast(int, np.int64(-1))
+"""Not a literal, for which each kernel that is given it would be compiled once more."""
 IMPROVES = 1e-9
 """A change counts when it lowers the objective by more than this part of it (rounding)."""
 
@@ -133,7 +134,7 @@ def first_after(
     if stays:
         return float(min(first, new))
     for node in range(len(value)):
-        if node not in (here, there):
+        if node != here and node != there:
             new = min(new, earliest[node])
     return float(new)
 
@@ -151,9 +152,11 @@ def change_of_all(
         other = value_at(first, there, b, i, u, nodes, hosted, gpus, queue, profile, m)
         delta += other - value[there]
     for node in range(len(value) if first != state.first[0] else 0):
-        if node not in (here, there):
+        if node != here and node != there:
             kind = nodes[node, TYPE]
-            other = value_at(first, node, -1, -1, kind, nodes, hosted, gpus, queue, profile, m)
+            other = value_at(
+                first, node, NOWHERE, NOWHERE, kind, nodes, hosted, gpus, queue, profile, m
+            )
             delta += other - value[node]
     return float(delta)
 
@@ -183,7 +186,6 @@ def change_of(
     return float(delta)
 
 
-@allocating
 def make_state(num_jobs: int, nodes: int, most: int) -> State:
     """Room for a solution."""
     return State(
@@ -209,10 +211,10 @@ def refresh(
     nodes, hosted, gpus, value, place, late, earliest, _ = state
     v = nodes[node, TYPE]
     if objective == FIRST_FINISH:
-        earliest[node] = soonest(node, -1, -1, v, nodes, hosted, gpus, queue, profile)
+        earliest[node] = soonest(node, NOWHERE, NOWHERE, v, nodes, hosted, gpus, queue, profile)
     else:
         value[node] = node_value(
-            node, -1, -1, v, nodes, hosted, gpus, objective, mu, queue.jobs, queue.row,
+            node, NOWHERE, NOWHERE, v, nodes, hosted, gpus, objective, mu, queue.jobs, queue.row,
             profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
         )  # fmt: skip
     jobs, used = queue.jobs, 0
@@ -239,7 +241,9 @@ def refresh_first(
     system[0] = first
     for node in range(len(value)):
         v = nodes[node, TYPE]
-        value[node] = value_at(first, node, -1, -1, v, nodes, hosted, gpus, queue, profile, m)
+        value[node] = value_at(
+            first, node, NOWHERE, NOWHERE, v, nodes, hosted, gpus, queue, profile, m
+        )
 
 
 @compiled
@@ -254,7 +258,7 @@ def load(
         state.value[node] = 0.0
         state.earliest[node] = np.inf
         if node < opens[rank]:
-            for column in range(4):
+            for column in range(3):
                 state.nodes[node, column] = pool_nodes[rank, node, column]
             for a in range(state.nodes[node, HOSTED]):
                 state.hosted[node, a] = pool_hosted[rank, node, a]
@@ -279,9 +283,16 @@ def least_improvement(base: float) -> float:
 
 
 @compiled
-def all_postponed(queue: Queue) -> float:
-    """The jobs' part of the objective if all of them wait."""
-    base = 0.0
-    for i in range(len(queue.row)):
-        base += queue.jobs[i, POSTPONED]
-    return base
+def copy_state(source: State, target: State) -> None:
+    """Overwrite one state with another, but for the scratch rows."""
+    for node in range(len(source.value)):
+        for column in range(3):
+            target.nodes[node, column] = source.nodes[node, column]
+        for a in range(source.nodes[node, HOSTED]):
+            target.hosted[node, a] = source.hosted[node, a]
+            target.gpus[node, a] = source.gpus[node, a]
+        target.value[node], target.earliest[node] = source.value[node], source.earliest[node]
+    for i in range(len(source.tardy)):
+        target.place[i, NODE], target.place[i, SLOT] = source.place[i, NODE], source.place[i, SLOT]
+        target.tardy[i] = source.tardy[i]
+    target.first[0] = source.first[0]

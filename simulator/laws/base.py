@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from simulator.arguments import is_number, short
 from simulator.errors import InputError
@@ -91,7 +91,7 @@ def quantile(law: Law, q: float) -> float:
     for value, _ in law.atoms:
         if law.cdf(value) >= q:
             return value
-    return float(optimize.brentq(lambda x: law.cdf(x) - q, low, high, xtol=1e-14, rtol=1e-14))
+    return float(scipy.optimize.brentq(lambda x: law.cdf(x) - q, low, high, xtol=1e-14, rtol=1e-14))
 
 
 def require_law(name: str, law: Law) -> None:

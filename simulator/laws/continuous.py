@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from simulator.arguments import positive
 from simulator.errors import InputError
@@ -60,7 +60,7 @@ class HyperExponential(Law):
         if x <= 0:
             return 0.0
         weights, means = self._table
-        inside = special.gammainc(k + 1, x / means)
+        inside = scipy.special.gammainc(k + 1, x / means)
         return float(math.factorial(k) * (weights @ (means**k * inside)))
 
     def pdf(self, x: float) -> float:
@@ -137,7 +137,7 @@ class LogNormal(Numeric):
         if x <= 0:
             return 0.0
         score = (math.log(x) - self._mu) / self._sigma - k * self._sigma if x < math.inf else x
-        return self.moment(k) * float(special.ndtr(score))
+        return self.moment(k) * float(scipy.special.ndtr(score))
 
     def pdf(self, x: float) -> float:
         if not 0 < x < math.inf:
@@ -250,7 +250,7 @@ class Weibull(Law):
     def partial_moment(self, k: int, x: float) -> float:
         if x <= 0:
             return 0.0
-        below = special.gammainc(1 + k / self.shape, (x / self.scale) ** self.shape)
+        below = scipy.special.gammainc(1 + k / self.shape, (x / self.scale) ** self.shape)
         return float(self.moment(k) * below)
 
     def pdf(self, x: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from simulator.errors import InputError
 
@@ -48,22 +48,22 @@ def fits(values: npt.ArrayLike) -> list[Fit]:
     found = []
     for name, frozen, parameters in (_exponential(x), _lognormal(x), _weibull(x)):
         aic = 2 * parameters - 2 * float(frozen.logpdf(x).sum())
-        found.append(Fit(name, float(stats.kstest(x, frozen.cdf).statistic), aic))
+        found.append(Fit(name, float(scipy.stats.kstest(x, frozen.cdf).statistic), aic))
     return sorted(found, key=lambda fit: fit.aic)
 
 
 def _exponential(x: npt.NDArray[np.float64]) -> tuple[str, Any, int]:
     mean = float(x.mean())
-    return f"exponential:{mean:.6g}", stats.expon(scale=mean), 1
+    return f"exponential:{mean:.6g}", scipy.stats.expon(scale=mean), 1
 
 
 def _lognormal(x: npt.NDArray[np.float64]) -> tuple[str, Any, int]:
     mu, sigma = float(np.log(x).mean()), float(np.log(x).std())
     mean, cv = math.exp(mu + sigma**2 / 2), math.sqrt(math.expm1(sigma**2))
-    return f"lognormal:{mean:.6g},cv={cv:.6g}", stats.lognorm(sigma, scale=math.exp(mu)), 2
+    return f"lognormal:{mean:.6g},cv={cv:.6g}", scipy.stats.lognorm(sigma, scale=math.exp(mu)), 2
 
 
 def _weibull(x: npt.NDArray[np.float64]) -> tuple[str, Any, int]:
-    shape, _, scale = stats.weibull_min.fit(x, floc=0)
+    shape, _, scale = scipy.stats.weibull_min.fit(x, floc=0)
     mean = scale * math.gamma(1 + 1 / shape)
-    return f"weibull:{mean:.6g},shape={shape:.6g}", stats.weibull_min(shape, scale=scale), 2
+    return f"weibull:{mean:.6g},shape={shape:.6g}", scipy.stats.weibull_min(shape, scale=scale), 2

@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from simulator.arguments import checked
 from simulator.errors import InputError
@@ -300,7 +300,7 @@ class UserDefined(Speedup):
             high *= 2
             if high > WIDEST:
                 return math.inf
-        return float(optimize.brentq(gain, high / 2, high, xtol=1e-13 * high, rtol=1e-14))
+        return float(scipy.optimize.brentq(gain, high / 2, high, xtol=1e-13 * high, rtol=1e-14))
 
 
 @dataclass(frozen=True)

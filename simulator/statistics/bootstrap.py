@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from simulator.errors import InputError
 from simulator.statistics.estimates import LEVEL, Estimate, FloatArray, check_level, observations
@@ -53,7 +53,7 @@ def quantile(values: npt.ArrayLike, q: float, level: float = LEVEL) -> Estimate:
     check_level(level)
     _check_quantile(q)
     n = len(x)
-    at_most = special.bdtr(np.arange(n + 1), n, q)  # probability of 0 .. k below the quantile
+    at_most = scipy.special.bdtr(np.arange(n + 1), n, q)  # probability of 0 .. k below the quantile
     low = int((at_most <= (1 - level) / 2).sum())
     high = int((at_most < (1 + level) / 2).sum()) + 1
     ends = np.concatenate([[-math.inf], x, [math.inf]])
@@ -83,7 +83,7 @@ def pooled_quantile(runs: Sequence[npt.ArrayLike], q: float, level: float = LEVE
         return Estimate(value, -math.inf, math.inf, 1, level)
     excess = np.array([(run <= value).sum() - q * len(run) for run in arrays])
     error = math.sqrt(count / (count - 1) * float((excess**2).sum())) / len(pool)
-    half = float(special.stdtrit(count - 1, (1 + level) / 2)) * error
+    half = float(scipy.special.stdtrit(count - 1, (1 + level) / 2)) * error
     lower = _quantile_of(pool, q - half) if q > half else -math.inf
     upper = _quantile_of(pool, q + half) if q + half < 1 else math.inf
     return Estimate(value, lower, upper, count, level)

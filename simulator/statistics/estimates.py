@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from simulator.errors import InputError
 
@@ -69,7 +69,9 @@ def student(values: npt.ArrayLike, level: float = LEVEL) -> Estimate:
     if len(x) == 1:
         return Estimate(mean, -math.inf, math.inf, 1, level)
     half = (
-        float(special.stdtrit(len(x) - 1, (1 + level) / 2)) * float(x.std(ddof=1)) / len(x) ** 0.5
+        float(scipy.special.stdtrit(len(x) - 1, (1 + level) / 2))
+        * float(x.std(ddof=1))
+        / len(x) ** 0.5
     )
     return Estimate(mean, mean - half, mean + half, len(x), level)
 
@@ -88,7 +90,7 @@ def skewed_student(
     skew, count : skewness (`skewness`) and number of the independent observations behind it, >= 2.
     """
     check_level(level)
-    t = float(special.stdtrit(count - 1, (1 + level) / 2))
+    t = float(scipy.special.stdtrit(count - 1, (1 + level) / 2))
     b = skew / (6 * math.sqrt(count))
 
     def corrected(score: float) -> float:

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from simulator.errors import InputError
 from simulator.statistics.estimates import (
@@ -88,7 +88,7 @@ def batch_means(values: npt.ArrayLike, batches: int = BATCHES, level: float = LE
             "observations or more"
         )
     means = _means(x, batches)
-    if _von_neumann_score(means) > float(special.ndtri(0.99)):
+    if _von_neumann_score(means) > float(scipy.special.ndtri(0.99)):
         warnings.warn("batch means are correlated: the run is too short", stacklevel=2)
     return _of_batches(means, level)
 
@@ -157,7 +157,7 @@ def _of_batches(means: FloatArray, level: float, correlation: float = 0.0) -> Es
 def _long_enough(x: FloatArray) -> bool:
     """True where some batches pass the test of independence before the run ends."""
     size = min(16, len(x) // FEWEST) if abs(skewness(x[len(x) // 5 :])) > 4 else 1
-    count, accepted = FEWEST, float(special.ndtri(1 - SIGNIFICANCE / 2))
+    count, accepted = FEWEST, float(scipy.special.ndtri(1 - SIGNIFICANCE / 2))
     while count * size <= len(x):
         means = x[: count * size].reshape(count, size).mean(axis=1)
         most = 3 if abs(skewness(means[count // 5 :])) > 0.5 else 10

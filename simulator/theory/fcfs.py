@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from simulator.arguments import positive, short
 from simulator.errors import InputError
@@ -60,7 +60,7 @@ def mg1_wait_quantile_s(arrival_rate_per_s: float, service: Law, q: float) -> fl
     while mg1_wait_exceeds(arrival_rate_per_s, service, high) > 1 - q:
         high *= 2
     return float(
-        optimize.brentq(
+        scipy.optimize.brentq(
             lambda t: mg1_wait_exceeds(arrival_rate_per_s, service, t) - (1 - q),
             0.0,
             high,
@@ -89,5 +89,5 @@ def invert_laplace(transform: Callable[[ComplexArray], ComplexArray], t: float) 
     terms = transform(nodes).real * np.where(k % 2, -1.0, 1.0)
     terms[0] /= 2
     sums = np.cumsum(terms)[first:]
-    weights = special.binom(averaged, np.arange(averaged + 1)) / 2.0**averaged
+    weights = scipy.special.binom(averaged, np.arange(averaged + 1)) / 2.0**averaged
     return float(math.exp(a / 2) / t * (weights @ sums))

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from simulator.arguments import nonnegative, positive
 from simulator.errors import InputError
@@ -81,7 +81,7 @@ def mginf_number_pmf(
         inside += elapsed_s * (1 - service.cdf(elapsed_s))
     mean = arrival_rate_per_s * inside
     n = numbers("number", number)
-    return np.asarray(np.exp(special.xlogy(n, mean) - mean - special.gammaln(n + 1)))
+    return np.asarray(np.exp(scipy.special.xlogy(n, mean) - mean - scipy.special.gammaln(n + 1)))
 
 
 def fcfs_wait_s(arrival_s: npt.ArrayLike, service_s: npt.ArrayLike, servers: int = 1) -> FloatArray:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from simulator.arguments import nonnegative, positive
 from simulator.errors import InputError
@@ -130,6 +130,6 @@ def mm1_mean_number_at(
         moved[:-1] += down * state[1:]
         moved[0] += down * state[0]
         state = moved
-    weights = special.pdtr(np.arange(jumps + 1), (pace * times)[:, None])
+    weights = scipy.special.pdtr(np.arange(jumps + 1), (pace * times)[:, None])
     weights[:, 1:] -= weights[:, :-1].copy()
     return np.asarray(weights @ means)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import integrate
+import scipy
 
 from simulator.arguments import positive, short
 from simulator.errors import InputError
@@ -144,7 +144,7 @@ def _integrate(f: Callable[[float], float], low: float, high: float) -> float:
     """Integral over positive numbers, in the logarithm: sizes span many orders of magnitude."""
     if high <= low:
         return 0.0
-    value, _ = integrate.quad(
+    value, _ = scipy.integrate.quad(
         lambda y: f(math.exp(y)) * math.exp(y),
         math.log(low),
         math.log(high),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import special
+import scipy
 
 from simulator.arguments import nonnegative, positive
 from simulator.errors import InputError
@@ -47,7 +47,7 @@ def best_interval_s(cost_s: float, mean_up_s: float) -> float:
     With Lambert's function: I = M (1 + W(-e^{-1 - C/M})).
     """
     positive(cost_s=cost_s, mean_up_s=mean_up_s)
-    w = special.lambertw(-math.exp(-1 - cost_s / mean_up_s))
+    w = scipy.special.lambertw(-math.exp(-1 - cost_s / mean_up_s))
     return float(mean_up_s * (1 + w.real))
 
 

@@ -1,8 +1,6 @@
 """`schedlab compare`: replications, precision, paired differences."""
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,8 +15,8 @@ from experiments.sweep import executors
 from simulator import Decision, View
 from simulator.errors import InputError
 from simulator.theory import mmc_mean_response_s
+from tests.command import schedlab
 
-ROOT = Path(__file__).parents[2]
 SCENARIO = """policy = "fifo-strict"
 seed = 3
 
@@ -109,13 +107,10 @@ def test_a_cap_is_told(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     words = ["compare", scenario(tmp_path), "--precision", "20%", "--metric", "mean_jct_s"]
-    command = [sys.executable, "-m", "experiments.cli", *map(str, words)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    run = schedlab(*words)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("metric,policy,minus,mean,lower,upper,replications\nmean_jct_s,")
-    bad = subprocess.run(
-        [*command[:-3], "narrow"], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
+    bad = schedlab(*words[:-3], "narrow")
     assert bad.returncode == 2
     assert bad.stderr.count("\n") == 1
     assert "expected a percentage" in bad.stderr
@@ -282,7 +277,6 @@ def test_progress_is_shown_after_a_while(
 
 def test_a_figure_of_the_table(tmp_path: Path) -> None:
     words = ["compare", scenario(tmp_path), "--replications", "3", "--figure", tmp_path / "out.pdf"]
-    command = [sys.executable, "-m", "experiments.cli", *map(str, words)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    run = schedlab(*words)
     assert run.returncode == 0, run.stderr
     assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")

@@ -1,9 +1,5 @@
 """`schedlab theory size-server`: the number of servers by theory and by simulated queues."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from experiments.analysis import sizing
@@ -16,8 +12,7 @@ from experiments.analysis.sizing import (
 from simulator.errors import InputError
 from simulator.laws import Exponential
 from simulator.theory import mmc_mean_response_s
-
-ROOT = Path(__file__).parents[2]
+from tests.command import schedlab
 
 
 def test_the_papers_server_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,13 +89,7 @@ def test_bad_input_is_one_clear_line(rate: float, service: str, target: float, t
 
 def test_the_command_says_it_in_one_line_with_status_2() -> None:
     words = "--controllers 20 --arrival-rate 1/0 --service exponential:40 --target-delay 50"
-    run = subprocess.run(
-        [sys.executable, "-m", "experiments.cli", "theory", "size-server", *words.split()],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    run = schedlab("theory", "size-server", *words.split())
     assert run.returncode == 2
     assert run.stderr.count("\n") == 1
     assert "'1/0', expected requests per second" in run.stderr

@@ -5,9 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +16,8 @@ from simulator.laws import parse_law
 from simulator.laws.fitting import fits
 from simulator.statistics import Streams
 from simulator.workloads.poisson import poisson_jobs
+from tests.command import ROOT, schedlab
 
-ROOT = Path(__file__).parents[2]
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"
 FILES = {
     "csv": f"{HEADER}\na,0,100,4\nb,10,50,8\n",
@@ -168,15 +165,8 @@ def test_the_example_is_what_its_generator_writes(tmp_path):
 
 
 def test_the_command(tmp_path):
-    words = [
-        sys.executable,
-        "-m",
-        "experiments.cli",
-        "show",
-        "trace",
-        ROOT / "examples" / "philly_like.csv",
-    ]
-    ran = subprocess.run([*words, "--nodes", "12"], cwd=tmp_path, capture_output=True, text=True)
+    file = ROOT / "examples" / "philly_like.csv"
+    ran = schedlab("show", "trace", file, "--nodes", "12", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert "load       0.647 of 12 nodes with 8 GPUs each" in ran.stdout
     assert (tmp_path / "trace.png").exists()

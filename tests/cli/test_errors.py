@@ -17,8 +17,8 @@ from experiments.scenario import output
 from experiments.sweep.store import Store
 from policies import wrapper_names
 from simulator.errors import InputError
+from tests.command import ROOT, schedlab
 
-ROOT = Path(__file__).parent.parent.parent
 GOOD = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
 PLUG_IN = """
 import sys
@@ -35,13 +35,12 @@ def fifo(view):
 """
 
 
-def schedlab(
-    *words: str | Path, cwd: Path = ROOT, path: Path | None = None, **options: object
-) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"COLUMNS": "120"} | ({"PYTHONPATH": str(path)} if path else {})
+def with_plug_ins(path: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own that finds what is installed in a folder."""
     return subprocess.run(
         [sys.executable, "-m", "experiments.cli", *map(str, words)],
-        cwd=cwd, text=True, timeout=120, env=environment, capture_output=not options, **options,
+        cwd=ROOT, text=True, timeout=120, env=os.environ | {"PYTHONPATH": str(path)},
+        capture_output=True, check=False,
     )  # fmt: skip
 
 
@@ -67,7 +66,7 @@ def jobs(folder: Path) -> Path:
 def test_a_policy_cannot_end_the_process_quietly(plug_in: Path, tmp_path: Path) -> None:
     """`sys.exit(0)` in it must not look like a run that went well."""
     words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "leaves"]
-    ran = schedlab(*words, "--out", tmp_path / "out", path=plug_in)
+    ran = with_plug_ins(plug_in, *words, "--out", tmp_path / "out")
     assert ran.returncode == 1
     assert ran.stderr.count("\n") == 1
     assert "ended the process" in ran.stderr
@@ -79,11 +78,11 @@ def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
 ) -> None:
     words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "breaks"]
     words += ["--out", tmp_path / "out"]
-    ran = schedlab(*words, path=plug_in)
+    ran = with_plug_ins(plug_in, *words)
     assert ran.returncode == 1
     assert ran.stderr.count("\n") == 1
     assert "two lines \\x1b[31mand a colour; --debug shows where" in ran.stderr
-    for debugged in (schedlab(*words, "--debug", path=plug_in), schedlab("--debug", *words, path=plug_in)):  # fmt: skip
+    for debugged in (with_plug_ins(plug_in, *words, "--debug"), with_plug_ins(plug_in, "--debug", *words)):  # fmt: skip
         assert debugged.returncode == 1
         assert "odd_policies.py" in debugged.stderr
         assert "Traceback" in debugged.stderr
@@ -92,9 +91,9 @@ def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
 def test_a_package_never_replaces_a_built_in_policy(plug_in: Path, tmp_path: Path) -> None:
     """Its own `fifo` starts nothing; schedlab's does."""
     words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo"]
-    ran = schedlab(*words, "--out", tmp_path / "out", path=plug_in)
+    ran = with_plug_ins(plug_in, *words, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr
-    listed = schedlab("policies", path=plug_in)
+    listed = with_plug_ins(plug_in, "policies")
     assert "a package registers a policy 'fifo'; the name is taken" in listed.stderr
 
 
@@ -115,7 +114,7 @@ def test_malformed_metadata_of_packages_stands_in_nobody_s_way(
         folder.mkdir()
         (folder / "METADATA").write_text(f"Name: bad{i}\nVersion: 1.0\n")
         (folder / "entry_points.txt").write_text(metadata)
-    listed = schedlab("policies", path=plug_in)
+    listed = with_plug_ins(plug_in, "policies")
     assert listed.returncode == 0, listed.stderr
     assert "fifo-strict" in listed.stdout
     assert "breaks" in listed.stdout
@@ -123,7 +122,7 @@ def test_malformed_metadata_of_packages_stands_in_nobody_s_way(
     file.write_text(
         'policies = ["fifo"]\nscenario.workload = { kind = "hierarchical", num_nodes = 2 }\n'
     )
-    ran = schedlab("sweep", "run", file, "--workers", 1, "--out", tmp_path / "swept", path=plug_in)
+    ran = with_plug_ins(plug_in, "sweep", "run", file, "--workers", 1, "--out", tmp_path / "swept")
     assert ran.returncode == 0, ran.stderr
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from simulator.errors import LONGEST, LONGEST_WORD
 from simulator.features.tenants import tenants_of
 from simulator.statistics import Streams
 from simulator.workloads.openb_trace import openb_trace
+from tests.command import schedlab
 
 WORKLOAD = """
 policy = "srpt"
@@ -32,10 +32,7 @@ MODELS = "\n[sharing]\npart = 0.5\ndraw = { resnet50 = 1e308, transformer = 1e30
 
 
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "experiments.cli", "run", *map(str, words)],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    return schedlab("run", *words)
 
 
 @pytest.mark.parametrize(

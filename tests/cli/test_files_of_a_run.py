@@ -21,6 +21,7 @@ from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.registry import COLUMNS
 from simulator.laws import Deterministic, Exponential
 from simulator.metrics.run_tables import TABLES as SCHEMAS
+from tests.command import schedlab
 
 MILP = """
 policy = "milp"
@@ -33,32 +34,13 @@ kind = "vms"
 """
 
 
-def run(scenario: Path, out: Path, *more: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "experiments.cli",
-        "run",
-        str(scenario),
-        "--out",
-        str(out),
-        *more,
-    ]
-    subprocess.run(command, check=True, capture_output=True)
-
-
-def run_twice(folder: Path, scenario: str, *more: str) -> list[Path]:
-    path = folder / "scenario.toml"
-    path.write_text(scenario)
-    outs = [folder / "a", folder / "b"]
-    for out in outs:
-        run(path, out, *more)
-    return outs
-
-
 def test_two_runs_of_a_scenario_leave_the_same_bytes(tmp_path: Path) -> None:
-    """Also where the policy notes the CPU time of its solver."""
-    one, other = run_twice(tmp_path, MILP)
+    """In processes of their own; also where the policy notes the CPU time of its solver."""
+    (tmp_path / "scenario.toml").write_text(f"{MILP}num_controllers = 2\n")
+    command = [sys.executable, "-m", "experiments.cli", "run", tmp_path / "scenario.toml", "--out"]
+    one, other = tmp_path / "a", tmp_path / "b"
+    for out in (one, other):
+        subprocess.run([*command, out], check=True, capture_output=True)
     names = sorted(path.name for path in one.iterdir())
     assert "timing.csv" not in names
     assert names == sorted(path.name for path in other.iterdir())
@@ -68,7 +50,9 @@ def test_two_runs_of_a_scenario_leave_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_cpu_times_have_a_file_of_their_own(tmp_path: Path) -> None:
-    out = run_twice(tmp_path, MILP, "--timing")[0]
+    scenario, out = tmp_path / "scenario.toml", tmp_path / "out"
+    scenario.write_text(MILP)
+    assert schedlab("run", scenario, "--out", out, "--timing").returncode == 0
     decisions, timing = (pd.read_csv(out / f"{name}.csv") for name in ("decisions", "timing"))
     assert list(timing)[:3] == ["time_s", "controller", "cpu_s"]
     assert (timing["cpu_s"] > 0).all()
@@ -81,7 +65,7 @@ def test_cpu_times_have_a_file_of_their_own(tmp_path: Path) -> None:
     assert summary["format"] == FORMAT
     assert not [name for name in summary if name.endswith(("cpu_s", "wall_s"))]
     # A later run that does not measure leaves none of the earlier one.
-    run(tmp_path / "scenario.toml", out)
+    assert schedlab("run", scenario, "--out", out).returncode == 0
     assert not (out / "timing.csv").exists()
 
 

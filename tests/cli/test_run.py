@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +11,8 @@ import pytest
 from experiments.commands.renamed import renamed
 from experiments.scenario.output import FORMAT
 from simulator.errors import InputError
+from tests.command import ROOT, schedlab
 
-ROOT = Path(__file__).parent.parent.parent
 SUMMARY = [
     "jobs",
     "mean_wait_s",
@@ -49,13 +46,6 @@ JOBS = [
     "first_wait_s",
     "total_wait_s",
 ]
-
-
-def schedlab(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "experiments.cli", *map(str, words)],
-        cwd=cwd or ROOT, capture_output=True, text=True, timeout=120, env={**os.environ, "COLUMNS": "120"},
-    )  # fmt: skip
 
 
 def write_jobs(path: Path, text: str) -> Path:
@@ -385,15 +375,6 @@ def test_examples_run(tmp_path: Path, example: Path) -> None:
         "summary.json", "jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv", "machines.json",
         *FURTHER_TABLES.get(example.stem, []),
     }  # fmt: skip
-
-
-def test_same_seed_same_bytes_in_two_processes(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        assert (
-            schedlab("run", "examples/hierarchical.toml", "--out", tmp_path / name).returncode == 0
-        )
-    for table in ("jobs.csv", "schedule.csv"):
-        assert (tmp_path / "a" / table).read_bytes() == (tmp_path / "b" / table).read_bytes()
 
 
 def test_policies_are_listed_with_their_options() -> None:

@@ -20,7 +20,7 @@ from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.policy import GreedyPolicy
 from policies.greedy.pool import randomised_greedy
 from policies.greedy.problem import PAPER, Jobs, Settings, machines_of, profile_of
-from policies.greedy.queue import make_queue, pressure_order
+from policies.greedy.queue import pressure_order
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, NodeType
 from tests.greedy import reference, reference_search
 
@@ -76,7 +76,9 @@ class Case:
 def kernel_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
     """The best move of the compiled search, and the objective after it."""
     order = pressure_order(case.jobs, case.profile)
-    queue = make_queue(order, case.jobs, case.profile, case.machines, case.settings, False)
+    queue = randomised_greedy(
+        order, case.jobs, case.profile, case.machines, case.settings, 1, 1, np.uint64(0)
+    )[0]
     most = case.machines.price_per_s.shape[1] - 1
     nodes = np.zeros((1, len(start), 4), dtype=np.int64)
     hosted, gpus = (np.zeros((1, len(start), most), dtype=np.int64) for _ in range(2))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,15 +12,7 @@ from replay_runs import fixed_jobs
 from experiments.replay import replay, replay_folders
 from experiments.scenario.output import write_result
 from simulator import InputError
-
-ROOT = Path(__file__).parents[2]
-
-
-def schedlab(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "experiments.cli", *map(str, words)],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+from tests.command import schedlab
 
 
 @pytest.fixture(scope="module")

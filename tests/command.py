@@ -1,0 +1,37 @@
+"""The command line in this process: to start another takes longer than most commands.
+
+What a process decides (its exit, its environment, plug-ins on its path, closed outputs, hash seeds) is tested in
+processes of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main
+
+ROOT = Path(__file__).parents[1]
+
+
+def schedlab(*words: str | Path | int, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """A command's exit code and what it prints, as `subprocess.run` gives them."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    command = ["schedlab", *map(str, words)]
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.chdir(cwd)
+        patch.setenv("COLUMNS", "120")
+        patch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    told = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return subprocess.CompletedProcess(command, ended.value.code, *told)
