@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from experiments.sweep.results import Results
     from experiments.sweep.task import Task
 
-LONG_S = 100.0
+LONG_S = 30.0
 """CPU seconds. Such a run starts first, beside the short ones of the first page. At the quick scale it
 is the one that compiles the kernels of the greedy family after an installation."""
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -21,10 +19,9 @@ LINE_EVERY_S = 60.0
 FIRST_LINE_S = 8.0
 """When the second line comes: the time left is known by then."""
 REDRAW_EVERY_S = 0.2
-RECENT = 30
-"""Runs of a kind that tell its pace."""
-
 Kind = tuple[str, str]
+ALL = "*"
+"""In place of a function or a policy: of all."""
 
 
 class Pace:
@@ -32,20 +29,18 @@ class Pace:
 
     A kind is a task function and what decides most of its pace: the policy, or method, of the
     run. The tasks' ``cost_s`` say how runs of one kind compare, not how those of different ones
-    do; how long one unit of cost really takes is learnt for each kind. A kind of which no run has
-    ended yet goes by its function, a function by all runs. Before any has ended ``cost_s`` counts as
-    seconds, unless all tasks have the default.
+    do; how long one unit of cost really takes is learnt for each kind, from all its runs together. A kind
+    of which no run has ended yet goes by its function, a function by all runs. Before any has ended
+    ``cost_s`` counts as seconds, unless all tasks have the default.
     """
 
     def __init__(self, tasks: Iterable[Task], slots: int) -> None:
         self._slots = slots
         self._left: dict[Kind, float] = defaultdict(float)
+        self._spent: dict[Kind, tuple[float, float]] = {}  # seconds, and cost
         tasks = list(tasks)
-        self._guess = [1.0] if any(task.cost_s != 1.0 for task in tasks) else []
+        self._guess = (1.0, 1.0) if any(task.cost_s != 1.0 for task in tasks) else None
         self.add(tasks)
-        self._of_kind: dict[Kind, deque[float]] = defaultdict(partial(deque, maxlen=RECENT))
-        self._of_function: dict[str, deque[float]] = defaultdict(partial(deque, maxlen=RECENT))
-        self._of_all: deque[float] = deque(maxlen=RECENT)
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Take tasks that are to be done into account."""
@@ -56,26 +51,20 @@ class Pace:
         """Take one run into account."""
         kind = _kind(task)
         self._left[kind] -= task.cost_s
-        pace = wall_s / max(task.cost_s, 1e-9)
-        self._of_kind[kind].append(pace)
-        self._of_function[task.function].append(pace)
-        self._of_all.append(pace)
+        for group in (kind, (task.function, ALL), (ALL, ALL)):
+            spent_s, cost = self._spent.get(group, (0.0, 0.0))
+            self._spent[group] = spent_s + wall_s, cost + task.cost_s
 
     def left_s(self) -> float | None:
         """Seconds until all is done; None where nothing tells."""
         work_s = 0.0
         for kind, left in self._left.items():
-            if left > 1e-9:
-                paces = (
-                    self._of_kind.get(kind)
-                    or self._of_function.get(kind[0])
-                    or self._of_all
-                    or self._guess
-                )
-                if not paces:
-                    return None
-                # The first run of a worker imports and compiles; the median leaves that out.
-                work_s += left * statistics.median(paces)
+            groups = (kind, (kind[0], ALL), (ALL, ALL))
+            found = next((self._spent[g] for g in groups if g in self._spent), self._guess)
+            if found is None:
+                return None
+            spent_s, cost = found
+            work_s += max(left, 0.0) * spent_s / max(cost, 1e-9)
         return work_s / self._slots
 
 

@@ -170,7 +170,7 @@ def _labels(name: str, swept: Labels) -> dict[str, Scalar]:
 
 
 def _cost_s(columns: Labels) -> float:
-    by_method = {"hierarchical": 0.1, "central": 0.3, "central-2019": 0.35}
+    by_method = {"hierarchical": 0.25, "central": 0.12, "central-2019": 0.28}
     num_nodes = float(columns["num_nodes"] or 0)
     return float(by_method.get(str(columns["method"]), 0.001) * num_nodes**1.5)
 

@@ -95,4 +95,4 @@ def _at(scale: Scale, config: dict[str, Any]) -> None:
 
 
 def _cost_s(columns: Labels) -> float:
-    return 8.0 if columns["mechanism"] == "opt" else 1.5
+    return 5.0 if columns["mechanism"] == "opt" else 1.0

@@ -42,10 +42,10 @@ LENGTH: dict[str, tuple[list[int], int]] = {
 def draw_tasks(scale: Scale) -> Iterator[Task]:
     """The draw of the paper at its own size, and it and others at the size of this scale."""
     for mechanism in PAIR:
-        yield _task(PAPER_SEED, mechanism, HEADLINE, 16, cost_s=8)
+        yield _task(PAPER_SEED, mechanism, HEADLINE, 16, cost_s=18)
         for seed in (PAPER_SEED, *OTHERS[scale]):
             jobs, nodes = LENGTH[scale]
-            yield _task(seed, mechanism, jobs, nodes, cost_s=8 if scale == "paper" else 1)
+            yield _task(seed, mechanism, jobs, nodes, cost_s=18 if scale == "paper" else 1)
 
 
 def _task(seed: int, mechanism: str, jobs: list[int], nodes: int, cost_s: float) -> Task:

@@ -112,7 +112,7 @@ def _philly(scale: Scale, seed: int) -> Iterator[Task]:
                     "nodes": PHILLY_NODES[scale],
                     "seed": seed,
                 },
-                cost_s=4,
+                cost_s=1.3,
             )
 
 
@@ -169,7 +169,7 @@ def cell(
         "nodes": NODES[scale],
         "keep": keep,
     }
-    made = _task("run_cell", config, cost_s=8 if mechanism == "opt" else 1.5)
+    made = _task("run_cell", config, cost_s=5 if mechanism == "opt" else 1)
     return replace(made, labels={"study": "derived", **made.columns()})
 
 

@@ -73,7 +73,7 @@ LARGEST = 600
 """Nodes up to which the thesis calls the randomised greedy promising."""
 EXACT_UP_TO = 40
 """Nodes up to which the exact model is timed on the same decisions, central and for a controller."""
-COMPILING_S = 100.0
+COMPILING_S = 30.0
 """After an installation one run compiles the kernels of the greedy family. It comes before all others,
 so that another worker has other things to do meanwhile and does not compile them too."""
 PROXY_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 20, 75)}
