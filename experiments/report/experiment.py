@@ -145,10 +145,19 @@ class Experiment:
         return dataclasses.replace(claim, published=name, labels=(*number.labels, *labels))
 
     def new(
-        self, place: str, claim: str, ours: Estimate | float, unit: str = "", why: str = ""
+        self,
+        place: str,
+        claim: str,
+        ours: Estimate | float | None,
+        unit: str = "",
+        why: str = "",
+        goal: str = "",
     ) -> Claim:
-        """A number of ours that the paper does not have."""
-        return measured(self.paper.name, place, claim, ours, unit=unit, why=why)
+        """A number of ours that the paper does not have, beside a goal of ours or nothing."""
+        shown = f"goal: {goal}" if goal else None
+        if ours is None:
+            return Claim(self.paper.name, place, claim, shown, None, verdict="new", why=why)
+        return measured(self.paper.name, place, claim, ours, unit=unit, paper_value=shown, why=why)
 
     def committed(self, results: Path = Path("results/paper")) -> DataFrame:
         """The runs behind the committed page: labels and scalars, one row a run.

@@ -18,16 +18,10 @@ from experiments.studies.cross import (
     studies,
 )
 from experiments.studies.cross.figures import COLUMNS
-from experiments.studies.cross.findings import _with_k
-from experiments.studies.cross.ratios import (
-    differs,
-    in_words,
-    mean_ranks,
-    paired,
-    rank_intervals,
-    to_the_best,
-)
+from experiments.studies.cross.ratios import in_words, mean_ranks, rank_intervals, to_the_best
 from experiments.studies.cross.recommendations import _logs
+from experiments.studies.cross.texts_of_studies import _with_k
+from experiments.studies.same_jobs import differs, paired
 from simulator.laws import parse_law
 from simulator.statistics import Estimate
 

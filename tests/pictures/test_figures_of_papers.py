@@ -20,7 +20,7 @@ from experiments.papers.registry import load, papers
 from experiments.report.contents import Figure, Paper
 from experiments.studies import beyond, foresight
 from experiments.studies.beyond import runs as beyond_runs
-from experiments.studies.beyond.claims import _guessed
+from experiments.studies.beyond.claims import guessed as rows_of_guessed
 from experiments.studies.beyond.figures_guessed import guessed_figure, over_exact
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
@@ -169,7 +169,7 @@ def test_failed_runs_do_not_fail_the_page_of_predictions() -> None:
     assert seed not in set(over_exact(runs)["seed"])
     assert "SJF" not in set(guessed_figure(runs).data["policy"])
     assert any(
-        claim.claim.startswith("mean completion time of Gittins") for claim in _guessed(runs)
+        claim.claim.startswith("mean completion time of Gittins") for claim in rows_of_guessed(runs)
     )
 
 

@@ -16,15 +16,9 @@ from experiments.pictures.plots import (
     log_ticks,
 )
 from experiments.report.experiment import Drawn
-from experiments.studies.beyond.figures_spot import beside_none
 from experiments.studies.beyond.page import PAGE
-from experiments.studies.beyond.runs import (
-    COST_S,
-    POLICIES,
-    RESTART_S,
-    UP_S,
-    WORK_S,
-)
+from experiments.studies.beyond.runs import COST_S, POLICIES, RESTART_S, UP_S, WORK_S
+from experiments.studies.same_jobs import relative
 from experiments.sweep.results import NoRuns, Results
 from policies.fractional_gpus.packing_experiment import RULES
 from simulator.theory.reliability import best_interval_s, completion_s, daly_interval_s
@@ -94,7 +88,7 @@ def _saving(results: Results) -> Drawn:
 )
 def _failing(results: Results) -> Drawn:
     runs = results.runs("run_scenario", study="failing")
-    runs["ratio"] = beside_none(runs, "mean_jct_s", ["policy", "seed"], "up_h")
+    runs = relative(runs, "mean_jct_s", {"up_h": 0.0}, ["policy", "seed"])
     figure, axes = canvas(1, 2, width=5.0, height=4.0)
     found = []
     levels = sorted(runs["up_h"].unique(), key=lambda h: -h if h else -np.inf)
@@ -118,16 +112,6 @@ def _failing(results: Results) -> Drawn:
     return Drawn(figure, pd.concat(found))
 
 
-def filling_points(results: Results) -> pd.DataFrame:
-    """Mean and interval of GPUs allocated, by rule and arrived load."""
-    table = results.where("run_filling").table("allocated")
-    return (
-        pd.DataFrame()
-        if table.empty
-        else intervals(table, ["rule", "arrived_percent"], "allocated_percent")
-    )
-
-
 @PAGE.figure(
     "filling",
     "Shared GPUs: allocated over asked for (FGD, ATC 2023, Figure 9a)",
@@ -136,9 +120,10 @@ def filling_points(results: Results) -> pd.DataFrame:
     "the released simulator reports at 100 % on the trace itself, moved apart a little.",
 )
 def _filling(results: Results) -> Drawn:
-    points = filling_points(results)
-    if points.empty:
+    table = results.where("run_filling").table("allocated")
+    if table.empty:
         raise NoRuns("no finished run of this figure")
+    points = intervals(table, ["rule", "arrived_percent"], "allocated_percent")
     figure, (ax,) = canvas(width=7.0, height=4.4)
     for k, rule in enumerate(RULES):
         part = points[points["rule"] == rule]
@@ -158,21 +143,3 @@ def _filling(results: Results) -> Drawn:
         for r, a in zip(points["rule"], points["arrived_percent"], strict=True)
     ]
     return Drawn(figure, points)
-
-
-@PAGE.figure(
-    "shared_queue",
-    "Shared GPUs as a queue: what the FGD paper does not have",
-    "Pods with GPUs come as a Poisson stream to 20 of the machines, hold them for an hour on "
-    "average, and leave; first come first served with backfilling. Load counts parts of GPUs. Each "
-    "seed is compared with itself under the random rule. Right: every part takes a whole GPU. Where "
-    "an interval holds 1, these runs do not tell the rules apart.",
-)
-def _queue(results: Results) -> Drawn:
-    runs = results.runs("run_scenario", study="queue")
-    base = runs[runs["rule"] == "random"].set_index(["load", "seed"])["mean_wait_s"]
-    own = pd.MultiIndex.from_frame(runs[["load", "seed"]])
-    runs["ratio"] = runs["mean_wait_s"].to_numpy(dtype=float) / base.reindex(own).to_numpy()
-    runs = runs[(runs["ratio"] > 0) & (runs["rule"] != "random")]
-    points = intervals(runs, ["load", "rule"], "ratio", geometric=True)
-    return Drawn(None, points)

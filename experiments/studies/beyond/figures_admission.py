@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pandas as pd
 
 from experiments.pictures.plots import canvas, draw_line, intervals, legend_below
 from experiments.report.experiment import Drawn
 from experiments.studies.beyond.page import PAGE
-from experiments.studies.beyond.runs import ADMISSION, ADMISSION_LOADS, WIDTH_LOADS, WIDTHS
+from experiments.studies.beyond.runs import ADMISSION_LOADS, WIDTH_LOADS, WIDTHS
 from experiments.sweep.results import Results
 
 NAMES = {
@@ -30,22 +32,43 @@ def admission_figure(results: Results) -> Drawn:
     rejected = runs["rejected_jobs"].fillna(0)
     runs["missed"] = 100 * (runs["late_jobs"] + rejected) / runs["jobs"]
     runs["jct_h"] = runs["mean_jct_s"] / 3600
-    figure, axes = canvas(1, 2, width=5.0, height=4.0)
-    kept = []
-    for ax, column, label in (
-        (axes[0], "missed", "jobs late or rejected, %"),
-        (axes[1], "jct_h", "mean completion time of those that ran, h"),
-    ):
-        points = intervals(runs, ["rule", "load"], column)
-        for k, rule in enumerate(ADMISSION):
-            part = points[points["rule"] == rule]
-            draw_line(ax, part["load"] + 0.012 * (k - 1), part, NAMES[rule], k)
-        ax.set_xticks(ADMISSION_LOADS, [f"{load:g}" for load in ADMISSION_LOADS])
+    return _by_load(
+        runs,
+        {
+            "missed": "jobs late or rejected, %",
+            "jct_h": "mean completion time of those that ran, h",
+        },
+        "rule",
+        NAMES,
+        ADMISSION_LOADS,
+    )
+
+
+def _by_load(
+    runs: pd.DataFrame,
+    columns: Mapping[str, str],
+    by: str,
+    names: Mapping[str, str],
+    loads: Sequence[float],
+    top: float | None = None,
+) -> Drawn:
+    """A panel for each column, with its label: a line over the load for each name, at least up to ``top``."""
+    figure, axes = canvas(1, len(columns), width=4.6, height=4.0)
+    points = []
+    for ax, (column, label) in zip(axes, columns.items(), strict=True):
+        table = intervals(runs.dropna(subset=[column]), [by, "load"], column)
+        for k, name in enumerate(names):
+            part = table[table[by] == name]
+            if not part.empty:
+                draw_line(ax, part["load"] + 0.015 * (k - 1), part, names[name], k)
+        ax.set_xticks(loads, [f"{load:g}" for load in loads])
         ax.set(xlabel="load while jobs come", ylabel=label)
-        ax.set_ylim(bottom=min(0.0, 1.1 * float(points["low"].min())))
-        kept.append(points.assign(quantity=column))
-    legend_below(figure, axes[0], 3)
-    return Drawn(figure, pd.concat(kept))
+        ax.set_ylim(bottom=min(0.0, 1.1 * float(table["low"].min())))
+        if top is not None:
+            ax.set_ylim(top=max(top, 1.02 * float(table["high"].max())))
+        points.append(table.assign(quantity=column))
+    legend_below(figure, axes[0], len(names))
+    return Drawn(figure, pd.concat(points))
 
 
 def on_time(runs: pd.DataFrame) -> pd.DataFrame:
@@ -71,24 +94,15 @@ def on_time(runs: pd.DataFrame) -> pd.DataFrame:
 )
 def widths_figure(results: Results) -> Drawn:
     """Jobs on time, and promises kept, where the scheduler chooses how many GPUs each job has."""
-    runs = results.runs("run_scenario", study="widths")
-    runs = on_time(runs)
-    figure, axes = canvas(1, 3, width=4.2, height=4.0)
-    points = []
-    for ax, column, label in (
-        (axes[0], "on_time", "jobs on time, % of all"),
-        (axes[1], "promised", "jobs promised their due date, % of all"),
-        (axes[2], "kept", "promises kept, %"),
-    ):
-        table = intervals(runs.dropna(subset=[column]), ["policy", "load"], column)
-        for k, policy in enumerate(WIDTHS):
-            part = table[table["policy"] == policy]
-            if not part.empty:
-                draw_line(ax, part["load"] + 0.015 * (k - 1), part, policy, k)
-        ax.set_xticks(WIDTH_LOADS, [f"{load:g}" for load in WIDTH_LOADS])
-        ax.set(xlabel="load while jobs come", ylabel=label)
-        low, high = float(table["low"].min()), float(table["high"].max())
-        ax.set_ylim(min(0.0, 1.1 * low), max(103.0, 1.02 * high))
-        points.append(table.assign(quantity=column))
-    legend_below(figure, axes[0], 4)
-    return Drawn(figure, pd.concat(points))
+    return _by_load(
+        on_time(results.runs("run_scenario", study="widths")),
+        {
+            "on_time": "jobs on time, % of all",
+            "promised": "jobs promised their due date, % of all",
+            "kept": "promises kept, %",
+        },
+        "policy",
+        {name: name for name in WIDTHS},
+        WIDTH_LOADS,
+        top=103.0,
+    )

@@ -16,23 +16,17 @@ from experiments.pictures.plots import (
 from experiments.report.experiment import Drawn
 from experiments.studies.beyond.page import PAGE
 from experiments.studies.beyond.runs import BLIND, GUESSED_BY
-from experiments.sweep.results import NoRuns, Results
+from experiments.studies.same_jobs import relative
+from experiments.sweep.results import Results
 
 EXACT = "SRTF"
 """The policy whose runs with exact times all others are compared with."""
 
 
 def over_exact(results: Results) -> pd.DataFrame:
-    """The runs with a column ``ratio``: mean completion time over that of exact SRTF on the same jobs.
-
-    Runs without a partner are left out, for example where a run failed.
-    """
-    runs = results.where("run_scenario", study="guessed").scalars()
-    if runs.empty:
-        return runs
-    exact = runs[(runs["policy"] == EXACT) & (runs["error"] == 0)].set_index("seed")["mean_jct_s"]
-    ratio = runs["mean_jct_s"] / exact.reindex(runs["seed"]).to_numpy(dtype=float)
-    return runs.assign(ratio=ratio).dropna(subset=["ratio"])
+    """The runs with a column ``ratio``: mean completion time over that of exact SRTF on the same jobs."""
+    runs = results.runs("run_scenario", study="guessed")
+    return relative(runs, "mean_jct_s", {"policy": EXACT, "error": 0.0}, ["seed"])
 
 
 @PAGE.figure(
@@ -48,8 +42,6 @@ def over_exact(results: Results) -> pd.DataFrame:
 def guessed_figure(results: Results) -> Drawn:
     """One line a policy; a level for the one that is blind to predictions."""
     runs = over_exact(results)
-    if runs.empty:
-        raise NoRuns("no finished run of this figure")
     figure, (ax,) = canvas(width=7.4, height=4.6)
     points = intervals(runs, ["policy", "error"], "ratio", geometric=True)
     errors = sorted(runs["error"].unique())

@@ -10,6 +10,7 @@ from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, interval
 from experiments.report.experiment import Drawn
 from experiments.studies.beyond.page import PAGE
 from experiments.studies.beyond.runs import NOTICES_S
+from experiments.studies.same_jobs import relative
 from experiments.sweep.results import NoRuns, Results
 
 STUDIES = {
@@ -29,35 +30,27 @@ STUDIES = {
 )
 def spot_figure(results: Results) -> Drawn:
     """Change of the leasing cost over change of the completion time, one panel a kind of machines."""
-    found = {study: results.where("run_scenario", study=study) for study in STUDIES}
-    runs = {study: part.scalars() for study, part in found.items()}
-    drawn = [study for study in STUDIES if not runs[study].empty]
-    if not drawn:
+    runs = {study: results.where("run_scenario", study=study).scalars() for study in STUDIES}
+    runs = {study: of_study for study, of_study in runs.items() if not of_study.empty}
+    if not runs:
         raise NoRuns("no finished run of this figure")
-    figure, axes = canvas(1, len(drawn), width=5.0 if len(drawn) > 1 else 7.0, height=4.4)
+    figure, axes = canvas(1, len(runs), width=5.0 if len(runs) > 1 else 7.0, height=4.4)
     points = [
-        _panel(ax, runs[study], STUDIES[study]) for ax, study in zip(axes, drawn, strict=True)
+        _panel(ax, of_study, STUDIES[study]).assign(study=study)
+        for ax, (study, of_study) in zip(axes, runs.items(), strict=True)
     ]
     legend_below(figure, axes[0], 3)
-    return Drawn(
-        figure, pd.concat([p.assign(study=study) for p, study in zip(points, drawn, strict=True)])
-    )
-
-
-def beside_none(runs: pd.DataFrame, column: str, by: list[str], swept: str) -> pd.Series[float]:
-    """``column`` over its value in the same group where ``swept`` is 0."""
-    none = runs[runs[swept] == 0].set_index(by)[column]
-    base = none.reindex(pd.MultiIndex.from_frame(runs[by])).to_numpy()
-    return pd.Series(runs[column].to_numpy(dtype=float) / base, index=runs.index)
+    return Drawn(figure, pd.concat(points))
 
 
 def _panel(ax: Any, runs: pd.DataFrame, title: str) -> pd.DataFrame:
-    for name, column in (("delay", "mean_jct_s"), ("cost", "leasing_cost")):
-        runs[name] = 100 * (beside_none(runs, column, ["notice_s", "seed"], "nodes") - 1)
-    cost = intervals(runs, ["notice_s", "nodes"], "cost")
-    hours = intervals(runs, ["notice_s", "nodes"], "delay")
+    changes = []
+    for column in ("mean_jct_s", "leasing_cost"):
+        beside = relative(runs, column, {"nodes": 0}, ["notice_s", "seed"])
+        beside["ratio"] = 100 * (beside["ratio"] - 1)
+        changes.append(intervals(beside, ["notice_s", "nodes"], "ratio"))
     for k, notice_s in enumerate(NOTICES_S):
-        x, y = (t[(t["notice_s"] == notice_s) & (t["nodes"] > 0)] for t in (hours, cost))
+        x, y = (t[(t["notice_s"] == notice_s) & (t["nodes"] > 0)] for t in changes)
         ax.errorbar(
             x["mean"],
             y["mean"],
@@ -85,4 +78,5 @@ def _panel(ax: Any, runs: pd.DataFrame, title: str) -> pd.DataFrame:
         ylabel="change of the leasing cost, %",
     )
     ax.set_ylim(-100, 8)
-    return cost.merge(hours, on=["notice_s", "nodes"], suffixes=("_cost", "_delay"))
+    delay, cost = changes
+    return cost.merge(delay, on=["notice_s", "nodes"], suffixes=("_cost", "_delay"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,10 @@ from policies.fractional_gpus.packing_experiment import RULES
 
 HERE = "experiments.studies.beyond.runs"
 FILLING_SOURCES = ("simulator", "policies.fractional_gpus")
-FAILING_SOURCES = ("simulator", "policies")
+Keys = dict[str, Any]
+"""Of a scenario."""
+Axes = Mapping[str, Sequence[Scalar]]
+"""Values by name; the names are the labels of a run."""
 
 WORK_S, COST_S, RESTART_S = 20_000.0, 120.0, 60.0
 """Length of the jobs that save their work, the cost of a checkpoint, and of a restart, s."""
@@ -31,50 +37,32 @@ NOTICES_S = (0.0, 120.0)
 SPOT_VMS = (0, 2, 5)
 """Spot VMs of the five VMs of the hierarchical paper's scenario."""
 
-SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
-JOBS: dict[Scale, int] = {"quick": 150, "paper": 1000}
-ORDERS: dict[Scale, int] = {"quick": 20, "paper": 100}
 QUEUE_LOADS = (0.85, 1.0)
-QUEUE_JOBS: dict[Scale, int] = {"quick": 1500, "paper": 5000}
-QUEUE_SEEDS: dict[Scale, int] = {"quick": 3, "paper": 10}
 AUCTION = "themis"
 TENANT_POLICIES = ("fifo-backfill", "fair-share", "capacity", "finish-time-fair", AUCTION)
 TENANTS = {"research": 0.6, "product": 0.3, "students": 0.1}
 """Three tenants of equal weight and quota, and how often each submits a job."""
 
-TENANT_SEEDS: dict[Scale, int] = {"quick": 8, "paper": 40}
-AUCTION_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 12}
-"""Fewer than of the others: auctions take their time."""
-
-TENANT_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
 FACTORS = {"ResNet-101": 1.11, "VGG-16": 1.47, "BERT": 2.21}
 """Published times over nodes, one node: 1 (data/network_factors.csv); racks are 1.2 times as bad."""
 
 WAITS_S = (0.0, 300.0, 1200.0, 3600.0, 14_400.0)
-PLACE_SEEDS: dict[Scale, int] = {"quick": 12, "paper": 40}
-PLACE_JOBS: dict[Scale, int] = {"quick": 150, "paper": 1000}
 PAIR_SHARES = ("never", "when-full", "always")
 PAIR_LOADS = (0.4, 0.8, 1.2)
 """GPUs that jobs ask for while they come, alone on a GPU each, over all GPUs."""
 
-PAIR_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 40}
-PAIR_JOBS: dict[Scale, int] = {"quick": 300, "paper": 1500}
 ADMISSION = ("none", "downgrade", "reject")
 ADMISSION_LOADS = (0.8, 1.0, 1.2, 1.4)
-ADMISSION_SEEDS: dict[Scale, int] = {"quick": 6, "paper": 40}
-ADMISSION_JOBS: dict[Scale, int] = {"quick": 250, "paper": 1000}
-WIDTHS: dict[str, tuple[str, str | None]] = {
-    "edf-shared": ("edf-shared", None),
+WIDTHS: dict[str, tuple[str, str]] = {
+    "edf-shared": ("edf-shared", "none"),
     "edf-shared, rejecting": ("edf-shared", "reject"),
-    "greedy": ("greedy", None),
+    "greedy": ("greedy", "none"),
     "elasticflow": ("elasticflow", "reject"),
 }
 """Policies of jobs that may have any number of GPUs, and what admission control does, by label."""
 
 WIDTH_LOADS = (0.8, 1.2, 1.6, 2.0)
-WIDTH_SEEDS: dict[Scale, int] = {"quick": 4, "paper": 10}
-WIDTH_JOBS: dict[Scale, int] = {"quick": 150, "paper": 500}
-GUESSED_BY: dict[str, tuple[str, dict[str, Any]]] = {
+GUESSED_BY: dict[str, tuple[str, Keys]] = {
     "SJF": ("sjf", {}),
     "SRTF": ("srtf+proportional", {}),
     "LAS": ("las+proportional", {}),
@@ -94,69 +82,81 @@ ERRORS: dict[Scale, tuple[float, ...]] = {
 }
 """Standard deviation of predicted over true time."""
 
-GUESSED_SEEDS: dict[Scale, int] = {"quick": 4, "paper": 20}
-GUESSED_JOBS: dict[Scale, int] = {"quick": 100, "paper": 250}
 WHOLE = "whole GPUs"
 PODS = 8152
 """As many as the trace has."""
 
 
+@dataclass(frozen=True)
+class Study:
+    """Runs of one scenario over some axes.
+
+    Attributes
+    ----------
+    scenario : from a number of jobs and a value of each axis to a scenario without its seed.
+    seeds, jobs : how many, at the quick and at the paper's scale.
+    """
+
+    name: str
+    scenario: Callable[..., Keys]
+    axes: Axes
+    seeds: tuple[int, int]
+    jobs: tuple[int, int]
+    cost_s: float = 0.3
+
+    def tasks(self, scale: Scale) -> list[Task]:
+        """Every setting with every seed."""
+        paper = scale == "paper"
+        return [
+            scenario_task(
+                {**self.scenario(self.jobs[paper], **setting), "seed": seed},
+                {"study": self.name, **setting, "seed": seed},
+                cost_s=self.cost_s,
+            )
+            for values in itertools.product(*self.axes.values())
+            for setting in [dict(zip(self.axes, values, strict=True))]
+            for seed in range(1, self.seeds[paper] + 1)
+        ]
+
+
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this page."""
-    seeds = range(1, SEEDS[scale] + 1)
-    return [
-        *(_filling(rule, scale) for rule in RULES),
-        *(_saving(up, i, seed) for up in UP_S for i in INTERVALS_S for seed in seeds),
-        *(_failing(p, up, seed, scale) for p in POLICIES for up in POLICY_UP_H for seed in seeds),
-        *(
-            _queue(rule, load, seed, scale)
-            for rule in (*RULES, WHOLE)
-            for load in QUEUE_LOADS
-            for seed in range(1, QUEUE_SEEDS[scale] + 1)
-        ),
-        *(
-            _run_of_tenants(policy, seed, scale)
-            for policy in TENANT_POLICIES
-            for seed in range(1, (AUCTION_SEEDS if policy == AUCTION else TENANT_SEEDS)[scale] + 1)
-        ),
-        *(
-            _waiting(model, wait_s, seed, scale)
-            for model in FACTORS
-            for wait_s in WAITS_S
-            for seed in range(1, PLACE_SEEDS[scale] + 1)
-        ),
-        *(
-            _pairs(share, load, seed, scale)
-            for share in PAIR_SHARES
-            for load in PAIR_LOADS
-            for seed in range(1, PAIR_SEEDS[scale] + 1)
-        ),
-        *(
-            _admission(rule, load, seed, scale)
-            for rule in ADMISSION
-            for load in ADMISSION_LOADS
-            for seed in range(1, ADMISSION_SEEDS[scale] + 1)
-        ),
-        *(
-            _widths(name, load, seed, scale)
-            for name in WIDTHS
-            for load in WIDTH_LOADS
-            for seed in range(1, WIDTH_SEEDS[scale] + 1)
-        ),
-        *(
-            _guessed(policy, error, seed, scale)
-            for policy in GUESSED_BY
-            for error in _errors(policy, scale)
-            for seed in range(1, GUESSED_SEEDS[scale] + 1)
-        ),
-        *(_spot(n, t, seed, scale) for n in SPOT_NODES for t in NOTICES_S for seed in seeds),
-        *(_spot_vms(n, t, seed) for n in SPOT_VMS for t in NOTICES_S for seed in seeds),
+    orders = 100 if scale == "paper" else 20
+    filled = [
+        Task(
+            f"{HERE}:run_filling",
+            {"rule": rule, "orders": orders, "pods": PODS, "seed": 0},
+            cost_s=3.0,
+            sources=FILLING_SOURCES,
+        )
+        for rule in RULES
     ]
+    return [*filled, *(task for study in studies(scale) for task in study.tasks(scale))]
 
 
-def _filling(rule: str, scale: Scale) -> Task:
-    config = {"rule": rule, "orders": ORDERS[scale], "pods": PODS, "seed": 0}
-    return Task(f"{HERE}:run_filling", config, cost_s=3.0, sources=FILLING_SOURCES)
+def studies(scale: Scale) -> list[Study]:
+    """All of them; of an auction fewer seeds than of others, since auctions take their time."""
+    spot: Axes = {"nodes": SPOT_NODES, "notice_s": NOTICES_S}
+    failing: Axes = {"policy": POLICIES, "up_h": POLICY_UP_H}
+    queue: Axes = {"rule": (*RULES, WHOLE), "load": QUEUE_LOADS}
+    place: Axes = {"model": tuple(FACTORS), "wait_s": WAITS_S}
+    pairs: Axes = {"share": PAIR_SHARES, "load": PAIR_LOADS}
+    admission: Axes = {"rule": ADMISSION, "load": ADMISSION_LOADS}
+    widths: Axes = {"policy": tuple(WIDTHS), "load": WIDTH_LOADS}
+    return [
+        Study("saving", _saving, {"up_s": UP_S, "interval_s": INTERVALS_S}, (4, 20), (60, 60), 0.2),
+        Study("failing", _failing, failing, (4, 20), (150, 1000), 0.8),
+        Study("queue", _queue, queue, (3, 10), (1500, 5000), 0.5),
+        Study("tenants", _tenants, {"policy": TENANT_POLICIES[:-1]}, (8, 40), (250, 1000), 0.6),
+        Study("tenants", _tenants, {"policy": (AUCTION,)}, (6, 12), (250, 1000), 0.6),
+        Study("place", _place, place, (12, 40), (150, 1000)),
+        Study("pairs", _pairs, pairs, (6, 40), (300, 1500)),
+        Study("admission", _admission, admission, (6, 40), (250, 1000), 0.2),
+        Study("widths", _widths, widths, (4, 10), (150, 500), 0.2),
+        *(_guessed_by(name, scale) for name in GUESSED_BY),
+        Study("spot", _spot, spot, (4, 20), (150, 1000), 0.4),
+        Study("spot VMs", _spot_vms, {**spot, "nodes": SPOT_VMS}, (4, 20), (50, 50), 0.2),
+    ]
 
 
 def run_filling(config: dict[str, Any]) -> Outcome:
@@ -176,234 +176,170 @@ def run_filling(config: dict[str, Any]) -> Outcome:
     return Outcome({}, {"allocated": table})
 
 
-def _saving(up_s: float, interval_s: float, seed: int) -> Task:
+# -- scenarios -------------------------------------------------------------------------------
+
+
+def _poisson(jobs: int, rate_per_h: float, duration_s: str, *gpus: int) -> Keys:
+    """Jobs of these numbers of GPUs; of one where none is given."""
+    kind = {"kind": "poisson", "num_jobs": jobs, "arrival_rate_per_h": rate_per_h}
+    return {**kind, "duration_s": duration_s, **({"num_gpus": [*gpus]} if gpus else {})}
+
+
+def _checkpoints(interval_s: float | str) -> Keys:
+    return {"interval_s": interval_s, "cost_s": COST_S, "restart_s": RESTART_S}
+
+
+def _saving(jobs: int, up_s: float, interval_s: float) -> Keys:
     """Jobs one after the other on one node."""
-    scenario = {
-        "workload": {
-            "kind": "poisson", "num_jobs": 60, "arrival_rate_per_h": 1e6,
-            "duration_s": f"deterministic:{WORK_S:g}",
-        },
+    return {
+        "workload": _poisson(jobs, 1e6, f"deterministic:{WORK_S:g}"),
         "cluster": {"kind": "nodes", "num_nodes": 1, "gpus_per_node": 1},
         "policy": "fifo-strict",
-        "seed": seed,
         "failures": {"time_to_failure": f"exponential:{up_s:g}", "repair": "deterministic:300"},
-        "checkpoints": {"interval_s": interval_s, "cost_s": COST_S, "restart_s": RESTART_S},
-    }  # fmt: skip
-    labels: dict[str, Scalar] = {
-        "study": "saving",
-        "up_s": up_s,
-        "interval_s": interval_s,
-        "seed": seed,
+        "checkpoints": _checkpoints(interval_s),
     }
-    return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
 
 
-def _cluster_run(seed: int, scale: Scale, policy: str) -> dict[str, Any]:
+def _cluster_run(jobs: int, policy: str) -> Keys:
     """Jobs of 1 to 16 GPUs on 16 nodes of 8 GPUs, about 70 % loaded."""
     return {
-        "workload": {
-            "kind": "poisson", "num_jobs": JOBS[scale], "arrival_rate_per_h": 9.6,
-            "duration_s": "lognormal:14400,cv=1.5", "num_gpus": [1, 1, 1, 2, 2, 4, 8, 16],
-        },
+        "workload": _poisson(jobs, 9.6, "lognormal:14400,cv=1.5", 1, 1, 1, 2, 2, 4, 8, 16),
         "cluster": {"kind": "nodes", "num_nodes": 16, "price_per_hour": 10.0},
         "policy": policy,
-        "seed": seed,
-        "checkpoints": {"interval_s": "daly", "cost_s": COST_S, "restart_s": RESTART_S},
-    }  # fmt: skip
+        "checkpoints": _checkpoints("daly"),
+    }
 
 
-def _failing(policy: str, up_h: float, seed: int, scale: Scale) -> Task:
-    scenario = _cluster_run(seed, scale, policy)
+def _failing(jobs: int, policy: str, up_h: float) -> Keys:
+    scenario = _cluster_run(jobs, policy)
     if up_h:
-        scenario["failures"] = {
-            "time_to_failure": f"exponential:{3600 * up_h:g}", "repair": "exponential:1800",
-        }  # fmt: skip
+        up = f"exponential:{3600 * up_h:g}"
+        scenario["failures"] = {"time_to_failure": up, "repair": "exponential:1800"}
     if "+" in policy:
         scenario["decisions"] = {"round_s": 300.0}
-    labels: dict[str, Scalar] = {"study": "failing", "policy": policy, "up_h": up_h, "seed": seed}
-    return scenario_task(scenario, labels, cost_s=0.8, sources=FAILING_SOURCES)
+    return scenario
 
 
-def _spot(nodes: int, notice_s: float, seed: int, scale: Scale) -> Task:
-    scenario = _cluster_run(seed, scale, "fifo-backfill")
-    return _on_spot("spot", scenario, nodes, notice_s, cost_s=0.4)
+def _spot(jobs: int, nodes: int, notice_s: float) -> Keys:
+    return _cluster_run(jobs, "fifo-backfill") | _on_spot(nodes, notice_s)
 
 
-def _spot_vms(nodes: int, notice_s: float, seed: int) -> Task:
-    """50 jobs on five VMs (hierarchical paper, Section V-A), the greedy method."""
-    scenario: dict[str, Any] = {
-        "workload": {"kind": "hierarchical", "num_nodes": 5},
+def _spot_vms(jobs: int, nodes: int, notice_s: float) -> Keys:
+    """Ten jobs for each of five VMs (hierarchical paper, Section V-A), the greedy method."""
+    return {
+        "workload": {"kind": "hierarchical", "num_nodes": jobs // 10},
         "cluster": {"kind": "vms"},
         "policy": "greedy",
-        "seed": seed,
-        "checkpoints": {"interval_s": 3600.0, "cost_s": COST_S, "restart_s": RESTART_S},
+        "checkpoints": _checkpoints(3600.0),
+        **_on_spot(nodes, notice_s),
     }
-    return _on_spot("spot VMs", scenario, nodes, notice_s, cost_s=0.2)
 
 
-def _on_spot(
-    study: str, scenario: dict[str, Any], nodes: int, notice_s: float, cost_s: float
-) -> Task:
-    """A scenario with its first nodes on spot."""
-    if nodes:
-        scenario["spot"] = {
-            "nodes": nodes, "time_to_reclaim": "exponential:14400", "away": "exponential:3600",
-            "notice_s": notice_s, "price": 0.3,
-        }  # fmt: skip
-    labels: dict[str, Scalar] = {
-        "study": study,
-        "nodes": nodes,
-        "notice_s": notice_s,
-        "seed": scenario["seed"],
-    }
-    return scenario_task(scenario, labels, cost_s=cost_s, sources=FAILING_SOURCES)
+def _on_spot(nodes: int, notice_s: float) -> Keys:
+    """The first nodes on spot."""
+    times = {"time_to_reclaim": "exponential:14400", "away": "exponential:3600"}
+    spot = {"nodes": nodes, **times, "notice_s": notice_s, "price": 0.3}
+    return {"spot": spot} if nodes else {}
 
 
-def _queue(rule: str, load: float, seed: int, scale: Scale) -> Task:
+def _queue(jobs: int, rule: str, load: float) -> Keys:
     """Pods that come and go; the first fifth of them is warm-up."""
-    jobs = QUEUE_JOBS[scale]
-    scenario = {
-        "workload": {
-            "kind": "openb-like", "num_jobs": jobs, "num_nodes": 20, "load": load,
-            "duration_s": "exponential:3600",
-        },
+    pods = {"kind": "openb-like", "num_jobs": jobs, "num_nodes": 20, "load": load}
+    return {
+        "workload": {**pods, "duration_s": "exponential:3600"},
         "policy": "fifo-backfill" if rule == WHOLE else "shared",
         "policy_options": {} if rule == WHOLE else {"rule": rule},
-        "seed": seed,
         "window": [jobs // 5, jobs],
-    }  # fmt: skip
-    labels: dict[str, Scalar] = {"study": "queue", "rule": rule, "load": load, "seed": seed}
-    return scenario_task(scenario, labels, cost_s=0.5, sources=FAILING_SOURCES)
+    }
 
 
-def _run_of_tenants(policy: str, seed: int, scale: Scale) -> Task:
+def _tenants(jobs: int, policy: str) -> Keys:
     """Jobs of three tenants on 64 GPUs; while they come, they ask for 110 %."""
-    scenario = {
-        "workload": {
-            "kind": "poisson", "num_jobs": TENANT_JOBS[scale], "arrival_rate_per_h": 17.6,
-            "duration_s": "lognormal:7200,cv=1.5", "num_gpus": [1, 1, 2, 4],
-        },
+    return {
+        "workload": _poisson(jobs, 17.6, "lognormal:7200,cv=1.5", 1, 1, 2, 4),
         "cluster": {"kind": "nodes", "num_nodes": 8},
         "policy": policy,
-        "seed": seed,
-        "tenants": {
-            "draw": TENANTS, "quota": dict.fromkeys(TENANTS, 20), "borrowing": True,
-        },
+        "tenants": {"draw": TENANTS, "quota": dict.fromkeys(TENANTS, 20), "borrowing": True},
         "tables": ["jobs"],
-    }  # fmt: skip
-    labels: dict[str, Scalar] = {"study": "tenants", "policy": policy, "seed": seed}
-    return scenario_task(scenario, labels, cost_s=0.6, sources=FAILING_SOURCES)
+    }
 
 
-def _waiting(model: str, wait_s: float, seed: int, scale: Scale) -> Task:
+def _place(jobs: int, model: str, wait_s: float) -> Keys:
     """Jobs of 1 to 8 GPUs on four racks of four nodes of four GPUs, about 75 % loaded on one node."""
-    scenario = {
-        "workload": {
-            "kind": "poisson", "num_jobs": PLACE_JOBS[scale], "arrival_rate_per_h": 7.2,
-            "duration_s": "lognormal:7200,cv=1.5", "num_gpus": [1, 1, 2, 4, 4, 8],
-        },
+    factor = FACTORS[model]
+    return {
+        "workload": _poisson(jobs, 7.2, "lognormal:7200,cv=1.5", 1, 1, 2, 4, 4, 8),
         "cluster": {"kind": "nodes", "num_nodes": 16, "gpus_per_node": 4},
         "policy": "consolidating",
         "policy_options": {"wait_node_s": wait_s, "wait_rack_s": wait_s},
-        "seed": seed,
-        "network": {
-            "nodes_per_rack": 4, "same_rack": FACTORS[model], "across_racks": 1.2 * FACTORS[model],
-        },
-    }  # fmt: skip
-    labels: dict[str, Scalar] = {"study": "place", "model": model, "wait_s": wait_s, "seed": seed}
-    return scenario_task(scenario, labels, cost_s=0.3, sources=FAILING_SOURCES)
+        "network": {"nodes_per_rack": 4, "same_rack": factor, "across_racks": 1.2 * factor},
+    }
 
 
-def _pairs(share: str, load: float, seed: int, scale: Scale) -> Task:
+def _pairs(jobs: int, share: str, load: float) -> Keys:
     """Jobs of one GPU on four nodes of four V100; pairs are as fast as Gavel measured them."""
     models = ("resnet50", "resnet18", "transformer", "recommendation", "cyclegan")
-    scenario = {
-        "workload": {
-            "kind": "poisson", "num_jobs": PAIR_JOBS[scale], "arrival_rate_per_h": 16 * load,
-            "duration_s": "lognormal:3600,cv=1.5",
-        },
+    draw = dict.fromkeys(models, 1.0)
+    return {
+        "workload": _poisson(jobs, 16 * load, "lognormal:3600,cv=1.5"),
         "cluster": {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4, "gpu_type": "V100"},
         "adapt": {"power": "andreas"},
         "policy": "complementary",
         "policy_options": {"share": share, "least_speed": 0.5},
-        "seed": seed,
-        "sharing": {
-            "part": 0.5, "interference": "published", "draw": dict.fromkeys(models, 1.0),
-        },
-    }  # fmt: skip
-    labels: dict[str, Scalar] = {"study": "pairs", "share": share, "load": load, "seed": seed}
-    return scenario_task(scenario, labels, cost_s=0.3, sources=FAILING_SOURCES)
+        "sharing": {"part": 0.5, "interference": "published", "draw": draw},
+    }
 
 
-def _admission(rule: str, load: float, seed: int, scale: Scale) -> Task:
-    """Jobs with due dates once to twice their time after they come, on 16 GPUs."""
-    scenario: dict[str, Any] = {
-        "workload": {
-            "kind": "poisson", "num_jobs": ADMISSION_JOBS[scale], "arrival_rate_per_h": 8 * load,
-            "duration_s": "lognormal:3600,cv=1.5", "num_gpus": [1, 1, 2, 4],
-        },
+def _due(jobs: int, policy: str, rule: str, load: float, adapt: Keys) -> Keys:
+    """Jobs with due dates on 16 GPUs, all admitted or by a rule."""
+    return {
+        "workload": _poisson(jobs, 8 * load, "lognormal:3600,cv=1.5", 1, 1, 2, 4),
         "cluster": {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4},
-        "adapt": {"due": "min-2max", "weights": "printed"},
-        "policy": "deadline-first",
-        "seed": seed,
-    }  # fmt: skip
-    if rule != "none":
-        scenario["admission"] = {"rule": rule}
-    labels: dict[str, Scalar] = {"study": "admission", "rule": rule, "load": load, "seed": seed}
-    return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
+        "adapt": {"weights": "printed", **adapt},
+        "policy": policy,
+        **({} if rule == "none" else {"admission": {"rule": rule}}),
+    }
 
 
-def _widths(name: str, load: float, seed: int, scale: Scale) -> Task:
-    """Jobs that may have any number of GPUs, due once to three times their least time after they come, on 16 GPUs.
+def _admission(jobs: int, rule: str, load: float) -> Keys:
+    """Jobs with due dates once to twice their time after they come."""
+    return _due(jobs, "deadline-first", rule, load, {"due": "min-2max"})
+
+
+def _widths(jobs: int, policy: str, load: float) -> Keys:
+    """Jobs that may have any number of GPUs, due once to three times their least time after they come.
 
     The load is that of the numbers of GPUs that the jobs come with, before they may choose.
     """
-    policy, rule = WIDTHS[name]
-    scenario: dict[str, Any] = {
-        "workload": {
-            "kind": "poisson", "num_jobs": WIDTH_JOBS[scale], "arrival_rate_per_h": 8 * load,
-            "duration_s": "lognormal:3600,cv=1.5", "num_gpus": [1, 1, 2, 4],
-        },
-        "cluster": {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4},
-        "adapt": {
-            "models": "uniform", "speedup": "calibrated", "due": "min-3min", "weights": "printed",
-        },
-        "policy": policy,
-        "seed": seed,
-    }  # fmt: skip
-    if rule is not None:
-        scenario["admission"] = {"rule": rule}
-    labels: dict[str, Scalar] = {"study": "widths", "policy": name, "load": load, "seed": seed}
-    return scenario_task(scenario, labels, cost_s=0.2, sources=FAILING_SOURCES)
+    elastic = {"models": "uniform", "speedup": "calibrated", "due": "min-3min"}
+    return _due(jobs, *WIDTHS[policy], load, elastic)
 
 
-def _errors(policy: str, scale: Scale) -> tuple[float, ...]:
-    """Those with which a policy is run; the MILP takes most of the time."""
+def _guessed_by(policy: str, scale: Scale) -> Study:
+    """A policy with the errors that change something for it; the MILP takes most of the time."""
+    errors, milp = ERRORS[scale], policy == "MILP"
     if policy == BLIND:
-        return ERRORS[scale][:1]
-    return ERRORS[scale][::2] if scale == "quick" and policy == "MILP" else ERRORS[scale]
+        errors = errors[:1]
+    elif milp and scale == "quick":
+        errors = errors[::2]
+    axes: Axes = {"policy": (policy,), "error": errors}
+    return Study("guessed", _guessed, axes, (4, 20), (100, 250), 1.0 if milp else 0.1)
 
 
-def _guessed(name: str, error: float, seed: int, scale: Scale) -> Task:
+def _guessed(jobs: int, policy: str, error: float) -> Keys:
     """Jobs of 1 to 8 GPUs on 16 GPUs; while they come, they ask for 110 %. Everyone decides every half an hour.
 
     Two factors of error, one by job and one by configuration, each with the deviation ``error``. On fixed
     demands they multiply on the same number: twice 10 % is 14 %.
     """
-    policy, options = GUESSED_BY[name]
-    elastic = {"speedup": "calibrated"} if name in ELASTIC else {}
-    scenario: dict[str, Any] = {
-        "workload": {
-            "kind": "poisson", "num_jobs": GUESSED_JOBS[scale], "arrival_rate_per_h": 1.375,
-            "duration_s": "lognormal:14400,cv=1.5", "num_gpus": [1, 1, 2, 4, 8],
-        },
+    name, options = GUESSED_BY[policy]
+    elastic = {"speedup": "calibrated"} if policy in ELASTIC else {}
+    return {
+        "workload": _poisson(jobs, 1.375, "lognormal:14400,cv=1.5", 1, 1, 2, 4, 8),
         "cluster": {"kind": "nodes", "num_nodes": 2, "price_per_hour": 8.0},
         "adapt": {"models": "uniform", "due": "factor:1.5,4", "weights": "printed", **elastic},
-        "policy": policy,
+        "policy": name,
         "policy_options": options,
         "decisions": {"round_s": 1800.0},
         "predictions": {"noise": error, "configuration_noise": error},
-        "seed": seed,
-    }  # fmt: skip
-    labels: dict[str, Scalar] = {"study": "guessed", "policy": name, "error": error, "seed": seed}
-    return scenario_task(scenario, labels, cost_s=1.0 if name == "MILP" else 0.1)
+    }

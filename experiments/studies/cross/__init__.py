@@ -4,7 +4,13 @@
 sweeps, each with a figure, a row of claims and a paragraph.
 """
 
-from experiments.studies.cross import claims, figures, figures_of_studies, lower_bounds, texts
+from experiments.studies.cross import (  # noqa: F401
+    claims,
+    figures,
+    figures_of_studies,
+    recommendations,
+    texts_of_studies,
+)
 from experiments.studies.cross.page import PAGE
 
-__all__ = ["PAGE", "claims", "figures", "figures_of_studies", "lower_bounds", "texts"]
+__all__ = ["PAGE"]

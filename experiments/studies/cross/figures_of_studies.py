@@ -21,7 +21,7 @@ from experiments.pictures.plots import (
 from experiments.report.experiment import Drawn
 from experiments.studies.cross.controllers import HOUR, NO_TIME, TIMES
 from experiments.studies.cross.page import PAGE
-from experiments.studies.cross.ratios import relative
+from experiments.studies.cross.ratios import over_bounds, study
 from experiments.studies.cross.studies import (
     BLIND,
     BOUNDED,
@@ -33,16 +33,11 @@ from experiments.studies.cross.studies import (
     ON_TABLES,
     ON_TIMES,
 )
+from experiments.studies.same_jobs import relative
 from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def study(results: Results, name: str) -> pd.DataFrame:
-    """The runs of one study; empty where there are none."""
-    function = "run_delayed" if name == "delays" else "run_scenario"
-    return results.where(function, study=name).scalars()
 
 
 def _lines(
@@ -95,7 +90,7 @@ def _at_minutes(ax: Axes, minutes: pd.Series) -> None:
 )
 def dispatching(results: Results) -> Drawn:
     """Rules by load and controllers, over round robin."""
-    table = results.runs("run_scenario", study="dispatching")
+    table = study(results, "dispatching")
     keys = ["load", "controllers", "policy", "seed"]
     ratios = relative(table, "total_cost", {"rule": "round-robin"}, keys)
     panels = sorted({(p, load) for p, load in zip(ratios["policy"], ratios["load"], strict=True)})
@@ -142,7 +137,7 @@ def _with_names_of_servers(ratios: pd.DataFrame) -> tuple[pd.DataFrame, list[str
 )
 def controllers(results: Results) -> Drawn:
     """From one controller to one a node: above by times of a decision, below by servers."""
-    table = results.runs("run_scenario", study="controllers")
+    table = study(results, "controllers")
     one = {"solver": NO_TIME, "controllers": 1}
     ratios = relative(table, "total_cost", one, ["load", "seed"])
     if ratios.empty:
@@ -190,7 +185,7 @@ def controllers(results: Results) -> Drawn:
 )
 def predictions(results: Results) -> Drawn:
     """Errors of predicted times."""
-    table = results.runs("run_scenario", study="predictions")
+    table = study(results, "predictions")
     on_times = relative(
         table[table["method"].isin(list(ON_TIMES))], "mean_jct_s",
         {"method": "SRTF", "error": 0.0, "kind": "noise"}, ["seed"],
@@ -230,7 +225,7 @@ def predictions(results: Results) -> Drawn:
 )
 def delays(results: Results) -> Drawn:
     """Reconfiguration delays."""
-    table = results.runs("run_delayed", study="delays")
+    table = study(results, "delays")
     table = table.assign(minutes=table["delay_s"] / 60)
     stuck = table[table["stuck"] == 1]
     never_ended = "; ".join(
@@ -282,7 +277,7 @@ def delays(results: Results) -> Drawn:
 )
 def periods(results: Results) -> Drawn:
     """Events or periods."""
-    table = results.runs("run_scenario", study="periods")
+    table = study(results, "periods")
     table = table.assign(
         value=table["mean_jct_s"].where(table["method"] == "SRTF", table["total_cost"])
     )
@@ -312,9 +307,7 @@ def periods(results: Results) -> Drawn:
 )
 def bounds(results: Results) -> Drawn:
     """Distance to the lower bound by load."""
-    table = results.where("run_bound").table("ratios")
-    if table.empty:
-        raise NoRuns("no finished run of this figure")
+    table = over_bounds(results)
     figure, (ax,) = canvas(1, 1, width=6.4, height=4.4)
     drawn = _lines(ax, table, "load", list(BOUNDED), "ratio")
     ax.set(xlabel="offered load (0.5: jobs as often as in the paper)",
@@ -335,7 +328,7 @@ def bounds(results: Results) -> Drawn:
 )
 def elasticity(results: Results) -> Drawn:
     """Fixed demands against elastic ones."""
-    table = results.runs("run_scenario", study="elasticity")
+    table = study(results, "elasticity")
     figure, axes = canvas(1, 2, width=5.4, height=4.2)
     rows = []
     pairs = (("mean_jct_s", "mean completion time"), ("total_cost", "total cost"))

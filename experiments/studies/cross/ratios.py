@@ -1,19 +1,18 @@
-"""Paired ratios and ranks: what figures and claims of the cross experiment share."""
+"""Tables, ratios and ranks: what figures, claims and texts of the cross experiment share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from experiments.studies.cross.comparison import ANDREAS, METHODS, WORKLOADS
 from experiments.studies.cross.studies import DISPATCHERS
+from experiments.studies.same_jobs import paired
 from experiments.sweep.results import NoRuns, Results
 from simulator.model.cluster import FloatArray
-from simulator.statistics import Estimate, student
+from simulator.statistics import Estimate
 
 POOLS = tuple(m.label for m in METHODS if m.view == "pool")
 """Methods that share GPUs in fractions, whatever node they are on: nothing on nodes can do that."""
@@ -31,34 +30,33 @@ def methods_of_cells(results: Results) -> pd.DataFrame:
     return cells
 
 
-def paired(
-    table: pd.DataFrame,
-    value: str,
-    one: Mapping[str, Any],
-    other: Mapping[str, Any],
-    by: Sequence[str] = ("seed",),
-) -> Estimate:
-    """Geometric mean of one / other over replications that have the same jobs.
-
-    Of several settings (loads, controllers) the mean is taken within each seed first: the settings of a seed
-    have the same jobs, so a seed is one observation, however many settings it has.
-    """
-    top = _rows(table, one).groupby(list(by))[value].mean()
-    bottom = _rows(table, other).groupby(list(by))[value].mean()
-    logs: pd.Series = (top / bottom).dropna().map(math.log)
-    if "seed" in by and len(by) > 1:
-        logs = logs.groupby("seed").mean()
-    return back(student(logs.to_numpy(dtype=float)))
+def study(results: Results, name: str) -> pd.DataFrame:
+    """The runs of one study; `NoRuns` where there are none."""
+    return results.runs("run_delayed" if name == "delays" else "run_scenario", study=name)
 
 
-def back(e: Estimate) -> Estimate:
-    """An estimate of a logarithm as one of the value."""
-    return Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+def over_bounds(results: Results) -> pd.DataFrame:
+    """Column ``ratio``: total cost over the lower bound, by load, seed and method; `NoRuns` where there is none."""
+    table = results.where("run_bound").table("ratios")
+    if table.empty:
+        raise NoRuns("no run beside a bound")
+    return table
 
 
-def differs(ratio: Estimate) -> bool:
-    """True where the interval leaves 1 out; no interval shows nothing."""
-    return math.isfinite(ratio.half_width) and not ratio.lower <= 1 <= ratio.upper
+def value_of(method: str) -> str:
+    """The value by which a method of a study is compared: cost where it minimises that."""
+    return "total_cost" if method.startswith(("greedy", "EDF", "MILP")) else "mean_jct_s"
+
+
+def of_methods(table: pd.DataFrame, value: str, one: str, other: str) -> Estimate:
+    """One method over another, over the seeds."""
+    return paired(table, value, {"method": one}, {"method": other})
+
+
+def cheapest(table: pd.DataFrame) -> int:
+    """The number of controllers with the least geometric mean of cost over seeds."""
+    logs = np.log(table["total_cost"]).groupby(table["controllers"]).mean()
+    return int(logs.idxmin())
 
 
 def in_words(ratio: Estimate) -> str:
@@ -78,21 +76,6 @@ def over_round_robin(table: pd.DataFrame, policy: str) -> dict[str, Estimate]:
         rule: paired(own, "total_cost", {"rule": rule}, {"rule": "round-robin"}, keys)
         for rule in DISPATCHERS[1:]
     }
-
-
-def _rows(table: pd.DataFrame, labels: Mapping[str, Any]) -> pd.DataFrame:
-    for name, wanted in labels.items():
-        table = table[table[name] == wanted]
-    return table
-
-
-def relative(
-    table: pd.DataFrame, value: str, to: Mapping[str, Any], by: Sequence[str]
-) -> pd.DataFrame:
-    """The table with a column ``ratio``: value over that of the rows ``to`` with the same ``by``."""
-    base = _rows(table, to).groupby(list(by))[value].mean().rename("base")
-    joined = table.join(base, on=list(by))
-    return joined.assign(ratio=joined[value] / joined["base"]).dropna(subset=["ratio"])
 
 
 def to_the_best(cells: pd.DataFrame, value: str) -> pd.DataFrame:

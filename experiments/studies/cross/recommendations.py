@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,11 @@ import pandas as pd
 
 from experiments.report.contents import Text
 from experiments.studies.cross.comparison import ANDREAS, HIERARCHICAL, METHODS, TRACES, WORKLOADS
-from experiments.studies.cross.ratios import COMMON, EVERYWHERE, POOLS, back, differs, in_words
-from simulator.statistics import Estimate, student
+from experiments.studies.cross.page import PAGE
+from experiments.studies.cross.ratios import COMMON, EVERYWHERE, POOLS, in_words, methods_of_cells
+from experiments.studies.same_jobs import differs, of_logs
+from experiments.sweep.results import Results
+from simulator.statistics import Estimate
 
 VERBS = {"total_cost": "costs {} times as much", "mean_jct_s": "takes {} times as long"}
 LEAST = {"total_cost": "total cost", "mean_jct_s": "mean completion time"}
@@ -50,6 +53,14 @@ IDEAS = (
     Idea("the rental paper", EVERYWHERE, ("rental widths on nodes",)),
 )
 """First-principle policies and backfill are nobody's: they are the baselines of all."""
+
+
+@PAGE.text
+def recommendations(results: Results) -> Iterator[Text]:
+    """Which policy for which workload, and what the users of each paper would gain."""
+    cells = methods_of_cells(results)
+    yield who_should_use_which(cells)
+    yield gains(cells)
 
 
 def who_should_use_which(cells: pd.DataFrame) -> Text:
@@ -109,7 +120,7 @@ def _least(logs: pd.DataFrame, among: Iterable[str]) -> str:
 
 
 def _over(logs: pd.DataFrame, one: str, other: str) -> Estimate:
-    return back(student((logs[one] - logs[other]).to_numpy(dtype=float)))
+    return of_logs(logs[one] - logs[other])
 
 
 def _best(cells: pd.DataFrame, workload: str, value: str) -> str:

@@ -16,18 +16,18 @@ from experiments.studies.foresight.tables import (
     ablation,
     costs,
     disturbed,
-    geometric,
     ratios,
     self_timed,
 )
 from experiments.studies.foresight.when import ENOUGH, when
+from experiments.studies.same_jobs import geometric
 from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from experiments.sweep.results import Results
+    from simulator.statistics import Estimate
 
 METHODS = ("foresight", *RIVALS)
 WIDE = 5.0
@@ -53,10 +53,10 @@ def _methods(results: Results) -> Drawn:
     for i, method in enumerate(METHODS):
         for y, name in enumerate(names):
             part = wide.xs(name, level="family")
-            mean, low, high = geometric(part[method] / part["bound"])
-            rows.append((name, method, mean, low, high, len(part)))
+            mean = geometric(part[method] / part["bound"])
+            rows.append((name, method, mean.mean, mean.lower, mean.upper, len(part)))
             ax.plot(
-                mean, y + 0.12 * (i - 3), MARKERS[i], color=PALETTE[i],
+                mean.mean, y + 0.12 * (i - 3), MARKERS[i], color=PALETTE[i],
                 markersize=8 if i == 0 else 5.5, label=method if not y else None,
             )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2, label="lower bound")
@@ -76,19 +76,19 @@ def _stripes(ax: Axes, rows: int) -> None:
         ax.axhspan(y - 0.5, y + 0.5, color="#F3F3F3", linewidth=0, zorder=0)
 
 
-def _written(mean: float, low: float, high: float, instances: int) -> str:
+def _written(e: Estimate) -> str:
     """A mean as text, with its interval where there are enough instances."""
-    digits = 2 if mean < 100.0 else 0
-    if instances < ENOUGH or np.isnan(low):
-        return f"{mean:.{digits}f}"
-    return f"{mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    digits = 2 if e.mean < 100.0 else 0
+    mean, low, high = (f"{value:.{digits}f}" for value in (e.mean, e.lower, e.upper))
+    return mean if e.n < ENOUGH else f"{mean} ({low} to {high})"
 
 
 def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.DataFrame]:
     """Every instance, geometric means, and intervals where there are enough instances, one a row;
     a line at 1."""
+    means = [geometric(values) for _, values in rows]
     table = pd.DataFrame(
-        [(name, *geometric(values), len(values)) for name, values in rows],
+        [(row[0], e.mean, e.lower, e.upper, e.n) for row, e in zip(rows, means, strict=True)],
         columns=["row", "mean", "low", "high", "instances"],
     )
     drawing, (ax,) = canvas(width=9.5, height=1.3 + 0.38 * len(rows))
@@ -118,8 +118,8 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
         "transform": ax.get_yaxis_transform(),
         "va": "center",
     }
-    for i, (_, values) in enumerate(rows):
-        ax.text(1.015, i, _written(*geometric(values), len(values)), **beside)
+    for i, mean in enumerate(means):
+        ax.text(1.015, i, _written(mean), **beside)
     ax.text(1.015, -0.75, "mean (95 % interval)", **{**beside, "va": "bottom"})
     ax.set_xlabel(label)
     legend_below(drawing, ax, 2)

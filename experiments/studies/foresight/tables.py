@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from experiments.studies.foresight.runs import HEURISTICS, RIVALS
@@ -120,13 +119,3 @@ def brackets(results: Results) -> pd.DataFrame:
     for name in ("clairvoyant", "foresight"):
         both[name] /= both["best"]
     return both[[*INSTANCE, "clairvoyant", "foresight", "saved"]]
-
-
-def geometric(values: pd.Series) -> tuple[float, float, float]:
-    """Geometric mean and its 95 % Student interval; NaN ends where there is one value."""
-    from simulator.statistics import student
-
-    estimate = student(np.log(values.to_numpy(dtype=float)))
-    if not np.isfinite(estimate.half_width):
-        return float(np.exp(estimate.mean)), np.nan, np.nan
-    return tuple(float(np.exp(v)) for v in (estimate.mean, estimate.lower, estimate.upper))  # type: ignore[return-value]

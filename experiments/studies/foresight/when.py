@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from experiments.studies.foresight.families import FAMILIES
-from experiments.studies.foresight.tables import disturbed, geometric, ratios
+from experiments.studies.foresight.tables import disturbed, ratios
+from experiments.studies.same_jobs import geometric
 
 if TYPE_CHECKING:
     from experiments.sweep.results import Results
@@ -92,7 +93,7 @@ def verdict(values: pd.Series) -> str:
 
     "does not pay" where it is above. An interval that holds 1 is "not clear", and so are few instances.
     """
-    _, low, high = geometric(values)
-    if len(values) < ENOUGH or math.isnan(low):
+    mean = geometric(values)
+    if len(values) < ENOUGH or mean.lower <= 1.0 <= mean.upper:
         return "not clear"
-    return "pays" if high < 1.0 else "does not pay" if low > 1.0 else "not clear"
+    return "pays" if mean.upper < 1.0 else "does not pay"

@@ -20,7 +20,7 @@ from experiments.studies.queueing.theory import (
     rate_per_s,
     study,
 )
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import Results
 from simulator.theory import (
     erlang_b,
     erlang_c,
@@ -37,9 +37,7 @@ from simulator.theory import (
 )
 def figure_erlang(results: Results) -> Drawn:
     """Erlang's formulas: jobs lost and jobs that wait."""
-    lost, waited = results.where("run_loss").scalars(), study(results, "M/M/c")
-    if lost.empty or waited.empty:
-        raise NoRuns("no finished run of this figure")
+    lost, waited = results.runs("run_loss"), study(results, "M/M/c")
     figure, axes = canvas(1, 2, width=5.2, height=4.0)
     parts = []
     for ax, runs, formula, column, what in (
@@ -64,7 +62,7 @@ def figure_erlang(results: Results) -> Drawn:
 )
 def figure_mmc(results: Results) -> Drawn:
     """Mean wait of M/M/c over load."""
-    runs = results.runs("run_queue", study="M/M/c")
+    runs = study(results, "M/M/c")
     figure, (ax,) = canvas()
     parts = []
     for index, servers in enumerate(SERVERS):
@@ -92,8 +90,6 @@ def figure_mmc(results: Results) -> Drawn:
 def figure_ggc(results: Results) -> Drawn:
     """The approximation of Allen and Cunneen, and its error."""
     points = approximation_errors(results)
-    if points.empty:
-        raise NoRuns("no finished run of this figure")
     figure, (ax,) = canvas(width=6.4, height=4.6)
     bounds = points[["mean", "theory"]].to_numpy() / SERVICE_S
     ends = np.array([bounds.min() * 0.7, bounds.max() * 1.4])

@@ -20,7 +20,7 @@ from experiments.studies.queueing.runs import (
     WITH_CLASSES,
     WITHOUT_CLASSES,
 )
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import Results
 from simulator.theory import (
     mg1_mean_wait_s,
     mg1_wait_exceeds,
@@ -37,6 +37,7 @@ from experiments.studies.queueing.theory import (
     kingman_points,
     order_response_s,
     rate_per_s,
+    study,
 )
 
 
@@ -48,7 +49,7 @@ from experiments.studies.queueing.theory import (
 )
 def figure_mg1(results: Results) -> Drawn:
     """Mean wait of one server by law of service."""
-    runs = results.runs("run_queue", study="M/G/1")
+    runs = study(results, "M/G/1")
     figure, (ax,) = canvas()
     parts = []
     for index, (name, law) in enumerate(LAWS.items()):
@@ -73,7 +74,7 @@ def figure_mg1(results: Results) -> Drawn:
 )
 def figure_tails(results: Results) -> Drawn:
     """Tail of the waiting time, M/G/1."""
-    runs = results.runs("run_queue", study="M/G/1")
+    runs = study(results, "M/G/1")
     runs = runs[runs["load"] == 0.7]
     figure, (ax, right) = canvas(1, 2, width=5.4, height=4.2)
     grid = np.linspace(0, TAIL_S[-1], 80)
@@ -163,7 +164,4 @@ def figure_orders(results: Results) -> Drawn:
 )
 def figure_kingman(results: Results) -> Drawn:
     """Kingman's bound over what is simulated."""
-    points = kingman_points(results)
-    if points.empty:
-        raise NoRuns("no finished run of this figure")
-    return Drawn(None, points)
+    return Drawn(None, kingman_points(results))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +39,7 @@ from simulator.statistics import Streams
 
 if TYPE_CHECKING:
     from simulator import Policy, Result
+    from simulator.model.contract import PolicyLike
 
 HERE = "experiments.studies.queueing.runs"
 SOURCES = ("simulator", "policies.list_scheduling", "policies.packing", "policies.rental")
@@ -105,76 +108,38 @@ FILLING_RUNS: dict[Scale, int] = {"quick": 40, "paper": 400}
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of the laboratory."""
-    loads, queues = LOADS[scale], _queues(scale)
-    return (
-        [
-            task
-            for seed in SEEDS[scale]
-            for task in (
-                *(_task("run_queue", scale, seed, config) for config in queues),
-                *(
-                    _task("run_order", scale, seed, {"order": order, "load": u})
-                    for order in (*WITHOUT_CLASSES, *WITH_CLASSES)
-                    for u in loads
-                ),
-                *(
-                    _task("run_unlimited", scale, seed, {"service": law, "load": 4.0})
-                    for law in LAWS
-                ),
-                *(
-                    _task("run_loss", scale, seed, {"servers": c, "load": u})
-                    for c in LOSS_SERVERS
-                    for u in loads
-                ),
-                *(
-                    _task("run_waits", scale, seed, {"service": law, "load": QUANTILE_LOAD})
-                    for law in QUANTILE_LAWS
-                ),
-            )
-        ]
-        + [
-            _task(
-                "run_waits",
-                scale,
-                1,
-                {"service": "exponential", "load": ONE_RUN_LOAD, "jobs": ONE_RUN_JOBS[scale]},
-            ),
-        ]
-        + [
+    loads = LOADS[scale]
+    orders = (*WITHOUT_CLASSES, *WITH_CLASSES)
+    settings: list[tuple[str, dict[str, Any]]] = [
+        *(("run_queue", queue) for queue in _queues(scale)),
+        *(("run_order", {"order": order, "load": u}) for order in orders for u in loads),
+        *(("run_unlimited", {"service": law, "load": 4.0}) for law in LAWS),
+        *(("run_loss", {"servers": c, "load": u}) for c in LOSS_SERVERS for u in loads),
+        *(("run_waits", {"service": law, "load": QUANTILE_LOAD}) for law in QUANTILE_LAWS),
+    ]
+    one_run = {"service": "exponential", "load": ONE_RUN_LOAD, "jobs": ONE_RUN_JOBS[scale]}
+    return [
+        *(_task(name, scale, seed, config) for seed in SEEDS[scale] for name, config in settings),
+        _task("run_waits", scale, 1, one_run),
+        *(
             _task("run_filling", scale, 1, {"load": u, "runs": FILLING_RUNS[scale]})
             for u in FILLING_LOADS
-        ]
-    )
-
-
-def _queues(scale: Scale) -> list[dict[str, Any]]:
-    """The queues that one law of gaps and one of service times describe."""
-    loads = LOADS[scale]
-    exponential = {"gaps": "exponential", "service": "exponential"}
-    return [
-        *(
-            {"study": "M/M/c", "servers": c, "load": u, **exponential}
-            for c in SERVERS
-            for u in loads
-        ),
-        *(
-            {"study": "M/G/1", "servers": 1, "load": u, "gaps": "exponential", "service": law}
-            for law in LAWS
-            for u in loads
-        ),
-        *(
-            {"study": "G/G/c", "servers": c, "load": u, "gaps": gaps, "service": law}
-            for c in (1, 4)
-            for u in GENERAL_LOADS[scale]
-            for gaps in GAPS
-            for law in ("deterministic", "exponential", "hyperexponential")
-        ),
-        *(
-            {"study": "G/G/1", "servers": 1, "load": u, "gaps": gaps, "service": law}
-            for gaps, law in HEAVY
-            for u in loads
         ),
     ]
+
+
+def _queues(scale: Scale) -> Iterator[dict[str, Any]]:
+    """The queues that one law of gaps and one of service times describe."""
+    loads = LOADS[scale]
+    for name, servers, laws in (
+        ("M/M/c", SERVERS, [("exponential", "exponential")]),
+        ("M/G/1", (1,), [("exponential", law) for law in LAWS]),
+        ("G/G/1", (1,), HEAVY),
+    ):
+        for (gaps, law), c, u in itertools.product(laws, servers, loads):
+            yield {"study": name, "servers": c, "load": u, "gaps": gaps, "service": law}
+    for c, u, gaps, law in itertools.product((1, 4), GENERAL_LOADS[scale], GAPS, GAPS):
+        yield {"study": "G/G/c", "servers": c, "load": u, "gaps": gaps, "service": law}
 
 
 def _task(function: str, scale: Scale, seed: int, config: dict[str, Any]) -> Task:
@@ -215,12 +180,6 @@ def run_order(config: dict[str, Any]) -> Outcome:
     count = len(submit_s)
     rng = Streams(config["seed"]).generator("classes")
     urgent = rng.random(count) < URGENT_SHARE
-    workload = Workload(
-        job_id=_names(count),
-        submit_s=submit_s,
-        performance=SpeedupCurve(service_s, np.zeros(count, dtype=np.int64), [_linear]),
-        model=["urgent" if u else "normal" for u in urgent],
-    )
     policies: dict[str, Policy] = {
         "first come": InOrder(preemptive=False, classes=False),
         "processor sharing": Equi(1.0),
@@ -228,9 +187,8 @@ def run_order(config: dict[str, Any]) -> Outcome:
         "priority": InOrder(preemptive=False, classes=True),
         "preemptive priority": InOrder(preemptive=True, classes=True),
     }
-    result = simulate(
-        workload, Cluster.rental_pool(), policies[config["order"]], record_schedule=False
-    )
+    classes = ["urgent" if u else "normal" for u in urgent]
+    result = _on_pool(submit_s, service_s, policies[config["order"]], model=classes)
     first = int(WARM_UP * count)
     response_s, urgent = result.jct_s[first:], urgent[first:]
     return Outcome(
@@ -246,12 +204,7 @@ def run_order(config: dict[str, Any]) -> Outcome:
 def run_unlimited(config: dict[str, Any]) -> Outcome:
     """M/G/inf on the rental pool: the part of time with 0, 1, .. 15 jobs (``at_<n>``)."""
     submit_s, service_s = sample({**config, "gaps": "exponential"}, 1)
-    workload = Workload(
-        job_id=_names(len(submit_s)),
-        submit_s=submit_s,
-        performance=SpeedupCurve(service_s, np.zeros(len(submit_s), dtype=np.int64), [_linear]),
-    )
-    result = simulate(workload, Cluster.rental_pool(), all_at_once, record_schedule=False)
+    result = _on_pool(submit_s, service_s, all_at_once)
     times = np.linspace(submit_s[int(WARM_UP * len(submit_s))], submit_s[-1], 20_000)
     number = _number_at(result, times)
     scalars: dict[str, Scalar] = {f"at_{n}": float((number == n).mean()) for n in range(16)}
@@ -276,18 +229,12 @@ def run_filling(config: dict[str, Any]) -> Outcome:
 
 def run_loss(config: dict[str, Any]) -> Outcome:
     """M/M/c/c on the rental pool: ``lost``, the part of the jobs that find all servers busy."""
+    servers = config["servers"]
     submit_s, service_s = sample(
-        {**config, "gaps": "exponential", "service": "exponential"}, config["servers"]
+        {**config, **dict.fromkeys(("gaps", "service"), "exponential")}, servers
     )
-    workload = Workload(
-        job_id=_names(len(submit_s)),
-        submit_s=submit_s,
-        performance=SpeedupCurve(service_s, np.zeros(len(submit_s), dtype=np.int64), [_linear]),
-    )
-    result = simulate(
-        workload, Cluster.rental_pool(), Lossy(config["servers"]), record_schedule=False
-    )
-    first = int(WARM_UP * len(workload))
+    result = _on_pool(submit_s, service_s, Lossy(servers))
+    first = int(WARM_UP * len(submit_s))
     lost = result.jct_s[first:] < 0.5 * service_s[first:]
     return Outcome({"lost": float(lost.mean())})
 
@@ -384,6 +331,20 @@ def _first_come(submit_s: FloatArray, service_s: FloatArray, servers: int) -> Re
     )
     cluster = Cluster.of_nodes(NodeType("servers", "server", servers), 1)
     return simulate(workload, cluster, fifo_strict(), record_schedule=False)
+
+
+def _on_pool(
+    submit_s: FloatArray, service_s: FloatArray, policy: PolicyLike, **more: Any
+) -> Result:
+    """Jobs on a rental pool, where one that holds less than a GPU shares it in time."""
+    kind = np.zeros(len(submit_s), dtype=np.int64)
+    workload = Workload(
+        job_id=_names(len(submit_s)),
+        submit_s=submit_s,
+        performance=SpeedupCurve(service_s, kind, [_linear]),
+        **more,
+    )
+    return simulate(workload, Cluster.rental_pool(), policy, record_schedule=False)
 
 
 def _names(count: int) -> list[str]:

@@ -15,6 +15,7 @@ from experiments.studies.queueing.runs import (
     SERVICE_S,
     URGENT_SHARE,
 )
+from experiments.sweep.results import NoRuns
 from simulator.model.cluster import FloatArray
 from simulator.statistics import BATCHES, Estimate, steady_state_mean
 from simulator.theory import (
@@ -55,15 +56,15 @@ def class_response_s(order: str, load: float) -> FloatArray:
 
 
 def study(results: Results, name: str) -> pd.DataFrame:
-    """The runs of one study of queues, one row a run."""
-    return results.where("run_queue", study=name).scalars()
+    """The runs of one study of queues, one row a run; `NoRuns` where there are none."""
+    return results.runs("run_queue", study=name)
 
 
-def one_run(results: Results) -> tuple[FloatArray, int, Estimate] | None:
-    """Waits of the long run, s, the jobs of its warm-up and the mean with its interval."""
+def one_run(results: Results) -> tuple[FloatArray, int, Estimate]:
+    """Waits of the long run, s, the jobs of its warm-up and the mean with its interval; `NoRuns` without it."""
     runs = results.where("run_waits", load=ONE_RUN_LOAD)
     if not runs.tasks:
-        return None
+        raise NoRuns("no long run")
     waits = runs.outcome(runs.tasks[0]).tables["waits"]["wait_s"].to_numpy(dtype=float)
     length = response_run_length(rate_per_s(ONE_RUN_LOAD), LAWS["exponential"])
     estimate = steady_state_mean(waits, relaxation=length.relaxation_jobs)
@@ -72,21 +73,16 @@ def one_run(results: Results) -> tuple[FloatArray, int, Estimate] | None:
 
 def little_points(results: Results) -> pd.DataFrame:
     """Mean number in the system and arrival rate times mean response time, one row a run."""
-    orders = results.where("run_order").scalars().assign(servers=1)
+    orders = results.runs("run_order").assign(servers=1)
     runs = [study(results, name).assign(kind=name) for name in ("M/M/c", "M/G/1", "G/G/c")]
     table = pd.concat([*runs, orders.assign(kind="M/G/1, other orders")], ignore_index=True)
-    if not table.empty:
-        rate = table["load"] * table["servers"] / SERVICE_S
-        table["rate_times_response"] = rate * table["mean_response_s"]
-    return table
+    rate = table["load"] * table["servers"] / SERVICE_S
+    return table.assign(rate_times_response=rate * table["mean_response_s"])
 
 
 def kingman_points(results: Results) -> pd.DataFrame:
     """Simulated waits of G/G/1 with Kingman's bound and approximation, s, one row a setting."""
-    runs = study(results, "G/G/1")
-    if runs.empty:
-        return runs
-    points = intervals(runs, ["gaps", "service", "load"], "mean_wait_s")
+    points = intervals(study(results, "G/G/1"), ["gaps", "service", "load"], "mean_wait_s")
     cases = [
         (rate_per_s(p["load"]), GAPS[p["gaps"]], SERVICE_S, LAWS[p["service"]].cv2)
         for p in points.to_dict("records")
@@ -98,10 +94,9 @@ def kingman_points(results: Results) -> pd.DataFrame:
 
 def approximation_errors(results: Results) -> pd.DataFrame:
     """Allen-Cunneen beside the simulated wait, one row a setting; errors in % of the latter."""
-    runs = study(results, "G/G/c")
-    if runs.empty:
-        return runs
-    points = intervals(runs, ["servers", "load", "gaps", "service"], "mean_wait_s")
+    points = intervals(
+        study(results, "G/G/c"), ["servers", "load", "gaps", "service"], "mean_wait_s"
+    )
     points["theory"] = [
         ggc_mean_wait_s(
             rate_per_s(p["load"], p["servers"]), GAPS[p["gaps"]], SERVICE_S, LAWS[p["service"]].cv2,

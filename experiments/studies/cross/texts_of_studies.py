@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from experiments.report.contents import Text
 from experiments.studies.cross.controllers import HOUR, NO_TIME, TIMES
-from experiments.studies.cross.figures_of_studies import study
-from experiments.studies.cross.ratios import back, differs, in_words, over_round_robin, paired
+from experiments.studies.cross.page import PAGE
+from experiments.studies.cross.ratios import (
+    cheapest,
+    in_words,
+    of_methods,
+    over_bounds,
+    over_round_robin,
+    study,
+    value_of,
+)
 from experiments.studies.cross.studies import (
     BOUNDED,
     EVENTS,
@@ -19,7 +26,8 @@ from experiments.studies.cross.studies import (
     MOVED_ELASTIC,
     WITH_HYSTERESIS,
 )
-from simulator.statistics import Estimate, student
+from experiments.studies.same_jobs import differs, geometric, paired
+from simulator.statistics import Estimate
 
 if TYPE_CHECKING:
     from experiments.sweep.results import Results
@@ -30,36 +38,24 @@ INTERVALS = (
 )
 
 
-def findings(results: Results) -> list[Text]:
-    """One passage a question, below its figure; those without runs are left out."""
-    functions = (
-        _dispatching, _controllers, _predictions, _delays, _hysteresis, _periods, _bounds,
-        _elasticity,
-    )  # fmt: skip
-    return [text for function in functions if (text := function(results))]
-
-
-def _told(ratios: Mapping[str, Estimate]) -> tuple[str, ...]:
+def _told(ratios: Mapping[str, Estimate], where: str = "") -> Iterator[str]:
     """A line of what is shown to differ, and one of what is not."""
-    lines = []
     for shown, words in ((True, "A difference is shown"), (False, "No difference is shown")):
         names = [f"{n} {in_words(r)}" for n, r in ratios.items() if differs(r) == shown]
         if names:
-            lines.append(f"{words}: {'; '.join(names)}.")
-    return tuple(lines)
+            yield f"{where}{words}: {'; '.join(names)}."
 
 
-def _dispatching(results: Results) -> Text | None:
+@PAGE.text
+def dispatching(results: Results) -> Iterator[Text]:
     """Rules over round robin."""
     table = study(results, "dispatching")
-    if table.empty:
-        return None
     lines = [
-        f"Under {policy}. {line}"
+        line
         for policy in sorted(set(table["policy"]))
-        for line in _told(over_round_robin(table, policy))
+        for line in _told(over_round_robin(table, policy), f"Under {policy}. ")
     ]
-    return Text(
+    yield Text(
         "Which rule sends jobs to controllers?",
         f"Total cost over that of round robin, over all loads and numbers of controllers. {INTERVALS}",
         tuple(lines),
@@ -67,11 +63,10 @@ def _dispatching(results: Results) -> Text | None:
     )
 
 
-def _controllers(results: Results) -> Text | None:
+@PAGE.text
+def controllers(results: Results) -> Iterator[Text]:
     """Cost of partitioning, the optimum, and the number of servers that moves it."""
     table = study(results, "controllers")
-    if table.empty:
-        return None
     most = int(table["controllers"].max())
     lines = []
     for load, part in table.groupby("load"):
@@ -89,7 +84,7 @@ def _controllers(results: Results) -> Text | None:
             lines.append(
                 f"Load {load:g}, {HOUR} a decision, the cheapest K by servers: {'; '.join(by_servers)}."
             )
-    return Text(
+    yield Text(
         "Where is the optimum, and how many servers move it?",
         f"The cheapest number of controllers K has the least geometric mean of cost. Behind a K above 1 stands its "
         f"cost over that of K = 1. It was chosen from the same runs, so its lead is rather smaller. {INTERVALS}",
@@ -101,7 +96,7 @@ def _controllers(results: Results) -> Text | None:
 def _with_k(table: pd.DataFrame, name: str, value: str | int) -> str:
     """The cheapest number of controllers at one setting; above 1 with its cost over that of one."""
     part = table[table[name] == value]
-    k = _cheapest(part)
+    k = cheapest(part)
     if k == 1:
         return f"{value}: K = 1"
     ratio = paired(part, "total_cost", {"controllers": k}, {"controllers": 1})
@@ -109,41 +104,31 @@ def _with_k(table: pd.DataFrame, name: str, value: str | int) -> str:
     return f"{value}: K = {k}, {in_words(ratio)}{shown}"
 
 
-def _cheapest(table: pd.DataFrame) -> int:
-    """The number of controllers with the least geometric mean over seeds."""
-    logs = np.log(table["total_cost"]).groupby(table["controllers"]).mean()
-    return int(logs.idxmin())
-
-
-def _predictions(results: Results) -> Text | None:
+@PAGE.text
+def predictions(results: Results) -> Iterator[Text]:
     """Errors of predicted times, and policies that see none."""
     table = study(results, "predictions")
-    if table.empty:
-        return None
-    values = {"SRTF": "mean_jct_s", "SRTF, learned": "mean_jct_s"}
-    values |= dict.fromkeys(("greedy", "greedy, learned", "MILP", "EDF"), "total_cost")
-    lines = []
+    lines: list[str] = []
     for error in sorted({0.1, float(table["error"].max())} & set(table["error"])):
         for kind in ("noise", "bias"):
+            of_kind = table[table["kind"] == kind]
             ratios = {
                 method: paired(
-                    table,
-                    value,
-                    {"method": method, "kind": kind, "error": error},
-                    {"method": method, "kind": kind, "error": 0.0},
+                    of_kind[of_kind["method"] == method],
+                    value_of(method),
+                    {"error": error},
+                    {"error": 0.0},
                 )
-                for method, value in values.items()
+                for method in ("SRTF", "SRTF, learned", "greedy", "greedy, learned", "MILP", "EDF")
             }
-            lines += [
-                f"{kind.capitalize()} of {100 * error:.0f} %. {line}" for line in _told(ratios)
-            ]
-    exact = {"method": "SRTF", "kind": "noise", "error": 0.0}
+            lines += _told(ratios, f"{kind.capitalize()} of {100 * error:.0f} %. ")
+    exact = table[(table["kind"] == "noise") & (table["error"] == 0.0)]
     blind = {
-        method: paired(table, "mean_jct_s", {**exact, "method": method}, exact)
+        method: of_methods(exact, "mean_jct_s", method, "SRTF")
         for method in ("LAS", "Gittins", "SJF by history")
     }
-    lines += [f"Without predictions, over exact SRTF. {line}" for line in _told(blind)]
-    return Text(
+    lines += _told(blind, "Without predictions, over exact SRTF. ")
+    yield Text(
         "Who suffers from wrong predictions?",
         f"Completion time of SRTF, cost of the others, over the same with exact times. {INTERVALS}",
         tuple(lines),
@@ -151,91 +136,62 @@ def _predictions(results: Results) -> Text | None:
     )
 
 
-def _delays(results: Results) -> Text | None:
-    """Policies that lose most from the longest delay."""
+@PAGE.text
+def delays(results: Results) -> Iterator[Text]:
+    """Policies that lose most from the longest delay, and what hysteresis gains them."""
     table = study(results, "delays")
-    if table.empty:
-        return None
     most = float(table["delay_s"].max())
+    longest = table[table["delay_s"] == most]
+    ended = set(longest.loc[longest["stuck"] == 0, "method"])
     ratios = {
         method: paired(
-            table,
-            "mean_jct_s" if method in MOVED else "total_cost",
-            {"method": method, "delay_s": most},
-            {"method": method, "delay_s": 0.0},
+            table[table["method"] == method], value_of(method), {"delay_s": most}, {"delay_s": 0.0}
         )
         for method in (*MOVED, *MOVED_ELASTIC)
-        if _ends(table, method, most)
+        if method in ended
     }
-    return Text(
+    yield Text(
         f"Who suffers from {most / 60:g} min a reconfiguration?",
         f"Completion time (greedy and EDF: cost) over the same without a delay. {INTERVALS}",
-        (*_told(ratios), *_never_ended(table[table["delay_s"] == most])),
+        (*_told(ratios), *_never_ended(longest)),
+        "delays",
+    )
+    ratios = {
+        f"{method} over {plain}": of_methods(longest, value_of(method), method, plain)
+        for method, plain in WITH_HYSTERESIS.items()
+        if {method, plain} <= ended
+    }
+    yield Text(
+        f"Does hysteresis help, with {most / 60:g} min a reconfiguration?",
+        f"Completion time (greedy: cost); only runs that ended both with it and without. {INTERVALS}",
+        tuple(_told(ratios)),
         "delays",
     )
 
 
-def _never_ended(runs: pd.DataFrame) -> tuple[str, ...]:
+def _never_ended(runs: pd.DataFrame) -> Iterator[str]:
     """A line of the runs that no ratio counts, if there are any: these methods suffer most."""
     by_method = runs.groupby("method")["stuck"].agg(["sum", "size"])
     stuck = by_method[by_method["sum"] > 0]
-    if stuck.empty:
-        return ()
-    names = [
-        f"{stuck.loc[m, 'sum']:.0f} of {stuck.loc[m, 'size']} runs of {m}" for m in stuck.index
-    ]
-    return (f"Never ended, and in no ratio: {'; '.join(names)}.",)
+    if not stuck.empty:
+        names = [f"{row['sum']:.0f} of {row['size']} runs of {m}" for m, row in stuck.iterrows()]
+        yield f"Never ended, and in no ratio: {'; '.join(names)}."
 
 
-def _ends(table: pd.DataFrame, method: str, delay_s: float) -> bool:
-    """True where some run of the method ends with this delay."""
-    part = table[(table["method"] == method) & (table["delay_s"] == delay_s)]
-    return bool((part["stuck"] == 0).any())
-
-
-def _hysteresis(results: Results) -> Text | None:
-    """Gain from hysteresis with the longest delay."""
-    table = study(results, "delays")
-    if table.empty:
-        return None
-    most = float(table["delay_s"].max())
-    at = {"delay_s": most}
-    ratios = {
-        f"{method} over {plain}": paired(
-            table,
-            "total_cost" if method.startswith("greedy") else "mean_jct_s",
-            {**at, "method": method},
-            {**at, "method": plain},
-        )
-        for method, plain in WITH_HYSTERESIS.items()
-        if _ends(table, method, most) and _ends(table, plain, most)
-    }
-    return Text(
-        f"Does hysteresis help, with {most / 60:g} min a reconfiguration?",
-        f"Completion time (greedy: cost); only runs that ended both with it and without. {INTERVALS}",
-        _told(ratios),
-        "delays",
-    )
-
-
-def _periods(results: Results) -> Text | None:
+@PAGE.text
+def periods(results: Results) -> Iterator[Text]:
     """Periods over events."""
     table = study(results, "periods")
-    if table.empty:
-        return None
-    lines = []
+    lines: list[str] = []
     for period in (900.0, 7200.0):
         ratios = {
-            method: paired(
-                table,
-                "mean_jct_s" if method == "SRTF" else "total_cost",
-                {"method": method, "period_s": period},
-                {"method": method, "period_s": EVENTS},
+            str(method): paired(
+                part, value_of(str(method)), {"period_s": period}, {"period_s": EVENTS}
             )
-            for method in dict.fromkeys(table["method"])
+            for method, part in table.groupby("method", sort=False)
         }
-        lines += [f"Every {period / 60:g} min. {line}" for line in _told(ratios)]
-    return Text(
+        lines += _told(ratios, f"Every {period / 60:g} min. ")
+    yield Text(
         "Events or periods?",
         f"Completion time of SRTF, cost of the greedy and EDF, over the same at events. {INTERVALS}",
         tuple(lines),
@@ -243,21 +199,15 @@ def _periods(results: Results) -> Text | None:
     )
 
 
-def _bounds(results: Results) -> Text | None:
+@PAGE.text
+def bounds(results: Results) -> Iterator[Text]:
     """Distance of each method from the lower bound."""
-    table = results.where("run_bound").table("ratios")
-    if table.empty:
-        return None
     lines = []
-    for load, part in table.groupby("load"):
-        above = {
-            method: back(student(np.log(own["ratio"].to_numpy(dtype=float))))
-            for method in BOUNDED
-            if len(own := part[part["method"] == method])
-        }
-        told = "; ".join(f"{method} {in_words(ratio)}" for method, ratio in above.items())
-        lines.append(f"Load {load:g}: {told}.")
-    return Text(
+    for load, part in over_bounds(results).groupby("load"):
+        of_method = dict(list(part.groupby("method")["ratio"]))
+        told = [f"{m} {in_words(geometric(of_method[m]))}" for m in BOUNDED if m in of_method]
+        lines.append(f"Load {load:g}: {'; '.join(told)}.")
+    yield Text(
         "How much could a far-sighted policy gain?",
         "At most what lies above 1: total cost over the lower bound, geometric means with 95 % intervals over the "
         "seeds.",
@@ -266,19 +216,16 @@ def _bounds(results: Results) -> Text | None:
     )
 
 
-def _elasticity(results: Results) -> Text | None:
+@PAGE.text
+def elasticity(results: Results) -> Iterator[Text]:
     """Fixed demands over elastic ones, and what remains of Synergy's gain."""
-    table = study(results, "elasticity")
-    if table.empty:
-        return None
-    lines = []
-    for load, part in table.groupby("load"):
+    lines: list[str] = []
+    for load, part in study(results, "elasticity").groupby("load"):
         ratios = {
-            text: paired(part, "mean_jct_s", {"method": one}, {"method": other})
-            for text, (one, other) in GAINS.items()
+            text: of_methods(part, "mean_jct_s", one, other) for text, (one, other) in GAINS.items()
         }
-        lines += [f"Load {load:g}. {line}" for line in _told(ratios)]
-    return Text(
+        lines += _told(ratios, f"Load {load:g}. ")
+    yield Text(
         "What do fixed demands cost, and how much of Synergy's gain remains when jobs are elastic?",
         f"Ratios of mean completion times. {INTERVALS}",
         tuple(lines),
