@@ -5,10 +5,10 @@ Names of jobs, labels of a sweep and messages of errors may come from files of s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    import pyarrow as pa
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a cell that begins with one of these for a formula."""
@@ -41,17 +41,41 @@ def cell(text: str) -> str:
     return f"'{text}"
 
 
-def with_safe_cells(table: DataFrame) -> DataFrame:
-    """A table whose texts can be opened in a spreadsheet; the same object where all of them can."""
-    changed = {}
-    for name in table.columns:
-        if table[name].dtype.kind in "biufM":
+def with_safe_cells(table: pa.Table) -> pa.Table:
+    """The table with texts, and names of columns, that a spreadsheet takes for texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for index, name in enumerate(table.column_names):
+        column = table.column(index)
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
             continue
-        values = table[name].tolist()
-        safe = [cell(value) if isinstance(value, str) else value for value in values]
-        if safe != values:
-            changed[name] = safe
-    return table.assign(**changed) if changed else table
+        if pc.any(pc.match_substring_regex(column, r"\A[=+\-@\t\r]")).as_py():
+            texts = [None if text is None else cell(text) for text in column.to_pylist()]
+            table = table.set_column(index, name, pa.array(texts, column.type))
+    return table.rename_columns([cell(name) for name in table.column_names])
+
+
+def write_csv(table: pa.Table, file: IO[bytes]) -> None:
+    """Write the table as CSV: the shortest digits that give the same number, quotes where one text needs them."""
+    import pyarrow as pa
+    from pyarrow.csv import WriteOptions
+    from pyarrow.csv import write_csv as write
+
+    start = file.write(f"{','.join(map(_quoted, table.column_names))}\n".encode())
+    for quoting in ("none", "needed"):  # "needed" puts quotes around every text.
+        try:
+            write(table, file, WriteOptions(include_header=False, quoting_style=quoting))
+            return
+        except pa.ArrowInvalid:  # of "none": a text has a comma, a quote or the end of a line in it
+            file.seek(start)
+            file.truncate()
+
+
+def _quoted(name: str) -> str:
+    """A name of a column, in quotes where it needs them."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"' if any(c in name for c in ',"\r\n') else name
 
 
 def _is_number(text: str) -> bool:

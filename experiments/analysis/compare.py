@@ -105,15 +105,10 @@ def compare(
         warnings.simplefilter("always")
         entrants = {name: _under(scenario, policy) for name, policy in named.items()}
         if bootstrap is not None:
-            found = _bootstrapped(
-                entrants, metrics, measuring, start, bootstrap, block_jobs, source
-            )
+            table, values = _bootstrapped(entrants, measuring, start, bootstrap, block_jobs)
         else:
-            found = _replicated(
-                entrants, metrics, measuring, start, precision, replications, source
-            )
+            table, values = _replicated(entrants, measuring, start, precision, replications)
     measuring.close()
-    table, values = found
     notes = dict.fromkeys(str(warning.message) for warning in caught)
     return Comparison(source, tuple(names), tuple(metrics), table, tuple(notes), values)
 
@@ -154,15 +149,13 @@ def _check(
 
 def _replicated(
     entrants: dict[str, Entrant],
-    metrics: Sequence[str],
     measuring: Measuring,
     start: int,
     precision: float | None,
     replications: int | None,
-    source: str,
 ) -> Tables:
     """The policies under seed after seed; one run each where the seed changes nothing."""
-    names = list(entrants)
+    names, metrics, source = list(entrants), measuring.metrics, measuring.source
     if getattr(entrants[names[0]].scenario.workload, "block_bootstrap", None) is not None:
         # A mean over drawn traces: its interval would narrow for ever, the set of data stays one.
         raise InputError(
@@ -207,12 +200,10 @@ def _replicated(
 
 def _bootstrapped(
     entrants: dict[str, Entrant],
-    metrics: Sequence[str],
     measuring: Measuring,
     start: int,
     count: int,
     block_jobs: int | None,
-    source: str,
 ) -> Tables:
     """The trace itself under each policy, with intervals from traces that are drawn from it."""
     if count < FEWEST_TRACES:
@@ -226,7 +217,7 @@ def _bootstrapped(
             f"--bootstrap: workload {first.workload.kind!r} is drawn anew by each seed, expected jobs "
             "from a file (csv, instance, or a trace); --replications makes runs of other seeds"
         )
-    with of_file(source):
+    with of_file(measuring.source):
         block = block_jobs or getattr(first.workload, "block_bootstrap", None) or _block_of(first)
     trace = [(_drawing(entrant, None), start) for entrant in entrants.values()]
     itself = dict(zip(names, measuring.all_of(trace), strict=True))
@@ -249,7 +240,7 @@ def _bootstrapped(
             )
         return found, values
 
-    return tabulate(names, metrics, estimate)
+    return tabulate(names, measuring.metrics, estimate)
 
 
 def _block_of(scenario: Scenario) -> int:

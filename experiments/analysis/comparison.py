@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from experiments.sweep.summary import row_of
 from simulator.statistics import Estimate
 
 if TYPE_CHECKING:
@@ -94,17 +95,9 @@ def tabulate(
     for metric in metrics:
         for policy, minus in pairs:
             found, behind = estimate(metric, policy, minus)
-            row = {"metric": metric, "policy": policy, "minus": minus}
+            row: dict[str, Any] = {"metric": metric, "policy": policy, "minus": minus}
             values += [{**row, "value": value} for value in behind]
-            rows.append(
-                {
-                    **row,
-                    "mean": found.mean,
-                    "lower": found.lower if found.n > 1 else math.nan,
-                    "upper": found.upper if found.n > 1 else math.nan,
-                    "replications": found.n,
-                }
-            )
+            rows.append(row | row_of(found))
     return pd.DataFrame(rows), pd.DataFrame(values)
 
 

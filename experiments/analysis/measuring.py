@@ -76,7 +76,7 @@ class Measuring:
     def __init__(
         self, source: str, metrics: Sequence[str], workers: int | None = 1, progress: bool = False
     ) -> None:
-        self._source, self._metrics = source, metrics
+        self.source, self.metrics = source, metrics
         self._workers = workers or os.cpu_count() or 1
         self._progress = progress
         self._start = time.monotonic()
@@ -95,8 +95,8 @@ class Measuring:
                 left = here
             for number in left[: None if left == here else 1]:
                 entrant, seed = orders[number]
-                with of_file(self._source):
-                    found[number] = entrant.metrics(seed, self._metrics)
+                with of_file(self.source):
+                    found[number] = entrant.metrics(seed, self.metrics)
                 self._one_ended()
         return [found[number] for number in range(len(orders))]
 
@@ -123,7 +123,7 @@ class Measuring:
             for number in numbers:
                 entrant, seed = orders[number]
                 config = _config(entrant.scenario)
-                made = pool.executor.submit(measure, config, seed, self._metrics, self._source)
+                made = pool.executor.submit(measure, config, seed, self.metrics, self.source)
                 futures[made] = number
             found = {}
             for future in as_completed(futures):

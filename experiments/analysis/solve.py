@@ -12,7 +12,6 @@ from policies.milp.solvers import SolverName
 from policies.selection import node_price_per_hour
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster
-from simulator.model.workload import Workload
 from simulator.workloads.authors import read_instance
 
 
@@ -61,13 +60,9 @@ def solve(
         formulation,
         solver,
         SolverOptions(mip_gap=mip_gap, time_limit_s=time_limit_s),
-        job_ids=_names(workload, len(jobs)),
+        job_ids=list(workload.job_id[: len(jobs)]),
         node_types=[t.name for t in cluster.node_types],
     )
-
-
-def _names(workload: Workload, count: int) -> list[str]:
-    return list(workload.job_id[:count])
 
 
 def _nodes_of_type(cluster: Cluster, num_nodes: int, folder: Path) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,11 +69,5 @@ def synergy(num_servers: int) -> dict[str, Any]:
     )
 
 
-def on_one_server() -> dict[str, Any]:
-    """Ten jobs on one server."""
-    return synergy(1)
-
-
-def on_four_servers() -> dict[str, Any]:
-    """Forty jobs on four servers."""
-    return synergy(4)
+FILMS = {"packing": packing, "one": partial(synergy, 1), "four": partial(synergy, 4)}
+"""By name; the last two have ten jobs on one server, and forty on four."""

@@ -177,8 +177,7 @@ def run_film(config: dict[str, Any]) -> Outcome:
     """Runs to be played in the page: their events, as JSON."""
     from experiments.classroom import films
 
-    made = {"packing": films.packing, "one": films.on_one_server, "four": films.on_four_servers}
-    return Outcome({"events": json.dumps(made[config["film"]](), separators=(",", ":"))})
+    return Outcome({"events": json.dumps(films.FILMS[config["film"]](), separators=(",", ":"))})
 
 
 def _simulate(

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
-
-
-class Formulation(StrEnum):
-    """Formulation of the hierarchical paper's decision."""
-
-    patterns = "patterns"
-    literal = "literal"
-
-
-class Solver(StrEnum):
-    """Solver of the MILP."""
-
-    auto = "auto"
-    highs = "highs"
-    gurobi = "gurobi"
 
 
 def decision(
@@ -36,11 +20,13 @@ def decision(
         ),
     ] = None,
     formulation: Annotated[
-        Formulation, typer.Option(help="patterns: exact and fast; literal: as the paper prints it.")
-    ] = (Formulation.patterns),
+        Literal["patterns", "literal"],
+        typer.Option(help="patterns: exact and fast; literal: as the paper prints it."),
+    ] = "patterns",
     solver: Annotated[
-        Solver, typer.Option(help="auto: Gurobi where it has a full licence, else HiGHS.")
-    ] = Solver.auto,
+        Literal["auto", "highs", "gurobi"],
+        typer.Option(help="auto: Gurobi where it has a full licence, else HiGHS."),
+    ] = "auto",
     rho: Annotated[float, typer.Option(min=0, help="Penalty of postponed jobs.")] = 100.0,
     mu: Annotated[float, typer.Option(min=0, help="Penalty of idle GPUs.")] = 1.0,
     horizon_s: Annotated[
@@ -65,8 +51,8 @@ def decision(
         instance,
         num_nodes=nodes,
         num_jobs=jobs,
-        formulation=formulation.value,
-        solver=solver.value,
+        formulation=formulation,
+        solver=solver,
         rho=rho,
         mu=mu,
         horizon_s=horizon_s,

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-
-class Scale(StrEnum):
-    """Scale of a reproduction."""
-
-    quick = "quick"
-    paper = "paper"
+from experiments.commands.options import Workers
 
 
 def reproduce(
@@ -24,11 +18,10 @@ def reproduce(
         ),
     ] = None,
     scale: Annotated[
-        Scale, typer.Option(help="quick (minutes), or paper (the papers' full sizes, hours).")
-    ] = Scale.quick,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. Default: one for each core.")
-    ] = None,
+        Literal["quick", "paper"],
+        typer.Option(help="quick (minutes), or paper (the papers' full sizes, hours)."),
+    ] = "quick",
+    workers: Workers = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results. Default: results/SCALE.")
     ] = None,
@@ -39,5 +32,5 @@ def reproduce(
     """
     from experiments.papers.reproduce import reproduce as reproduce_papers
 
-    code = reproduce_papers(papers or [], scale=scale.value, workers=workers, out=out)
+    code = reproduce_papers(papers or [], scale=scale, workers=workers, out=out)
     raise typer.Exit(code)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import POLICY, AllowCode, Dask, Workers, in_words
+from experiments.commands.options import POLICY, AllowCode, Dask, Where, Workers, in_words
 from simulator.errors import InputError
 
 app = typer.Typer(help="Many runs in one folder.", no_args_is_help=True)
@@ -110,13 +110,7 @@ def export(
         Path | None,
         typer.Option(help="Write one run as a scenario file instead, for `schedlab run`."),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LABEL=VALUE",
-            help="The run with this label, e.g. seed=1. Can be given more than once.",
-        ),
-    ] = None,
+    where: Where = None,
 ) -> None:
     """All runs of a sweep as one tidy table, or a summary; or one run of it as a scenario file.
 

@@ -14,8 +14,9 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from experiments.pictures.lanes import lanes_of
 from experiments.pictures.saving import check_kind, save_picture
 from experiments.scenario.reading import SHARE_COLUMNS, read_run
 from experiments.scenario.schema import MOST_NODES
@@ -240,61 +241,27 @@ def _merged(schedule: DataFrame) -> DataFrame:
     )
 
 
-class _Share(NamedTuple):
-    """A row of the schedule."""
-
-    job_id: str
-    gpus: float
-    start_s: float
-    end_s: float
-
-
-def _shares(schedule: DataFrame) -> list[_Share]:
-    columns = [schedule[name].tolist() for name in _Share._fields]
-    return [_Share(*row) for row in zip(*columns, strict=True)]
-
-
 def _bars_by_node(schedule: DataFrame) -> list[_Bar]:
-    """Give each share GPUs of its node: those that its job had, then the lowest free ones."""
+    """Lines of its node for each share, one line a GPU."""
     bars: list[_Bar] = []
     row = 0.0
     for node, part in schedule.groupby("node", sort=True):
-        lanes: list[tuple[float, str]] = []
-        for share in _shares(part):
-            free = [k for k, (until, _) in enumerate(lanes) if until <= share.start_s + 1e-9]
-            free.sort(key=lambda k: (lanes[k][1] != share.job_id, k))
-            while len(free) < share.gpus:
-                lanes.append((0.0, ""))
-                free.append(len(lanes) - 1)
-            taken = sorted(free[: int(share.gpus)])
-            for k in taken:
-                lanes[k] = (share.end_s, share.job_id)
-            bars.extend(
-                _Bar(share.job_id, row + first, last - first, share.start_s, share.end_s, str(node))
-                for first, last in _runs(taken)
-            )
-        row += len(lanes) + 0.6
+        jobs, start_s, end_s = (part[name].tolist() for name in ("job_id", "start_s", "end_s"))
+        pieces, lines = lanes_of(start_s, end_s, part["gpus"].astype(int).tolist())
+        bars += [
+            _Bar(job, row + first, height, start, end, str(node))
+            for job, start, end, of_job in zip(jobs, start_s, end_s, pieces, strict=True)
+            for first, height in of_job
+        ]
+        row += lines + 0.6
     return bars
-
-
-def _runs(numbers: list[int]) -> list[tuple[int, int]]:
-    """Stretches of consecutive numbers, as half-open ranges."""
-    runs: list[tuple[int, int]] = []
-    for k in numbers:
-        if runs and runs[-1][1] == k:
-            runs[-1] = (runs[-1][0], k + 1)
-        else:
-            runs.append((k, k + 1))
-    return runs
 
 
 def _bars_by_job(schedule: DataFrame) -> list[_Bar]:
     """One row a job, in order of first start: where GPUs are shares of a pool."""
     place = {job: float(k) for k, job in enumerate(dict.fromkeys(schedule["job_id"]))}
-    return [
-        _Bar(s.job_id, place[s.job_id], 1.0, s.start_s, s.end_s, str(s.job_id))
-        for s in _shares(schedule)
-    ]
+    rows = zip(schedule["job_id"], schedule["start_s"], schedule["end_s"], strict=True)
+    return [_Bar(job, place[job], 1.0, start, end, str(job)) for job, start, end in rows]
 
 
 def _draw_bars(ax: Axes, bars: list[_Bar], scale: float, late: set[str], figure: Drawing) -> None:

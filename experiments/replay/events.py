@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.replay.lanes import Piece, lanes_of
+from experiments.pictures.lanes import Piece, lanes_of
 from simulator.errors import InputError
 
 if TYPE_CHECKING:

@@ -170,11 +170,6 @@ def make_server(server: Server | None) -> ServerSpec | None:
         return ServerSpec(parse_law(server.service), server.servers, server.coalesce)
 
 
-def check_dispatcher(name: str) -> None:
-    """Raise KeyedError where there is no such dispatcher."""
-    make_dispatcher(name)
-
-
 def make_dispatcher(name: str) -> str | Rule:
     """The dispatcher as `simulate` takes it; raises KeyedError where there is none."""
     from experiments.scenario.extensions import dispatcher_of

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from experiments.scenario.build import (
-    check_dispatcher,
     check_requirements,
     check_window,
     decision_points,
+    make_dispatcher,
     make_policy,
     make_server,
     requirements_of,
@@ -52,7 +52,7 @@ class ScenarioChecks:
             f"policy {scenario.policy} {scenario.policy_options}", lambda: make_policy(scenario)
         )
         self._once(
-            f"dispatcher {scenario.dispatcher}", lambda: check_dispatcher(scenario.dispatcher)
+            f"dispatcher {scenario.dispatcher}", lambda: make_dispatcher(scenario.dispatcher)
         )
         self._once(f"server {_said(scenario.server)}", lambda: make_server(scenario.server))
         decisions = scenario.decisions

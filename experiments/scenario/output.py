@@ -6,6 +6,7 @@ One run writes into a folder at a time, and never over a file that it has read.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import os
@@ -15,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.files import is_same, write_whole
-from experiments.scenario.csv_tables import csv_bytes, with_safe_texts
 from experiments.scenario.facts import demands_of, machines_of
 from experiments.scenario.run import summarise
 from experiments.sweep.store import DATABASE, is_sweep
+from experiments.text import with_safe_cells, write_csv
 from simulator.errors import InputError
 from simulator.metrics import run_tables
 from simulator.metrics.decision_table import is_measured
@@ -152,7 +153,9 @@ def write_result(
         if table is None:
             (folder / f"{name}.csv").unlink(missing_ok=True)
         else:
-            _write(folder / f"{name}.csv", csv_bytes(table if raw else with_safe_texts(table)))
+            content = io.BytesIO()
+            write_csv(table if raw else with_safe_cells(table), content)
+            _write(folder / f"{name}.csv", content.getvalue())
     known = machines_of(result.workload, result.cluster) | demands_of(
         result.workload, result.cluster
     )

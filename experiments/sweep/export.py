@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import itertools
 import operator
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.files import is_same, replacing
 from experiments.sweep.store import DATABASE, LOCK, NO_SPACE, Store
 from experiments.sweep.task import Scalar
-from experiments.text import cell
+from experiments.text import with_safe_cells, write_csv
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,21 +52,26 @@ def write_export(
     """
     if format not in FORMATS:
         raise InputError(f"--format: got {format!r}, expected one of {', '.join(FORMATS)}")
+    import pyarrow as pa
+
     name = "summary" if summary is not None else table or "runs"
     path = out or store.folder / f"{name}.{FORMATS[format]}"
     expect_no_part(path, store.folder)
     if summary is not None:
-        import pyarrow as pa
-
         whole = pa.Table.from_pandas(summary, preserve_index=False)
+    elif table is not None:
+        whole = _all_of(store, table, timings)
     else:
-        whole = _runs(store, timings) if table is None else _all_of(store, table, timings)
+        columns = run_columns(store, timings=timings)
+        whole = pa.table({name: _array(values) for name, values in columns.items()})
     try:
         with replacing(path) as file:
             if format == "csv":
-                _write_csv(whole if raw else _safe(whole), file)
+                write_csv(whole if raw else with_safe_cells(whole), file)
             elif format == "parquet":
-                _write_parquet(whole, file)
+                import pyarrow.parquet as pq
+
+                pq.write_table(whole, file)
             elif format == "json":
                 file.write(json_text(whole.to_pandas()).encode())
             else:
@@ -143,49 +146,6 @@ def _values(rows: list[dict[str, Scalar]], name: str) -> list[Scalar]:
         return list(map(operator.itemgetter(name), rows))
     except KeyError:
         return [row.get(name) for row in rows]
-
-
-def _runs(store: Store, timings: bool) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.table({n: _array(v) for n, v in run_columns(store, timings=timings).items()})
-
-
-def _write_csv(table: pa.Table, file: IO[bytes]) -> None:
-    import pyarrow as pa
-    import pyarrow.csv as pc
-
-    header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(table.column_names)
-    start = file.write(header.getvalue().encode())
-    for quoting in ("none", "needed"):  # "needed" puts quotes around every text.
-        try:
-            pc.write_csv(table, file, pc.WriteOptions(include_header=False, quoting_style=quoting))
-            return
-        except pa.ArrowInvalid:
-            file.seek(start)
-            file.truncate()
-
-
-def _safe(table: pa.Table) -> pa.Table:
-    """The table with texts, and names of columns, that a spreadsheet takes for texts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for index, name in enumerate(table.column_names):
-        column = table.column(index)
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-            continue
-        if pc.any(pc.match_substring_regex(column, r"\A[=+\-@\t\r]")).as_py():
-            texts = [None if text is None else cell(text) for text in column.to_pylist()]
-            table = table.set_column(index, name, pa.array(texts, pa.large_string()))
-    return table.rename_columns([cell(name) for name in table.column_names])
-
-
-def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(table, file)
 
 
 def _array(values: list[Scalar]) -> pa.Array:

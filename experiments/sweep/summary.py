@@ -48,6 +48,8 @@ class Summary:
         """
         import pandas as pd
 
+        from simulator.statistics import mean_of_skewed
+
         cells, runs = _cells(store, metrics)
         rows, values = [], []
         for cell, by_policy in cells:
@@ -61,7 +63,7 @@ class Summary:
                         continue
                     names = cell | ({POLICY: policy} if policy is not None else {})
                     names |= {"minus": minus or "", "metric": metric}
-                    rows.append(names | _row(found))
+                    rows.append(names | row_of(mean_of_skewed(found)))
                     values += [names | {"value": value} for value in found]
         return cls(pd.DataFrame(rows), pd.DataFrame(values), runs)
 
@@ -116,9 +118,7 @@ def _observed(by_policy: dict[Any, Runs], policy: Any, minus: Any, metric: str) 
     return values if any(random) else values[:1]
 
 
-def _row(values: Sequence[float]) -> dict[str, float]:
-    from simulator.statistics import mean_of_skewed
-
-    found: Estimate = mean_of_skewed(values)
+def row_of(found: Estimate) -> dict[str, float]:
+    """An estimate as columns of a table; one observation has no interval."""
     ends = (found.lower, found.upper) if found.n > 1 else (math.nan, math.nan)
     return {"mean": found.mean, "lower": ends[0], "upper": ends[1], "replications": found.n}

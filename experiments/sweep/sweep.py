@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from experiments.sweep.export import last_line
+from experiments.files import expect_writable, write_whole
+from experiments.sweep.chosen import scenario_text
+from experiments.sweep.export import expect_no_part, last_line, write_export
+from experiments.sweep.runner import RunSummary, exit_code, run_tasks
+from experiments.sweep.store import DATABASE, Store, is_sweep
+from experiments.sweep.summary import Summary
 from experiments.sweep.sweepfile import PolicySpec, read_sweep
 from experiments.sweep.task import Scalar, Task
 from experiments.sweep.trust import expect_trusted
 from experiments.text import printable
 from simulator.errors import InputError
-
-if TYPE_CHECKING:
-    from experiments.sweep.runner import RunSummary
-    from experiments.sweep.store import Store
 
 FAILURES_SHOWN = 5
 
@@ -41,9 +42,6 @@ def sweep(
     changed, is refused unless ``resume`` is given: then what still fits is kept. ``policies`` take the
     place of the file's.
     """
-    from experiments.sweep.runner import exit_code
-    from experiments.sweep.store import Store, is_sweep
-
     spec, tasks = read_sweep(file, allow_code=allow_code, policies=policies)
     if (out / "summary.json").exists() and not is_sweep(out):
         raise InputError(f"{out}: holds a run (summary.json), expected another folder")
@@ -80,9 +78,6 @@ def retry(
     InputError
         No sweep there, or the code has changed since: ``sweep --resume`` then.
     """
-    from experiments.sweep.runner import exit_code
-    from experiments.sweep.store import Store
-
     folder = store_folder(folder)
     with Store(folder) as store:  # It has to be there already.
         functions = [task.function for task in store.tasks()]
@@ -106,15 +101,11 @@ def retry(
 
 def store_folder(folder: Path) -> Path:
     """The folder of a sweep, or the store of a reproduction: results/quick -> results/quick/store."""
-    from experiments.sweep.store import is_sweep
-
     inner = folder / "store"
     return inner if is_sweep(inner) and not is_sweep(folder) else folder
 
 
 def _run(tasks: list[Task], store: Store, **options: Any) -> int:
-    from experiments.sweep.runner import run_tasks
-
     summary = run_tasks(tasks, store, **options)
     print(closing_lines(summary, store))
     return 1 if summary.failed else 0
@@ -140,8 +131,6 @@ def closing_lines(summary: RunSummary, store: Store) -> str:
 
 def _remarks(store: Store) -> list[str]:
     """Lines about runs that a reader would not expect."""
-    from experiments.sweep.store import DATABASE
-
     counts, same, lines = store.counts(), store.same_under_all_seeds(), []
     if same:
         lines.append(
@@ -179,8 +168,6 @@ def _failures(store: Store, *, limit: int | None = None, tracebacks: bool = Fals
 
 def status(folder: Path, *, tracebacks: bool = False) -> int:
     """Print how far the sweep in the folder is, and which runs failed; returns the exit code."""
-    from experiments.sweep.store import Store
-
     folder = store_folder(folder)
     with Store(folder) as store:
         counts = store.counts()
@@ -215,10 +202,6 @@ def export(
     raw : texts in CSV as they are; without, those that a spreadsheet takes for formulas are marked.
     summary : scalars, of which means and paired differences by cell are written instead of the runs.
     """
-    from experiments.sweep.export import write_export
-    from experiments.sweep.store import Store
-    from experiments.sweep.summary import Summary
-
     with Store(store_folder(folder)) as store:
         found = Summary.of(store, summary) if summary else None
         path, rows = write_export(
@@ -236,10 +219,6 @@ def export(
 
 def export_scenario(folder: Path, out: Path, where: Mapping[str, str]) -> int:
     """Write the run with these labels as a scenario file; returns the exit code."""
-    from experiments.files import expect_writable, write_whole
-    from experiments.sweep.chosen import scenario_text
-    from experiments.sweep.export import expect_no_part
-
     folder = store_folder(folder)
     text, files = scenario_text(folder, where)
     expect_no_part(out, folder, "--scenario")

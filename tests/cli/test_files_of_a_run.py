@@ -12,9 +12,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from experiments.scenario.csv_tables import csv_bytes, with_safe_texts
 from experiments.scenario.output import FORMAT, TABLES, write_result
+from experiments.scenario.reading import read_table
 from experiments.scenario.tables_page import page
+from experiments.text import with_safe_cells, write_csv
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 from simulator.features.failures import Checkpoints, Failures, Outages
@@ -108,7 +109,8 @@ def test_texts_and_numbers_survive_csv(tmp_path: Path, text: str) -> None:
         {text: [text, "x", None, ""], "number": numbers, "none": [None, 1.5, None, None]}
     )
     path = tmp_path / "table.csv"
-    path.write_bytes(csv_bytes(table))
+    with path.open("wb") as file:
+        write_csv(table, file)
     read = pd.read_csv(path)
     assert list(read) == [text, "number", "none"]
     assert read[text][0] == text
@@ -116,11 +118,22 @@ def test_texts_and_numbers_survive_csv(tmp_path: Path, text: str) -> None:
     assert read["none"].isna().tolist() == [True, False, True, True]
 
 
+def test_a_comma_in_a_name_leaves_blank_numbers_readable(tmp_path: Path) -> None:
+    """A job that never started has no first start, whatever the others are called."""
+    table = pa.table({"job_id": ["a, b", "c"], "first_start_s": pa.array([1.0, None])})
+    path = tmp_path / "jobs.csv"
+    with path.open("wb") as file:
+        write_csv(table, file)
+    read = read_table(path, ("job_id",), (), or_blank=("first_start_s",))
+    assert read["job_id"].tolist() == ["a, b", "c"]
+    assert read["first_start_s"].isna().tolist() == [False, True]
+
+
 def test_formulas_get_a_quote() -> None:
     table = pa.table({"name": ["=1+1", "-2", "@x", "a=b", None], "number": [-1.0, 2, 3, 4, 5]})
-    assert with_safe_texts(table)["name"].to_pylist() == ["'=1+1", "-2", "'@x", "a=b", None]
+    assert with_safe_cells(table)["name"].to_pylist() == ["'=1+1", "-2", "'@x", "a=b", None]
     plain = pa.table({"name": ["a", "b"]})
-    assert with_safe_texts(plain) is plain
+    assert with_safe_cells(plain).equals(plain)
 
 
 def test_the_page_of_tables_is_made_from_the_schemas() -> None:

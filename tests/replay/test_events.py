@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_runs import fixed_jobs, vms
 
+from experiments.pictures.lanes import lanes_of
 from experiments.replay import FORMAT, VERSION, Recording, events_of, replay
-from experiments.replay.lanes import lanes_of
 from simulator import InputError
 
 
