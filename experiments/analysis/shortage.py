@@ -4,17 +4,15 @@
     short.lines(since_s, until_s)
 
 At every instant of the wait the free GPUs, CPUs and memory of the job's nodes are compared with what
-it asks for. A change looks at its own node only: how many nodes have fitting is counted (`_FittingNodes`). All nodes are looked
-at for the text of a line. A node that is away is as one that is full. What the tables do not say is not guessed: of GPUs
+it asks for. A node that is away is as one that is full. What the tables do not say is not guessed: of GPUs
 that are shared only the sum of a node is known.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,102 +49,34 @@ class Quota:
     jobs: frozenset[str]
 
 
-class _FittingNodes:
-    """Number of the job's nodes that can hold it, counted anew for one node at a time.
-
-    Attributes
-    ----------
-    free : GPUs, CPUs and GB that are free on all of the job's nodes together.
-    least : what has to be free of each, the tolerance taken off; NaN: not known, or nothing is asked for.
-    enough : nodes with enough GPUs; of these, those with enough CPUs, with enough memory, and with both.
-    """
-
-    def __init__(
-        self, capacity: FloatArray, nodes: IsOwn, demand: tuple[float, float, float]
-    ) -> None:
-        gpus, *others = demand
-        self.least = (
-            gpus - SUMS,
-            *(want - SUMS * max(1.0, want) if want > 0 else math.nan for want in others),
-        )
-        self.enough = [0, 0, 0, 0]
-        self._capacity, self._is_own = capacity.tolist(), nodes.tolist()
-        self._all = capacity[nodes].sum(axis=0).tolist()
-        self._used = [0.0, 0.0, 0.0]
-        self._flags: list[tuple[bool, ...]] = [()] * len(capacity)
-        for node in np.flatnonzero(nodes).tolist():
-            self._count(node, self._capacity[node])
-
-    @property
-    def free(self) -> list[float]:
-        """On the job's nodes together."""
-        return [whole - used for whole, used in zip(self._all, self._used, strict=True)]
-
-    def change(self, node: int, change: Sequence[float], used: Sequence[float]) -> None:
-        """So much more is in use of a node, and so much in all."""
-        if not self._is_own[node]:
-            return
-        for k, more in enumerate(change):
-            self._used[k] += more
-        self._count(node, [c - u for c, u in zip(self._capacity[node], used, strict=True)])
-
-    def _count(self, node: int, left: Sequence[float]) -> None:
-        gpus, cpus, memory = (
-            not free < least for free, least in zip(left, self.least, strict=True)
-        )
-        flags = (gpus, gpus and cpus, gpus and memory, gpus and cpus and memory)
-        before = self._flags[node]
-        if flags != before:
-            for k, flag in enumerate(flags):
-                self.enough[k] += flag - (before[k] if before else False)
-            self._flags[node] = flags
-
-
 class _Use:
     """Resources in use while changes are read in order.
 
     Attributes
     ----------
-    amounts : of each node, GPUs, CPUs and GB in use.
-    hosted : shares on each node.
-    empty : nodes of the job's controller without any.
+    amounts : ``(N, 3)`` GPUs, CPUs and GB in use of each node.
+    hosted : ``(N,)`` shares on each node.
     down : nodes of the job's controller that are away; each of them is filled by a share of nobody.
     of_tenant : GPUs in use by some jobs.
-    fitting : None where policies choose the types of nodes.
     """
 
-    def __init__(
-        self,
-        shares: pd.DataFrame,
-        nodes: IsOwn,
-        jobs: frozenset[str],
-        fitting: _FittingNodes | None,
-    ) -> None:
-        self.amounts = [[0.0] * len(RESOURCES) for _ in range(len(nodes))]
-        self.hosted = [0] * len(nodes)
-        self.empty, self.of_tenant, self.fitting = int(nodes.sum()), 0.0, fitting
-        self.down = 0
-        self._is_away = shares["is_away"].tolist()
-        self._is_own = nodes.tolist()
+    def __init__(self, shares: pd.DataFrame, nodes: IsOwn, jobs: frozenset[str]) -> None:
+        self.amounts = np.zeros((len(nodes), len(RESOURCES)))
+        self.hosted = np.zeros(len(nodes), dtype=np.int64)
+        self.down, self.of_tenant = 0, 0.0
         self._node = shares["node"].tolist()
-        self._held = shares[list(RESOURCES)].to_numpy(dtype=float).tolist()
+        self._held = shares[list(RESOURCES)].to_numpy(dtype=float)
+        self._is_away = (shares["is_away"].to_numpy() & nodes[self._node]).tolist()
         self._is_tenants = shares["job_id"].isin(jobs).tolist()
 
     def change(self, row: int, sign: int) -> None:
         """A share starts (1) or ends (-1)."""
-        node, change = self._node[row], [sign * held for held in self._held[row]]
-        amounts = self.amounts[node]
-        for k, more in enumerate(change):
-            amounts[k] += more
-        was_empty = not self.hosted[node]
+        node, held = self._node[row], sign * self._held[row]
+        self.amounts[node] += held
         self.hosted[node] += sign
-        if self._is_own[node]:
-            self.empty += (not self.hosted[node]) - was_empty
-            self.down += sign * self._is_away[row]
+        self.down += sign * self._is_away[row]
         if self._is_tenants[row]:
-            self.of_tenant += change[0]
-        if self.fitting is not None:
-            self.fitting.change(node, change, amounts)
+            self.of_tenant += float(held[0])
 
 
 @dataclass(frozen=True)
@@ -228,10 +158,9 @@ class Shortages:
         total: dict[str, float] = {}
         first: dict[str, str] = {}
         for at_s, end_s, use in self._stretches(since_s, until_s):
-            what = self._what(use)
+            what, text = self._short(use)
             total[what] = total.get(what, 0.0) + end_s - at_s
             if what not in first:
-                _, text = self._in_full(use)
                 down = (
                     f"; {use.down} node{'s were' if use.down > 1 else ' was'} down"
                     if use.down
@@ -259,10 +188,7 @@ class Shortages:
         changes = np.unique(np.concatenate([start, end]))
         inside = changes[(changes > since_s) & (changes < until_s)]
         times = [since_s, *inside.tolist(), until_s]
-        fitting = (
-            None if self.capacity is None else _FittingNodes(self.capacity, self.nodes, self.demand)
-        )
-        use = _Use(near, self.nodes, self.quota.jobs if self.quota else frozenset(), fitting)
+        use = _Use(near, self.nodes, self.quota.jobs if self.quota else frozenset())
         begins, ends = deque(np.argsort(start).tolist()), deque(np.argsort(end).tolist())
         for at_s, next_s in itertools.pairwise(times):
             while begins and start[begins[0]] <= at_s:
@@ -271,25 +197,8 @@ class Shortages:
                 use.change(ends.popleft(), -1)
             yield at_s, next_s, use
 
-    def _what(self, use: _Use) -> str:
-        """The shortage beside what is in use, from counts; the same as `_in_full`."""
-        gpus, quota, fitting = self.demand[0], self.quota, use.fitting
-        if quota is not None and use.of_tenant + gpus > quota.gpus + SUMS:
-            return f"the quota of its tenant {quota.tenant}"
-        if fitting is None:
-            return NOTHING if use.empty else "nodes"
-        free, least = fitting.free, fitting.least
-        if free[0] < least[0]:
-            return "GPUs"
-        if not self.spreads and not fitting.enough[0]:
-            return "GPUs on one node"
-        for k, name in enumerate(BESIDE_GPUS, 1):
-            if free[k] < least[k] if self.spreads else not fitting.enough[k]:
-                return name
-        return NOTHING if self.spreads or fitting.enough[3] else TOGETHER
-
-    def _in_full(self, use: _Use) -> tuple[str, str]:
-        """The shortage beside what is in use, with amounts; it looks at all nodes."""
+    def _short(self, use: _Use) -> tuple[str, str]:
+        """The shortage beside what is in use, and its amounts."""
         gpus, quota = self.demand[0], self.quota
         if quota is not None and use.of_tenant + gpus > quota.gpus + SUMS:
             return (
@@ -297,10 +206,10 @@ class Shortages:
                 f"{use.of_tenant:g} of {quota.gpus:g} GPUs in use, it needs {gpus:g}",
             )
         if self.capacity is None:
-            has_empty = (np.array(use.hosted)[self.nodes] == 0).any()
+            has_empty = (use.hosted[self.nodes] == 0).any()
             none = "none is empty" if use.down else "each of them runs something"
             return (NOTHING, "") if has_empty else ("nodes", none)
-        return self._lacking((self.capacity - np.array(use.amounts))[self.nodes])
+        return self._lacking((self.capacity - use.amounts)[self.nodes])
 
     def _lacking(self, left: FloatArray) -> tuple[str, str]:
         """The first of GPUs, GPUs on one node, CPUs and memory that does not suffice."""

@@ -378,8 +378,8 @@ def on_two_nodes(view):
         ("edf", {"elastic": True, "fails": True}),
     ],
 )
-def test_counts_say_the_same_as_all_nodes_together(tmp_path, policy, parts):
-    """At every change of every wait: a change looks at its own node, and the slow way at all of them."""
+def test_what_is_short_at_every_change_of_every_wait(tmp_path, policy, parts):
+    """Of quotas, outages, parts of GPUs and machines that policies choose."""
     rng = np.random.default_rng(5)
     count, most = 60, parts.get("most", 4)
     gpus = rng.integers(1, most + 1, count)
@@ -408,7 +408,7 @@ def test_counts_say_the_same_as_all_nodes_together(tmp_path, policy, parts):
 
 
 def what_is_short(folder):
-    """What was short at each change of each wait, by counts; the same in full, or it fails."""
+    """What was short at each change of each wait."""
     run = read_run(folder)
     for _, job in run.jobs.iterrows():
         own = run.schedule[run.schedule["job_id"] == job["job_id"]]
@@ -417,7 +417,5 @@ def what_is_short(folder):
         since = job["arrival_s"]
         for begin, end in zip(own["start_s"], own["end_s"], strict=True):
             for _, _, use in short._stretches(since, begin) if begin > since else ():
-                what = short._what(use)
-                assert what == short._in_full(use)[0], (job["job_id"], since)
-                yield what
+                yield short._short(use)[0]
             since = end
