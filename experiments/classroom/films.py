@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -69,5 +70,9 @@ def synergy(num_servers: int) -> dict[str, Any]:
     )
 
 
-FILMS = {"packing": packing, "one": partial(synergy, 1), "four": partial(synergy, 4)}
+FILMS: dict[str, Callable[[], dict[str, Any]]] = {
+    "packing": packing,
+    "one": partial(synergy, 1),
+    "four": partial(synergy, 4),
+}
 """By name; the last two have ten jobs on one server, and forty on four."""
