@@ -22,7 +22,9 @@ WHO = ("all", "sensitive", "skewed")
 NODE, RACK, ANYWHERE = range(3)
 
 
-@register("consolidating", requires=("servers", "fixed-demand"))
+@register(
+    "consolidating", requires=("servers", "fixed-demand"), paper="Zaharia et al., EuroSys 2010"
+)
 class Consolidating:
     """Delay scheduling: wait a while for GPUs of one node, then of one rack, then take any.
 
@@ -35,6 +37,7 @@ class Consolidating:
     who : "all" jobs wait; or those that are "sensitive", whose time over nodes is more than ``above``
         times as long; or those that are "skewed", as Tiresias has it: the largest tensor of their model
         is more than the part ``above`` of it.
+    above : threshold of "sensitive" and "skewed".
     """
 
     name = "consolidating"

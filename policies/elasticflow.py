@@ -20,7 +20,11 @@ from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placeme
 from simulator.model.tolerances import ON_TIME_S
 
 
-@register("elasticflow", requires=("servers", "one-type", "elastic", "due"))
+@register(
+    "elasticflow",
+    requires=("servers", "one-type", "elastic", "due"),
+    paper="Gu et al. (ElasticFlow), ASPLOS 2023",
+)
 class ElasticFlow:
     """Least share that meets each due date, then GPUs where they speed up most (ElasticFlow).
 

@@ -225,7 +225,7 @@ def weight(workload: Workload) -> Callable[[int], float]:
     return lambda job: -weight_of(job)
 
 
-@register("fifo", requires=("list-or-node",))
+@register("fifo", requires=("list-or-node",), paper="Filippini et al., 2020")
 def fifo() -> ListScheduling:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
     return ListScheduling("fifo", by_submission)
@@ -243,7 +243,7 @@ def fifo_backfill() -> ListScheduling:
     return ListScheduling("fifo-backfill", by_submission, backfill=True)
 
 
-@register("edf", requires=("list-or-node", "due"))
+@register("edf", requires=("list-or-node", "due"), paper="Filippini et al., 2020")
 def edf() -> ListScheduling:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
     return ListScheduling("edf", by_due_date, due_date, by="due date")
@@ -255,7 +255,7 @@ def edf_backfill() -> ListScheduling:
     return ListScheduling("edf-backfill", by_due_date, due_date, backfill=True, by="due date")
 
 
-@register("weight-priority", requires=("list-or-node", "weights"))
+@register("weight-priority", requires=("list-or-node", "weights"), paper="Filippini et al., 2020")
 def weight_priority() -> ListScheduling:
     """Priority scheduling: highest tardiness weight first, no preemption (`ps` in the papers)."""
     return ListScheduling("weight-priority", by_weight, weight, by="weight")

@@ -3,6 +3,10 @@
 With jobs of one GPU on one node of c GPUs these are the queues M/G/c of a queueing course. They also
 hold for jobs of several GPUs and several nodes: the order decides who is looked at first, and a job
 that does not fit is passed by.
+
+Options
+-------
+preemptive : the order interrupts running jobs, their progress kept; False: it waits for them.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -255,7 +260,7 @@ def _fill(view: View, gpus: FloatArray) -> list[Placement]:
 
 @register("processor-sharing", requires=("servers", "time-shared"))
 def processor_sharing() -> Sharing:
-    """Processor sharing: all jobs share the GPUs equally at every moment ."""
+    """Processor sharing: all jobs share the GPUs equally at every moment."""
     return Sharing("processor-sharing", least_attained=False)
 
 
@@ -301,7 +306,7 @@ def sjf(preemptive: bool = False) -> ListScheduling | Preemptive:
 class RandomOrder:
     """Service in random order: whenever GPUs are free, any waiting job with equal probability."""
 
-    name: str = "random-order"
+    name: ClassVar[str] = "random-order"
 
     def decide(self, view: View) -> Decision:
         """Draw jobs as long as one fits."""

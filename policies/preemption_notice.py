@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from policies.orders import CapacityPlan, durations_s
 from policies.registration import register
@@ -18,7 +19,7 @@ class FirstComeWithNotice:
     the others stay where they are until the node goes.
     """
 
-    name: str = "fifo-with-notice"
+    name: ClassVar[str] = "fifo-with-notice"
 
     def decide(self, view: View) -> Decision:
         """Move first, then start."""

@@ -16,7 +16,11 @@ _DECORATOR = re.compile(r'^@register\(\s*"([^"]+)"', re.M)
 
 
 def register(
-    name: str, *, requires: Iterable[str] | None = None, first: Iterable[str] | None = None
+    name: str,
+    *,
+    requires: Iterable[str] | None = None,
+    first: Iterable[str] | None = None,
+    paper: str = "",
 ) -> Callable[[Factory], Factory]:
     """Register a class or function under a name.
 
@@ -27,10 +31,12 @@ def register(
     requires : what it needs of jobs and machines, names of `policies.requirements.REQUIREMENTS`; kept as its
         attribute ``requires``. None: those of the class that it inherits from.
     first : first parts that go with ``+name``; kept as its attribute ``first``.
+    paper : source, for lists of policies; kept as its attribute ``paper``.
     """
 
     def mark(factory: Factory) -> Factory:
         thing: Any = factory
+        thing.paper = paper
         if requires is not None:
             thing.requires = tuple(requires)
         if first is not None:

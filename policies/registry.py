@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -45,11 +47,17 @@ class PolicyInfo:
     name : by which it is asked for.
     summary : what it does, one line.
     options : keyword options and their defaults.
+    meanings : of the options, where their code says them.
+    paper : source; empty for textbook orders and for policies of our own.
+    requires : names of `policies.requirements.REQUIREMENTS`.
     """
 
     name: str
     summary: str
     options: Mapping[str, Option]
+    meanings: Mapping[str, str]
+    paper: str
+    requires: tuple[str, ...]
 
 
 def policy_names() -> list[str]:
@@ -96,13 +104,22 @@ def make_policy(name: str, **options: Option) -> Policy:
 def describe(name: str) -> PolicyInfo:
     """The line of one policy; of a wrapper (``@tune``) or a mechanism (``+tune``) by its registered name."""
     if name in modules() and name[0] in "@+":
-        return PolicyInfo(name, _summary(_wrapper(name, name)), _options(_wrapper(name, name)))
+        made = _wrapper(name, name)
+        requires = tuple(getattr(made, "requires", None) or ())
+        return PolicyInfo(
+            name, _summary(made), _options(made), meanings(made), _paper(made), requires
+        )
     parsed = PolicyName.parse(name)
     factory = _factory(name, parsed)
     first = _summary(factory)
     if parsed.argument:
         first = first.replace("any ordering", f"{parsed.argument.upper()} ordering")
-    return PolicyInfo(name, first, _all_options(name, parsed))
+    found = meanings(factory)
+    for key in parsed.wrappers:
+        own = meanings(_wrapper(name, key))
+        found |= {f"{key[1:]}.{option}": text for option, text in own.items()}
+    options = _all_options(name, parsed)
+    return PolicyInfo(name, first, options, found, _paper(factory), requirements_of(name))
 
 
 def requirements_of(name: str) -> tuple[str, ...]:
@@ -202,7 +219,8 @@ def _factory(name: str, parsed: PolicyName) -> Callable[..., Any]:
                 f"unknown ordering {parsed.argument!r}; {_close(parsed.argument, known)}"
             )
         made = partial(composed, parsed.argument)
-        made.__doc__, made.requires = composed.__doc__, composed.requires  # type: ignore[attr-defined]
+        for attribute in ("__doc__", "__module__", "requires", "paper"):
+            setattr(made, attribute, getattr(composed, attribute))
         return made
     if FILE in parsed.key:
         return _complete(from_file(parsed.key), f"policy {name!r}")
@@ -292,6 +310,31 @@ def _all_options(name: str, parsed: PolicyName) -> dict[str, Option]:
         own = _options(_wrapper(name, key))
         found |= {f"{key[1:]}.{option}": default for option, default in own.items()}
     return found
+
+
+def meanings(factory: Callable[..., Any]) -> dict[str, str]:
+    """Meanings of the options: those in docstrings of the factory, its base classes and its module."""
+    classes = inspect.getmro(factory) if inspect.isclass(factory) else (factory,)
+    module = sys.modules.get(factory.__module__)
+    found: dict[str, str] = {}
+    for documented in (*classes, module):
+        for option, text in _entries(inspect.getdoc(documented) or "").items():
+            found.setdefault(option, text)
+    return found
+
+
+def _entries(text: str) -> dict[str, str]:
+    """Entries ``name, name : meaning`` of a docstring, over several lines where these are indented."""
+    entries = re.findall(r"^(\w+(?:, \w+)*) : (.*(?:\n[ ]+.+)*)", text, re.M)
+    return {
+        name: " ".join(meaning.split()).replace("``", "`").replace("False:", "false:").rstrip(".")
+        for names, meaning in entries
+        for name in names.split(", ")
+    }
+
+
+def _paper(factory: Callable[..., Any]) -> str:
+    return str(getattr(factory, "paper", ""))
 
 
 def _summary(factory: Callable[..., Any]) -> str:

@@ -4,6 +4,11 @@ Its paper says no more than "first-principle methods". The authors' program give
 in a fixed order, its best configuration that fits on the GPUs that are free, on the fullest node
 that has them; there is no preemption. On its own instances this agrees with it to every printed
 digit (docs/papers.md), which one job a node does not.
+
+Options
+-------
+may_be_late : a job that cannot be on time on what is free starts late; False: it waits for a configuration
+    that is on time, if it has one at all.
 """
 
 from __future__ import annotations
@@ -76,19 +81,25 @@ class SharedListScheduling:
         return on_time + (late if self.may_be_late or not on_time else [])
 
 
-@register("fifo-shared", requires=("servers", "one-node"))
+@register("fifo-shared", requires=("servers", "one-node"), paper="Filippini et al. (ANDREAS), 2021")
 def fifo_shared(may_be_late: bool = True) -> SharedListScheduling:
     """First in, first out on shared fixed nodes (ANDREAS)."""
     return SharedListScheduling("fifo-shared", by_submission, may_be_late)
 
 
-@register("edf-shared", requires=("servers", "one-node", "due"))
+@register(
+    "edf-shared", requires=("servers", "one-node", "due"), paper="Filippini et al. (ANDREAS), 2021"
+)
 def edf_shared(may_be_late: bool = True) -> SharedListScheduling:
     """Earliest due date first on shared fixed nodes (ANDREAS)."""
     return SharedListScheduling("edf-shared", by_due_date, may_be_late)
 
 
-@register("weight-priority-shared", requires=("servers", "one-node", "weights"))
+@register(
+    "weight-priority-shared",
+    requires=("servers", "one-node", "weights"),
+    paper="Filippini et al. (ANDREAS), 2021",
+)
 def weight_priority_shared(may_be_late: bool = True) -> SharedListScheduling:
     """Highest tardiness weight first on shared fixed nodes (ANDREAS)."""
     return SharedListScheduling("weight-priority-shared", by_weight, may_be_late)

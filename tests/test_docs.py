@@ -21,6 +21,7 @@ from experiments.scenario import schema as scenario
 from experiments.scenario.job_types import TypesConfig
 from experiments.scenario.template import template
 from experiments.sweep.sweepfile import SweepFile
+from policies import page as policies_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -110,6 +111,11 @@ def _carry_out(command: str, folder: Path) -> None:
 
 def test_keys_are_those_of_the_schemas() -> None:
     assert (ROOT / "docs" / "keys.md").read_text("utf-8") == keys_page.page()
+
+
+def test_policies_are_those_of_the_registry() -> None:
+    """Every option has a meaning, else the page cannot be made."""
+    assert (ROOT / "docs" / "policies.md").read_text("utf-8") == policies_page.page()
 
 
 def models() -> list[type[BaseModel]]:

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -50,8 +49,6 @@ def main() -> None:
     (source / "extra").mkdir(parents=True)
     (source / "api").mkdir()
     stage(source)
-    keys(source)
-    policies(source)
     gallery(source)
     pages_to_play_with(source / "extra")
     command = ["-m", "sphinx", "-q", "-b", "html", "-c", str(HERE), str(source), str(out)]
@@ -95,47 +92,6 @@ def _links(text: str) -> str:
     text = re.sub(r"\((?:\.\./|docs/)*(?:data/README\.md)", "(data.md", text)
     text = text.replace("(decisions)", "(decisions.md)")
     return re.sub(r"\((?:\.\./|docs/)+([\w/-]+\.md)", r"(\1", text)
-
-
-def keys(source: Path) -> None:
-    """Keys of scenario files, from their schema."""
-    from experiments.scenario.schema import Scenario
-
-    schema = Scenario.model_json_schema()
-    parts = ["# Keys of a scenario"]
-    for name, table in [("Scenario", schema), *sorted(schema.get("$defs", {}).items())]:
-        rows = [_row(key, spec) for key, spec in table.get("properties", {}).items()]
-        if rows:
-            head = [f"## {name}", table.get("description", "").split("\n\n")[0]]
-            parts += [*head, "\n".join(["| key | default | values |", "|---|---|---|", *rows])]
-    (source / "keys.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-
-
-def _row(key: str, spec: dict[str, Any]) -> str:
-    """One key: its default, and the types and values that it takes."""
-    default = json.dumps(spec["default"]) if "default" in spec else "required"
-    kinds = [
-        " ".join(map(json.dumps, each["enum"])) if "enum" in each
-        else json.dumps(each["const"]) if "const" in each
-        else each["$ref"].rpartition("/")[2] if "$ref" in each
-        else each.get("type", "any")
-        for each in spec.get("anyOf", spec.get("oneOf", [spec]))
-    ]  # fmt: skip
-    return f"| `{key}` | `{default}` | {', '.join(kinds)} |"
-
-
-def policies(source: Path) -> None:
-    """Policies, parts of compositions and wrappers, with options and requirements, from the registry."""
-    from policies.registration import modules
-    from policies.registry import describe, requirements_of
-
-    rows = ["# Policies", "", "| policy | summary | options | requires |", "|---|---|---|---|"]
-    for name in sorted(modules()):
-        found = describe(name)
-        options = ", ".join(f"`{key}={value}`" for key, value in found.options.items())
-        requires = "" if name[0] in "@+" else ", ".join(requirements_of(name))
-        rows.append(f"| `{name}` | {found.summary} | {options} | {requires} |")
-    (source / "policies.md").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
 def gallery(source: Path) -> None:

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 
 def policies(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A policy, of which all options are explained."),
+    ] = None,
     scenario: Annotated[
         Path | None,
         typer.Option("--for", help="A scenario file: which policies run on its jobs and machines."),
     ] = None,
 ) -> None:
-    r"""Every policy with one line and its options (name=default).
+    r"""Every policy with one line and its options (name=default); NAME: one policy in full.
 
     With --for SCENARIO.toml: which policies run there as they are, which with a key of \[adapt], and
     which make no sense there, and why. Example: schedlab policies --for examples/synergy.toml
@@ -31,6 +35,9 @@ def policies(
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 160)
+    if name is not None:
+        _print_one(console, name)
+        return
     if scenario is not None:
         console.print(_fits(scenario))
         return
@@ -72,6 +79,23 @@ def _print_all(console: Console) -> None:
             "schedlab's own policy",
             file=sys.stderr,
         )
+
+
+def _print_one(console: Console, name: str) -> None:
+    from rich.table import Table
+
+    from policies import describe
+
+    policy = describe(name)
+    source = f" ({policy.paper})" if policy.paper else ""
+    console.print(printable(f"{name}: {policy.summary}{source}"), highlight=False, markup=False)
+    if policy.requires:
+        console.print(f"requires {', '.join(policy.requires)}", highlight=False)
+    if policy.options:
+        table = Table("option", "default", "meaning", box=None, pad_edge=False)
+        for option, default in policy.options.items():
+            table.add_row(option, str(default), printable(policy.meanings.get(option, "")))
+        console.print(table)
 
 
 def _of_packages() -> list[str]:

@@ -66,7 +66,7 @@ class Foresight:
     hull : whether the value of a job lets it change its configuration on the way.
     moves : whether the gains count the time that it takes to move a job (reconfiguration).
     exact_up_to : pairs of a job and a kind of slot up to which the packing is exact. Beyond, prices of
-        slots find it (`policies.foresight.ascent`), and the decision records the gap to the bound.
+        slots find it, and the decision records the gap to the bound.
     """
 
     name: ClassVar[str] = "foresight"

@@ -149,7 +149,11 @@ class OnGpus:
             self._on[node, g].remove(job)
 
 
-@register("complementary", requires=("servers", "fixed-demand", "one-node"))
+@register(
+    "complementary",
+    requires=("servers", "fixed-demand", "one-node"),
+    paper="after Hu et al. (Lucid), ASPLOS 2023",
+)
 class Complementary(OnGpus):
     """Two jobs share a GPU where they hardly disturb each other (Lucid-like).
 

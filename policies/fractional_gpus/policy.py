@@ -27,13 +27,17 @@ AWAY = 10**15
 """Taken off the CPUs of a node that is down, or of another controller: nothing fits there."""
 
 
-@register("shared", requires=("servers", "fixed-demand", "one-node"))
+@register(
+    "shared",
+    requires=("servers", "fixed-demand", "one-node"),
+    paper="Weng et al. (FGD), USENIX ATC 2023",
+)
 class SharedFirstCome:
     """Parts of GPUs, first come first served; ``rule`` says which GPU (fgd, best-fit, ..).
 
     Parameters
     ----------
-    rule : where each job goes, a name of `policies.fractional_gpus.packing_experiment.RULES`.
+    rule : where each job goes: random, dot-product, clustering, packing, best-fit, fgd.
     backfill : go on past a job that does not fit.
     """
 

@@ -22,7 +22,7 @@ from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, View
 
 
-@register("afs", requires=ELASTIC)
+@register("afs", requires=ELASTIC, paper="Hwang et al., NSDI 2021")
 class Afs:
     """GPUs by the speed that one more gives the shorter and the longer of two jobs (AFS)."""
 

@@ -16,7 +16,7 @@ from policies.registration import register
 from simulator.model.contract import Decision, View
 
 
-@register("edf-elastic", requires=(*ELASTIC, "due"))
+@register("edf-elastic", requires=(*ELASTIC, "due"), paper="Gu et al. (ElasticFlow), ASPLOS 2023")
 class EdfElastic:
     """Earliest due date first, each job on the most GPUs that are free (ElasticFlow's EDF)."""
 

@@ -22,7 +22,7 @@ Gain = Callable[[int, int], float]
 """Seconds that a job with so many GPUs gains from one more."""
 
 
-@register("optimus", requires=ELASTIC)
+@register("optimus", requires=ELASTIC, paper="Peng et al., EuroSys 2018")
 class Optimus:
     """The next GPU goes to the job whose remaining time it shortens most (Optimus)."""
 

@@ -29,7 +29,7 @@ LEAST_SPEEDUP = 0.01
 """Of a job without GPUs, in the mean of powers."""
 
 
-@register("pollux", requires=ELASTIC)
+@register("pollux", requires=ELASTIC, paper="Qiao et al., OSDI 2021")
 class Pollux:
     """GPUs and batch sizes that maximise the mean of powers of the speed-ups of goodput (Pollux).
 

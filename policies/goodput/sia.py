@@ -32,14 +32,15 @@ LEAST_FACTOR = 1e-2
 RELEASED_DECIMALS, RELEASED_CLIP = 2, 3000.0
 
 
-@register("sia", requires=ELASTIC)
+@register("sia", requires=ELASTIC, paper="Jayaram Subramanya et al., SOSP 2023")
 class Sia:
     """GPUs and batch sizes by an integer program over configurations (Sia).
 
     Parameters
     ----------
     p : power of the goodput; not 0.
-    lambda_n, lambda_a : penalties of a job without GPUs, and of one that is moved.
+    lambda_n : penalty of a job without GPUs.
+    lambda_a : penalty of a job that is moved.
     restart_s : seconds that a restart is expected to cost (S).
     released : matrix as in the released program: rounded and clipped; ``p`` becomes -0.5.
 

@@ -18,7 +18,7 @@ THRESHOLD_GPU_S = 57_600.0
 """16 GPU-hours, as in Pollux's simulator."""
 
 
-@register("tiresias", requires=("servers", "stated-demand"))
+@register("tiresias", requires=("servers", "stated-demand"), paper="Gu et al., NSDI 2019")
 class Tiresias:
     """Two queues by attained GPU-seconds, jobs in the order in which they joined them (Tiresias).
 

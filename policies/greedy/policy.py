@@ -41,7 +41,7 @@ class _Scenario(NamedTuple):
     profile: Profile
 
 
-@register("greedy", requires=("nodes", "one-node", "objective"))
+@register("greedy", requires=("nodes", "one-node", "objective"), paper="thesis of L. M. Kiros")
 @dataclass
 class GreedyPolicy:
     """Greedy by pressure: cheapest configuration on time, else the fastest (thesis, 3.1.3).
@@ -53,15 +53,17 @@ class GreedyPolicy:
     ----------
     objective : proxy that is reported: "paper", or as released "first-finish", "own-finish",
         "ratio".
-    rho, horizon_s, mu : factor on the worst-case tardiness of a postponed job; H, its wait until
-        the next decision; cost of an idle GPU on an open node.
+    rho : factor on the worst-case tardiness of a postponed job.
+    horizon_s : H, its wait until the next decision, s.
+    mu : cost of an idle GPU on a node in use.
     cost_of : what a configuration costs when they are compared: the job's "share" of the node
         (thesis), the whole "node", or, as released, the whole "size" of a VM, each size being a
         configuration of its own.
-    first_fit, suboptimal_first_fit : first fit instead of best fit when a job joins an open node;
-        first open node instead of best configuration when its own does not fit.
+    first_fit : first fit instead of best fit when a job joins an open node.
+    suboptimal_first_fit : first open node instead of best configuration when a job's own does not fit.
     fall_back : a job may run late when nothing on time fits; False: it waits (ANDREAS, step 2).
-    shrink, expand : post-processing: smaller equivalent VMs; idle GPUs to the highest speed-up.
+    shrink : post-processing: smaller equivalent VMs.
+    expand : post-processing: idle GPUs to the job of highest speed-up.
     released : as the authors' program does it: on VMs each size at its own price, shrunk where a
         smaller one is cheaper, idle GPUs to one job of the whole system; on fixed nodes no
         post-processing, and the pressure of late jobs times their weight. It sets other options
@@ -172,7 +174,7 @@ class GreedyPolicy:
         return known
 
 
-@register("randomised-greedy")
+@register("randomised-greedy", paper="thesis of L. M. Kiros; Filippini et al. (ANDREAS), 2021")
 @dataclass
 class RandomisedGreedyPolicy(GreedyPolicy):
     """Best of many randomised greedy constructions, the pure one first (thesis, 3.1.4; ANDREAS).
@@ -183,11 +185,12 @@ class RandomisedGreedyPolicy(GreedyPolicy):
     swap : neighbours in the queue change places with a chance "inverse-weight" (`swap_scale` at
         the lowest weight), as "released" (`swap_scale` + 0.05 where the first weighs more, - 0.05
         elsewhere), or "none".
-    pick, candidate_share : a configuration from the best share of the acceptable ones (the papers:
-        a small subset; the released program: 5 %; 1.0: all), with a chance "inverse" to its cost
-        (papers) or "uniform" (released).
-    node_pick, node_share : an open node from the fullest share of those that fit, with a chance
-        "inverse" to the GPUs that it is left with (thesis) or "uniform".
+    swap_scale : chance of a change of places.
+    pick : a configuration is drawn with a chance "inverse" to its cost (papers), or "uniform" (released).
+    candidate_share : part of the acceptable configurations that may be drawn, the best ones; 1.0: all.
+    node_pick : an open node is drawn with a chance "inverse" to the GPUs that it is left with (thesis), or
+        "uniform".
+    node_share : part of the nodes that fit which may be drawn, the fullest ones.
     released : besides what it sets for the greedy: swap, pick and node_pick.
     """
 
@@ -224,7 +227,7 @@ class RandomisedGreedyPolicy(GreedyPolicy):
         return solution, {"iterations": self.iterations}
 
 
-@register("local-search")
+@register("local-search", paper="thesis of L. M. Kiros")
 @dataclass
 class LocalSearchPolicy(RandomisedGreedyPolicy):
     """Local search from the best randomised solutions, seven neighbourhoods (thesis, 3.1.5).
@@ -293,7 +296,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
         )  # fmt: skip
 
 
-@register("path-relinking")
+@register("path-relinking", paper="Filippini et al., IEEE TSC 2023")
 @dataclass
 class PathRelinkingPolicy(LocalSearchPolicy):
     """Path relinking among the best randomised solutions (Filippini et al., IEEE TSC 2023).

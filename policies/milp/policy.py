@@ -24,7 +24,7 @@ from simulator.model.contract import FIXED, Decision, Placement, View
 from simulator.model.workload import Workload
 
 
-@register("milp", requires=("nodes", "one-node", "objective"))
+@register("milp", requires=("nodes", "one-node", "objective"), paper="Filippini et al., 2020")
 @dataclass
 class MilpPolicy:
     """The hierarchical paper's objective to optimality, in the exact pattern form.
@@ -40,8 +40,9 @@ class MilpPolicy:
     mip_gap : relative gap at which to stop, of the objective without its constant part.
     time_limit_s : seconds of wall time a decision; then the best solution found serves, or a
         greedy one. Where it is reached, the run depends on the machine; 0 for no limit.
-    rho, mu, horizon_s : factor on the worst-case tardiness of a postponed job; cost of an idle GPU
-        on a node in use; H, its wait until the next decision.
+    rho : factor on the worst-case tardiness of a postponed job.
+    mu : cost of an idle GPU on a node in use.
+    horizon_s : H, its wait until the next decision, s.
     start : give the solver a greedy solution to begin from.
     gap_of_total : stop at ``mip_gap`` of the whole objective, as the papers' 5 % did.
     """
@@ -80,7 +81,7 @@ class MilpPolicy:
         return Decision(placements_of(answer.assignments, view), info=_info(answer))
 
 
-@register("milp-literal")
+@register("milp-literal", paper="Filippini et al., 2020")
 @dataclass
 class MilpLiteral(MilpPolicy):
     """(P2) of the hierarchical paper as printed: the same optimum as `milp`, slowly."""
@@ -89,7 +90,7 @@ class MilpLiteral(MilpPolicy):
     start: bool = True
 
 
-@register("milp-centralised-2019")
+@register("milp-centralised-2019", paper="Filippini et al., 2020, Sections IV and V")
 @dataclass
 class MilpCentralised2019(MilpPolicy):
     """The authors' objective of 2019: GPUs priced linearly, all running jobs counted."""

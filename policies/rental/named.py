@@ -4,6 +4,11 @@ A rental policy is planned for long-run rates: how often jobs of each speed-up c
 work they bring. Here these are the generator's where it states them, else those of the whole
 workload. So the policy knows the law of the jobs, not one job's arrival. The budget is stated, or a
 multiple of the load.
+
+Options
+-------
+gpus : budget, or GPUs that are always rented; 0: over_load times the load.
+over_load : budget over the load of the whole workload, above 1.
 """
 
 from __future__ import annotations
@@ -97,7 +102,7 @@ def _span_h(workload: Workload) -> float:
     return span_s * len(workload) / max(len(workload) - 1, 1) / SECONDS_PER_HOUR
 
 
-@register("rental-fixed-width", requires=("pool", "curves", "arrivals"))
+@register("rental-fixed-width", requires=("pool", "curves", "arrivals"), paper="Li et al., 2024")
 def rental_fixed_width(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: the optimal fixed width for each speed-up curve within a budget (pi*)."""
     return Planned("rental-fixed-width", _fixed, gpus, over_load)
@@ -109,7 +114,9 @@ def _fixed(workload: Workload, budget: float) -> OwnWidth:
     return OwnWidth(lambda _, job: float(widths[curve_of[job]]), "rental-fixed-width")
 
 
-@register("rental-whole-gpus", requires=("pool", "curves", "arrivals"))
+@register(
+    "rental-whole-gpus", requires=("pool", "curves", "arrivals"), paper="after Li et al., 2024"
+)
 def rental_whole_gpus(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: the best widths in whole GPUs within a budget."""
 
@@ -121,21 +128,30 @@ def rental_whole_gpus(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     return Planned("rental-whole-gpus", make, gpus, over_load)
 
 
-@register("rental-equi", requires=("pool", "curves", "arrivals"))
+@register("rental-equi", requires=("pool", "curves", "arrivals"), paper="Li et al., 2024")
 def rental_equi(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: an equal part of always-rented GPUs for every job (EQUI)."""
     return Planned("rental-equi", lambda _, budget: Equi(budget), gpus, over_load)
 
 
-@register("rental-srpt", requires=("pool", "curves", "arrivals"))
+@register("rental-srpt", requires=("pool", "curves", "arrivals"), paper="Li et al., 2024")
 def rental_srpt(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: all of always-rented GPUs for the job with the least work left (SRPT)."""
     return Planned("rental-srpt", lambda _, budget: Srpt(budget), gpus, over_load)
 
 
-@register("rental-hesrpt", requires=("pool", "curves", "arrivals"))
+@register(
+    "rental-hesrpt",
+    requires=("pool", "curves", "arrivals"),
+    paper="Berg et al., 2019; rival in Li et al., 2024",
+)
 def rental_hesrpt(gpus: float = 0.0, over_load: float = 1.5, exponent: float = 0.5) -> Planned:
-    """Rental: more of always-rented GPUs for less work left (heSRPT)."""
+    """Rental: more of always-rented GPUs for less work left (heSRPT).
+
+    Parameters
+    ----------
+    exponent : of the speed-up k^exponent that heSRPT assumes for all jobs.
+    """
     HeSrpt(1.0, exponent)  # a wrong exponent is reported before the run
     make = lambda _, budget: HeSrpt(budget, exponent)  # noqa: E731
     return Planned("rental-hesrpt", make, gpus, over_load)
@@ -144,7 +160,11 @@ def rental_hesrpt(gpus: float = 0.0, over_load: float = 1.5, exponent: float = 0
 # -- nodes -----------------------------------------------------------------------------------
 
 
-@register("rental-on-nodes", requires=("servers", "one-type", "elastic", "arrivals"))
+@register(
+    "rental-on-nodes",
+    requires=("servers", "one-type", "elastic", "arrivals"),
+    paper="after Li et al., 2024",
+)
 @dataclass
 class WidthOnNodes:
     """Rental: the optimal widths in whole GPUs on nodes, with a queue when they are full.

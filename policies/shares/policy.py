@@ -37,7 +37,11 @@ class SharePolicy:
 
     Attributes
     ----------
-    round_s, reset_s, credit, unserved_first, tie_break : see `RoundRules`.
+    round_s : length of a round, s.
+    reset_s : least time between two allocations, s.
+    credit : rounds that count as received by every job after a reset.
+    unserved_first : a job that has not run since the reset has priority 1e9 X.
+    tie_break : equal priorities by deficit, then by share ("released"), or by "submission".
     weighted : whether the jobs' weights (`Workload.weight_per_s`) count, where the policy has weights.
     record_shares : record all shares with the decision: ``shares``, in JSON by job, one number a type.
     """
@@ -178,10 +182,15 @@ class SharePolicy:
         return facts
 
 
-@register("gandiva-fair", requires=NEEDS)
+@register("gandiva-fair", requires=NEEDS, paper="Chaudhary et al., EuroSys 2020")
 @dataclass(eq=False)
 class GandivaFair(SharePolicy):
-    """Equal shares of time (of = "jobs") or of GPU time ("gpus"), in rounds; no optimisation."""
+    """Equal shares of time or of GPU time, in rounds; no optimisation.
+
+    Attributes
+    ----------
+    of : equal time for all "jobs", or equal GPU time ("gpus").
+    """
 
     name = "gandiva-fair"
     of: str = "jobs"
@@ -195,10 +204,15 @@ class GandivaFair(SharePolicy):
         return gandiva.gandiva_fair(active, self.of)
 
 
-@register("max-min-fairness", requires=NEEDS)
+@register("max-min-fairness", requires=NEEDS, paper="Narayanan et al. (Gavel), OSDI 2020")
 @dataclass(eq=False)
 class MaxMinFairness(SharePolicy):
-    """The least normalised throughput is maximised (Gavel's least attained service), in rounds."""
+    """The least normalised throughput is maximised (Gavel's least attained service), in rounds.
+
+    Attributes
+    ----------
+    aware : whether speeds of types count; False: all types are as fast.
+    """
 
     name = "max-min-fairness"
     aware: bool = True
@@ -208,7 +222,7 @@ class MaxMinFairness(SharePolicy):
         return optimal.max_min_fairness(active, self.aware)
 
 
-@register("min-makespan", requires=NEEDS)
+@register("min-makespan", requires=NEEDS, paper="Narayanan et al. (Gavel), OSDI 2020")
 class MinMakespan(SharePolicy):
     """The last job ends as soon as possible (Gavel), in rounds."""
 
@@ -219,11 +233,14 @@ class MinMakespan(SharePolicy):
         return optimal.min_makespan(active)
 
 
-@register("max-throughput", requires=NEEDS)
+@register("max-throughput", requires=NEEDS, paper="Narayanan et al. (Gavel), OSDI 2020")
 @dataclass(eq=False)
 class MaxThroughput(SharePolicy):
-    """The sum of throughputs is maximised (Gavel), in rounds; each relative to the job's fastest type, unless
-    relative = false.
+    """The sum of throughputs is maximised (Gavel), in rounds.
+
+    Attributes
+    ----------
+    relative : throughputs relative to the job's fastest type; False: in steps/s.
     """
 
     name = "max-throughput"
@@ -240,12 +257,16 @@ class MaxThroughput(SharePolicy):
         return optimal.most(active, active.rate * steps[:, None])
 
 
-@register("min-cost", requires=(*NEEDS, "prices"))
+@register("min-cost", requires=(*NEEDS, "prices"), paper="Narayanan et al. (Gavel), OSDI 2020")
 @dataclass(eq=False)
 class MinCost(SharePolicy):
-    """The most throughput for the money (Gavel), in rounds; with due = true, due dates that can be met are met.
+    """The most throughput for the money (Gavel), in rounds.
 
     Where no server has a price, all cost the same.
+
+    Attributes
+    ----------
+    due : due dates that can be met are met, in order of submission.
     """
 
     name = "min-cost"
@@ -263,7 +284,7 @@ class MinCost(SharePolicy):
         return optimal.min_cost(active, price, due_s - view.now_s)
 
 
-@register("allox", requires=NEEDS)
+@register("allox", requires=NEEDS, paper="Le et al., EuroSys 2020")
 @dataclass(eq=False)
 class AlloX(SharePolicy):
     """A matching of jobs to GPUs and places in their queues (AlloX); a job that runs goes on to its end."""
@@ -278,10 +299,19 @@ class AlloX(SharePolicy):
         return allox(active, np.array(runs))
 
 
-@register("shockwave", requires=(*NEEDS, "one-type"))
+@register("shockwave", requires=(*NEEDS, "one-type"), paper="Zheng et al., NSDI 2023")
 @dataclass(eq=False)
 class Shockwave(SharePolicy):
-    """Rounds of a window are planned by a market with logarithmic utility (Shockwave)."""
+    """Rounds of a window are planned by a market with logarithmic utility (Shockwave).
+
+    Attributes
+    ----------
+    window : rounds that are planned at once.
+    regularizer : weight of the longest remaining time against the mean of logarithms.
+    exponent : power of the estimated finish-time fairness, which is the price of a job.
+    gap : gap of the program at which to stop.
+    solver : "auto" (Gurobi with a full licence, else HiGHS), "highs", "gurobi".
+    """
 
     name = "shockwave"
     reset_s: float = 0.0
@@ -326,7 +356,7 @@ class Shockwave(SharePolicy):
         return np.asarray(runs[:, None] / self.window)
 
 
-@register("finish-time-fairness", requires=NEEDS)
+@register("finish-time-fairness", requires=NEEDS, paper="Gavel, OSDI 2020, after Themis, NSDI 2020")
 class FinishTimeFairness(SharePolicy):
     """The largest finish time, relative to that on an n-th of the cluster, is minimised, in rounds."""
 
@@ -337,10 +367,19 @@ class FinishTimeFairness(SharePolicy):
         return optimal.finish_time_fairness(active)
 
 
-@register("hierarchical-fairness", requires=(*NEEDS, "tenants"))
+@register(
+    "hierarchical-fairness",
+    requires=(*NEEDS, "tenants"),
+    paper="Narayanan et al. (Gavel), OSDI 2020",
+)
 @dataclass(eq=False)
 class HierarchicalFairness(SharePolicy):
-    """Tenants get throughput by weight, their jobs in turn by fairness or "fifo" (Gavel), in rounds."""
+    """Tenants get throughput by weight, their jobs in turn by a rule within (Gavel), in rounds.
+
+    Attributes
+    ----------
+    within : jobs of a tenant share by "fairness", or the first submitted comes first ("fifo").
+    """
 
     name = "hierarchical-fairness"
     within: str = "fairness"

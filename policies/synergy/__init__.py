@@ -5,6 +5,13 @@
 
 Mohan, Phanishayee, Kulkarni and Chidambaram, "Synergy: Resource Sensitive DNN Scheduling in
 Multi-Tenant Clusters".
+
+Options
+-------
+placement : "packed" splits a job over servers before it gives up its demand; "consolidated" never splits a
+    job that one server has the GPUs for; "spread" puts each GPU where most are free.
+starvation_s : jobs that have not run for so long go first; infinite: never.
+released : decisions as in the released simulator, where that leaves the paper.
 """
 
 from __future__ import annotations
@@ -52,7 +59,9 @@ def synergy(ordering: str, mechanism: str, **options: float | int | str | bool) 
 _REQUIRES = ("servers", "fixed-demand", "one-kind")
 
 
-@register("+proportional", requires=_REQUIRES, first=ORDERINGS)
+@register(
+    "+proportional", requires=_REQUIRES, first=ORDERINGS, paper="Mohan et al. (Synergy), OSDI 2022"
+)
 def proportional(
     ordering: str,
     placement: str = PLACEMENT,
@@ -64,7 +73,12 @@ def proportional(
     return _composed(ordering, Proportional(rule, released), starvation_s, released)
 
 
-@register("+greedy", requires=(*_REQUIRES, "sensitivity"), first=ORDERINGS)
+@register(
+    "+greedy",
+    requires=(*_REQUIRES, "sensitivity"),
+    first=ORDERINGS,
+    paper="Mohan et al. (Synergy), OSDI 2022",
+)
 def greedy(
     ordering: str,
     placement: str = PLACEMENT,
@@ -77,7 +91,12 @@ def greedy(
     return _composed(ordering, made, starvation_s, released)
 
 
-@register("+tune", requires=(*_REQUIRES, "sensitivity"), first=ORDERINGS)
+@register(
+    "+tune",
+    requires=(*_REQUIRES, "sensitivity"),
+    first=ORDERINGS,
+    paper="Mohan et al. (Synergy), OSDI 2022",
+)
 def tune(
     ordering: str,
     placement: str = PLACEMENT,
@@ -91,7 +110,7 @@ def tune(
     Parameters
     ----------
     sort : jobs by ``"demand"`` (the paper), or by ``"gpus"`` alone and then priority.
-    regrant : see `policies.synergy.mechanisms.Tune`.
+    regrant : jobs at their proportional share get their demand at the end, where it still fits. Not the paper's.
     """
     by_gpus = _known("sort", sort, ("demand", "gpus")) == "gpus"
     by_gpus = by_gpus or (released and ordering == "las")
@@ -99,7 +118,12 @@ def tune(
     return _composed(ordering, made, starvation_s, released)
 
 
-@register("+opt", requires=(*_REQUIRES, "sensitivity"), first=ORDERINGS)
+@register(
+    "+opt",
+    requires=(*_REQUIRES, "sensitivity"),
+    first=ORDERINGS,
+    paper="Mohan et al. (Synergy), OSDI 2022",
+)
 def opt(
     ordering: str,
     solver: str = "auto",
@@ -111,14 +135,20 @@ def opt(
 
     Parameters
     ----------
-    solver, whole_gpus : see `policies.synergy.opt.Opt`.
+    solver : "auto" (Gurobi with a full licence, else HiGHS), "highs", "gurobi".
+    whole_gpus : shares of the linear program are rounded to whole GPUs; else a bound, which no cluster can carry out.
     """
     from policies.synergy.opt import Opt  # a solver takes a while to load
 
     return _composed(ordering, Opt(solver, whole_gpus), starvation_s, released)
 
 
-@register("+static", requires=(*_REQUIRES, "one-type", "sensitivity"), first=ORDERINGS)
+@register(
+    "+static",
+    requires=(*_REQUIRES, "one-type", "sensitivity"),
+    first=ORDERINGS,
+    paper="Mohan et al. (Synergy), OSDI 2022",
+)
 def static(
     ordering: str,
     placement: str = PLACEMENT,

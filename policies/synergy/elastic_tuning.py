@@ -27,7 +27,9 @@ from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.tolerances import SUMS
 
 
-@register("@tune", requires=("elastic-sensitivity",))
+@register(
+    "@tune", requires=("elastic-sensitivity",), paper="after Mohan et al. (Synergy), OSDI 2022"
+)
 class Tuned(Wrapper):
     """A policy on elastic jobs whose CPUs and memory are given out as in Synergy's tune."""
 

@@ -10,7 +10,11 @@ from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
 
 
-@register("capacity", requires=("servers", "fixed-demand", "tenants"))
+@register(
+    "capacity",
+    requires=("servers", "fixed-demand", "tenants"),
+    paper="YARN's capacity scheduler, Kueue",
+)
 class Capacity:
     """Capacity scheduling: quotas are guarantees, idle GPUs are lent, and taken back on demand.
 
@@ -19,6 +23,10 @@ class Capacity:
     are served first. What is left is lent, to the tenant with the smallest part of its quota in use.
     A borrower's job goes on as long as nobody needs its GPUs for a job within a quota; the latest
     started is taken back first. Its progress is kept.
+
+    Parameters
+    ----------
+    reclaim : lent GPUs are taken back by preemption; False: when the borrower's jobs end.
 
     Source: the capacity scheduler of Hadoop YARN, and of Kubernetes (Kueue: borrowing and reclaim).
     """

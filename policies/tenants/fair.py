@@ -1,4 +1,9 @@
-"""Weighted fair share and dominant resource fairness between tenants."""
+"""Weighted fair share and dominant resource fairness between tenants.
+
+Options
+-------
+preemptive : jobs that run are chosen anew at each change, their progress kept; False: they stay to their end.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +102,7 @@ def fair_share(preemptive: bool = False) -> ByShare:
     return ByShare("fair-share", False, preemptive)
 
 
-@register("drf", requires=("servers", "fixed-demand", "tenants"))
+@register("drf", requires=("servers", "fixed-demand", "tenants"), paper="Ghodsi et al., NSDI 2011")
 def drf(preemptive: bool = False) -> ByShare:
     """Dominant resource fairness between tenants: GPUs, CPUs and memory."""
     return ByShare("drf", True, preemptive)

@@ -16,7 +16,11 @@ from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, View
 
 
-@register("finish-time-fair", requires=("servers", "fixed-demand", "tenants"))
+@register(
+    "finish-time-fair",
+    requires=("servers", "fixed-demand", "tenants"),
+    paper="after Mahajan et al. (Themis), NSDI 2020",
+)
 class FinishTimeFair:
     """Finish-time fairness: GPUs go to the tenants that are worst off, for a lease.
 
@@ -27,6 +31,11 @@ class FinishTimeFair:
     chosen anew.
 
     Here the rho of all tenants is known, and no bids are needed. `policies.tenants.themis` asks for bids.
+
+    Parameters
+    ----------
+    fairness : the part 1 - fairness of the tenants that is worst off comes first.
+    lease_s : time for which jobs hold their GPUs, s.
     """
 
     name = "finish-time-fair"

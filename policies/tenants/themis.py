@@ -16,7 +16,11 @@ from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import View
 
 
-@register("themis", requires=("servers", "fixed-demand", "tenants"))
+@register(
+    "themis",
+    requires=("servers", "fixed-demand", "tenants"),
+    paper="Mahajan et al. (Themis), NSDI 2020",
+)
 class Themis(FinishTimeFair):
     """Finish-time fairness by auction: the tenants that are worst off bid for what is free (Themis).
 
