@@ -46,7 +46,7 @@ bench-check: setup  ## ratios of CPU times that must not grow
 	$(VENV)/bin/python -m benchmarks --check
 
 docs: setup  ## the documentation as a site: build/docs/index.html
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[docs]'
 	$(VENV)/bin/python docs/site/build.py build/docs
 
 clean:

@@ -60,13 +60,6 @@ def stage(source: Path) -> None:
     """Pages as they are, links to files of the repository turned to their copies."""
     for page in sorted([*(ROOT / "docs").glob("*.md"), HERE / "index.md"]):
         (source / page.name).write_text(_links(page.read_text(encoding="utf-8")), encoding="utf-8")
-    index = source / "index.md"
-    named = index.read_text(encoding="utf-8")
-    others = [
-        page.stem
-        for page in sorted((ROOT / "docs").glob("*.md"))
-        if page.stem not in named.splitlines()
-    ]
     shutil.copytree(ROOT / "docs" / "decisions", source / "decisions")
     records = "\n".join(
         f"decisions/{page.stem}" for page in sorted((source / "decisions").glob("*.md"))
@@ -74,7 +67,6 @@ def stage(source: Path) -> None:
     (source / "decisions.md").write_text(
         f"# Decisions\n\n```{{toctree}}\n{records}\n```\n", "utf-8"
     )
-    index.write_text(named.replace("extending\n", "\n".join(["extending", *others, ""]), 1))
     for name, copy in COPIED.items():
         text = _links((ROOT / name).read_text(encoding="utf-8"))
         (source / copy).write_text(text, encoding="utf-8")

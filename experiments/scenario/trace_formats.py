@@ -77,7 +77,7 @@ BEGIN = """\
 - A file may be compressed (.gz, .bz2, .xz).
 - Where jobs are left out, for example those that held no GPU, a note says how many.
 - `instance` is a folder of the authors' instances: jobs, execution times and nodes ([scenarios](scenarios.md)).
-- `philly-table` is another name of `csv`. As kind `openb`, pods of Alibaba keep parts of GPUs ([clusters](clusters.md)).
+- `philly-table` is another name of `csv`. As kind `openb`, pods of Alibaba keep parts of GPUs ([shared GPUs](sharing.md)).
 """
 
 
