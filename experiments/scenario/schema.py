@@ -62,7 +62,7 @@ class HierarchicalJobs(Config):
     )
     arrivals: Literal["exponential", "poisson-distributed", "mixed"] = Field(
         default="exponential",
-        description="gaps: exponential; nearly constant; or both kinds of stretches",
+        description="gaps: exponential; nearly constant (poisson-distributed); mixed: ten jobs at a high rate, then ten at a quarter of it",
     )
     due: Literal["min-2max", "min-3min", "min-max"] = Field(
         default="min-2max",
@@ -220,7 +220,8 @@ class AndreasJobs(Config):
     )
     scenario: Literal[1, 2] = Field(default=1, description="scenario of the paper")
     arrivals: Literal["high", "low", "mixed"] = Field(
-        default="mixed", description="rate of arrivals"
+        default="mixed",
+        description="rate of arrivals; mixed: stretches at the high and at the low rate in turn",
     )
     jobs_per_node: PositiveInt = Field(default=10, description="jobs for each node")
     idle_w: NonNegative = Field(default=0.0, description="power of an idle node")
