@@ -309,6 +309,8 @@ def described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
     if "prefixItems" in schema:
         return f"a list of {len(schema['prefixItems'])} entries"
     bounds = [text.format(schema[key]) for key, text in BOUNDS.items() if key in schema]
+    if "minItems" in schema and schema["minItems"] == schema.get("maxItems"):
+        bounds = [f"with {schema['minItems']} entries"]
     return " ".join([name, " and ".join(bounds)]).strip()
 
 
