@@ -1,4 +1,4 @@
-"""How the greedy family's kernels are compiled.
+"""Compilation of the greedy family's kernels.
 
 They are serial, release the GIL and are kept on disk (in ``__pycache__`` beside the source), so
 they are compiled once after an installation. numba compiles a function again when its own file is
