@@ -13,8 +13,8 @@ import pytest
 
 from experiments.report.contents import Scale
 from experiments.scenario.schema import read_scenario
-from experiments.studies.foresight.claims import _released as released_rows
-from experiments.studies.foresight.claims import claims
+from experiments.studies.foresight import PAGE
+from experiments.studies.foresight.claims import released as released_rows
 from experiments.studies.foresight.families import FAMILIES, FOLDER, draw, drawn, scenarios
 from experiments.studies.foresight.runs import (
     FIRST_SEED,
@@ -27,6 +27,7 @@ from experiments.studies.foresight.runs import (
 )
 from experiments.studies.foresight.tables import brackets, disturbed, over_asked, over_released
 from experiments.studies.foresight.when import CHANGES, CONDITIONS, when
+from experiments.sweep.results import NoRuns
 from experiments.sweep.sweepfile import read_sweep
 from experiments.sweep.task import Task, resolve
 from policies import make_policy
@@ -187,6 +188,12 @@ class Kept:
     def scalars(self) -> pd.DataFrame:
         return pd.DataFrame(self.frames.get(self.asked, []))
 
+    def runs(self, function: str = "", study: str = "", **labels: object) -> pd.DataFrame:
+        table = self.where(function, study, **labels).scalars()
+        if table.empty:
+            raise NoRuns(study or function)
+        return table
+
 
 def test_disturbed_runs_are_paired_by_what_is_disturbed() -> None:
     """foresight 9 over the best rival 10 with errors, 30 over 20 where moving takes time."""
@@ -228,7 +235,8 @@ def test_the_best_of_twelve_has_rivals_with_wake_ups() -> None:
     kept = Kept(**compared(9.0, 8.0), **{"self-timed": asked})
     assert over_asked(kept)["ratio"].tolist() == pytest.approx([0.75])  # type: ignore[arg-type]
     fewer = Kept(**compared(9.0, 8.0), **{"self-timed": asked[:-1]})
-    assert over_asked(fewer).empty  # type: ignore[arg-type]
+    with pytest.raises(NoRuns):
+        over_asked(fewer)  # type: ignore[arg-type]
 
 
 def test_what_the_released_rows_do_not_say_is_said_beside_them() -> None:
@@ -236,7 +244,7 @@ def test_what_the_released_rows_do_not_say_is_said_beside_them() -> None:
     one = {"family": "2021-5", "seed": 1}
     released = [{**one, "method": m, "total_cost": 40.0} for m in HEURISTICS]
     kept = Kept(**compared(9.0, 8.0), released=released)
-    goal, bound = (c for c in released_rows(kept) if c is not None)  # type: ignore[arg-type]
+    goal, bound = released_rows(kept)  # type: ignore[arg-type]
     assert "released = true, 1000 iterations" in goal.claim
     assert "easier to meet" in goal.why
     assert bound.ours == pytest.approx(0.2)
@@ -251,7 +259,8 @@ def test_released_methods_are_not_the_rivals() -> None:
     found = over_released(Kept(**compared(9.0, 8.0), released=released))  # type: ignore[arg-type]
     assert found["ratio"].tolist() == pytest.approx([0.225])
     assert found["least"].tolist() == pytest.approx([0.2])
-    assert over_released(Kept(**compared(9.0, 8.0), released=released[:3])).empty  # type: ignore[arg-type]
+    with pytest.raises(NoRuns):
+        over_released(Kept(**compared(9.0, 8.0), released=released[:3]))  # type: ignore[arg-type]
 
 
 PRICE = {
@@ -329,7 +338,7 @@ def test_when_it_pays(ratios: list[float], word: str, above: int | None) -> None
     ((condition, found, values, _),) = when(kept)  # type: ignore[arg-type]
     assert (condition, found) == ("fixed nodes with energy, mixed arrivals", word)
     assert sorted(values) == pytest.approx(sorted(ratios))
-    rows = {claim.claim: claim for claim in claims(kept)}  # type: ignore[arg-type]
+    rows = {claim.claim: claim for claim in PAGE.claims(kept)}  # type: ignore[arg-type]
     families = rows[
         f"families of {int(above is not None)} whose whole interval is above the best rival"
     ]

@@ -43,8 +43,6 @@ WIDE = 5.0
 def _methods(results: Results) -> Drawn:
     """Every method over the bound, by family."""
     wide = costs(results)
-    if wide.empty:
-        raise NoRuns("no finished run of this figure")
     names = [name for name in FAMILIES if name in wide.index.get_level_values("family")]
     drawing, (ax,) = canvas(width=8.5, height=1.4 + 0.62 * len(names))
     ax.grid(visible=False, axis="y")
@@ -136,8 +134,6 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
 def _rivals(results: Results) -> Drawn:
     """foresight over the best rival of each instance."""
     table = ratios(results)
-    if table.empty:
-        raise NoRuns("no finished run of this figure")
     rows = [
         (FAMILIES[name].label, part)
         for name in FAMILIES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,7 @@ import pandas as pd
 from experiments.studies.foresight.families import FAMILIES
 from experiments.studies.foresight.tables import disturbed, ratios
 from experiments.studies.same_jobs import geometric
+from experiments.sweep.results import NoRuns
 
 if TYPE_CHECKING:
     from experiments.sweep.results import Results
@@ -62,19 +64,23 @@ class Condition(NamedTuple):
 def when(results: Results) -> list[Condition]:
     """Every condition that has runs."""
     found = []
-    table = ratios(results)
-    for condition, names in CONDITIONS.items() if not table.empty else ():
-        part = table.loc[table["family"].isin(names), "over_best_rival"]
-        if len(part):
-            found.append(Condition(condition, verdict(part), part, float(part.max())))
-    changed = disturbed(results)
-    for condition, (text, energy) in CHANGES.items() if not changed.empty else ():
-        same = changed["change"].str.contains(text, regex=False)
-        runs = changed[same & (changed["family"].map(_is_energy) == energy)]
-        part = _by_instance(runs)
-        if len(part):
-            found.append(Condition(condition, verdict(part), part, float(runs["ratio"].max())))
-    return found
+    with contextlib.suppress(NoRuns):
+        table = ratios(results)
+        for condition, names in CONDITIONS.items():
+            part = table.loc[table["family"].isin(names), "over_best_rival"]
+            found.append((condition, part, part))
+    with contextlib.suppress(NoRuns):
+        changed = disturbed(results)
+        of_energy = changed["family"].map(lambda name: FAMILIES[name].is_energy)
+        for condition, (text, energy) in CHANGES.items():
+            same = changed["change"].str.contains(text, regex=False)
+            runs = changed[same & (of_energy == energy)]
+            found.append((condition, _by_instance(runs), runs["ratio"]))
+    return [
+        Condition(condition, verdict(part), part, float(runs.max()))
+        for condition, part, runs in found
+        if len(part)
+    ]
 
 
 def _by_instance(changed: pd.DataFrame) -> pd.Series:
@@ -82,10 +88,6 @@ def _by_instance(changed: pd.DataFrame) -> pd.Series:
     three observations."""
     logs = changed["ratio"].astype(float).map(math.log)
     return logs.groupby([changed["family"], changed["seed"]]).mean().map(math.exp)
-
-
-def _is_energy(name: str) -> bool:
-    return FAMILIES[name].is_energy
 
 
 def verdict(values: pd.Series) -> str:
