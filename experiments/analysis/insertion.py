@@ -22,26 +22,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _compiled(function: F) -> F:
-    return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast(F, njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function))
 
 
-@_compiled
 def grid_of(submit: float, due: float, start: FloatArray, end: FloatArray, tail: float) -> Any:
     """Instants from a submission on at which something changes, and one after them all."""
-    count = 0
-    times = np.empty(2 * len(start) + 3)
-    for value in (submit, due):
-        if submit <= value < 1e11:
-            times[count] = value
-            count += 1
-    for s in range(len(start)):
-        if start[s] > submit:
-            times[count] = start[s]
-            count += 1
-        if end[s] > submit:
-            times[count] = end[s]
-            count += 1
-    grid = np.unique(times[:count])
+    own = [value for value in (submit, due) if submit <= value < 1e11]
+    others = np.concatenate((start, end))
+    grid = np.unique(np.concatenate((own, others[others > submit])))
     return np.append(grid, grid[-1] + tail)
 
 
@@ -49,31 +37,30 @@ def grid_of(submit: float, due: float, start: FloatArray, end: FloatArray, tail:
 def states_of(grid: FloatArray, segments: FloatArray, fixed: IntArray) -> Any:
     """``(I, N)`` GPUs in use and type, -1 while a node is closed, in each interval."""
     used = np.zeros((len(grid) - 1, len(fixed)), dtype=np.int64)
-    kind = np.full((len(grid) - 1, len(fixed)), -1)
+    kind = np.empty((len(grid) - 1, len(fixed)), dtype=np.int64)
     for i in range(len(grid) - 1):
-        kind[i] = fixed
-    for row in segments:
-        if row[5] <= grid[0]:
-            continue
-        n = int(row[1])
-        for i in range(np.searchsorted(grid, max(row[4], grid[0])), len(grid) - 1):
-            if grid[i] >= row[5]:
-                break
-            used[i, n] += int(row[3])
-            kind[i, n] = int(row[2])
+        for n in range(len(fixed)):
+            kind[i, n] = fixed[n]
+    for s in range(len(segments)):
+        n = int(segments[s, 1])
+        for i in range(len(grid) - 1):
+            if segments[s, 4] <= grid[i] < segments[s, 5]:
+                used[i, n] += int(segments[s, 3])
+                kind[i, n] = int(segments[s, 2])
     return used, kind
 
 
 @_compiled
 def rates_of(
-    used: IntArray, kind: IntArray, config: IntArray, gpus: IntArray, price: FloatArray, hope: float
-) -> Any:
-    """``(K,)`` what a second of each configuration adds to the cost, infinite where none fits, and on
-    which node; ``(N,)`` used and kind. A job that opens a node pays for it, in part (hope) as if others
-    were to share it."""
-    rate, node = np.full(len(config), np.inf), np.full(len(config), -1)
+    used: IntArray, kind: IntArray, config: IntArray, gpus: IntArray, price: FloatArray, hope: float,
+    rate: FloatArray, node: IntArray,
+) -> None:  # fmt: skip
+    """``(K,)`` what a second of each configuration adds to the cost, infinite where none fits, to ``rate``,
+    and on which node, to ``node``; ``(N,)`` used and kind. A job that opens a node pays for it, in part
+    (hope) as if others were to share it."""
     for k in range(len(config)):
-        v, g = config[k]
+        rate[k], node[k] = np.inf, -1
+        v, g = config[k, 0], config[k, 1]
         for n in range(len(kind)):
             if kind[n] >= 0 and (kind[n] != v or used[n] + g > gpus[v]):
                 continue
@@ -83,7 +70,6 @@ def rates_of(
                 more *= 1.0 - hope * (1.0 - g / gpus[v])
             if more < rate[k]:
                 rate[k], node[k] = more, n
-    return rate, node
 
 
 @_compiled
@@ -135,7 +121,6 @@ def fill(
             a += 1
 
 
-@_compiled
 def insert(
     job: int, submit: float, due: float, weight: float, speed: FloatArray, config: IntArray,
     segments: FloatArray, fixed: IntArray, gpus: IntArray, price: FloatArray, hope: float,
@@ -153,8 +138,18 @@ def insert(
     Returns ``(S', 6)`` the job's stretches, and what it adds to the cost.
     """
     grid = grid_of(submit, due, segments[:, 4], segments[:, 5], 1.0 / speed.min())
+    return _insert(job, due, weight, speed, config, grid, segments, fixed, gpus, price, hope)
+
+
+@_compiled
+def _insert(
+    job: int, due: float, weight: float, speed: FloatArray, config: IntArray, grid: FloatArray,
+    segments: FloatArray, fixed: IntArray, gpus: IntArray, price: FloatArray, hope: float,
+) -> Any:  # fmt: skip
+    """`insert` along a grid of instants."""
     used, kind = states_of(grid, segments, fixed)
     intervals, configs = len(grid) - 1, len(speed)
+    rate = np.empty(configs)
     node = np.empty((intervals, configs), dtype=np.int64)
     vertex = np.empty((intervals, configs), dtype=np.int64)
     last_vertex = np.empty(configs, dtype=np.int64)
@@ -169,7 +164,7 @@ def insert(
         if late >= best:
             break
         length = grid[e + 1] - grid[e]
-        rate, node[e] = rates_of(used[e], kind[e], config, gpus, price, hope)
+        rates_of(used[e], kind[e], config, gpus, price, hope, rate, node[e])
         beside = weight if grid[e] >= due else 0.0
         own, slopes = hull_of(speed, rate, beside)
         level[:] = 0
@@ -177,13 +172,15 @@ def insert(
         cost, partly, part = fill(slope, work, owner, order[:count], slopes, works, e, level)
         if cost + late < best:
             best, best_end, best_in, best_part = cost + late, e, partly, part
-            best_level[:] = level
-            last_vertex[: len(own)] = own
+            for i in range(intervals):
+                best_level[i] = level[i]
+            for i in range(len(own)):
+                last_vertex[i] = own[i]
         if beside:
             own, slopes = hull_of(speed, rate, 0.0)
             works = _works(own, speed, length)
-        vertex[e, : len(own)] = own
         for i in range(len(own)):
+            vertex[e, i] = own[i]
             slope[count], work[count], owner[count] = slopes[i], works[i], e
             place = count
             while place > 0 and slope[order[place - 1]] > slopes[i]:
@@ -193,7 +190,8 @@ def insert(
             count += 1
     if best_end < 0:
         return np.empty((0, 6)), np.inf
-    vertex[best_end] = last_vertex
+    for i in range(configs):
+        vertex[best_end, i] = last_vertex[i]
     return _stretches(
         job, grid, config, node, vertex, best_level, best_end, best_in, best_part
     ), best  # fmt: skip
@@ -233,22 +231,30 @@ def _stretches(
             if same and rows[count - 1, 2] == config[k, 0] and rows[count - 1, 3] == config[k, 1]:
                 rows[count - 1, 5] = until
             else:
-                rows[count] = np.array(
-                    [float(job), float(n), float(config[k, 0]), float(config[k, 1]), begin, until]
-                )
+                rows[count, 0], rows[count, 1] = job, n
+                rows[count, 2], rows[count, 3] = config[k, 0], config[k, 1]
+                rows[count, 4], rows[count, 5] = begin, until
                 count += 1
             begin = until
     return rows[:count].copy()
 
 
-@_compiled
 def cost_of_rows(
     rows: FloatArray, weight: FloatArray, due: FloatArray, fixed: IntArray, price: FloatArray,
     idle_per_s: float,
 ) -> Any:  # fmt: skip
     """Cost of a schedule that is known to be one: lease, energy and tardiness."""
+    order = np.argsort(np.concatenate((rows[:, 5], rows[:, 4])), kind="stable")  # ends first
+    return _cost_in_order(order, rows, weight, due, fixed, price, idle_per_s)
+
+
+@_compiled
+def _cost_in_order(
+    order: IntArray, rows: FloatArray, weight: FloatArray, due: FloatArray, fixed: IntArray,
+    price: FloatArray, idle_per_s: float,
+) -> Any:  # fmt: skip
+    """`cost_of_rows`, the rows' ends and starts in their order in time."""
     end, last = np.zeros(len(weight)), 0.0
-    order = np.argsort(np.concatenate((rows[:, 5], rows[:, 4])), kind="mergesort")  # ends first
     used, kind = np.zeros(len(fixed), dtype=np.int64), fixed.copy()
     since = np.zeros(len(fixed))
     total = 0.0
