@@ -16,6 +16,7 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = False
+napoleon_use_ivar = True  # attributes stand once: autodoc lists the fields of dataclasses, too
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 suppress_warnings = ["myst.header"]

@@ -5,6 +5,7 @@ python -m experiments.scenario.keys_page > docs/keys.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -112,7 +113,8 @@ def _row(key: str, spec: Mapping[str, Any], required: bool) -> str:
     default = "required" if required else _default(spec.get("default"))
     unit = next((unit for end, unit in reversed(UNITS.items()) if key.endswith(end)), "")
     example = "".join(f"`{toml_value(each)}`" for each in spec.get("examples", ()))
-    cells = (f"`{key}`", described(spec), default, unit, meaning(spec["description"]), example)
+    kind = re.sub(r"matching (.+)", r"matching `\1`", described(spec))
+    cells = (f"`{key}`", kind, default, unit, meaning(spec["description"]), example)
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
