@@ -22,7 +22,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _compiled(function: F) -> F:
-    return cast(F, njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function))
+    return cast(
+        F, njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+    )
 
 
 def grid_of(submit: float, due: float, start: FloatArray, end: FloatArray, tail: float) -> Any:
