@@ -17,19 +17,15 @@ from experiments.commands import (
     bound,
     classroom,
     compare,
-    decision,
     new,
     notebook,
-    packing,
     policies,
     progress,
-    queue,
-    rental,
     reproduce,
     run,
     show,
-    size_server,
     sweep,
+    theory,
 )
 from experiments.commands.options import in_words
 from experiments.commands.renamed import renamed
@@ -47,23 +43,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-theory = typer.Typer(
-    help="Formulas and single decisions: queue, rental, size-server, decision, packing.",
-    no_args_is_help=True,
-)
-for part in (
-    queue.queue,
-    rental.rental,
-    size_server.size_server,
-    decision.decision,
-    packing.packing,
-):
-    theory.command()(in_words(part))
-
 PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
     "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
     "Look": (("show", show.app), policies.policies),
-    "Calculate": (("theory", theory), bound.bound),
+    "Calculate": (("theory", theory.app), bound.bound),
     "Begin and teach": (("new", new.app), classroom.classroom, notebook.notebook),
 }
 for panel, commands in PANELS.items():

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import POLICY, AllowCode, Figure, Workers
+from experiments.commands.options import POLICY, AllowCode, Figure, Precision, Workers
 
 
 def compare(
@@ -29,12 +29,7 @@ def compare(
             help="Names of summary.json with commas between them. --precision looks at the first."
         ),
     ] = "mean_jct_s",
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            help="Make more runs until half of the interval is at most this part of the mean, e.g. 1%."
-        ),
-    ] = None,
+    precision: Precision = None,
     replications: Annotated[
         int | None, typer.Option(help="Number of runs of each policy; with --precision, the most.")
     ] = None,

@@ -24,6 +24,12 @@ Dask = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, or local; needs the extra 'dask'.")
 ]
 Figure = Annotated[Path | None, typer.Option(help="Also draw the table (.png, .svg or .pdf).")]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        help="Make more runs until half of the interval is at most this part of the mean, e.g. 1%."
+    ),
+]
 Where = Annotated[
     list[str] | None,
     typer.Option(

@@ -285,7 +285,7 @@ def test_infinite_numbers_are_null_with_a_note() -> None:
 
 
 def test_a_solution_without_a_bound_is_still_json() -> None:
-    from experiments.commands.decision import _finite
+    from experiments.commands.theory import _finite
 
     answer = {"bound": float("-inf"), "gap": 0.5, "plan": [{"x": float("nan")}, (1, "a")]}
     assert _finite(answer) == {"bound": None, "gap": 0.5, "plan": [{"x": None}, [1, "a"]]}
