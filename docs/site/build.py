@@ -72,7 +72,7 @@ def stage(source: Path) -> None:
         (source / copy).write_text(text, encoding="utf-8")
     shutil.copytree(ROOT / "docs" / "images", source / "images")
     for name, modules in REFERENCE.items():
-        parts = [f"# {name.capitalize()}"]
+        parts = [f"# Python: {name}"]
         for module in modules:
             directive = f"```{{eval-rst}}\n.. automodule:: {module}\n```"
             parts.append(f"## `{module}`\n\n{directive}")

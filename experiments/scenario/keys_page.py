@@ -15,6 +15,7 @@ from experiments.config import described, toml_value
 from experiments.scenario.job_types import TypesConfig
 from experiments.scenario.schema import Scenario
 from experiments.sweep.sweepfile import SweepFile
+from simulator.features import registry
 
 BEGIN = """\
 # Keys
@@ -22,7 +23,7 @@ BEGIN = """\
 This page lists the keys of scenario files, sweep files and files of job types. It is made from their schemas
 (`python -m experiments.scenario.keys_page > docs/keys.md`). [Scenario files](scenarios.md) says how they go together.
 
-- A key without a default is required; *left out* says what holds without it.
+- *required*: the key must be given. A key without a default may be left out; its meaning says what holds then.
 - A *law* is written as `exponential:40` or `lognormal:40,cv=2` ([laws](scenarios.md#laws)).
 - Names of files are relative to the folder of the file that names them.
 - `--set TABLE.KEY=VALUE` sets any key of a scenario, for example `--set cluster.num_nodes=8`.
@@ -57,6 +58,10 @@ def page() -> str:
 def _sections(model: type[BaseModel], title: str) -> Iterator[str]:
     """The file's own keys, then those of its tables, each model once."""
     schema = model.model_json_schema()
+    keys = schema["properties"]  # tables of features, which a scenario inherits, come last
+    schema["properties"] = {
+        key: keys[key] for key in sorted(keys, key=registry.tables().__contains__)
+    }
     defs = schema.get("$defs", {})
     yield _section(f"## {title}", schema)
     for name, tables in _tables(schema, defs).items():
