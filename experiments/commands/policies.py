@@ -35,6 +35,8 @@ def policies(
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 160)
+    if name is not None and scenario is not None:
+        raise InputError("policies: got NAME and --for, expected one of them")
     if name is not None:
         _print_one(console, name)
         return

@@ -381,6 +381,16 @@ def test_policies_are_listed_with_their_options() -> None:
     listed = schedlab("policies").stdout
     for name in ("fifo-strict", "milp", "randomised-greedy", "srtf+tune"):
         assert name in listed
+    one = schedlab("policies", "las+tune@hysteresis").stdout
+    for text in (
+        "Mohan et al. (Synergy), OSDI 2022",
+        "one-kind",
+        "hysteresis.threshold",
+        "(the paper)",
+    ):
+        assert text in one
+    both = schedlab("policies", "milp", "--for", "examples/synergy.toml")
+    assert (both.returncode, both.stderr.count("\n")) == (2, 1)
 
 
 def test_a_streamed_run_has_the_same_numbers_in_parquet(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ class Poisson(Config):
 
 class Trace(Config):
     kind: Literal["trace"]
-    num_jobs: int = Field(ge=1, le=1000)
+    num_jobs: int = Field(ge=1, le=1000, description="number of jobs")
 
 
 class Cluster(Config):
@@ -67,6 +67,11 @@ GOOD: dict[str, Any] = {
         ("workload.kind", "csv", "workload.kind: got \"csv\", expected one of 'poisson', 'trace'"),
         ("workload.kind", None, "workload.kind: missing"),
         ("workload.num_jobs", 1001, "got 1001, expected an integer >= 1 and <= 1000"),
+        (
+            "workload.num_jobs",
+            None,
+            "missing, expected an integer >= 1 and <= 1000: number of jobs",
+        ),
         ("workload.rate", 1.0, "workload.rate: unknown key, expected one of kind, num_jobs"),
         ("workload", {"kind": "poisson", "rate": 0}, "rate: got 0, expected a number > 0"),
         (
