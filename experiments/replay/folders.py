@@ -16,6 +16,7 @@ from experiments.scenario.reading import read_json, read_run, read_table
 from experiments.sweep.chosen import runs_with, with_schedule
 from experiments.sweep.export import expect_no_part
 from experiments.sweep.store import Store, is_sweep
+from simulator.arguments import short
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def replay_folders(
         expect_no_input(out, (folder / name for name in FILES))
         if is_sweep(folder):
             expect_no_part(out, folder)
+    if where and not any(is_sweep(folder) for folder in folders):
+        raise InputError("--where: given with single runs, expected a sweep among the folders")
     recordings = [r for folder in folders for r in _recordings(folder, dict(where or {}))]
     if len(recordings) > MOST_RUNS:
         raise InputError(
@@ -69,7 +72,9 @@ def _of_run(folder: Path) -> Recording:
     _, jobs, schedule, machines = read_run(folder, "cpus")
     decisions = read_table(folder / "decisions.csv", ("time_s",), ("time_s",))
     summary = folder / "summary.json"
-    name = str((read_json(summary) if summary.exists() else {}).get("policy") or folder.name)
+    name = (read_json(summary) if summary.exists() else {}).get("policy") or folder.name
+    if not isinstance(name, str):
+        raise InputError(f"{summary}: policy is {short(name)}, expected a name")
     return Recording(
         name, schedule, jobs, decisions["time_s"].tolist(), machines, facts_of(decisions)
     )

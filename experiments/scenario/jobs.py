@@ -112,7 +112,7 @@ def _instance(jobs: InstanceJobs, scenario: Scenario) -> Built:
 def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
     from simulator.laws import parse_law
     from simulator.statistics import Streams
-    from simulator.workloads.poisson import gaps_cv2, gaps_of_trace, poisson_jobs
+    from simulator.workloads.poisson import class_shares, gaps_cv2, gaps_of_trace, poisson_jobs
     from simulator.workloads.traces import FORMATS
 
     with at_key("workload.duration_s"):
@@ -127,6 +127,8 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
         law = jobs.patience
         patience = parse_law(law) if isinstance(law, str) else law
     with at_key("workload.priorities"):
+        class_shares(jobs.priorities)
+    with at_key("workload"):
         workload = poisson_jobs(
             jobs.num_jobs,
             Streams(scenario.seed),

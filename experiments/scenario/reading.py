@@ -20,7 +20,7 @@ from experiments.sweep.store import is_sweep
 from simulator.errors import InputError
 from simulator.inputs import read_input
 from simulator.metrics.run_tables import TABLES
-from simulator.model.tolerances import SUMS
+from simulator.model.tolerances import ON_TIME_S, SUMS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,9 +34,12 @@ NAMES = {c.name for schema, _ in TABLES.values() for c, _ in schema.columns if c
 WRITTEN = "a file that `schedlab run --out` wrote"
 SHOWN = 60
 """Letters of a value that a message shows."""
+MOST = 1e15
+"""Seconds beyond it are a mistake."""
 
 Count = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Kind(BaseModel):
@@ -46,9 +49,9 @@ class _Kind(BaseModel):
 
     name: str
     gpus: Annotated[int, Field(ge=1, le=MOST_GPUS)] | None
-    per_hour: Finite
-    per_gpu_hour: Finite
-    energy_per_hour: list[Finite] | None = None
+    per_hour: Price
+    per_gpu_hour: Price
+    energy_per_hour: list[Price] | None = None
 
 
 class Machines(BaseModel):
@@ -63,7 +66,7 @@ class Machines(BaseModel):
     type_of: list[Count] | None
     due_s: list[Finite | None] | None
     weight_per_s: list[Finite] | None
-    price_factor: list[Finite] = Field(default_factory=list)
+    price_factor: list[Price] = Field(default_factory=list)
     limits: list[Annotated[list[Finite], Field(min_length=2, max_length=2)]] = Field(
         default_factory=list
     )
@@ -117,10 +120,20 @@ def read_run(folder: Path, *columns: str, where: Mapping[str, str] | None = None
     _expect(~again, jobs, "job_id", jobs_path, "another name in each row")
     ordered = (jobs["completion_s"] >= jobs["arrival_s"]).to_numpy()
     _expect(ordered, jobs, "completion_s", jobs_path, "a time after arrival_s")
+    if "first_start_s" in jobs:
+        early = (jobs["first_start_s"] < jobs["arrival_s"] - ON_TIME_S).to_numpy()
+        _expect(~early, jobs, "first_start_s", jobs_path, "a time after arrival_s")
     known = schedule["job_id"].isin(set(jobs["job_id"])).to_numpy()
     _expect(known, schedule, "job_id", path, "a job of jobs.csv")
     ordered = (schedule["end_s"] >= schedule["start_s"]).to_numpy()
     _expect(ordered, schedule, "end_s", path, "a time after start_s")
+    own = jobs.set_index("job_id").loc[schedule["job_id"]]
+    inside = schedule["start_s"].to_numpy() >= own["arrival_s"].to_numpy() - ON_TIME_S
+    _expect(inside, schedule, "start_s", path, "a time after the job's arrival_s in jobs.csv")
+    inside = schedule["end_s"].to_numpy() <= own["completion_s"].to_numpy() + ON_TIME_S
+    _expect(inside, schedule, "end_s", path, "a time before the job's completion_s in jobs.csv")
+    for name in (n for n in amounts if n in schedule.columns):
+        _expect((schedule[name] >= 0).to_numpy(), schedule, name, path, "a number >= 0")
     machines = read_machines(folder, len(jobs))
     _expect_room(schedule, path, machines)
     return RunTables(name, jobs, schedule, machines)
@@ -207,6 +220,12 @@ def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
             raise InputError(f"{path}: {key} has {len(values)} values, expected {wanted}")
     if (machines.due_s is None) != (machines.weight_per_s is None):
         raise InputError(f"{path}: due_s without weight_per_s, or the other way, expected both")
+    for kind in machines.node_types:
+        energy, wanted = kind.energy_per_hour, (kind.gpus or 0) + 1
+        if energy is not None and len(energy) != wanted:
+            raise InputError(
+                f"{path}: energy_per_hour of {kind.name} has {len(energy)} values, expected {wanted}"
+            )
     if max(machines.type_of or [0]) >= len(machines.node_types):
         raise InputError(
             f"{path}: type_of has {max(machines.type_of or [0])}, expected numbers of node_types"
@@ -289,5 +308,7 @@ def _checked(
         values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
         good = np.isfinite(values) | (table[name].isna().to_numpy() & (name in or_blank))
         _expect(good, table, name, path, "a number")
+        sensible = ~(np.abs(values) > MOST) | (not name.endswith("_s"))
+        _expect(sensible, table, name, path, f"a number up to {MOST:g} in size")
         table[name] = values
     return table

@@ -5,7 +5,6 @@ The snapshot of a job's state is written and read again. GPUs are held meanwhile
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from simulator.arguments import is_number
@@ -13,6 +12,7 @@ from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.errors import InputError
+from simulator.model.workload import LATEST_S
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class Delays:
 
     def __post_init__(self) -> None:
         for value in (self.first_s, self.resume_s, self.move_s):
-            if not (is_number(value) and 0 <= value < math.inf):
-                raise InputError(f"reconfiguration takes {value} s, expected a number >= 0")
+            if not (is_number(value) and 0 <= value < LATEST_S):
+                raise InputError(
+                    f"reconfiguration takes {value} s, expected a number >= 0 and below {LATEST_S:g}"
+                )
 
 
 class ReconfigurationDelay(Feature):

@@ -21,6 +21,9 @@ from simulator.errors import InputError
 
 SECONDS_PER_HOUR = 3600.0
 
+MOST_PRICE = 1e12
+"""A price beyond it is a mistake: sums of costs would exceed what numbers can hold."""
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
@@ -61,6 +64,12 @@ class NodeType:
             price_per_hour=self.price_per_hour,
             price_per_gpu_hour=self.price_per_gpu_hour,
         )
+        for what in ("price_per_hour", "price_per_gpu_hour"):
+            value = getattr(self, what)
+            if value > MOST_PRICE:
+                raise InputError(
+                    f"node type {self.name!r}: {what} is {value:g}, expected at most {MOST_PRICE:g}"
+                )
         for what in ("cpus", "memory_gb"):
             value = getattr(self, what)
             if not value > 0:

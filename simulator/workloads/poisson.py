@@ -105,12 +105,18 @@ def _patience_s(patience: float | Law | None, streams: Streams, count: int) -> F
     return patience.sample(streams.generator("patience"), count)
 
 
+def class_shares(priorities: Sequence[float]) -> FloatArray:
+    """``(C,)`` shares of the classes of jobs; raises InputError where they are none."""
+    shares = np.array(priorities, dtype=np.float64)
+    if len(shares) and not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
+        raise InputError(f"priorities are {list(priorities)}, expected shares >= 0, one above 0")
+    return shares
+
+
 def _weights(priorities: Sequence[float], streams: Streams, count: int) -> FloatArray | None:
     """Weight of each job: the number of classes for the most urgent, 1 for the least."""
     if not priorities:
         return None
-    shares = np.array(priorities, dtype=np.float64)
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
-        raise InputError(f"priorities are {list(priorities)}, expected shares >= 0, one above 0")
+    shares = class_shares(priorities)
     classes = streams.generator("classes").choice(len(shares), count, p=shares / shares.sum())
     return np.asarray(len(shares) - classes, dtype=np.float64)

@@ -23,6 +23,9 @@ COMMANDS = {
 }
 
 
+TYPE = {"name": "n", "gpus": 2, "per_hour": 1.0, "per_gpu_hour": 0.0}
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Jobs a and b of 2 GPUs on a node of 2 GPUs, for 100 s each; a second node is idle."""
@@ -69,6 +72,10 @@ def test_the_folder_itself_is_read(folder: Path) -> None:
         ({"gpus": "two"}, r"line 2: gpus is two, expected a number"),
         ({"cpus": "two"}, r"line 2: cpus is two, expected a number"),
         ({"node_type": "m"}, r"line 2: node_type is m, expected a type of machines.json"),
+        ({"cpus": -1}, r"line 2: cpus is -1, expected a number >= 0"),
+        ({"start_s": -1}, r"line 2: start_s is -1, expected a time after the job's arrival_s"),
+        ({"end_s": 101}, r"line 2: end_s is 101, expected a time before the job's completion_s"),
+        ({"end_s": 1e308}, r"line 2: end_s is 1e\+308, expected a number up to 1e\+15 in size"),
         ({"job_id": "c"}, r"line 2: job_id is c, expected a job of jobs.csv"),
         ({"job_id": "c" * 10_000}, r"job_id is c{60}\.\., expected a job of jobs.csv"),
     ],
@@ -90,6 +97,8 @@ def test_more_gpus_in_use_than_a_node_has(folder: Path) -> None:
         ({"job_id": "b"}, r"jobs.csv, line 3: job_id is b, expected another name in each row"),
         ({"completion_s": "soon"}, r"jobs.csv, line 2: completion_s is soon, expected a number"),
         ({"completion_s": -1}, r"jobs.csv, line 2: completion_s is -1, expected a time after"),
+        ({"first_start_s": -1}, r"jobs.csv, line 2: first_start_s is -1, expected a time after"),
+        ({"arrival_s": -1e308}, r"line 2: arrival_s is -1e\+308, expected a number up to 1e\+15"),
     ],
 )
 def test_jobs(folder: Path, change: dict[str, object], told: str) -> None:
@@ -113,6 +122,14 @@ def test_jobs(folder: Path, change: dict[str, object], told: str) -> None:
         ({"limits": [[1.0]]}, r"limits\[0\]: got \[1.0\], expected"),
         ({"due_s": None}, r"due_s without weight_per_s, or the other way, expected both"),
         ({"limits": None}, r"limits: got null, expected"),
+        (
+            {"node_types": [TYPE | {"per_hour": -1.0}]},
+            r"node_types\[0\].per_hour: got -1.0, expected a number >= 0",
+        ),
+        (
+            {"node_types": [TYPE | {"energy_per_hour": [1.0]}]},
+            r"energy_per_hour of n has 1 values, expected 3",
+        ),
         ({"num_controllers": 0}, r"num_controllers: got 0, expected an integer"),
     ],
 )
@@ -134,3 +151,19 @@ def test_without_machines_limits_are_those_of_scenario_files(folder: Path) -> No
     one_line(folder, r"line 2: gpus is 1e\+09, expected as many as the node has")
     path.write_text(whole.replace("a,0,", "a,1000000000,", 1))
     one_line(folder, r"line 2: node is 1e\+09, expected a whole number from 0 to 999999")
+
+
+def test_what_the_player_alone_reads(folder: Path) -> None:
+    """The name of the policy, the times of decisions, and labels, which only runs of a sweep have."""
+    path = folder / "summary.json"
+    whole = path.read_text()
+    path.write_text(json.dumps(json.loads(whole) | {"policy": [1]}))
+    with pytest.raises(InputError, match=r"summary.json: policy is \[1\], expected a name"):
+        COMMANDS["replay"](folder)
+    path.write_text(whole)
+    with pytest.raises(InputError, match=r"--where: given with single runs, expected a sweep"):
+        replay_folders([folder], folder / "replay.html", {"seed": "1"})
+    change_first_row(folder / "decisions.csv", {"time_s": "soon"})
+    with pytest.raises(InputError, match=r"decisions.csv, line 2: time_s is soon, expected a"):
+        COMMANDS["replay"](folder)
+    assert not (folder / "replay.html").exists()

@@ -46,7 +46,16 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
             "[predictions]\nbias = 1e308\n",
             "predictions: bias is 1e+308, expected a number above -1",
         ),
-        ('duration_s = "deterministic:1e-308"\n', "duration_s: the mean is 1e-308 s, expected at"),
+        ('duration_s = "deterministic:1e-308"\n', "workload: duration_s: the mean is 1e-308 s, ex"),
+        (
+            "priorities = [0, 0]\n",
+            "workload.priorities: priorities are [0.0, 0.0], expected shares",
+        ),
+        (
+            "[tenants]\ndraw = { a = 1 }\nweight = { a = 1e308 }\n",
+            "tenants: weight of 'a' is 1e+308, expected a number above 0, at most 1e+12",
+        ),
+        ("[reconfiguration_s]\nmove_s = 1e308\n", "reconfiguration takes 1e+308 s, expected a"),
         (
             "[decisions]\nround_s = 1e308\n",
             "decisions.round_s: got 1e+308, expected at least 0.001",
@@ -64,6 +73,13 @@ def test_one_line_and_no_files(text: str, told: str, tmp_path: Path) -> None:
     assert told in found.stderr
     assert len(found.stderr.splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_price_whose_sums_no_number_holds() -> None:
+    with pytest.raises(
+        InputError, match=r"'n': price_per_hour is 1e\+308, expected at most 1e\+12"
+    ):
+        NodeType("n", "GPU", 2, price_per_hour=1e308)
 
 
 def test_foresight_under_the_largest_noise(tmp_path: Path) -> None:

@@ -23,6 +23,9 @@ from simulator.statistics import Streams
 NOBODY = "(none)"
 """The tenant of jobs that name none."""
 
+MOST_WEIGHT = 1e12
+"""A weight beyond it is a mistake."""
+
 
 @checked("tenants")
 @dataclass(frozen=True)
@@ -53,8 +56,12 @@ class Tenants:
             if column.shape != (len(self.names),):
                 raise InputError(f"tenants: {name} has {len(column)} values for {len(self.names)}")
             for tenant, value in zip(self.names, column.tolist(), strict=True):
-                if not value >= least or (name == "weight" and math.isinf(value)):
-                    wanted = "a number above 0" if name == "weight" else "at least 1 GPU"
+                if not value >= least or (name == "weight" and value > MOST_WEIGHT):
+                    wanted = (
+                        f"a number above 0, at most {MOST_WEIGHT:g}"
+                        if name == "weight"
+                        else "at least 1 GPU"
+                    )
                     raise InputError(f"tenants: {name} of {tenant!r} is {value}, expected {wanted}")
 
     def __len__(self) -> int:
