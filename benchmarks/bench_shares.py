@@ -9,7 +9,8 @@ import sys
 import time
 
 from policies import make_policy
-from simulator import DecisionPoints, simulate
+from simulator import simulate
+from simulator.features.rounds import Rounds
 from simulator.workloads.gavel import training_workload
 
 POLICIES = (
@@ -21,14 +22,14 @@ POLICIES = (
     "allox",
     "shockwave",
 )
-ROUNDS = DecisionPoints.rounds(120.0, ends="last-finisher")
+ROUND_S = 120.0
 
 
 def rounds_a_cpu_s(policy: str, trace: str, throughputs: str, gpus: int) -> float:
     """Decisions of a run by its CPU seconds."""
     workload, cluster = training_workload(trace, {"v100": gpus}, throughputs)
     begin_s = time.process_time()
-    result = simulate(workload, cluster, make_policy(policy), decision_points=ROUNDS)
+    result = simulate(workload, cluster, make_policy(policy), features=[Rounds(ROUND_S)])
     return len(result.decisions) / (time.process_time() - begin_s)
 
 

@@ -38,8 +38,18 @@ import pytest
 
 STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
 
+BY_HAND = (
+    "by_hand", "processes", "controller", "corner_cases", "engine", "features_by_hand", "intents", "meters",
+    "mistakes", "rounds", "several_servers", "view", "wake_ups",
+)  # fmt: skip
+"""Tests of the core with numbers worked out by hand."""
+
 PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     # Modules that get mistakes, and the files of tests (fast ones) that should see them.
+    "core": (
+        sorted(str(path) for path in Path("simulator/core").glob("*.py")),
+        [f"tests/core/test_{part}.py" for part in BY_HAND] + ["tests/faults/test_notice.py"],
+    ),
     "contract": (["simulator/model/contract.py", "simulator/model/feasibility.py"], ["tests/core"]),
     "controller": (
         [

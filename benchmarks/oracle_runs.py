@@ -32,6 +32,7 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.features.reconfiguration import Delays
 from simulator.laws import Exponential
 
 Run = dict[str, Any]
@@ -501,7 +502,7 @@ def _programs() -> Iterator[tuple[str, Callable[[], Result]]]:
         yield (
             f"VMs, {name}",
             partial(simulate, elastic(30, 4), vms, policy, seed=1, decision_points=points,
-                    reconfiguration_s=20.0),
+                    features=[Delays.of(20.0)]),
         )  # fmt: skip
         server = ServerSpec(Exponential(90.0), 2)
         yield (
@@ -515,7 +516,9 @@ def _programs() -> Iterator[tuple[str, Callable[[], Result]]]:
     narrow = Cluster.of_nodes(PLAIN, 6, 3)
     yield (
         "last come first",
-        partial(simulate, one_gpu(100), narrow, last_come_first, reconfiguration_s=15.0, seed=4),
+        partial(
+            simulate, one_gpu(100), narrow, last_come_first, features=[Delays.of(15.0)], seed=4
+        ),
     )
     yield (
         "last come first, three servers",

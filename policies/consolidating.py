@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from policies.orders import CapacityPlan, durations_s
+from policies.orders import durations_s
+from policies.packing import FreeCapacity
 from policies.registration import register
 from simulator.arguments import one_of
 from simulator.datafiles import read_table
@@ -64,24 +65,20 @@ class Consolidating:
         if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
         self._since = {job: t for job, t in self._since.items() if job in view.waiting}
-        capacity = CapacityPlan(view)
-        for held in view.running.values():
-            for share in held:
-                capacity.take(share)
+        capacity = FreeCapacity(view, last_first=True)
         racks = self._racks(view)
         placements: list[Placement] = []
         again_s = math.inf
         for job in view.waiting:
             gpus = int(view.workload.num_gpus[job])
-            if gpus > capacity.gpus:
+            if gpus > capacity.total_gpus:
                 continue
             shares = self._place(view, capacity, racks, job)
-            for share in shares:
-                capacity.take(share)
+            capacity.add(shares)
             placements += shares
             if not shares:
                 again_s = min(again_s, self._next_s(view, job))
-            if capacity.gpus < 1:
+            if capacity.total_gpus < 1:
                 break
         wake = max(LEAST_AGAIN_S, again_s) if again_s < math.inf else None
         if not placements and wake is None:
@@ -89,14 +86,15 @@ class Consolidating:
         return Decision(placements, keep_running=True, again_s=wake)
 
     def _racks(self, view: View) -> list[list[int]]:
+        if not hasattr(view, "network"):
+            return [view.nodes.tolist()]
         of: dict[int, list[int]] = {}
-        rack_of = view.rack_of
         for node in view.nodes.tolist():
-            of.setdefault(int(rack_of[node]), []).append(node)
+            of.setdefault(int(view.network.rack_of[node]), []).append(node)
         return list(of.values())
 
     def _place(
-        self, view: View, capacity: CapacityPlan, racks: list[list[int]], job: int
+        self, view: View, capacity: FreeCapacity, racks: list[list[int]], job: int
     ) -> Sequence[Placement]:
         """On the best place that the job may have now; empty where it has to wait."""
         shares = capacity.place(job)
@@ -106,8 +104,8 @@ class Consolidating:
         waited_s = math.inf if not self._waits_for_place(view, job) else view.now_s - since_s
         if self._can_be_together(view, job) and waited_s < self._waits[0]:
             return ()
-        for rack in sorted(racks, key=capacity.gpus_of):
-            together = capacity.place(job, rack)
+        for rack in sorted(racks, key=capacity.gpus_on):
+            together = capacity.place(job, nodes=rack)
             if together:
                 return together
         return (

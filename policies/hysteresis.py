@@ -1,6 +1,6 @@
 """Hysteresis: ``greedy@hysteresis`` is greedy, and running jobs move only where that pays.
 
-Where a reconfiguration takes time (`View.reconfiguration_s`), each job that is stopped, moved or resized
+Where a reconfiguration takes time (``view.reconfiguration``), each job that is stopped, moved or resized
 loses that time. The wrapped policy decides as ever. Its decision falls into groups: nodes that exchange
 jobs belong together. A group is carried out if it saves more than the delays that it costs:
 
@@ -37,7 +37,7 @@ from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model import tolerances
 from simulator.model.contract import FIXED, Decision, Placement, Policy, View
-from simulator.model.feasibility import placements_of
+from simulator.model.feasibility import fits, placements_of
 from simulator.model.workload import ELASTIC
 
 Shares = tuple[Placement, ...]
@@ -80,7 +80,7 @@ class Hysteresis(Wrapper):
         if view.cluster.is_pool:
             raise InputError(f"{self.name}: the cluster is a rental pool, expected nodes or VMs")
         decision = self.policy.decide(view)
-        least_s = self.threshold * view.reconfiguration_s
+        least_s = self.threshold * getattr(view, "reconfiguration", 0.0)
         if not least_s or not view.running or decision.gpus_of is not None:
             return decision
         plan = placements_of(decision, view, self.name)
@@ -291,6 +291,6 @@ class RemainingCapacity:
                 return False
         spec = self._cluster.node_types[v]
         return all(
-            used[i] + getattr(share, name) <= getattr(spec, name) * (1 + tolerances.CAPACITY)
+            fits(getattr(share, name), getattr(spec, name) - used[i], getattr(spec, name))
             for i, name in enumerate(RESOURCES)
         )

@@ -12,7 +12,6 @@ preemptive : the order interrupts running jobs, their progress kept; False: it w
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,7 +24,7 @@ from policies.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
-from simulator.model.tolerances import PART_OF_A_GPU, SUMS
+from simulator.model.tolerances import PART_OF_A_GPU
 
 Rank = Callable[[View], FloatArray]
 """``(n,)`` numbers of the active jobs; the least is served first."""
@@ -69,7 +68,7 @@ class Preemptive:
         if not view.changed:
             return NO_CHANGE
         durations_s(view)
-        return Decision(CapacityPlan(view).choose(self.ordered(view)))
+        return Decision(chosen(view, self.ordered(view)))
 
     def ordered(self, view: View) -> list[int]:
         """The active jobs, the first to be served first."""
@@ -77,98 +76,21 @@ class Preemptive:
         return [jobs[i] for i in np.argsort(self.rank(view), kind="stable").tolist()]
 
 
-class CapacityPlan:
-    """Free capacity of a controller's nodes, all of it at first: GPUs, CPUs, GB of memory.
-
-    Attributes
-    ----------
-    gpus : how many are free.
-    """
-
-    def __init__(self, view: View) -> None:
-        fixed = view.cluster.node_type_of
-        assert fixed is not None
-        self._view = view
-        self._types = {n: view.cluster.node_types[fixed[n]] for n in view.nodes.tolist()}
-        self._free = {n: [float(t.gpus), t.cpus, t.memory_gb] for n, t in self._types.items()}
-        self.gpus = sum(float(t.gpus) for t in self._types.values())
-
-    def choose(self, order: Sequence[int]) -> list[Placement]:
-        """Placements of the jobs that run, the first of the order before the others."""
-        placements: list[Placement] = []
-        for job in order:
-            if self._view.workload.num_gpus[job] > self.gpus:
-                continue
-            old = self._view.running.get(job, ())
-            shares = old if old and all(self.holds(p) for p in old) else self.place(job)
-            for placement in shares:
-                self.take(placement)
-            placements += shares
-            if self.gpus < 1:
-                break
-        return placements
-
-    def gpus_of(self, nodes: Sequence[int]) -> float:
-        """GPUs that are free on some nodes."""
-        return math.fsum(self._free[n][0] for n in nodes)
-
-    def place(self, job: int, nodes: Sequence[int] | None = None) -> Sequence[Placement]:
-        """On the fullest node that holds it, else on the emptiest ones; empty where it does not fit.
-
-        Parameters
-        ----------
-        nodes : only on these; None: on all.
-        """
-        gpus = int(self._view.workload.num_gpus[job])
-        some = self._free if nodes is None else nodes
-        by_room = sorted(some, key=lambda n: (self._free[n][0], n))
-        for node in by_room:
-            share = self._share(job, node, gpus)
-            if self.holds(share):
-                return (share,)
-        placements = []
-        for node in reversed(by_room):
-            most = int(min(gpus, self._free[node][0]))
-            while most and not self.holds(self._share(job, node, most)):
-                most -= 1
-            if most:
-                placements.append(self._share(job, node, most))
-                gpus -= most
-            if not gpus:
-                return placements
-        return ()
-
-    def _share(self, job: int, node: int, gpus: int) -> Placement:
-        """With CPUs and memory as the job states them, else in proportion to the GPUs."""
-        workload, (cpus, memory_gb) = (
-            self._view.workload,
-            proportional_share(self._types[node], gpus),
-        )
-        part = gpus / int(workload.num_gpus[job])
-        stated_cpus, stated_gb = float(workload.num_cpus[job]), float(workload.memory_gb[job])
-        if not math.isnan(stated_cpus) and math.isfinite(self._types[node].cpus):
-            cpus = stated_cpus * part
-        if not math.isnan(stated_gb) and math.isfinite(self._types[node].memory_gb):
-            memory_gb = stated_gb * part
-        return Placement(job, node, gpus, cpus=cpus, memory_gb=memory_gb)
-
-    def holds(self, share: Placement) -> bool:
-        """True where a share fits in what is free."""
-        wanted = (share.gpus, share.cpus, share.memory_gb)
-        free = self._free[share.node]
-        return all(w <= f + SUMS * max(1.0, w) for w, f in zip(wanted, free, strict=True))
-
-    def take(self, share: Placement, sign: int = 1) -> None:
-        """Take a share from what is free."""
-        free = self._free[share.node]
-        free[0] -= sign * share.gpus
-        free[1] -= sign * share.cpus
-        free[2] -= sign * share.memory_gb
-        self.gpus -= sign * share.gpus
-
-    def give_back(self, share: Placement) -> None:
-        """Take it back again."""
-        self.take(share, -1)
+def chosen(view: View, order: Sequence[int]) -> list[Placement]:
+    """Placements of the jobs that run, the first of the order before the others; who ran stays where it is."""
+    capacity = FreeCapacity(view, empty=True, last_first=True)
+    placements: list[Placement] = []
+    for job in order:
+        if view.workload.num_gpus[job] > capacity.total_gpus:
+            continue
+        shares = view.running.get(job, ())
+        if not shares or not capacity.holds(shares):
+            shares = capacity.place(job)
+        capacity.add(shares)
+        placements += shares
+        if capacity.total_gpus < 1:
+            break
+    return placements
 
 
 @dataclass

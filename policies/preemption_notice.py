@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from policies.orders import CapacityPlan, durations_s
+from policies.orders import durations_s
+from policies.packing import FreeCapacity
 from policies.registration import register
 from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 
@@ -25,10 +26,7 @@ class FirstComeWithNotice:
         """Move first, then start."""
         durations_s(view)
         going = self._going(view)
-        capacity = CapacityPlan(view)
-        for shares in view.running.values():
-            for share in shares:
-                capacity.take(share)
+        capacity = FreeCapacity(view, last_first=True)
         stay = [n for n in view.nodes.tolist() if n not in going]
         placements: list[Placement] = []
         to_move = [
@@ -37,9 +35,8 @@ class FirstComeWithNotice:
         for job in (*to_move, *view.waiting):
             if not stay:
                 break
-            found = capacity.place(job, stay)
-            for share in found:
-                capacity.take(share)
+            found = capacity.place(job, nodes=stay)
+            capacity.add(found)
             placements += found
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 

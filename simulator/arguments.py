@@ -22,6 +22,9 @@ from simulator.errors import InputError
 
 Kind = TypeVar("Kind", bound=type)
 
+LEAST_PERIOD_S = 1e-3
+"""Times between decisions are at least this long; clocks below `simulator.model.workload.LATEST_S` resolve it."""
+
 SHOWN = 60
 """Characters of a wrong value that a message cites."""
 
@@ -114,6 +117,14 @@ def short(value: object) -> str:
     """A wrong value as messages cite it."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."
+
+
+def check_period(period_s: float | None) -> None:
+    """Raise `InputError` where this is no time between decisions, s; None: there is none."""
+    if period_s is not None and not (is_number(period_s) and 0 < period_s < math.inf):
+        raise InputError(f"period is {period_s} s, expected a positive number of seconds")
+    if period_s is not None and period_s < LEAST_PERIOD_S:
+        raise InputError(f"period is {period_s:g} s, expected at least {LEAST_PERIOD_S:g} s")
 
 
 # The checks below take parameters by name; ``of`` names the object that they belong to, for the message.

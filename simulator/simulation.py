@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -16,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.arguments import is_number
+from simulator.arguments import check_period
 from simulator.core.feature import Feature
 from simulator.core.run import Rule, begin, run
 from simulator.core.simulation import Simulation
-from simulator.core.triggers import MAX_TICKS, DecisionPoints
+from simulator.core.triggers import DecisionPoints
+from simulator.core.wake_ups import MAX_TICKS
 from simulator.dispatchers import make_dispatcher
 from simulator.errors import InfeasibleDecision, InputError
-from simulator.features.reconfiguration import Delays
 from simulator.features.registry import features_of
-from simulator.features.rounds import Rounds
 from simulator.logs import ScheduleLog
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
@@ -38,9 +36,6 @@ from simulator.workloads.fits import check_fits
 if TYPE_CHECKING:
     from simulator.metrics.streaming import RecordStream
 
-LEAST_PERIOD_S = 1e-3
-"""Periods are at least this long; clocks below `simulator.model.workload.LATEST_S` resolve it."""
-
 
 def simulate(
     workload: Workload,
@@ -51,7 +46,6 @@ def simulate(
     decision_points: DecisionPoints | None = None,
     dispatcher: str | Rule = "round-robin",
     server: ServerSpec | None = None,
-    reconfiguration_s: float | Delays = 0.0,
     features: Sequence[Any] = (),
     check: bool = True,
     record_schedule: bool = True,
@@ -72,10 +66,8 @@ def simulate(
     dispatcher : which queue an arriving job joins, a name of
         `simulator.dispatchers.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.
-    reconfiguration_s : seconds without progress whenever a job that has run before is started
-        elsewhere, resized or resumed (snapshot and restart); or `Delays`, which tell these cases apart.
     features : what the cluster has beside nodes and jobs: a `Feature` of one's own, or the data of one of
-        `simulator.features`, e.g. `Failures`, `Tenants`, `Admission`, `Network`, `Neighbours`, `Shown`.
+        `simulator.features`, e.g. `Failures`, `Tenants`, `Admission`, `Network`, `Neighbours`, `Delays`, `Rounds`.
         Jobs whose attempts fail (`Workload.fails_at`), or that have a patience, bring theirs.
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
@@ -93,27 +85,11 @@ def simulate(
         The policy oversubscribed a node, or left jobs waiting for ever.
     """
     points = decision_points or DecisionPoints()
-    delays = reconfiguration_s
-    if not isinstance(delays, Delays):
-        delays = Delays(0.0, delays, delays)
     _check_policy(policy)
     _check_points(points, workload, cluster)
     if check:
         check_fits(workload, cluster)
-    if points.round_s is not None and server is not None:
-        raise InputError("rounds that end with their last job: expected no optimization server")
-    if (
-        points.round_s is not None
-        and hasattr(workload.performance, "progress")
-        and delays != Delays()
-    ):
-        raise InputError(
-            "reconfiguration_s: these jobs lose time in rounds by rules of their own (workload.resume_s, ..), "
-            "expected 0"
-        )
-    parts = features_of(workload, [*features, *([delays] if delays != Delays() else [])])
-    if points.round_s is not None:
-        parts.insert(0, Rounds(points.round_s))
+    parts = features_of(workload, features)
     simulation = Simulation(
         workload,
         _shown(workload, parts),
@@ -171,9 +147,9 @@ def _check_policy(policy: object) -> None:
 
 
 def _check_points(points: DecisionPoints, workload: Workload, cluster: Cluster) -> None:
-    for period in (points.period_s, points.since_last_s, points.round_s):
-        _check_period(period)
-    if points.period_s is None and points.round_s is None and not points.on_arrival:
+    for period in (points.period_s, points.since_last_s):
+        check_period(period)
+    if points.period_s is None and not points.on_arrival:
         raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
     if points.finish_at_tick and points.period_s is None:
         raise InputError("jobs that finish at the end of a round need rounds")
@@ -195,13 +171,6 @@ def _least_busy_s(workload: Workload, cluster: Cluster) -> float:
     duration_s = duration_s[: len(workload)]
     work_gpu_s = float((duration_s * workload.num_gpus).sum())
     return max(float(duration_s.max()), work_gpu_s / cluster.total_gpus)
-
-
-def _check_period(period: float | None) -> None:
-    if period is not None and not (is_number(period) and 0 < period < math.inf):
-        raise InputError(f"period is {period} s, expected a positive number of seconds")
-    if period is not None and period < LEAST_PERIOD_S:
-        raise InputError(f"period is {period:g} s, expected at least {LEAST_PERIOD_S:g} s")
 
 
 def _name_of(policy: PolicyLike) -> str:

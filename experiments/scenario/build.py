@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
     from simulator.core.run import Rule
     from simulator.features.reconfiguration import Delays
+    from simulator.features.rounds import Rounds
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
@@ -119,8 +120,8 @@ def make_policy(scenario: Scenario) -> Policy:
 def decision_points(decisions: Decisions) -> DecisionPoints:
     """Times of decisions; raises KeyedError for keys that exclude each other."""
     from simulator import DecisionPoints
+    from simulator.arguments import LEAST_PERIOD_S
     from simulator.model.workload import LATEST_S
-    from simulator.simulation import LEAST_PERIOD_S
 
     period_s, round_s = decisions.period_s, decisions.round_s
     since_last_s = decisions.since_last_s
@@ -141,8 +142,7 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
         raise KeyedError("decisions.round_ends", "expected round_s, and no finish_at_round")
     with at_key("decisions"):
         if round_s is not None:
-            ends = decisions.round_ends
-            return DecisionPoints.rounds(round_s, decisions.finish_at_round, ends)
+            return DecisionPoints.rounds(round_s, decisions.finish_at_round)
         return DecisionPoints(
             period_s=period_s,
             finish_at_tick=decisions.finish_at_round,
@@ -150,11 +150,18 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
         )
 
 
-def delays(given: float | DelayKeys) -> float | Delays:
-    """Seconds without progress after a start or a move."""
+def keyed_parts(scenario: Scenario) -> list[Delays | Rounds]:
+    """Features that no table of their own asks for: delays after starts, rounds that end with their last job."""
     from simulator.features.reconfiguration import Delays
+    from simulator.features.rounds import Rounds
 
-    return Delays(**given.model_dump()) if isinstance(given, DelayKeys) else given
+    given, decisions = scenario.reconfiguration_s, scenario.decisions
+    found: list[Delays | Rounds] = [
+        Delays(**given.model_dump()) if isinstance(given, DelayKeys) else Delays.of(given)
+    ]
+    if decisions.round_s is not None and decisions.round_ends == "last-finisher":
+        found.append(Rounds(decisions.round_s))
+    return found
 
 
 def make_server(server: Server | None) -> ServerSpec | None:

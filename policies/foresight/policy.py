@@ -226,7 +226,7 @@ def _speed(view: View, machines: Machines, times_s: FloatArray, tau: float) -> F
     A job that has run before and is not left as it is loses the delay once, over a run of two mean
     gaps or to its end, whichever is shorter. None where there is no delay.
     """
-    delay_s = view.reconfiguration_s
+    delay_s: float = getattr(view, "reconfiguration", 0.0)
     if not delay_s:
         return None
     run_s = np.minimum(view.remaining[:, None] * times_s, 2.0 * tau)

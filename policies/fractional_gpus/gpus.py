@@ -14,7 +14,8 @@ from simulator.features.colocation.mig import PROFILES, best_start, mask_of, pro
 from simulator.features.fractional import SharedDuration
 from simulator.model.cluster import IntArray
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
-from simulator.model.tolerances import PART_OF_A_GPU, RATES, SUMS
+from simulator.model.feasibility import fits
+from simulator.model.tolerances import PART_OF_A_GPU, RATES
 from simulator.model.workload import Workload
 
 SHARE = ("always", "when-full", "never")
@@ -110,10 +111,13 @@ class OnGpus:
         return (0.0 if math.isnan(cpus) else cpus, 0.0 if math.isnan(memory_gb) else memory_gb)
 
     def _has_room(self, view: View, job: int, node: int) -> bool:
-        return node in self._free and all(  # a node that is down has no room
-            want <= free * (1 + SUMS)
-            for want, free in zip(self._beside(view, job), self._free[node], strict=True)
-        )
+        if node not in self._free:  # it is down
+            return False
+        fixed, types = view.cluster.node_type_of, view.cluster.node_types
+        assert fixed is not None
+        spec, (cpus, memory_gb) = types[fixed[node]], self._beside(view, job)
+        free_cpus, free_gb = self._free[node]
+        return fits(cpus, free_cpus, spec.cpus) and fits(memory_gb, free_gb, spec.memory_gb)
 
     def _find(self, view: View, job: int) -> tuple[int, tuple[int, ...]] | None:
         """Node and GPUs for a job; None where it does not fit now."""
@@ -202,7 +206,9 @@ class Complementary(OnGpus):
             return 2.0
         neighbours = view.colocation.spec
         memory = neighbours.memory_gb
-        if memory[job] + memory[other] > neighbours.gpu_memory_gb * (1 + SUMS):
+        if not fits(
+            memory[job] + memory[other], neighbours.gpu_memory_gb, neighbours.gpu_memory_gb
+        ):
             return -math.inf
         own, theirs = neighbours.speed(job, [other]), neighbours.speed(other, [job])
         return own + theirs if min(own, theirs) >= self._least - RATES else -math.inf
@@ -283,4 +289,5 @@ class Slices(OnGpus):
             return True
         memory = view.colocation.spec.memory_gb
         used = float(memory[job]) + sum(float(memory[j]) for j in jobs)
-        return bool(used <= view.colocation.spec.gpu_memory_gb * (1 + SUMS))
+        capacity: float = view.colocation.spec.gpu_memory_gb
+        return fits(used, capacity, capacity)

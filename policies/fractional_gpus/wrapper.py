@@ -21,8 +21,9 @@ from simulator.errors import InputError
 from simulator.features.fractional import SharedDuration
 from simulator.model.cluster import IntArray, NodeType
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
+from simulator.model.feasibility import fits
 from simulator.model.performance import FixedDuration
-from simulator.model.tolerances import SUMS, UNITS
+from simulator.model.tolerances import UNITS
 from simulator.model.workload import Workload
 
 MOST_UNITS = 20
@@ -193,8 +194,10 @@ class FractionalGpus(Wrapper):
             cpus, memory_gb = sum(p.cpus for p in own), sum(p.memory_gb for p in own)
             now = view.running[job][0].node if job in view.running else -1
             for node in sorted(free, key=lambda n: (n != now, n)):
-                room = beside[node]
-                if cpus > room[0] * (1 + SUMS) or memory_gb > room[1] * (1 + SUMS):
+                room, spec = beside[node], types[fixed[node]]
+                if not (
+                    fits(cpus, room[0], spec.cpus) and fits(memory_gb, room[1], spec.memory_gb)
+                ):
                     continue
                 gpus = self._fullest(
                     job, free[node], view.gpus_of.get(job) if node == now else None

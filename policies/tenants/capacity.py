@@ -96,7 +96,7 @@ class Capacity:
         queues: dict[int, list[int]] = {}
         for job in reversed(jobs):
             queues.setdefault(int(tenants.of[job]), []).append(job)
-        while queues and capacity.free.gpus >= 1:
+        while queues and capacity.free.total_gpus >= 1:
             t = min(queues, key=lambda t: (capacity.gpus[t] / tenants.quota[t], t))
             capacity.start(queues[t].pop())
             if not queues[t]:

@@ -74,7 +74,7 @@ class ByShare:
 
         first = [entry(t, 0) for t, queue in enumerate(queues) if queue]
         heapq.heapify(first)
-        while first and capacity.free.gpus >= 1:
+        while first and capacity.free.total_gpus >= 1:
             _, t, at = heapq.heappop(first)
             job = queues[t][at]
             if capacity.start(job):

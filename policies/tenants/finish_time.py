@@ -78,7 +78,7 @@ class FinishTimeFair:
             key=lambda j: (int(tenants.of[j]) not in offered, -rho[j], j not in view.running, j),
         )
         for job in order:
-            if capacity.free.gpus < 1:
+            if capacity.free.total_gpus < 1:
                 break
             capacity.start(job)
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from policies.orders import CapacityPlan
+from policies.packing import FreeCapacity
 from simulator.features.tenants import Tenants
 from simulator.features.tenants import tenants_of as named_tenants
 from simulator.model.cluster import FloatArray
@@ -41,7 +41,7 @@ class TenantCapacity:
     """
 
     def __init__(self, view: View, tenants: Tenants) -> None:
-        self.free = CapacityPlan(view)
+        self.free = FreeCapacity(view, empty=True, last_first=True)
         self.gpus: FloatArray = np.zeros(len(tenants))
         self._tenants = tenants
         self._of = tenants.of
@@ -55,15 +55,14 @@ class TenantCapacity:
 
     def start(self, job: int) -> bool:
         """Give a job GPUs, where it ran if that is free; False where it does not fit."""
-        if self._view.workload.num_gpus[job] > self.free.gpus:
+        if self._view.workload.num_gpus[job] > self.free.total_gpus:
             return False
         return self.keep(job) or self._take(job, self.free.place(job))
 
     def _take(self, job: int, shares: Sequence[Placement]) -> bool:
-        if not shares or not all(self.free.holds(p) for p in shares):
+        if not shares or not self.free.holds(shares):
             return False
-        for share in shares:
-            self.free.take(share)
+        self.free.add(shares)
         self._chosen[job] = shares
         self.gpus[self._of[job]] += sum(p.gpus for p in shares)
         return True
@@ -71,8 +70,7 @@ class TenantCapacity:
     def put_back(self, job: int) -> None:
         """Take a job off again."""
         shares = self._chosen.pop(job)
-        for share in shares:
-            self.free.give_back(share)
+        self.free.remove(shares)
         self.gpus[self._of[job]] -= sum(p.gpus for p in shares)
 
     @property

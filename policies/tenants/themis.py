@@ -64,7 +64,7 @@ class Themis(FinishTimeFair):
         queues: list[list[int]],
     ) -> None:
         gpus_of = view.workload.num_gpus
-        free = int(capacity.free.gpus)
+        free = int(capacity.free.total_gpus)
         usable = [_usable(gpus_of[queues[t]].tolist(), free) for t in bidders]
         values = _values(view, capacity, tenants, bidders, usable)
         won = largest_product(values)
@@ -116,7 +116,7 @@ def _values(
 def _give_at_random(view: View, capacity: TenantCapacity, queues: dict[int, list[int]]) -> None:
     """Job by job to a tenant drawn from those with jobs left; who does not fit is passed by."""
     queues = {t: [j for j in queue if j not in capacity.chosen] for t, queue in queues.items()}
-    while capacity.free.gpus >= 1:
+    while capacity.free.total_gpus >= 1:
         some = [t for t, queue in queues.items() if queue]
         if not some:
             return

@@ -17,7 +17,7 @@ from simulator.core.execution import Execution
 from simulator.core.node import Node
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
-from simulator.core.triggers import Guard, periods, wake_up
+from simulator.core.wake_ups import Guard, periods, wake_up
 from simulator.model.contract import NO_CHANGE, Changes, Configuration, Decision, Placement, View
 from simulator.model.feasibility import (
     check_decision,
@@ -129,7 +129,7 @@ class Controller:
             self.ask()
         if triggers.period_s is not None and not self.is_ticking:
             self.is_ticking = True
-            self.clock.process(periods(self, triggers.period_s))
+            self.clock.process(periods(self, self.guard, triggers.period_s))
 
     def finish(self, execution: Execution) -> None:
         """Record a job that has done its work."""
@@ -223,7 +223,7 @@ class Controller:
         changes those are made that are about a job still as it was, and that there is room for.
         """
         if plan.again_s is not None and plan.number == self.planned:
-            self.clock.process(wake_up(self, plan.number, plan.again_s))
+            self.clock.process(wake_up(self, self.guard, plan.number, plan.again_s))
         if plan.number < self.applied or (plan.keep_running and not plan.shares_of):
             return
         is_undisturbed = plan.after == self.applied

@@ -10,24 +10,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 from simpy import Interrupt, Process
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import Clock, Order
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InfeasibleDecision
 from simulator.model import tolerances
-from simulator.model.contract import Choose, Configuration
+from simulator.model.contract import Choose, Configuration, Placement
 
 RATE_CHANGED = "rate changed"
 """Cause of an interrupt after which the job goes on."""
 
 
-Controller = Any
-"""`simulator.core.controller.Controller`, which stands above this module."""
+class Controller(Protocol):
+    """Interface of `simulator.core.controller.Controller` to executions, and to features that meet them."""
+
+    clock: Clock
+    simulation: Simulation
+    index: int
+    active: dict[int, None]
+    running: dict[int, tuple[Placement, ...]]
+    executions: dict[int, Execution]
+    configuration_of: dict[int, Configuration]
+    down: set[int]
+    is_ticking: bool
+    changed: bool
+    planned: int
+
+    def ask(self, order: Order = Order.DECISION, once: bool = False) -> None:
+        """Ask for a decision."""
+
+    def finish(self, execution: Execution) -> None:
+        """Record a job that has done its work."""
+
+    def stop(self, execution: Execution, cause: str) -> None:
+        """Take a running job off its nodes."""
+
+    def leave(self, job: int) -> None:
+        """Let a waiting job go for ever."""
 
 
 class Execution:
@@ -48,7 +72,7 @@ class Execution:
     """
 
     def __init__(self, controller: Controller, job: int, plan: Plan) -> None:
-        simulation: Simulation = controller.simulation
+        simulation = controller.simulation
         self.controller, self.simulation, self.job = controller, simulation, job
         self.shares = plan.shares_of[job]
         self.gpus_of = plan.gpus_of.get(job, ())

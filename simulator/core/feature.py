@@ -14,6 +14,7 @@ from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
+from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Placement
 from simulator.model.feature_record import FeatureRecord
 from simulator.model.workload import Workload
@@ -106,6 +107,10 @@ class Feature:
     def seen(self, controller: Controller) -> object | None:
         """Data that policies of this controller may read, in ``view.NAME``; None: nothing."""
         return None
+
+    def shown_work(self, jobs: IntArray | int) -> FloatArray | float:
+        """Factor of the remaining work of jobs, or of one, that policies are shown."""
+        return 1.0
 
     # -- the result ------------------------------------------------------------------------------
 

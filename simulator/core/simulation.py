@@ -147,8 +147,6 @@ class Simulation:
             time_s = 1.0 / rate if rate > 0 else math.inf
         else:
             time_s = max(self._times_by_type(workload, job, shares).values())
-            if len(shares) > 1:
-                time_s *= performance.network_penalty
         for slowdown in self.hooks["slowdown"]:
             time_s *= slowdown(job, shares)
         return time_s

@@ -1,6 +1,6 @@
 """Network: racks, and how much longer a job takes over several nodes, or several racks, than on one node.
 
-`simulate` takes a `Network`. Policies read ``view.network`` and ``view.rack_of``. Without one, a job over
+`simulate` takes a `Network`, which policies read in ``view.network``. Without one, a job over
 nodes takes as long as its performance model says. In a scenario file:
 
 [network]
@@ -129,7 +129,7 @@ class NetworkKeys(FeatureTable):
 
 
 class NetworkSlowdown(Feature):
-    """Jobs over several nodes take longer, in place of the performance model's ``network_penalty``."""
+    """Jobs over several nodes take longer."""
 
     name = "network"
 
@@ -137,16 +137,13 @@ class NetworkSlowdown(Feature):
         self.spec = spec
 
     def attach(self, simulation: Simulation) -> None:
-        """Read what the performance model says already."""
+        """Check that it was made for these jobs and nodes."""
         expect_length("network", self.spec.same_rack, len(simulation.workload), "jobs")
         expect_length("network", self.spec.rack_of, simulation.cluster.num_nodes, "nodes")
-        self._penalty = simulation.workload.performance.network_penalty
 
     def slowdown(self, job: int, shares: Sequence[Placement]) -> float:
         """Factor of the job's time on these nodes to that on one."""
-        if len(shares) == 1:
-            return 1.0
-        return self.spec.factor(job, [share.node for share in shares]) / self._penalty
+        return self.spec.factor(job, [share.node for share in shares])
 
     def seen(self, controller: Controller) -> Network:
         """The racks and factors."""

@@ -187,25 +187,15 @@ class LearnedTimes(PredictedTimes):
     reaches each of them, those too that read the times once.
     """
 
-    name = "predictions"
-
     def attach(self, simulation: Simulation) -> None:
         """Begin with the predictions as they are."""
         self._simulation = simulation
         self._ratio = np.ones(len(simulation.workload))
         self._seen: dict[int, Execution] = {}
 
-    def seen(self, controller: Controller) -> LearnedTimes:
-        """The correction, which views apply to the remaining work."""
-        return self
-
-    def ratio(self, job: int) -> float:
-        """True over predicted time of a job, as far as it was observed; else 1."""
-        return float(self._ratio[job])
-
-    def ratios(self, jobs: IntArray) -> FloatArray:
-        """`ratio` of several jobs."""
-        return self._ratio[jobs]
+    def shown_work(self, jobs: IntArray | int) -> FloatArray:
+        """True over predicted time of each job, as far as it was observed; else 1."""
+        return np.asarray(self._ratio[jobs])
 
     def before_decision(self, controller: Controller) -> None:
         """Look at the jobs that run; what neighbours cost is known, and no property of a job."""

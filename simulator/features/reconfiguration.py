@@ -30,6 +30,11 @@ class Delays:
     resume_s: float = 0.0
     move_s: float = 0.0
 
+    @classmethod
+    def of(cls, seconds: float) -> Delays:
+        """So many whenever a job that has run before is started elsewhere, resized or resumed."""
+        return cls(0.0, seconds, seconds)
+
     def __post_init__(self) -> None:
         for value in (self.first_s, self.resume_s, self.move_s):
             if not (is_number(value) and 0 <= value < LATEST_S):

@@ -31,6 +31,7 @@ from simulator.features.network import Network, NetworkKeys, NetworkSlowdown
 from simulator.features.predictions import LearnedTimes, PredictedTimes, PredictionKeys, Shown
 from simulator.features.reconfiguration import Delays, ReconfigurationDelay
 from simulator.features.reneging import Reneging
+from simulator.features.rounds import Rounds
 from simulator.features.spot import SpotKeys
 from simulator.features.table import FeatureTable, Scene
 from simulator.features.tenants import tables as tenant_tables
@@ -51,8 +52,9 @@ KEYS: tuple[type[FeatureTable], ...] = (
 """Tables of the features that are here."""
 
 FEATURES: Mapping[type, Callable[[Any], Sequence[Feature]]] = {
+    Rounds: lambda rounds: [rounds],
     Shown: lambda s: [(LearnedTimes if s.learned else PredictedTimes)(s.workload)],
-    Delays: lambda delays: [ReconfigurationDelay(delays)],
+    Delays: lambda delays: [ReconfigurationDelay(delays)] if delays != Delays() else [],
     Failures: Failures.features,
     Admission: lambda admission: [AdmissionControl(admission)],
     Tenants: lambda tenants: [Quotas(tenants)],
@@ -125,6 +127,15 @@ def features_of(workload: Workload, parts: Sequence[Any]) -> list[Feature]:
 
 def _known(workload: Workload, parts: Sequence[Any]) -> Iterator[Feature]:
     given = {type(part): part for part in parts}
+    if (
+        Rounds in given
+        and hasattr(workload.performance, "progress")
+        and given.get(Delays, Delays()) != Delays()
+    ):
+        raise InputError(
+            "reconfiguration_s: these jobs lose time in rounds by rules of their own (workload.resume_s, ..), "
+            "expected 0"
+        )
     if workload.fails_at:
         given.setdefault(Failures, Failures())
     if hasattr(workload.performance, "next_change"):
@@ -138,7 +149,7 @@ def _known(workload: Workload, parts: Sequence[Any]) -> Iterator[Feature]:
 
 def _others(parts: Sequence[Any]) -> Iterator[Feature]:
     for part in parts:
-        if isinstance(part, Feature):
+        if isinstance(part, Feature) and type(part) not in FEATURES:
             yield part
         elif type(part) not in FEATURES:
             raise InputError(f"features: got {part!r}, expected a feature, or the data of one")

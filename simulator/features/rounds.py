@@ -8,14 +8,17 @@ may say what a job does in a round, by a method ``progress()`` that answers an o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from simpy.events import ProcessGenerator
 
+from simulator.arguments import check_period
 from simulator.core.clock import Order
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
+from simulator.core.simulation import Simulation
+from simulator.core.triggers import DecisionPoints
+from simulator.errors import InputError
 from simulator.model.contract import Placement
 from simulator.model.rounds import Progress, Round
 
@@ -33,13 +36,17 @@ class Rounds(Feature):
     name = "rounds"
 
     def __init__(self, round_s: float) -> None:
+        check_period(round_s)
         self.round_s = round_s
-        self._pace_s: dict[int, float] = {}
 
-    def attach(self, simulation: Any) -> None:
-        """No round goes on."""
+    def attach(self, simulation: Simulation) -> None:
+        """No round goes on, and nothing else asks for decisions."""
+        if simulation.server is not None:
+            raise InputError("rounds that end with their last job: expected no optimization server")
+        simulation.triggers = DecisionPoints(False, False, on_request=False)
         begin = getattr(simulation.workload.performance, "progress", None)
         self._simulation = simulation
+        self._pace_s: dict[int, float] = {}
         self._of = [Round(begin and begin()) for _ in simulation.controllers]
 
     def seen(self, controller: Controller) -> Round:

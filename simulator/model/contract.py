@@ -150,7 +150,8 @@ class View:
     (submitted and unfinished); arrays of shape ``(n,)`` follow `jobs`.
 
     What features of the cluster add stands under their names: ``view.faults``, ``view.network``,
-    ``view.tenants``, ``view.colocation``; ``getattr(view, "network", None)`` where there may be none.
+    ``view.tenants``, ``view.colocation``, ``view.reconfiguration`` (s); ``getattr(view, "network", None)``
+    where there may be none.
 
     Attributes
     ----------
@@ -263,20 +264,6 @@ class View:
         """The policy's own stream of random numbers."""
         return self._controller.rng
 
-    @property
-    def reconfiguration_s(self) -> float:
-        """Delay of a job that has run before and is started elsewhere or anew, s."""
-        return float(self._controller.seen.get("reconfiguration", 0.0))
-
-    @property
-    def rack_of(self) -> IntArray:
-        """``(N,)`` rack of each node of the cluster; all in one where the scenario has no racks."""
-        network = self._controller.seen.get("network")
-        if network is None:
-            return np.zeros(self.cluster.num_nodes, dtype=np.int64)
-        racks: IntArray = network.rack_of
-        return racks
-
     # -- the active jobs ---------------------------------------------------------------------
 
     @property
@@ -326,17 +313,17 @@ class View:
         """
         if self._remaining is None:
             left = self._controller.jobs.all_remaining_at(self.jobs, self.now_s)
-            correction = self._controller.seen.get("predictions")
-            if correction is not None:
-                left = left * correction.ratios(self.jobs)
+            for factor in self._controller.simulation.hooks["shown_work"]:
+                left = left * factor(self.jobs)
             self._remaining = np.maximum(left, tolerances.LEAST_WORK_LEFT)
         return self._remaining
 
     def remaining_of(self, job: int) -> float:
         """Fraction of one job's work that is left now."""
         left: float = self._controller.jobs.remaining_at(job, self.now_s)
-        correction = self._controller.seen.get("predictions")
-        return left if correction is None else left * float(correction.ratio(job))
+        for factor in self._controller.simulation.hooks["shown_work"]:
+            left *= float(factor(job))
+        return left
 
     @property
     def attained_gpu_s(self) -> FloatArray:

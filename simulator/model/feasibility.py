@@ -158,6 +158,11 @@ def _starts_that_fit(shares_of: Mapping[int, tuple[Placement, ...]], view: View)
     return True
 
 
+def fits(wanted: float, free: float, capacity: float) -> bool:
+    """Whether so much of a resource fits in what is free of a capacity, but for rounding."""
+    return wanted <= free + tolerances.CAPACITY * capacity
+
+
 def has_room(
     job: int,
     shares: Sequence[Placement],
@@ -181,8 +186,9 @@ def has_room(
         if fixed is None and any(p.node_type != v for p in others):
             return False
         for resource in ("gpus", "cpus", "memory_gb"):
-            used = sum(getattr(p, resource) for p in (share, *others))
-            if used > getattr(spec, resource) * (1 + tolerances.CAPACITY):
+            capacity = getattr(spec, resource)
+            used = sum(getattr(p, resource) for p in others)
+            if not fits(getattr(share, resource), capacity - used, capacity):
                 return False
     return True
 

@@ -308,8 +308,6 @@ class Goodput:
 
     time_unit_s = 1.0
     """Epochs last whole seconds, as in the program that published the tables."""
-    network_penalty = 1.0
-    """Placements over several nodes have times of their own."""
 
     def __len__(self) -> int:
         return len(self.application_of)

@@ -33,10 +33,6 @@ class Performance(Protocol):
     One that has a length says for how many jobs it knows times; `Workload` checks that.
     """
 
-    @property
-    def network_penalty(self) -> float:
-        """Factor of a job's time over several nodes to that on one; 1: as long."""
-
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds that the whole job takes on this configuration; infinite: it cannot run."""
 
@@ -99,7 +95,6 @@ class FixedDuration(_FixedDemand):
     """
 
     time_shared: bool = False
-    network_penalty = 1.0
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own, unless time-shared."""
@@ -128,7 +123,6 @@ class TimeTable:
     """
 
     times_s: FloatArray
-    network_penalty = 1.0
 
     def __post_init__(self) -> None:
         if np.ndim(self.times_s) != 3:
@@ -189,7 +183,6 @@ class SpeedupCurve:
     curve_of: IntArray
     curves: Sequence[Callable[[float], float]]
     long_run: tuple[tuple[float, float], ...] | None = None
-    network_penalty = 1.0
 
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
@@ -328,17 +321,13 @@ class Sensitivity(_FixedDemand):
     num_gpus : ``(J,)`` GPUs that the job needs.
     matrix_of : ``(J,)`` index of the job's matrix, or ``(J, V)`` one a node type.
     matrices : `SensitivityMatrix` of each model (and node type).
-    network_penalty : how many times longer a job takes over several nodes than on one; >= 1.
     """
 
     matrix_of: IntArray
     matrices: Sequence[SensitivityMatrix]
-    network_penalty: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= self.network_penalty < math.inf:
-            raise InputError(f"network penalty is {self.network_penalty}, expected a number >= 1")
         _freeze(self, duration_s=np.float64, matrix_of=np.int64)
         _check_index("matrix_of", self.matrix_of, len(self.matrices))
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
-from simulator.model.tolerances import SUMS
+from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import ELASTIC, Workload
 
 BoolArray = npt.NDArray[np.bool_]
@@ -80,7 +80,7 @@ def _gpus_held(
         per_gpu = np.divide(demand, gpus, out=np.zeros_like(gpus), where=gpus > 0)
         room = np.full(len(gpus), np.inf)
         np.divide(getattr(spec, attribute), per_gpu, out=room, where=per_gpu > 0)
-        held = np.minimum(held, np.floor(room * (1 + SUMS)))
+        held = np.minimum(held, np.floor(room * (1 + CAPACITY)))
     return held
 
 

@@ -16,6 +16,7 @@ from policies import (
 from policies.requirements import REQUIREMENTS, MissingRequirement, supplied_by
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
 from simulator.adaptation import Adapted, Rules, adapt
+from simulator.features.reconfiguration import Delays
 from simulator.laws import Exponential
 from simulator.statistics import Streams
 from simulator.workloads import andreas, synergy
@@ -114,7 +115,7 @@ def runs(policy: str, jobs: Workload, cluster: Cluster) -> None:
         cluster,
         make_policy(policy, **FEW.get(policy, {})),
         decision_points=points,
-        reconfiguration_s=60.0 if "@" in policy else 0.0,
+        features=[Delays.of(60.0 if "@" in policy else 0.0)],
     )
     assert np.isfinite(result.completion_s).all()
 

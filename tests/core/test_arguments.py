@@ -25,6 +25,8 @@ from simulator.features.admission import Admission
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.network import Network
 from simulator.features.predictions import Predictions
+from simulator.features.reconfiguration import Delays
+from simulator.features.rounds import Rounds
 from simulator.features.tenants import Tenants
 from simulator.laws import Bimodal, Exponential
 from simulator.model.speedup import Amdahl, Power
@@ -148,7 +150,11 @@ def test_periods_and_delays_that_are_no_numbers() -> None:
     with pytest.raises(InputError, match="period is hour s, expected a positive number"):
         simulate(jobs, one, lambda view: None, decision_points=DecisionPoints(period_s="hour"))  # type: ignore[arg-type, return-value]
     with pytest.raises(InputError, match="reconfiguration takes soon s, expected a number"):
-        simulate(jobs, one, lambda view: None, reconfiguration_s="soon")  # type: ignore[arg-type, return-value]
+        Delays.of("soon")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="reconfiguration takes nan s, expected a number"):
+        Delays(first_s=float("nan"))
+    with pytest.raises(InputError, match=r"period is 1e-09 s, expected at least 0.001 s"):
+        Rounds(1e-9)
 
 
 def test_numbers_of_numpy_and_lists_of_numbers_are_as_good_as_before() -> None:

@@ -21,9 +21,10 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core import triggers
+from simulator.core import wake_ups
 from simulator.core.clock import Clock, Order
 from simulator.core.node import Node
+from simulator.features.reconfiguration import Delays
 from tests.core.jobs import fixed
 
 # -- a node -------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def test_rounds_are_at_multiples_of_the_period_and_stop_without_jobs() -> None:
 
 
 def test_a_period_that_is_much_too_short_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triggers, "MAX_TICKS", 5)
+    monkeypatch.setattr(wake_ups, "MAX_TICKS", 5)
     assert len(times_of(DecisionPoints.rounds(10.0), [0], [45])) == 5
     with pytest.raises(
         InputError, match=r"^period is 10 s: more than 5 periodic decisions by 50 s"
@@ -215,7 +216,7 @@ def test_a_period_that_is_much_too_short_is_given_up(monkeypatch: pytest.MonkeyP
 
 
 def test_wake_ups_that_are_much_too_many_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triggers, "MAX_TICKS", 5)
+    monkeypatch.setattr(wake_ups, "MAX_TICKS", 5)
 
     def policy(view: View) -> Decision:
         return Decision([Placement(0, 0, 1)], again_s=10.0)
@@ -243,7 +244,7 @@ def test_a_preempted_and_a_moved_job_are_counted() -> None:
         FixedDuration(np.array([20.0, 30.0, 5.0]), np.ones(3, dtype=np.int64)),
         num_gpus=np.ones(3),
     )
-    result = simulate(jobs, cluster, policy, reconfiguration_s=2.0)
+    result = simulate(jobs, cluster, policy, features=[Delays.of(2.0)])
     assert result.reconfigurations.tolist()[:2] == [1, 0]
     assert result.preemptions.tolist() == [0, 1, 0]
     # Job 0 stands still for 2 s; job 1 has 20 s left, stands still for 2 s; then job 2.

@@ -22,8 +22,10 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core import triggers
+from simulator.core import wake_ups
 from simulator.features.fractional import SharedDuration
+from simulator.features.network import network_of
+from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
 from simulator.model.performance import Sensitivity, SensitivityMatrix
 from tests.core.jobs import fixed
@@ -74,7 +76,7 @@ def test_an_order_of_nodes_is_no_move() -> None:
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
     points = DecisionPoints(period_s=5.0)
     result = simulate(
-        fixed([0], [12], [2]), cluster, policy, decision_points=points, reconfiguration_s=100.0
+        fixed([0], [12], [2]), cluster, policy, decision_points=points, features=[Delays.of(100.0)]
     )
     assert result.completion_s.tolist() == [12]
     assert result.reconfigurations.tolist() == [0]
@@ -89,7 +91,7 @@ def test_a_job_that_grows_to_two_nodes_is_moved() -> None:
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
     points = DecisionPoints(period_s=5.0)
     result = simulate(
-        fixed([0], [12], [2]), cluster, policy, decision_points=points, reconfiguration_s=100.0
+        fixed([0], [12], [2]), cluster, policy, decision_points=points, features=[Delays.of(100.0)]
     )
     assert result.completion_s.tolist() == [112]
     assert result.reconfigurations.tolist() == [1]
@@ -153,7 +155,7 @@ def test_a_job_that_gets_another_gpu_of_its_node_starts_anew() -> None:
         TWO_GPUS,
         policy,
         decision_points=DecisionPoints(period_s=5.0),
-        reconfiguration_s=3.0,
+        features=[Delays.of(3.0)],
     )
     assert result.reconfigurations.tolist() == [1]
     assert result.completion_s.tolist() == [23]
@@ -198,7 +200,7 @@ def test_a_plan_finds_its_gpu_taken_by_another_plan(gpu: int, start_s: float) ->
 
 @pytest.fixture
 def five(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triggers, "IDLE_TICKS", 5)
+    monkeypatch.setattr(wake_ups, "IDLE_TICKS", 5)
 
 
 ONE = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
@@ -236,7 +238,7 @@ def test_one_job_that_works_is_enough() -> None:
 
     two = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
     result = simulate(
-        fixed([0], [100], [1]), two, to_and_fro, decision_points=points, reconfiguration_s=9.0
+        fixed([0], [100], [1]), two, to_and_fro, decision_points=points, features=[Delays.of(9.0)]
     )
     # 10 s of work before the first move, then 1 s in each period.
     assert result.completion_s.tolist() == [10 + 90 * 10]
@@ -273,14 +275,14 @@ def test_over_several_nodes_cpus_add_up_and_the_network_costs() -> None:
     matrix = SensitivityMatrix(
         np.array([1.0, 3.0]), np.array([1.0, 2.0]), np.array([[0.5, 0.5], [1.0, 1.0]])
     )
-    times = Sensitivity(
-        np.array([10.0]), np.array([2]), np.array([0]), [matrix], network_penalty=1.5
-    )
+    times = Sensitivity(np.array([10.0]), np.array([2]), np.array([0]), [matrix])
     jobs = Workload(["a"], [0.0], times, num_gpus=np.array([2]))
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2, cpus=6, memory_gb=8), 2)
 
     def end_s(*shares: Placement) -> float:
-        return float(simulate(jobs, cluster, lambda view: Decision(shares)).completion_s[0])
+        network = network_of(jobs, 2, same_rack=1.5)
+        run = simulate(jobs, cluster, lambda view: Decision(shares), features=[network])
+        return float(run.completion_s[0])
 
     assert end_s(Placement(0, 0, 2, cpus=6, memory_gb=4)) == 10
     assert end_s(Placement(0, 0, 2, cpus=2, memory_gb=4)) == 20
@@ -388,7 +390,7 @@ def test_a_plan_that_changes_a_job_counts_its_own_gpus_as_free() -> None:
         Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=4), 2),
         policy,
         server=ServerSpec(Deterministic(10.0), servers=3),
-        reconfiguration_s=5.0,
+        features=[Delays.of(5.0)],
     )
     assert result.reconfigurations.tolist() == [1, 0, 0]
     assert result.completion_s.tolist() == [115, 230, 126]

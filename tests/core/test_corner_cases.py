@@ -24,7 +24,8 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core.triggers import IDLE_TICKS
+from simulator.core.wake_ups import IDLE_TICKS
+from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic, Exponential
 from simulator.model import feasibility
 from tests.core.jobs import fixed
@@ -91,7 +92,7 @@ def test_the_order_in_which_shares_are_named_does_not_matter() -> None:
         Cluster.of_nodes(NodeType("n", "GPU", 2), 2),
         policy,
         decision_points=DecisionPoints(period_s=10),
-        reconfiguration_s=5,
+        features=[Delays.of(5)],
     )
     assert result.completion_s.tolist() == [100]
     assert result.reconfigurations.tolist() == [0]
@@ -142,7 +143,7 @@ def test_reconfiguration_longer_than_the_work_left_and_interrupted() -> None:
         fixed([0, 4, 5, 6], [10, 3, 2, 1], [1] * 4),
         ONE,
         lambda view: Decision([Placement(int(view.jobs[-1]), 0, 1)]),
-        reconfiguration_s=50,
+        features=[Delays.of(50)],
     )
     assert result.completion_s.tolist() == [166, 110, 58, 7]
     assert result.gpu_seconds.tolist() == [60, 53, 52, 1]
@@ -162,7 +163,7 @@ def test_moved_before_every_end_of_reconfiguration_is_noticed() -> None:
             ONE,
             policy,
             decision_points=DecisionPoints.rounds(300),
-            reconfiguration_s=400,
+            features=[Delays.of(400)],
         )
 
 
@@ -176,7 +177,7 @@ def test_a_reconfiguration_of_many_periods_is_waited_for() -> None:
         ONE,
         policy,
         decision_points=DecisionPoints.rounds(1),
-        reconfiguration_s=2.5 * IDLE_TICKS,
+        features=[Delays.of(2.5 * IDLE_TICKS)],
     )
     assert result.completion_s.tolist() == [2 + 2.5 * IDLE_TICKS + 9, 2]
 

@@ -24,6 +24,8 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.features.reconfiguration import Delays
+from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic, Exponential
 from simulator.statistics import student
 from simulator.theory import mg1_mean_response_s
@@ -53,7 +55,7 @@ def test_reconfiguration_delays_what_had_started_before() -> None:
         fixed([0, 4], [10, 3], [1, 1]),
         Cluster.of_nodes(ONE_GPU, 1),
         latest_first,
-        reconfiguration_s=2,
+        features=[Delays.of(2)],
     )
     assert result.completion_s.tolist() == pytest.approx([15, 7])
     assert result.gpu_seconds.tolist() == pytest.approx([12, 3])
@@ -340,7 +342,7 @@ _NOTHING = FixedDuration(np.array([1.0, 1.0]), np.array([1, 1]))
         ({"decision_points": DecisionPoints(period_s=-1)}, "period is -1"),
         ({"decision_points": DecisionPoints(on_arrival=False)}, "wait for ever"),
         ({"decision_points": DecisionPoints(finish_at_tick=True)}, "need rounds"),
-        ({"reconfiguration_s": math.nan}, "reconfiguration takes nan"),
+        ({"features": [Rounds(5.0)], "server": ServerSpec(Deterministic(1.0))}, "no optimization"),
         ({"dispatcher": "nearest"}, "unknown dispatcher 'nearest'"),
         ({"seed": -1}, "seed is -1"),
     ],

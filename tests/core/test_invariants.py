@@ -22,6 +22,7 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.features.reconfiguration import Delays
 from simulator.laws import Exponential
 
 OPTIONS = {
@@ -187,7 +188,7 @@ def test_fixed_demand(name: str, seed: int, count: int, reconfiguration: bool) -
             make_policy(name),
             seed=seed,
             decision_points=points,
-            reconfiguration_s=30.0 if reconfiguration else 0.0,
+            features=[Delays.of(30.0 if reconfiguration else 0.0)],
         ),
         reconfiguration,
     )

@@ -32,7 +32,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core import triggers
+from simulator.core import wake_ups
 from simulator.features.colocation import neighbours_of
 from simulator.features.network import network_of
 from simulator.features.tenants import tenants_of
@@ -219,7 +219,7 @@ def test_periods_far_too_short_are_refused(period_s: float) -> None:
 
 
 def test_periods_too_short_for_the_run_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triggers, "MAX_TICKS", 50)
+    monkeypatch.setattr(wake_ups, "MAX_TICKS", 50)
     simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=0.02))
     with pytest.raises(InputError, match=r"period is 0.01 s: more than 50 periodic .* by 0.5 s"):
         simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=0.01))

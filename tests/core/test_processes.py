@@ -57,7 +57,7 @@ def shortest_first(view: View) -> Decision:
 def test_a_job_is_preempted_during_its_restart_delay() -> None:
     """Job 0: 0 to 2 s, resumes at 3 s with 5 s of delay, is preempted at 4 s for 1 s, waits out the 5 s anew."""
     jobs = fixed([0, 2, 4], [10, 1, 1], [1, 1, 1])
-    result = simulate(jobs, ONE, shortest_first, reconfiguration_s=5.0)
+    result = simulate(jobs, ONE, shortest_first, features=[Delays.of(5.0)])
     assert result.completion_s.tolist() == [5 + 5 + 8, 3, 5]
     assert result.preemptions.tolist() == [2, 0, 0]
 
@@ -226,7 +226,7 @@ def test_the_three_delays_are_told_apart() -> None:
 
     result = simulate(
         fixed([0], [50], [1]), TWO, policy, decision_points=DecisionPoints(period_s=10.0),
-        reconfiguration_s=Delays(1.0, 100.0, 10.0),
+        features=[Delays(1.0, 100.0, 10.0)],
     )  # fmt: skip
     # 19 s of work to 20 s, none to 30 s, waiting to 40 s, work again from 140 s.
     assert result.completion_s.tolist() == [140 + 50 - 19]

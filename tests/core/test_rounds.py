@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from experiments.scenario.build import decision_points
-from experiments.scenario.schema import Decisions
+from experiments.scenario.build import decision_points, keyed_parts
+from experiments.scenario.schema import Decisions, Scenario
 from simulator import (
     Cluster,
     Decision,
-    DecisionPoints,
     InputError,
     NodeType,
     Placement,
@@ -21,12 +20,13 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
 from simulator.model.rounds import Place, Stretch
 from tests.core.jobs import fixed
 
 TWO = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
-ROUNDS = DecisionPoints.rounds(10.0, ends="last-finisher")
+ROUNDS = [Rounds(10.0)]
 
 
 def first_two(view: View) -> Decision:
@@ -36,7 +36,7 @@ def first_two(view: View) -> Decision:
 def test_a_round_ends_with_its_last_job() -> None:
     """Jobs of 4 and 7 s; a job of 12 s that comes at 1 s waits for 7 s and takes two rounds, 7 to 17 and 17 to 19."""
     jobs = fixed([0, 0, 1, 30], [4, 7, 12, 1], [1, 1, 1, 1])
-    result = simulate(jobs, TWO, first_two, decision_points=ROUNDS)
+    result = simulate(jobs, TWO, first_two, features=ROUNDS)
     assert result.completion_s.tolist() == [4, 7, 19, 31]
     assert list(result.decisions.time_s) == [0, 7, 17, 30]
     assert result.preemptions.sum() == result.reconfigurations.sum() == 0
@@ -46,7 +46,7 @@ def test_a_round_without_jobs_lasts_its_full_length() -> None:
     def from_15_s(view: View) -> Decision:
         return first_two(view) if view.now_s >= 15 else Decision()
 
-    result = simulate(fixed([0], [5], [1]), TWO, from_15_s, decision_points=ROUNDS)
+    result = simulate(fixed([0], [5], [1]), TWO, from_15_s, features=ROUNDS)
     assert list(result.decisions.time_s) == [0, 10, 20]
     assert result.completion_s.tolist() == [25]
 
@@ -106,9 +106,7 @@ def test_a_performance_model_says_what_a_job_does_in_a_round() -> None:
         return Decision([Placement(next(iter(view.waiting), 0), 0, 1)])
 
     jobs, progress = steps([0, 1], [15, 12])
-    result = simulate(
-        jobs, Cluster.of_nodes(NodeType("n", "GPU", 1), 1), in_turn, decision_points=ROUNDS
-    )
+    result = simulate(jobs, Cluster.of_nodes(NodeType("n", "GPU", 1), 1), in_turn, features=ROUNDS)
     assert result.completion_s == pytest.approx([26, 31], abs=1e-9)
     assert list(result.decisions.time_s) == pytest.approx([0, 9, 18, 26], abs=1e-9)
     assert progress.starts == [(0, ""), (1, ""), (0, "resumed"), (1, "resumed")]
@@ -128,7 +126,7 @@ def test_a_job_that_stops_earlier_holds_its_gpu_until_the_round_ends() -> None:
             return Stretch(10.0, 0.0, 0.0)
 
     jobs, _ = steps([0, 0], [18, 10], Exact)
-    result = simulate(jobs, TWO, first_two, decision_points=ROUNDS)
+    result = simulate(jobs, TWO, first_two, features=ROUNDS)
     assert list(result.decisions.time_s) == [0, 10]
     assert result.completion_s == pytest.approx([19, 10], abs=1e-9)
     assert result.gpu_seconds == pytest.approx([19, 10], abs=1e-9)
@@ -141,7 +139,7 @@ def test_a_job_may_do_nothing_in_a_round_and_be_done_at_once_in_the_next() -> No
             return Stretch(4.0, 4.0, 1.0) if len(self.starts) == 1 else Stretch(0.0, 0.0, 0.0)
 
     jobs, _ = steps([0], [24], Idle)
-    result = simulate(jobs, TWO, first_two, decision_points=ROUNDS)
+    result = simulate(jobs, TWO, first_two, features=ROUNDS)
     assert list(result.decisions.time_s) == [0, 4]
     assert result.completion_s == pytest.approx([4], abs=1e-8)
 
@@ -149,11 +147,13 @@ def test_a_job_may_do_nothing_in_a_round_and_be_done_at_once_in_the_next() -> No
 def test_such_rounds_have_no_optimization_server() -> None:
     server = ServerSpec(Deterministic(1.0))
     with pytest.raises(InputError, match="expected no optimization server"):
-        simulate(fixed([0], [1], [1]), TWO, first_two, decision_points=ROUNDS, server=server)
+        simulate(fixed([0], [1], [1]), TWO, first_two, features=ROUNDS, server=server)
 
 
 def test_a_scenario_file_may_ask_for_such_rounds() -> None:
-    decisions = Decisions(round_s=10.0, round_ends="last-finisher")
-    assert decision_points(decisions) == ROUNDS
+    keys = {"policy": "fifo", "decisions": {"round_s": 10.0, "round_ends": "last-finisher"}}
+    scenario = Scenario.model_validate(keys | {"workload": {"kind": "hierarchical"}})
+    (rounds,) = (part for part in keyed_parts(scenario) if isinstance(part, Rounds))
+    assert rounds.round_s == 10.0
     with pytest.raises(InputError, match="round_ends"):
         decision_points(Decisions(round_ends="last-finisher"))

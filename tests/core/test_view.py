@@ -11,6 +11,8 @@ import pytest
 
 from simulator import Cluster, Decision, NodeType, Placement, TimeTable, View, Workload, simulate
 from simulator.features.failures import NodeFaults
+from simulator.features.network import network_of
+from simulator.features.reconfiguration import Delays
 from simulator.model.contract import Changes
 from tests.core.jobs import fixed
 
@@ -51,7 +53,7 @@ def test_a_view_by_hand() -> None:
         return Decision([Placement(0, 0, 2)] if 0 in view.active else [Placement(1, 1, 2)])
 
     node = NodeType("n", "GPU", 4)
-    result = simulate(jobs, Cluster.of_nodes(node, 2), policy, reconfiguration_s=5.0)
+    result = simulate(jobs, Cluster.of_nodes(node, 2), policy, features=[Delays.of(5.0)])
     at_0, at_10, at_20, at_22 = seen[:4]
     assert at_0["remaining"] == [1]
     assert at_0["started"] == [False]
@@ -72,18 +74,10 @@ def test_a_view_by_hand() -> None:
     assert result.completion_s.tolist() == pytest.approx([25 + 0.8 * 50, 25 + 0.8 * 50 + 40])
 
 
-class OverANetwork(TimeTable):
-    """Over nodes a job takes half as long again."""
-
-    @property
-    def network_penalty(self) -> float:
-        return 1.5
-
-
 def test_the_time_of_a_job_on_shares_of_nodes() -> None:
     """10 s on two GPUs of the first type, 15 s on two of the second; over nodes half as long again."""
     types = NodeType("a", "A", 2), NodeType("b", "B", 2), NodeType("c", "C", 2)
-    times = OverANetwork(
+    times = TimeTable(
         np.array([[[np.inf, 30.0, 10.0], [np.inf, 40.0, 15.0], [np.inf, 50.0, 60.0]]])
     )
     jobs = Workload(["a"], [0.0], times, num_gpus=[2])
@@ -95,7 +89,8 @@ def test_the_time_of_a_job_on_shares_of_nodes() -> None:
         found.extend(view.time_s_of(0, shares) for shares in (*either, *both))
         return Decision([Placement(0, 0, 2)])
 
-    simulate(jobs, Cluster(types, 4, (0, 1, 2, 0)), policy)
+    network = network_of(jobs, 4, same_rack=1.5)
+    simulate(jobs, Cluster(types, 4, (0, 1, 2, 0)), policy, features=[network])
     assert found == [10, 40, 1.5 * 15, 1.5 * 10]
 
 
@@ -148,8 +143,8 @@ def test_a_view_is_a_view_with_its_documentation() -> None:
     assert (kind.__name__, kind.__module__, kind.__doc__) == (
         "View", "simulator.model.contract", View.__doc__,
     )  # fmt: skip
-    assert seen[0].rack_of.tolist() == [0]
-    assert seen[0].reconfiguration_s == 0
+    assert not hasattr(seen[0], "network")
+    assert not hasattr(seen[0], "reconfiguration")
 
 
 def test_a_reader_of_changes_gets_what_is_new_or_learns_that_some_is_forgotten() -> None:

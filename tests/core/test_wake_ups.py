@@ -20,7 +20,8 @@ from simulator import (
     View,
     simulate,
 )
-from simulator.core.triggers import IDLE_TICKS
+from simulator.core.wake_ups import IDLE_TICKS
+from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
 from simulator.model.contract import NO_CHANGE
 from tests.core.jobs import fixed
@@ -217,7 +218,7 @@ def test_a_job_that_is_moved_at_each_wake_up_is_stopped() -> None:
         return Decision([Placement(0, node, 1)], again_s=1.0)
 
     with pytest.raises(InfeasibleDecision, match="wake-ups"):
-        simulate(fixed([0], [10], [1]), cluster, policy, reconfiguration_s=100.0)
+        simulate(fixed([0], [10], [1]), cluster, policy, features=[Delays.of(100.0)])
 
 
 def test_a_reconfiguration_of_many_wake_ups_is_waited_for() -> None:
@@ -229,7 +230,7 @@ def test_a_reconfiguration_of_many_wake_ups_is_waited_for() -> None:
         return Decision([Placement(0, node, 1)], again_s=1.0)
 
     cluster = Cluster.of_nodes(ONE_GPU, 2)
-    result = simulate(fixed([0], [10], [1]), cluster, policy, reconfiguration_s=seconds)
+    result = simulate(fixed([0], [10], [1]), cluster, policy, features=[Delays.of(seconds)])
     assert result.completion_s.tolist() == [2 + seconds + 8]
 
 

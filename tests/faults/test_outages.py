@@ -26,6 +26,7 @@ from simulator import (
 )
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.failures.outages import failure_rates
+from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic, Exponential
 
 OPTIONS = {
@@ -168,9 +169,9 @@ def test_nothing_that_goes_wrong_leaves_every_byte_as_it_was():
     workload = fixed_jobs(rng, 40)
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 4, 1.0, cpus=12, memory_gb=250), 2)
     for name in ("fifo-backfill", "srtf+tune"):
-        plain = simulate(workload, cluster, make_policy(name), reconfiguration_s=30.0)
+        plain = simulate(workload, cluster, make_policy(name), features=[Delays.of(30.0)])
         empty = simulate(
-            workload, cluster, make_policy(name), reconfiguration_s=30.0, features=[Failures()]
+            workload, cluster, make_policy(name), features=[Failures(), Delays.of(30.0)]
         )
         assert plain.completion_s.tobytes() == empty.completion_s.tobytes()
         assert list(plain.schedule) == list(empty.schedule)
@@ -304,7 +305,7 @@ def test_attempts_beside_all_else_that_goes_wrong(policy, servers):
         job_time_to_failure=Exponential(9000.0),
     )
     result = simulate(
-        jobs, cluster, make_policy(policy), features=[failures], reconfiguration_s=15.0, seed=2,
+        jobs, cluster, make_policy(policy), features=[failures, Delays.of(15.0)], seed=2,
         decision_points=DecisionPoints.rounds(200.0) if "+" in policy else None,
         server=ServerSpec(Exponential(20.0), servers) if servers else None,
     )  # fmt: skip

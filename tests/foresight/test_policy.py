@@ -30,6 +30,7 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
 from tests.core.test_invariants import check
@@ -238,8 +239,8 @@ def test_it_asks_again_after_one_mean_gap() -> None:
 def test_a_delay_of_reconfiguration_is_not_paid_for_nothing() -> None:
     """With a delay of ten minutes jobs are moved less often, not counted by run but by hour."""
     workload, cluster = jobs(7, 30, weight=50.0), Cluster.of_vms(CATALOG, 3)
-    free, dear = run(workload, cluster), run(workload, cluster, reconfiguration_s=600.0)
-    blind = simulate(workload, cluster, Blind(), seed=1, reconfiguration_s=600.0)
+    free, dear = run(workload, cluster), run(workload, cluster, features=[Delays.of(600.0)])
+    blind = simulate(workload, cluster, Blind(), seed=1, features=[Delays.of(600.0)])
     moves = [int((r.preemptions + r.reconfigurations).sum()) for r in (free, dear, blind)]
     assert moves[1] < moves[2]
     assert dear.total_cost < blind.total_cost
@@ -250,7 +251,7 @@ def test_moves_may_be_left_out_of_the_objective() -> None:
     workload, cluster = jobs(7, 12, weight=50.0), Cluster.of_vms(CATALOG, 2)
 
     def schedule(policy: Policy, delay_s: float) -> str:
-        result = simulate(workload, cluster, policy, seed=1, reconfiguration_s=delay_s)
+        result = simulate(workload, cluster, policy, seed=1, features=[Delays.of(delay_s)])
         return str(result.schedule_table().to_csv())
 
     off, default = ({"moves": False}, {})

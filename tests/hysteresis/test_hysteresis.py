@@ -22,6 +22,7 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.features.reconfiguration import Delays
 from simulator.model.speedup import Power
 
 DELAY_S = 300.0
@@ -42,7 +43,7 @@ def jobs(submit_s: list[float], duration_s: list[float], gpus: list[int] | None 
 
 
 def ends(workload: Workload, cluster: Cluster, policy: object, delay_s: float = DELAY_S):
-    result = simulate(workload, cluster, policy, reconfiguration_s=delay_s)
+    result = simulate(workload, cluster, policy, features=[Delays.of(delay_s)])
     return result.completion_s.tolist()
 
 
@@ -140,7 +141,7 @@ def test_gpus_that_stay_free_are_filled():
     three = jobs([0.0, 100.0, 100.0], [1000.0, 800.0, 5000.0], [2, 4, 2])
     script = {0.0: [Placement(0, 0, 2)], 100.0: [Placement(1, 0, 4)], 1800.0: [Placement(2, 0, 2)]}
     policy = Hysteresis(Scripted(script), "scripted")
-    result = simulate(three, servers(1, 4), policy, reconfiguration_s=DELAY_S)
+    result = simulate(three, servers(1, 4), policy, features=[Delays.of(DELAY_S)])
     assert result.first_start_s[2] == 100.0
     # A is not stopped. When it ends, B takes C's place: 4100 s of C are left.
     assert result.completion_s.tolist() == [1000.0, 1800.0, 1800.0 + DELAY_S + 4100.0]
@@ -269,7 +270,7 @@ def test_rounds_shorter_than_the_delay_end():
     points = DecisionPoints.rounds(300.0)
     policy = make_policy("las@hysteresis")
     four = replace(four, performance=replace(four.performance, time_shared=True))
-    result = simulate(four, servers(1), policy, decision_points=points, reconfiguration_s=600.0)
+    result = simulate(four, servers(1), policy, decision_points=points, features=[Delays.of(600.0)])
     assert np.isfinite(result.completion_s).all()
 
 

@@ -12,11 +12,12 @@ import pytest
 from experiments.scenario import run as scenarios
 from experiments.scenario.schema import Scenario
 from policies import make_policy
-from simulator import Decision, DecisionPoints, Placement, simulate
+from simulator import Decision, Placement, simulate
 from simulator.core.feature import Feature
+from simulator.features.rounds import Rounds
 from simulator.workloads.gavel import training_workload
 
-ROUNDS = DecisionPoints.rounds(120.0, ends="last-finisher")
+ROUND_S = 120.0
 
 
 def facts():
@@ -65,7 +66,7 @@ def run(policy):
     )
     if isinstance(policy, str):
         policy = make_policy(policy)
-    result = simulate(workload, cluster, policy, decision_points=ROUNDS, features=[recorder])
+    result = simulate(workload, cluster, policy, features=[Rounds(ROUND_S), recorder])
     return result, recorder.rounds
 
 

@@ -8,9 +8,11 @@ import pytest
 from policies import make_policy
 from policies.shares import Active, Chosen, RoundRules, ShareRounds, gandiva_fair
 from policies.shares.placing import place
-from simulator import Cluster, DecisionPoints, NodeType, Placement, Workload, simulate
+from simulator import Cluster, NodeType, Placement, Workload, simulate
 from simulator.errors import InputError
 from simulator.features.failures import Failures, Outages
+from simulator.features.reconfiguration import Delays
+from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
 from simulator.workloads.training import RoundWork, Training, TrainingJobs, TrainingTimes
 
@@ -37,15 +39,14 @@ def jobs_of(steps, gpus, rate=1.0, mode="static", model="LM", size=5, submit_s=N
     )
 
 
-def run(jobs, gpus, policy="gandiva-fair", work=None, **features):
+def run(jobs, gpus, policy="gandiva-fair", work=None, features=()):
     """Rounds of 120 s on single V100 GPUs."""
     times = TrainingTimes.of(jobs, ("v100",), work)
     return simulate(
         Workload(jobs.job_id, jobs.submit_s, times, jobs.num_gpus),
         Cluster.of_nodes(NodeType("v100", "v100", 1), gpus),
         make_policy(policy),
-        decision_points=DecisionPoints.rounds(120.0, ends="last-finisher"),
-        **features,
+        features=[Rounds(120.0), *features],
     )
 
 
@@ -209,7 +210,7 @@ def test_a_job_left_without_steps_is_given_up_after_five_rounds():
         (lambda: RoundRules(tie_break="luck"), "tie_break is 'luck'"),
         (lambda: rounds().submit(0, 3), "needs 3 GPUs of one type, expected at most 2"),
         (lambda: run(jobs_of([10], [4]), 2), "expected at most 2"),
-        (lambda: run(jobs_of([10], [1]), 2, reconfiguration_s=5.0), "rules of their own"),
+        (lambda: run(jobs_of([10], [1]), 2, features=[Delays.of(5.0)]), "rules of their own"),
         (lambda: gandiva_fair(None, of="weeks"), "of is 'weeks'"),
     ],
 )

@@ -23,6 +23,7 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.features.network import network_of
 from simulator.statistics import Streams
 from simulator.workloads.synergy import cluster, deployment_trace, derived_trace, with_sensitivity
 from tests.synergy.helpers import Watched, kinds_of, rate_of
@@ -300,7 +301,7 @@ def _joined(result):
     return [(job, c, m, start, end) for (job, start, end), (c, m) in table.items()]
 
 
-def test_network_penalty_slows_split_jobs_alone(run):
+def test_the_network_slows_split_jobs_alone(run):
     servers = cluster(2)
     gpus = np.array([16, 8])
     trace = Workload(
@@ -310,8 +311,9 @@ def test_network_penalty_slows_split_jobs_alone(run):
         num_gpus=gpus,
         model=["gnmt", "gnmt"],
     )
-    workload = with_sensitivity(trace, servers, network_penalty=1.5)
-    result = run(workload, servers, synergy("fifo", "tune"))
+    workload = with_sensitivity(trace, servers)
+    network = network_of(workload, servers.num_nodes, same_rack=1.5)
+    result = run(workload, servers, synergy("fifo", "tune"), features=[network])
     assert result.completion_s[0] == pytest.approx(9000)
     assert result.completion_s[1] == pytest.approx(9000 + 6000)
 

@@ -7,6 +7,7 @@ import pytest
 
 from policies.synergy import synergy
 from simulator import Cluster, FixedDuration, NodeType, Workload
+from simulator.features.reconfiguration import Delays
 
 
 def jobs(submit_s, duration_s, gpus=None):
@@ -118,5 +119,5 @@ def test_rounds_without_news_are_not_decided_anew(run):
 
 def test_migration_costs_what_the_engine_charges(run):
     work = jobs([0, 400], [3000, 600])
-    result = run(work, server(), synergy("srtf", "tune"), reconfiguration_s=60)
+    result = run(work, server(), synergy("srtf", "tune"), features=[Delays.of(60)])
     assert result.completion_s == pytest.approx([3660, 1200])

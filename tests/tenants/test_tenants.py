@@ -15,6 +15,7 @@ from simulator.features.admission import SHARE, Admission, Promise, all_on_time,
 from simulator.features.colocation import with_parts
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.reconfiguration import Delays
 from simulator.features.tenants import envy_rate, tenants_of, water_filling
 from simulator.features.tenants.fairness import finish_time_fairness, shares
 from simulator.laws import Exponential
@@ -138,7 +139,7 @@ def test_nobody_moves_for_nothing(name):
     """Two nodes of 2 GPUs, all of them a's. b has less and is chosen first; it gets GPUs of jobs that stop."""
     jobs = jobs_of("aaaabb", [10.0, 100.0, 100.0, 100.0, 50.0, 50.0], 1, [0, 0, 0, 0, 5, 5])
     policy = make_policy(name, preemptive=True)
-    result = simulate(jobs, cluster_of(2, 2), policy, reconfiguration_s=7.0)
+    result = simulate(jobs, cluster_of(2, 2), policy, features=[Delays.of(7.0)])
     assert result.preemptions.tolist() == [0, 0, 1, 1, 0, 0]
     assert result.reconfigurations.sum() == 0
 
@@ -151,7 +152,7 @@ def test_who_goes_on_stays_in_place(seed):
         jobs_of_one_gpu(seed),
         cluster_of(4, 2),
         make_policy("fair-share", preemptive=True),
-        reconfiguration_s=1.0,
+        features=[Delays.of(1.0)],
     )
     assert result.reconfigurations.sum() == 0
 

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from policies import make_policy
-from simulator import DecisionPoints, simulate
+from simulator import simulate
+from simulator.features.rounds import Rounds
 from simulator.workloads.gavel import training_workload
 
 TABLE = Path(__file__).parent / "measured.csv"
@@ -29,7 +30,7 @@ OURS = {
     "shockwave": "shockwave",
 }
 """Our policies by the published names."""
-ROUNDS = DecisionPoints.rounds(120.0, ends="last-finisher")
+ROUND_S = 120.0
 
 
 @cache
@@ -48,7 +49,7 @@ def measure(folder: Path) -> pd.DataFrame:
     published = pd.read_csv(folder / "jobs.csv")
     parts = []
     for name, own in OURS.items():
-        result = simulate(workload, cluster, make_policy(own), decision_points=ROUNDS)
+        result = simulate(workload, cluster, make_policy(own), features=[Rounds(ROUND_S)])
         parts.append(_rows("trace", "ours", name, workload.submit_s, result.jct_s))
     names = {"tacc_32gpus": "trace", "tacc_32gpus_comparison": "comparison"}
     for key, rows in published.groupby(["set", "kind", "policy"], sort=True):

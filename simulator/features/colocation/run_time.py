@@ -13,7 +13,7 @@ from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of
 from simulator.features.colocation.neighbours import Neighbours
 from simulator.features.sizes import expect_length
-from simulator.model import tolerances
+from simulator.model.feasibility import fits
 
 Gpu = tuple[int, int]
 """A node, and the number of a GPU on it."""
@@ -100,7 +100,7 @@ class Colocation(Feature):
         places += [(job, gpu) for job in new for gpu in _planned(job, plan)]
         for job, (node, g) in places:
             used[node, g] = used.get((node, g), 0.0) + float(self.spec.memory_gb[job])
-            if used[node, g] > most * (1 + tolerances.CAPACITY):
+            if not fits(used[node, g], most, most):
                 raise self._error(
                     f"node {node}: GPU {g}: {used[node, g]:g} GB of memory used of {most:g}"
                 )
@@ -137,7 +137,7 @@ class Colocation(Feature):
         for gpu in _planned(job, plan):
             others = [j for j in self._on_gpu.get(gpu, ()) if j != job]
             used = float(memory_gb[job]) + sum(float(memory_gb[j]) for j in others)
-            if used > most * (1 + tolerances.CAPACITY):
+            if not fits(used, most, most):
                 return False
             wanted = [mask for at, mask in cut.get(job, ()) if at == gpu]
             held = [mask for j in others for at, mask in self.slices_of.get(j, ()) if at == gpu]

@@ -78,7 +78,6 @@ def with_sensitivity(
     matrices: Mapping[str, SensitivityMatrix] | None = None,
     released: bool = False,
     round_s: float | None = None,
-    network_penalty: float = 1.0,
 ) -> Workload:
     """The workload with rates that depend on CPUs and memory, as its models' matrices say.
 
@@ -96,7 +95,6 @@ def with_sensitivity(
         so simulate that one without).
     round_s : count only whole iterations in rounds of this length, as the released simulator does;
         None: any progress counts. For the paper's ten models.
-    network_penalty : see `Sensitivity`.
 
     Raises
     ------
@@ -122,13 +120,17 @@ def with_sensitivity(
         made = [known[model].relative_to(fair_cpus, fair_gb) for model, _ in index]
     duration_s, num_gpus = workload.performance.duration_s, workload.num_gpus
     matrix_of = np.array([index[kind] for kind in kinds], dtype=np.int64)
-    performance = Sensitivity(duration_s, num_gpus, matrix_of, made, network_penalty)
+    performance = Sensitivity(duration_s, num_gpus, matrix_of, made)
     if round_s is not None:
         seconds = {name: iteration_s(name, spec, released) for name in dict.fromkeys(names)}
         performance = WholeIterations(
-            duration_s, num_gpus, matrix_of, made, network_penalty,
-            np.array([seconds[name] for name in names]), round_s,
-        )  # fmt: skip
+            duration_s,
+            num_gpus,
+            matrix_of,
+            made,
+            np.array([seconds[name] for name in names]),
+            round_s,
+        )
     return replace(workload, performance=performance, model=names)
 
 
