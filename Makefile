@@ -24,7 +24,7 @@ reproduce: setup  ## the five papers; PAGES=all: our studies, too; SCALE=quick (
 	$(VENV)/bin/schedlab reproduce $(PAGES) --scale $(SCALE) --workers $(WORKERS)
 
 test: setup  ## the test suite
-	$(VENV)/bin/python -m pytest -n $(WORKERS)
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: setup  ## style, types and import directions
 	$(VENV)/bin/ruff check .

@@ -41,9 +41,10 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     installation in it is not.
     """
     folder = tmp_path_factory.mktemp("fresh")
-    venv.create(folder / "env", with_pip=True, symlinks=True)
+    venv.create(folder / "env", symlinks=True)
     bin_folder = folder / "env" / "bin"
-    words = [bin_folder / "python", "-m", "pip", "install", "--no-deps", "--no-index", wheel]
+    into = [sys.executable, "-m", "pip", "--python", bin_folder / "python"]
+    words = [*into, "install", "--no-deps", "--no-index", wheel]
     subprocess.run(list(map(str, words)), check=True, capture_output=True)
     (packages,) = (folder / "env" / "lib").glob("python*/site-packages")
     (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()) + "\n")
