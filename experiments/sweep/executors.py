@@ -1,10 +1,8 @@
 """The executors of sweeps: processes of this machine, or a Dask cluster.
 
-Both are a ``concurrent.futures.Executor``. The local one is our own for one reason: a worker that is
-killed costs the one task that it had an attempt, and no other task anything. In
-``concurrent.futures.ProcessPoolExecutor`` a death breaks the pool. In pebble's ``ProcessPool`` all workers
-send their results through one pipe: killed while a result travels, a worker leaves half of it there,
-and no later result is read (seen with pebble 5.2.3 and a result of 300 MB).
+Both are a ``concurrent.futures.Executor``. The local one is our own: a worker that is killed costs the one
+task that it had an attempt, and no other task anything. In ``concurrent.futures``, loky and pebble it costs
+all others (docs/decisions/0041-pool-of-our-own.md).
 """
 
 from __future__ import annotations
