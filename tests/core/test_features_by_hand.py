@@ -31,6 +31,7 @@ from simulator.features.colocation import neighbours_of
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.reconfiguration import Delays
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
 from simulator.statistics import Streams
@@ -238,3 +239,80 @@ def test_a_published_range_below_zero(ours: float, of_effect: str, of_amount: st
     """-30 to -20, without a margin, is reproduced; half to twice of it, -60 to -10, is so in part."""
     assert verdict(effect(-30.0, high=-20.0, none=0.0), ours) == of_effect
     assert verdict(amount(-30.0, high=-20.0), ours) == of_amount
+
+
+def test_a_hundredth_of_the_work_is_enough_to_observe_a_speed() -> None:
+    """100 s are predicted as 200. At 0.5 s 199 are left to see, at 5 s the true 95."""
+    seen = {}
+
+    def watching(view: View) -> Decision:
+        for job, shares in view.running.items():
+            seen[job, view.now_s] = view.remaining_of(job) * view.time_s_of(job, shares)
+        return Decision([Placement(job, 0, 1) for job in view.waiting], keep_running=True)
+
+    work = jobs([0, 0.5, 5], [100, 1, 1], [1, 1, 1])
+    shown = Shown(predicted(work, Predictions(bias=1.0), Streams(1)), learned=True)
+    simulate(work, nodes(3), watching, features=[shown])
+    assert seen[0, 0.5] == pytest.approx(199.0)
+    assert seen[0, 5.0] == pytest.approx(95.0)
+
+
+def test_predictions_are_right_on_average() -> None:
+    work = jobs([0] * 20_000, [100] * 20_000, [1] * 20_000)
+    noisy = predicted(work, Predictions(noise=0.5), Streams(1)).performance
+    assert isinstance(noisy, FixedDuration)
+    assert noisy.duration_s.mean() == pytest.approx(100.0, abs=1.5)  # four standard errors
+    assert noisy.duration_s.std() == pytest.approx(50.0, rel=0.05)
+
+
+def test_who_has_started_stays_when_patience_ends() -> None:
+    """j0 starts at 0 s, and makes room for j1 from 10 to 40 s; its patience of 20 s is over meanwhile."""
+    work = jobs([0, 10], [100, 30], [1, 1], patience_s=[20.0, 20.0])
+    run = simulate(work, nodes(1), make_policy("srpt"))
+    assert run.completion_s.tolist() == [130.0, 40.0]
+    assert run.left is not None
+    assert not run.left.any()
+
+
+def test_a_move_and_a_resumption_have_delays_of_their_own() -> None:
+    """j0 moves at 10 s, which takes 5 s, and stops from 20 to 30 s, after which it takes 50 s; policies see the 5 s."""
+    seen = []
+
+    def policy(view: View) -> Decision:
+        seen.append(view.reconfiguration)
+        node = {0.0: 0, 10.0: 1, 20.0: None}.get(view.now_s, 0)
+        mine = [] if node is None or 0 not in view.active else [Placement(0, node, 1)]
+        return Decision([*mine, *(Placement(j, 2, 1) for j in view.jobs.tolist() if j)])
+
+    work = jobs([0, 10, 20], [100, 1, 10], [1, 1, 1])
+    run = simulate(work, nodes(1, 3), policy, features=[Delays(0.0, 50.0, 5.0)])
+    # Worked 10 s until 10 s, 0 s while 11 s, where j1 ends, moves it back (5 s more), 4 s from 16 to 20 s.
+    assert run.completion_s[0] == pytest.approx(30 + 50 + 86)
+    assert set(seen) == {5.0}
+
+
+class TwoSpeeds:
+    """Small batches take 100 s for all the work, large ones 50 s; a job takes large ones for its second half."""
+
+    def time_s(self, *configuration: float) -> float:
+        return 100.0
+
+    def rate(self, job: int, shares: object, configuration: object, left: float) -> float:
+        return 0.02 if configuration == "large" else 0.01
+
+    def next_change(self, job: int, left: float) -> float:
+        return 0.5 if left > 0.5 else 0.0
+
+    def configuration(self, job: int, shares: object, left: float) -> str:
+        return "small" if left > 0.5 else "large"
+
+
+@pytest.mark.parametrize(("of_policy", "end_s"), [(None, 75.0), ({0: "large"}, 50.0)])
+def test_a_job_chooses_anew_unless_the_policy_chose(of_policy: Any, end_s: float) -> None:
+    """50 s for the first half and 25 s for the second; 50 s where the policy says large batches."""
+
+    def policy(view: View) -> Decision:
+        return Decision([Placement(0, 0, 1)], configuration_of=of_policy)
+
+    work = Workload(["a"], [0.0], TwoSpeeds(), num_gpus=[1])  # type: ignore[arg-type]
+    assert simulate(work, nodes(1), policy).completion_s.tolist() == pytest.approx([end_s])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from experiments.analysis.bounds import alone, shared
 from experiments.analysis.lagrangian import lagrangian
 from policies import make_policy
+from policies.foresight import policy as foresight
 from policies.foresight.arrival_statistics import ArrivalStatistics
 from policies.foresight.machines import Machines
 from policies.foresight.price import Demand, PriceGrid, peak
@@ -403,3 +404,28 @@ def test_the_steps_by_hand(two_steps: bool, step_s: float) -> None:
     )
     table = simulate(work, Cluster.of_vms(CATALOG[:1], 1), policy).decisions_table()
     assert table["gain"].iloc[0] == pytest.approx(0.01 * step_s, rel=1e-3)
+
+
+@pytest.mark.parametrize(("two_steps", "part"), [(True, 0.63 * 0.42 + 0.37), (False, 1.0)])
+def test_a_step_is_of_two_lengths(
+    monkeypatch: pytest.MonkeyPatch, two_steps: bool, part: float
+) -> None:
+    """A job of 100 s that is due at once, at 2 a second: the mean gap is held to be 100 / 8 s at first, a step is 0.42 of it with
+    weight 0.63 and all of it with weight 0.37, and saves 2 a second."""
+    found: list[tuple[float, float]] = []
+    pose = foresight.pose
+
+    def watched(machines: Machines, gain: np.ndarray, step_s: float) -> object:
+        found.append((float(gain.max()), step_s))
+        return pose(machines, gain, step_s)
+
+    monkeypatch.setattr(foresight, "pose", watched)
+    work = Workload(
+        ["late"], [10.0], FixedDuration(np.array([100.0]), np.array([1])), num_gpus=[1], due_s=[10.0],
+        weight_per_s=[2.0],
+    )  # fmt: skip
+    policy = make_policy("foresight", two_steps=two_steps, tilt=0.0, price=False, caution=False)
+    simulate(work, Cluster.of_nodes(NodeType("n", "A", 1), 1), policy)
+    gain, step_s = found[0]
+    assert step_s == pytest.approx(12.5 * part)
+    assert gain == pytest.approx(2 * 12.5 * part, rel=1e-5)
