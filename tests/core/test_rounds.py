@@ -20,10 +20,11 @@ from simulator import (
     Workload,
     simulate,
 )
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
 from simulator.model.rounds import Place, Stretch
-from tests.core.jobs import fixed
+from tests.core.jobs import Once, fixed
 
 TWO = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
 ROUNDS = [Rounds(10.0)]
@@ -157,3 +158,22 @@ def test_a_scenario_file_may_ask_for_such_rounds() -> None:
     assert rounds.round_s == 10.0
     with pytest.raises(InputError, match="round_ends"):
         decision_points(Decisions(round_ends="last-finisher"))
+
+
+def test_a_job_that_a_fault_stops_within_a_round_tells_its_model_what_is_left() -> None:
+    """9 of 15 s of work are to be done in the first round; the node fails at 6 s, with 0.6 of the work left, which is
+    saved. The next round begins at 9 s, and does all of it."""
+    told = []
+
+    class Told(Steps):
+        def interrupted(self, job: int, left: float) -> None:
+            told.append((job, left))
+            self.done_s[job] = (1 - left) * self.duration_s[job]
+
+    jobs, _ = steps([0], [15], Told)
+    cause = Outages(Once(6.0), Deterministic(1.0), [(0,)])
+    failures = Failures([cause], Checkpoints(0.0))
+    one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+    result = simulate(jobs, one, first_two, features=[*ROUNDS, failures])
+    assert told == [(0, pytest.approx(0.6))]
+    assert result.completion_s == pytest.approx([18], abs=1e-9)

@@ -15,23 +15,11 @@ from simulator.features.spot import SpotKeys
 from simulator.features.table import Scene
 from simulator.laws import Deterministic
 from simulator.model.cluster import Cluster, NodeType
-from tests.core.jobs import fixed
+from tests.core.jobs import Once, fixed
 
 
 def nodes(gpus: int, count: int) -> Cluster:
     return Cluster.of_nodes(NodeType("n", "GPU", gpus), count)
-
-
-class Once:
-    """The first time, then hardly ever."""
-
-    def __init__(self, first_s: float) -> None:
-        self.mean = first_s
-        self._next_s = first_s
-
-    def __call__(self, rng: object) -> float:
-        found, self._next_s = self._next_s, 1e9
-        return found
 
 
 def test_rates_of_causes_add_up_but_for_those_with_notice() -> None:
