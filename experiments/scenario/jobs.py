@@ -150,23 +150,31 @@ def _elastic(jobs: ElasticJobs, scenario: Scenario) -> Built:
 
 def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
     from simulator.statistics import Streams
-    from simulator.workloads.synergy import derived_trace
+    from simulator.workloads.synergy import SERVER, derived_trace, server, with_durations_of
 
+    nodes, ratio = scenario.cluster, jobs.durations_at_cpus_per_gpu
+    spec = SERVER
+    if isinstance(nodes, Nodes) and nodes.cpus_per_node is not None:
+        spec = server(nodes.cpus_per_node / nodes.gpus_per_node)
+    base = spec if ratio is None else server(ratio)
     if jobs.draw == "released":
-        return _released_draw(jobs, scenario), None
-    workload = derived_trace(
-        jobs.num_jobs,
-        Streams(scenario.seed),
-        split=jobs.split,
-        jobs_per_hour=jobs.jobs_per_hour,
-        multi_gpu=jobs.multi_gpu,
-    )
+        workload = _released_draw(jobs, base)
+    else:
+        workload = derived_trace(
+            jobs.num_jobs,
+            Streams(scenario.seed),
+            split=jobs.split,
+            jobs_per_hour=jobs.jobs_per_hour,
+            multi_gpu=jobs.multi_gpu,
+        )
+    if ratio is not None:
+        workload = with_durations_of(workload, base, spec, jobs.speeds == "released")
     return workload, None
 
 
-def _released_draw(jobs: SynergyJobs, scenario: Scenario) -> Workload:
-    """The jobs of the released simulator, one for one."""
-    from simulator.workloads.synergy import SERVER, released_draw, server
+def _released_draw(jobs: SynergyJobs, spec: NodeType) -> Workload:
+    """The jobs of the released simulator, one for one, with the durations on a server."""
+    from simulator.workloads.synergy import released_draw
 
     if jobs.multi_gpu:
         raise KeyedError(
@@ -176,9 +184,6 @@ def _released_draw(jobs: SynergyJobs, scenario: Scenario) -> Workload:
         )
     if jobs.jobs_per_hour is None:
         raise KeyedError("workload.jobs_per_hour", "missing, expected it with draw = 'released'")
-    spec, nodes = SERVER, scenario.cluster
-    if isinstance(nodes, Nodes) and nodes.cpus_per_node is not None:
-        spec = server(nodes.cpus_per_node / nodes.gpus_per_node)
     return released_draw(
         jobs.num_jobs, jobs.jobs_per_hour, split=jobs.split, seed=jobs.draw_seed, spec=spec
     )

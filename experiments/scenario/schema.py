@@ -208,6 +208,11 @@ class SynergyJobs(Modelled):
     draw_seed: Annotated[int, Field(ge=0)] = Field(
         default=42, description='seed with draw = "released"'
     )
+    durations_at_cpus_per_gpu: Positive | None = Field(
+        default=None,
+        description="CPUs per GPU of the servers at whose proportional share durations are drawn; left out: those of the cluster",
+        examples=[3],
+    )
 
 
 class AndreasJobs(Config):

@@ -21,6 +21,7 @@ from simulator.workloads.synergy.draw import models_by_deficit, released_draw
 from simulator.workloads.synergy.speeds import (
     WholeIterations,
     iteration_s,
+    with_durations_of,
     with_sensitive_table,
     with_sensitivity,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "released_draw",
     "sensitivity_matrices",
     "server",
+    "with_durations_of",
     "with_sensitive_table",
     "with_sensitivity",
 ]

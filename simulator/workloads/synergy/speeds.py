@@ -196,6 +196,29 @@ def iteration_s(model: str, spec: NodeType, released: bool = False) -> float:
     return network.iteration_time_s / base
 
 
+def with_durations_of(
+    workload: Workload, base: NodeType, spec: NodeType, released: bool = False
+) -> Workload:
+    """Jobs with the durations at the proportional share of ``spec``, where they have those of ``base``.
+
+    Both are servers of one memory a GPU; a job has as many iterations on either. Jobs without a model stay
+    as they are. ``released``: see `iteration_s`.
+
+    Raises
+    ------
+    InputError
+        Jobs without fixed durations, or a model that is not known.
+    """
+    if not isinstance(workload.performance, FixedDuration):
+        raise InputError("workload: durations of another server need a fixed duration a job")
+    factor = {
+        name: iteration_s(name, spec, released) / iteration_s(name, base, released) if name else 1.0
+        for name in dict.fromkeys(workload.model)
+    }
+    duration_s = workload.performance.duration_s * np.array([factor[m] for m in workload.model])
+    return replace(workload, performance=FixedDuration(duration_s, workload.num_gpus))
+
+
 def _known_models(
     workload: Workload, matrices: Mapping[str, SensitivityMatrix] | None
 ) -> Sequence[str]:
