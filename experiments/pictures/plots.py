@@ -284,3 +284,12 @@ def dodge_log(x: Series, index: int, of: int, span: float | None = None) -> Seri
 def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
     """The legend of one panel under the whole figure, where it covers nothing."""
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+
+
+def legends_below(
+    figure: Figure, left: Axes, right: Axes, columns: tuple[int, int] = (1, 1)
+) -> None:
+    """The legends of two panels under the figure, one on each side."""
+    for ax, side, count in ((left, "left", columns[0]), (right, "right", columns[1])):
+        place: Any = f"outside lower {side}"
+        figure.legend(*ax.get_legend_handles_labels(), loc=place, ncols=count)

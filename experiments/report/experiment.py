@@ -121,6 +121,7 @@ class Experiment:
         why: str = "",
         *,
         labels: Sequence[str] = (),
+        exact: str = "",
         **words: Any,
     ) -> Claim:
         """A published number beside ours.
@@ -130,6 +131,7 @@ class Experiment:
         name : of the number in ``published.toml``.
         why : the reason, for everything but "reproduced".
         labels : beside those of the number.
+        exact : why ours has no interval; said whatever the verdict is.
         words : what the number's claim and place name in braces.
         """
         number = self.numbers[name]
@@ -142,7 +144,10 @@ class Experiment:
                 *told, number.rule, ours, unit=number.unit, why=why,
                 times_of_another_machine=number.other_machine,
             )  # fmt: skip
-        return dataclasses.replace(claim, published=name, labels=(*number.labels, *labels))
+        reason = "; ".join(part for part in (claim.why, exact and f"no interval: {exact}") if part)
+        return dataclasses.replace(
+            claim, why=reason, published=name, labels=(*number.labels, *labels)
+        )
 
     def new(
         self,

@@ -10,15 +10,13 @@ import pytest
 from experiments import papers, studies
 from experiments.papers.hierarchical.runs import FIGURE_3
 from experiments.papers.hierarchical.runs import tasks as hierarchical_tasks
-from experiments.papers.synergy.curves import FILES, FOLDER, curves
-from experiments.papers.synergy.runs import cell, run_cell
+from experiments.papers.synergy.runs import FOLDER as SYNERGY
+from experiments.papers.synergy.runs import tasks as synergy_tasks
 from experiments.sweep.sweepfile import RUN_SCENARIO, read_sweep
 from experiments.sweep.task import resolve
 
 PAPERS = Path(papers.__file__).parent
 STUDIES = Path(studies.__file__).parent
-SOLVER_TIMES = STUDIES / "cross" / "solver_times.toml"
-"""Measured times, no sweep."""
 
 
 def size_tasks(scale):
@@ -77,35 +75,37 @@ def test_readings_of_the_setup_that_change_nothing_share_their_runs() -> None:
     assert {"all as released, hierarchical"} in shared
 
 
-def test_curves_of_synergy_are_the_files_at_paper_scale() -> None:
-    """At paper scale the runs are those of the files; the quick scale keeps the load of each server."""
-    in_files = {
-        task.config_json for name in FILES for task in read_sweep(FOLDER / f"{name}.toml")[1]
+def test_runs_of_synergy_are_the_files_at_paper_scale() -> None:
+    """But for the end of the paper's draw, which changes nothing; the quick scale keeps the load of a server."""
+
+    def plain(scale):
+        return [task for task in synergy_tasks(scale) if task.function == RUN_SCENARIO]
+
+    swept = {
+        str(name): {task.config_json for task in read_sweep(SYNERGY / f"{name}.toml")[1]}
+        for name in {task.columns()["study"] for task in plain("paper")}
     }
-    assert {task.config_json for task in curves("paper")} <= in_files
-    for task in curves("quick"):
+    for task in plain("paper"):
+        labels = task.columns()
+        cut = labels["study"] == "draws" and labels["mechanism"] == "proportional"
+        assert cut or task.config_json in swept[str(labels["study"])]
+    for task in plain("quick"):
         jobs, machines = task.config["workload"], task.config["cluster"]
-        assert jobs["jobs_per_hour"] / machines["num_nodes"] == task.columns()["load"] / 16
+        servers = 64 if task.columns()["study"] == "philly" else 16
+        assert jobs["jobs_per_hour"] / machines["num_nodes"] == pytest.approx(
+            task.columns()["load"] / servers
+        )
         assert task.config["window"][1] <= jobs["num_jobs"]
 
 
-def test_a_file_gives_the_jct_of_the_runs_in_python() -> None:
-    """The same jobs, window and rounds as `run_cell`, whose other runs need the tails of the JCT."""
-    task = min(curves("quick"), key=lambda t: (t.columns()["mechanism"] != "tune", t.cost_s))
-    labels = task.columns()
-    python = cell("quick", "fifo", "tune", labels["load"], labels["seed"])
-    theirs = run_cell(dict(python.config)).scalars["mean_jct_h"]
-    ours = resolve(task.function)(dict(task.config)).scalars["mean_jct_s"] / 3600
-    assert ours == pytest.approx(theirs, rel=1e-12)
+SCENARIOS = ("published", "servers", "solver_times")
+"""Files that are no sweeps: printed numbers, a scenario that sweeps vary, measured times."""
 
 
 @pytest.mark.parametrize(
     "file",
     sorted(
-        f
-        for folder in (PAPERS, STUDIES)
-        for f in folder.rglob("*.toml")
-        if f != SOLVER_TIMES and f.name != "published.toml"
+        f for folder in (PAPERS, STUDIES) for f in folder.rglob("*.toml") if f.stem not in SCENARIOS
     ),
     ids=lambda f: f"{f.parent.name}-{f.stem}",
 )

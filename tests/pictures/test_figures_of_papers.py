@@ -42,21 +42,23 @@ def headings(figures: list[Figure]) -> None:
 
 
 def jobs(task, random):
-    """Jobs of a run on Synergy's clusters."""
-    duration_h = random.lognormal(1.0, 1.5, 40)
-    count = max(task.config.get("window") or task.config.get("jobs", [40]))
+    """Jobs of a run on Synergy's clusters: all of a trace, or the hundred of a deployment."""
+    count = task.config["workload"]["num_jobs"] if "workload" in task.config else 100
+    jct_h = random.lognormal(1.0, 1.5, count) * random.uniform(1, 4, count)
+    arrival_s = np.linspace(0, 1e6, count)
     return pd.DataFrame(
-        {
-            "job": np.linspace(0, count - 1, 40).astype(int),
-            "duration_h": duration_h,
-            "jct_h": duration_h * random.uniform(1, 4, 40),
-        }
-    )
+        {"job": np.arange(count), "jct_h": jct_h, "arrival_s": arrival_s,
+         "completion_s": arrival_s + 3600 * jct_h}
+    )  # fmt: skip
 
 
-def timeline(task, random):
-    hour = np.arange(96.0)
-    return pd.DataFrame({"hour": hour, "gpus": random.uniform(0, 1, 96), "cpus_used": 0.5})
+def schedule(task, random):
+    """Twenty jobs on 2 GPUs each, one after another."""
+    start_s = np.linspace(0, 2e5, 20)
+    return pd.DataFrame(
+        {"job_id": [str(j) for j in range(20)], "start_s": start_s, "end_s": start_s + 4e4,
+         "gpus": 2.0, "cpus": 6.0}
+    )  # fmt: skip
 
 
 def held_out(task, random):
@@ -72,32 +74,29 @@ def held_out(task, random):
 
 
 def test_synergy(tmp_path: Path) -> None:
-    hours = ("mean_jct_h", "p95_jct_h", "p99_jct_h", "long_p95_h", "makespan_h")
-    philly = ("mean_jct_h", "short_mean_h", "short_p99_h", "long_mean_h", "long_p99_h")
-    rounds = {f"{m}_of_opt{end}": 0.9 for m in ("tune", "tune_by_gpus", "tune_released")
-              for end in ("", "_low", "_high")}  # fmt: skip
+    ends = ("", "_low", "_high")
+    rounds = {
+        f"{m}_of_opt{end}": 0.9 for m in ("tune", "tune_by_gpus", "tune_released") for end in ends
+    }
+    times = {
+        "tune_round_cpu_s": 0.001,
+        "opt_round_cpu_s": 0.01,
+        "least_rate": 1.0,
+        "opt_most_cut": 9.0,
+    }
     scalars = {
-        "run_cell": dict.fromkeys(hours, 20.0),
-        "run_scenario": dict.fromkeys(hours, 20.0),
-        "run_philly": dict.fromkeys(philly, 20.0),
-        "run_deployment": dict.fromkeys(hours, 10.0),
-        "run_draw": {"mean_jct_h": 40.0},
-        "run_round_times": rounds | {"tune_round_cpu_s": 0.001, "opt_round_cpu_s": 0.01},
+        "run_scenario": dict.fromkeys(("mean_jct_s", "p95_jct_s", "p99_jct_s"), 72_000.0),
+        "run_deployment": dict.fromkeys(("makespan", "mean", "p99"), 10.0),
+        "run_round_times": rounds | times,
     }
     tables = {
-        "run_cell": {"jobs": jobs},
-        "run_scenario": {"jobs": jobs},
-        "run_timeline": {"timeline": timeline},
-        "run_philly": {"jobs": jobs},
+        "run_scenario": {"jobs": jobs, "schedule": schedule},
+        "run_deployment": {"jobs": jobs},
         "run_profiling": {"held_out": held_out},
     }
-    runs = results(synergy, scalars, tables)
-    for task, run in runs._runs:
-        if task.function.endswith("run_draw"):
-            run.scalars["load_percent"] = 100.0 + task.config["seed"]
-    drawn = synergy.figures(runs, tmp_path)
+    drawn = synergy.PAGE.figures(results(synergy.PAGE, scalars, tables), tmp_path)
     headings(drawn)
-    assert len(drawn) == 16
+    assert len(drawn) == len(synergy.PAGE.registered) == 17
 
 
 def tenants(task, random):

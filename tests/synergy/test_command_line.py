@@ -141,6 +141,24 @@ def test_the_released_draw_is_one_key(tmp_path):
         workload_of(tmp_path, keys='draw = "released"\nmulti_gpu = true')
 
 
+def test_durations_at_another_ratio_keep_the_iterations(tmp_path):
+    """At 6 CPUs per GPU a job takes as long as one of the ratio 3 takes with 6 CPUs there."""
+    path = tmp_path / "scenario.toml"
+
+    def performance(cpus, keys=""):
+        text = SCENARIO.format(policy="fifo+tune", keys=keys, options="")
+        path.write_text(text.replace("cpus_per_node = 24", f"cpus_per_node = {cpus}"))
+        return build(read_scenario(path))[0].performance
+
+    at_three, at_six = performance(24), performance(48)
+    fixed = performance(48, "durations_at_cpus_per_gpu = 3")
+    for job in range(20):
+        seconds = fixed.time_s(job, 0, 1, 6, 62.5)
+        assert seconds == pytest.approx(at_three.time_s(job, 0, 1, 6, 62.5))
+        assert seconds == pytest.approx(fixed.duration_s[job])
+        assert at_six.duration_s[job] == at_three.duration_s[job]
+
+
 def test_whole_iterations_need_rounds(tmp_path, capsys):
     path = tmp_path / "scenario.toml"
     text = SCENARIO.format(policy="fifo+tune", keys="whole_iterations = true", options="")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +9,8 @@ import pandas as pd
 
 from experiments.papers.rental.bridge import OWN, RENTAL, RULES
 from experiments.papers.rental.page import PAGE
-from experiments.papers.rental.runs import ARRIVALS, FIGURE_1, RIVALS, SIZES
+from experiments.papers.rental.runs import FIGURE_1, RIVALS, SIZES
 from experiments.pictures.plots import (
-    MARKERS,
     PALETTE,
     PAPER,
     canvas,
@@ -20,6 +18,7 @@ from experiments.pictures.plots import (
     intervals,
     legend_below,
     log_ticks,
+    points,
 )
 from experiments.report.experiment import Drawn
 from experiments.sweep.results import NoRuns, Results
@@ -35,7 +34,11 @@ SERIES = (
     ("mean_response_time_amdahl_h", "type 1, Amdahl 0.8", PALETTE[1]),
     ("mean_response_time_root_h", "type 2, square root", PALETTE[2]),
 )
-ARRIVAL_LABELS = {"poisson": "Poisson", "deterministic": "deterministic", "mmpp": "bursty (MMPP)"}
+ARRIVAL_LABELS = {
+    "poisson": "Poisson arrivals",
+    "deterministic": "deterministic arrivals",
+    "mmpp": "bursty arrivals (MMPP)",
+}
 RING: dict[str, Any] = {"markerfacecolor": "none", "markersize": 10}
 """Seen around the marker of the next rival, which lies on it."""
 DUE_LABELS = {
@@ -57,8 +60,8 @@ RIVAL_LABELS = {
 
 
 def study(results: Results, name: str) -> pd.DataFrame:
-    """The runs of one study on the pool, one row a run."""
-    return results.where("run_pool", study=name).scalars()
+    """The runs of one study on the pool, one row a run; raises NoRuns where there are none."""
+    return results.runs("run_pool", study=name)
 
 
 @PAGE.figure(
@@ -71,91 +74,50 @@ def study(results: Results, name: str) -> pd.DataFrame:
     "square root takes 2809 GPUs a job, Amdahl's law 106.",
 )
 def _figure_1(results: Results) -> Drawn:
-    runs = results.runs("run_pool", study="frontier")
-    figure, (left, middle, right) = canvas(1, 3, width=4.6, height=3.8)
+    runs = study(results, "frontier")
+    figure, axes = canvas(1, 3, width=4.6, height=3.8)
+    k = np.linspace(1, 30, 59)
     budgets = np.concatenate([np.linspace(0.8, 2, 60), np.linspace(2, 30, 120)[1:]])
     table = rental_table(FIGURE_1, budgets.tolist())
-    rows = [*_speedups(left), *_widths(middle, table), *_frontier(right, table, runs)]
-    return Drawn(figure, pd.DataFrame(rows))
-
-
-def _row(panel: str, series: str, x: float, value: float, **interval: float) -> dict[str, object]:
-    blank = {"low": np.nan, "high": np.nan}
-    return {"panel": panel, "series": series, "x": x, "value": value, **blank, **interval}
-
-
-def _speedups(ax: Axes) -> list[dict[str, object]]:
-    k = np.linspace(1, 30, 59)
-    rows = []
-    for job_type, (_, label, color) in zip(FIGURE_1, SERIES[1:], strict=True):
-        s = job_type.speedup(k)
-        ax.plot(k, s, color=color, label=label)
-        rows += [_row("a", label, x, y) for x, y in zip(k, s, strict=True)]
-    ax.set(xlabel="GPUs k", ylabel="speed-up s(k)", title="(a) speed-up functions")
-    ax.legend()
-    return rows
-
-
-def _widths(ax: Axes, table: pd.DataFrame) -> list[dict[str, object]]:
-    rows = []
-    for job_type, (_, label, color) in zip(FIGURE_1, SERIES[1:], strict=True):
-        widths = table[f"width_{job_type.name}_gpus"]
-        ax.plot(table["budget_gpus"], widths, color=color, label=label)
-        rows += [_row("b", label, x, y) for x, y in zip(table["budget_gpus"], widths, strict=True)]
-    ax.set(
-        xlabel="budget limit b, GPUs",
-        ylabel="optimal width, GPUs",
-        title="(b) optimal widths",
-        yscale="log",
-    )
-    ax.legend()
-    return rows
-
-
-def _frontier(ax: Axes, table: pd.DataFrame, runs: pd.DataFrame) -> list[dict[str, object]]:
-    rows = []
-    for index, (column, label, color) in enumerate(SERIES):
-        ax.plot(table["budget_gpus"], table[column], color=color, label=label)
-        rows += [
-            _row("c", label, x, y) for x, y in zip(table["budget_gpus"], table[column], strict=True)
-        ]
-        points = intervals(runs, ["budget_gpus"], column)
-        error = [points["mean"] - points["low"], points["high"] - points["mean"]]
-        ax.errorbar(
-            points["budget_gpus"],
-            points["mean"],
-            yerr=np.nan_to_num(np.array(error)),
-            fmt=MARKERS[index],
-            color=color,
-            capsize=3,
-            label=f"{label}, simulated",
-        )
-        values = points[["budget_gpus", "mean", "low", "high"]].to_numpy(dtype=float)
-        rows += [
-            _row("c", f"{label}, simulated", b, mean, low=low, high=high)
-            for b, mean, low, high in values
-        ]
-    ax.set(
-        xlabel="budget limit b, GPUs",
-        ylabel="mean response time, h",
-        ylim=(0, 1.05),
-        title="(c) Pareto frontier",
-    )
-    ax.legend()
-    return rows
+    curves: list[tuple[int, Any, Any, Any]] = [
+        *((0, SERIES[i + 1], k, t.speedup(k)) for i, t in enumerate(FIGURE_1)),
+        *(
+            (1, SERIES[i + 1], budgets, table[f"width_{t.name}_gpus"])
+            for i, t in enumerate(FIGURE_1)
+        ),
+        *((2, series, budgets, table[series[0]]) for series in SERIES),
+    ]
+    parts = []
+    for panel, (column, label, color), x, y in curves:
+        axes[panel].plot(x, y, color=color, label=label)
+        drawn = pd.DataFrame({"panel": "abc"[panel], "series": label, "x": x, "value": y})
+        parts.append(drawn.assign(low=np.nan, high=np.nan))
+        if panel == 2:
+            ours = intervals(runs, ["budget_gpus"], column)
+            ours.columns = ["x", "value", "low", "high", "n"]
+            label = f"{label}, simulated"
+            drawn = ours.rename(columns={"value": "mean"})
+            draw_line(axes[2], ours["x"], drawn, label, PALETTE.index(color), linestyle="none")
+            parts.append(ours.assign(panel="c", series=label)[list(parts[-1])])
+    axes[0].set(xlabel="GPUs k", ylabel="speed-up s(k)", title="(a) speed-up functions")
+    axes[1].set(ylabel="optimal width, GPUs", title="(b) optimal widths", yscale="log")
+    axes[2].set(ylabel="mean response time, h", title="(c) Pareto frontier", ylim=(0, 1.05))
+    for ax in axes:
+        ax.set_xlabel(ax.get_xlabel() or "budget limit b, GPUs")
+        ax.legend()
+    return Drawn(figure, pd.concat(parts))
 
 
 @PAGE.figure(
     "insensitivity",
     "Neither arrivals nor sizes matter but by their means",
     "The optimal widths at b = 5 under three arrival processes and four laws of sizes, with 95 % "
-    "intervals over seeds. Heavier tails widen the intervals, they do not move the means. Jobs never "
-    "wait, so the same jobs have the same response times whenever they come: on the left the three "
-    "arrival processes agree to rounding. MMPP: a Poisson process that switches to three times its mean "
+    "intervals over seeds; each setting has jobs of its own. Heavier tails and bursts widen the intervals, "
+    "they do not move the means. MMPP: a Poisson process that switches to three times its mean "
     "rate for a quarter of the time.",
 )
 def _insensitivity(results: Results) -> Drawn:
-    runs = results.runs("run_pool", study="insensitivity")
+    runs = study(results, "insensitivity")
     figure, axes = canvas(1, 2, width=5.2, height=3.8)
     plan = optimal_widths(FIGURE_1, 5.0)
     parts = []
@@ -163,15 +125,10 @@ def _insensitivity(results: Results) -> Drawn:
         (axes[0], MEAN, plan.mean_response_time_h, "mean response time, h"),
         (axes[1], "paid_gpus", plan.budget_gpus, "GPUs rented, time average"),
     ):
-        for i, arrivals in enumerate(ARRIVALS):
-            points = intervals(runs[runs["arrivals"] == arrivals], ["size"], column)
-            points = points.set_index("size").reindex(list(SIZES)).reset_index()
-            x = np.arange(len(points)) + 0.15 * (i - 1)
-            draw_line(ax, x, points, f"{ARRIVAL_LABELS[arrivals]} arrivals", i, linestyle="none")
-            parts.append(points.assign(arrivals=arrivals, quantity=what, formula=formula))
+        drawn = points(ax, runs, "size", column, "arrivals", ARRIVAL_LABELS, order=list(SIZES))
+        parts.append(drawn.assign(quantity=what, formula=formula))
         ax.axhline(formula, color=PAPER, linestyle="--", label="formula (Lemmas 2 and 3)")
-        ax.set_xticks(np.arange(len(SIZES)), list(SIZES))
-        ax.set(xlabel="law of the sizes", ylabel=what, xlim=(-0.5, len(SIZES) - 0.5))
+        ax.set(xlabel="law of the sizes", ylabel=what)
     legend_below(figure, axes[0], 4)
     return Drawn(figure, pd.concat(parts))
 
@@ -185,7 +142,7 @@ def _insensitivity(results: Results) -> Drawn:
     "may pay for: the rest goes to GPUs that boot or idle.",
 )
 def _theorem_1(results: Results) -> Drawn:
-    runs = results.runs("run_pool", study="rivals")
+    runs = study(results, "rivals")
     figure, (ax,) = canvas(width=7.2, height=4.8)
     budgets = np.geomspace(0.8, 12, 120)
     frontier = rental_table(FIGURE_1, budgets.tolist())
@@ -195,20 +152,12 @@ def _theorem_1(results: Results) -> Drawn:
         mine = runs[runs["policy"] == rival]
         if mine.empty:
             continue
-        points = _paid_and_waited(mine)
-        paid = points["paid_gpus"]
-        across = np.array([paid - points["paid_low"], points["paid_high"] - paid])
-        draw_line(
-            ax,
-            paid,
-            points,
-            RIVAL_LABELS[rival],
-            i,
-            linewidth=1.0,
-            xerr=np.nan_to_num(across),
-            **(RING if rival == "small-wider" else {}),
-        )
-        parts.append(points.assign(policy=rival))
+        found = _paid_and_waited(mine)
+        paid = found["paid_gpus"]
+        across = np.nan_to_num(np.array([paid - found["paid_low"], found["paid_high"] - paid]))
+        ring = RING if rival == "small-wider" else {}
+        draw_line(ax, paid, found, RIVAL_LABELS[rival], i, linewidth=1.0, xerr=across, **ring)
+        parts.append(found.assign(policy=rival))
     ax.set(
         xlabel="GPUs paid for, time average",
         ylabel="mean response time, h",
@@ -216,27 +165,19 @@ def _theorem_1(results: Results) -> Drawn:
         yscale="log",
     )
     ax.set_xticks([1, 2, 3, 5, 10], ["1", "2", "3", "5", "10"])
-    _plain_ticks(ax, (0.15, 0.2, 0.3, 0.5, 1, 1.5))
+    log_ticks(ax)
     ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     return Drawn(figure, pd.concat(parts))
 
 
 def _paid_and_waited(runs: pd.DataFrame) -> pd.DataFrame:
     """Of one rival by budget: mean response time, GPUs paid for, and the frontier's time for these."""
-    points = intervals(runs, ["budget_gpus"], MEAN)
+    found = intervals(runs, ["budget_gpus"], MEAN)
     paid = intervals(runs, ["budget_gpus"], "paid_gpus")
-    points["paid_gpus"] = paid["mean"]
-    points["paid_low"], points["paid_high"] = paid["low"], paid["high"]
-    points["frontier"] = [
-        optimal_widths(FIGURE_1, max(0.8, b)).mean_response_time_h for b in points["paid_gpus"]
-    ]
-    return points
-
-
-def _plain_ticks(ax: Axes, values: Sequence[float]) -> None:
-    """Ticks of a logarithmic y axis as plain numbers."""
-    ax.set_yticks(values, [f"{v:g}" for v in values])
-    ax.tick_params(axis="y", which="minor", labelleft=False)
+    least_h = [optimal_widths(FIGURE_1, max(0.8, b)).mean_response_time_h for b in paid["mean"]]
+    return found.assign(
+        paid_gpus=paid["mean"], paid_low=paid["low"], paid_high=paid["high"], frontier=least_h
+    )
 
 
 def whole_gpu_loss() -> pd.DataFrame:
@@ -255,7 +196,7 @@ def whole_gpu_loss() -> pd.DataFrame:
     "anything where they are large.",
 )
 def _whole_gpus(results: Results) -> Drawn:
-    results.runs("run_pool", study="frontier")  # nothing is simulated; drawn beside the frontier
+    study(results, "frontier")  # nothing is simulated; drawn beside the frontier
     table = whole_gpu_loss()
     figure, (ax,) = canvas(width=5.6, height=3.6)
     ax.plot(table["budget_gpus"], table["loss_percent"], color=PALETTE[0])
@@ -287,7 +228,9 @@ def bridge_ratios(results: Results) -> pd.DataFrame:
             .reset_index()
             .assign(**{k: task.config[k] for k in ("gap", "due", "seed")})
         )
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    if not parts:
+        raise NoRuns("no finished run of the bridge")
+    return pd.concat(parts, ignore_index=True)
 
 
 def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFrame]:
@@ -297,20 +240,12 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
     methods = [*OWN[1:], *(f"{way}, {rule}" for rule in RULES for way in RENTAL)]
     colors = ("#404040", "#808080", "#B0B0B0", *PALETTE[:6])
     for i, (method, color) in enumerate(zip(methods, colors, strict=True)):
-        points = intervals(ratios[ratios["method"] == method], ["gap"], what, geometric=True)
-        error = [points["mean"] - points["low"], points["high"] - points["mean"]]
-        ax.errorbar(
-            points["gap"] * (1 + 0.02 * (i - 4)),
-            points["mean"],
-            yerr=np.nan_to_num(np.array(error)),
-            label=method.upper() if method in OWN else method,
-            color=color,
-            marker=MARKERS[i % len(MARKERS)],
-            linestyle=styles[method.rpartition(", ")[2]],
-            linewidth=1.2,
-            elinewidth=0.8,
-        )
-        points_of.append(points.assign(method=method, quantity=what))
+        found = intervals(ratios[ratios["method"] == method], ["gap"], what, geometric=True)
+        draw_line(
+            ax, found["gap"] * (1 + 0.02 * (i - 4)), found, method.upper() if method in OWN else method, i,
+            color=color, linestyle=styles[method.rpartition(", ")[2]], linewidth=1.2, elinewidth=0.8,
+        )  # fmt: skip
+        points_of.append(found.assign(method=method, quantity=what))
     ax.axhline(1, color=PAPER, linewidth=2, label="hierarchical MILP")
     name = "total cost" if what == "total_cost" else "mean response time"
     ax.set(ylabel=f"{name}, MILP: 1", xscale="log", yscale="log")
@@ -333,15 +268,13 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
 )
 def _bridge(results: Results) -> Drawn:
     ratios = bridge_ratios(results)
-    if ratios.empty:
-        raise NoRuns("no finished run of this figure")
     dues = sorted(ratios["due"].unique())
     figure, axes = canvas(len(dues), 2, width=5.6, height=3.6, sharex=True)
     parts = []
     for row, due in enumerate(dues):
         for ax, what in zip(axes[2 * row : 2 * row + 2], ("total_cost", MEAN), strict=True):
             part = ratios[ratios["due"] == due]
-            parts += [points.assign(due=due) for points in _bridge_panel(ax, part, what)]
+            parts += [found.assign(due=due) for found in _bridge_panel(ax, part, what)]
             ax.set_title(DUE_LABELS[due], fontsize=10)
             if row == len(dues) - 1:
                 ax.set_xlabel("mean gap between submissions, the paper's: 1")

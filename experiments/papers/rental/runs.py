@@ -78,24 +78,40 @@ SEEDS: dict[Scale, tuple[int, ...]] = {"quick": tuple(range(1, 7)), "paper": tup
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper but those of the bridge."""
-    frontier = [("frontier", "optimal", b, "exponential", "poisson") for b in BUDGETS]
-    insensitivity = [
-        ("insensitivity", "optimal", 5.0, size, arrivals) for size in SIZES for arrivals in ARRIVALS
-    ]
-    rivals = [
-        ("rivals", policy, b, "exponential", "poisson") for policy in RIVALS for b in RIVAL_BUDGETS
-    ]
-    few = SEEDS[scale][:3] if scale == "quick" else SEEDS[scale]
+    seeds = SEEDS[scale]
+    few = seeds[:3] if scale == "quick" else seeds
+    insensitivity = [(size, arrivals) for size in SIZES for arrivals in ARRIVALS]
     return [
-        _task(scale, seed, *setting)
-        for settings, seeds in ((frontier + insensitivity, SEEDS[scale]), (rivals, few))
-        for setting in settings
-        for seed in seeds
+        *(_task(scale, seed, "frontier", "optimal", b) for b in BUDGETS for seed in seeds),
+        # Each setting has random numbers of its own: with the same arrivals, all four laws would err together.
+        *(
+            _task(
+                scale, OTHER_SEEDS * (number + 1) + seed, "insensitivity", "optimal", 5.0, *setting
+            )
+            for number, setting in enumerate(insensitivity)
+            for seed in seeds
+        ),
+        *(
+            _task(scale, seed, "rivals", policy, b)
+            for policy in RIVALS
+            for b in RIVAL_BUDGETS
+            for seed in few
+        ),
     ]
+
+
+OTHER_SEEDS = 100
+"""Seeds of a setting of the insensitivity, apart from those of the next."""
 
 
 def _task(
-    scale: Scale, seed: int, study: str, policy: str, budget: float, size: str, arrivals: str
+    scale: Scale,
+    seed: int,
+    study: str,
+    policy: str,
+    budget: float,
+    size: str = "exponential",
+    arrivals: str = "poisson",
 ) -> Task:
     cost_s = {"autoscaler": 6e-4, "redrawn": 2e-4}.get(policy, 6e-5) * JOBS[scale]
     given = AUTOSCALER_BUDGETS.get(budget, budget) if policy == "autoscaler" else budget
@@ -107,13 +123,8 @@ def _task(
         "jobs": JOBS[scale],
         "seed": seed,
     }
-    return Task(
-        f"{HERE}:run_pool",
-        config,
-        labels={"study": study, **config, "budget_gpus": budget},
-        cost_s=cost_s,
-        sources=SOURCES,
-    )
+    labels = {"study": study, **config, "budget_gpus": budget}
+    return Task(f"{HERE}:run_pool", config, labels=labels, cost_s=cost_s, sources=SOURCES)
 
 
 # -- task function ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The runs behind the figures.
+"""The runs behind the figures: sweep files, and what only Python can measure.
 
 The paper has 16 servers and averages over jobs 4000 to 4999, 444 h into the trace at 9 jobs/h. Quick
 scale has 4 servers at a quarter of the arrivals, so that jobs 600 to 999 come at 267 to 444 h, when
@@ -8,239 +8,260 @@ are always those of 16 servers. Every figure prints its windows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.synergy.curves import curves
-from experiments.papers.synergy.draw import draw_tasks
-from experiments.papers.synergy.lengths import (
-    FEW_SEEDS,
-    LENGTH,
-    LOADS,
-    MORE_SEEDS,
-    MULTI_CLAIMED,
-    NODES,
-    PHILLY_LENGTH,
-    PHILLY_LOAD,
-    PHILLY_NODES,
-    SEEDS,
-    SETTLED,
-)
 from experiments.report.contents import Scale
-from experiments.sweep.task import Outcome, Task
+from experiments.report.sweeps import Labels, study
+from experiments.sweep.task import Outcome, Scalar, Task
 
 if TYPE_CHECKING:
-    from simulator import Cluster, Result, Workload
+    from policies.synergy.demand import Kind, Share
 
+FOLDER = Path(__file__).parent
 HERE = "experiments.papers.synergy.runs"
-SOURCES = ("simulator", "policies.synergy", "policies.milp")
+SOURCES = ("simulator", "policies.synergy", "policies.milp", "experiments.scenario")
 ROUND_S = 300.0
-SHORT_H = 4.0
-"""Jobs below this many hours at the proportional share are short (Section 5.3.1)."""
-
-W1, W2, EVEN = (20, 70, 10), (50, 0, 50), (33, 33, 33)
+W1, W2 = "20-70-10", "50-0-50"
 PAIR = ("proportional", "tune")
-SEEDS_OF_PAIRS: dict[Scale, tuple[int, ...]] = {
-    "quick": SEEDS["quick"],
-    "paper": MORE_SEEDS["paper"],
+
+LONG = (6500, 4000, 5000)
+"""Jobs of a trace, first job of the window, one after its last: the paper's."""
+LENGTHS: dict[str, tuple[int, int, int]] = {
+    "overload": (1000, 600, 1000), "settled": (400, 150, 350), "philly": (700, 300, 600),
+}  # fmt: skip
+"""The same at the quick scale: at 9 jobs/h, elsewhere on derived traces, and like Philly's."""
+OVERLOAD = 9.0
+"""Jobs an hour of one GPU that ask for 118 % of the GPUs."""
+SERVERS: dict[Scale, int] = {"quick": 4, "paper": 16}
+PHILLY_SERVERS: dict[Scale, int] = {"quick": 16, "paper": 64}
+PHILLY_LOAD = 27.0
+"""Jobs an hour, for 64 servers, at which rows are judged; others are drawn."""
+
+SEEDS: dict[str, dict[Scale, int]] = {
+    "headline": {"quick": 5, "paper": 20},
+    "pairs": {"quick": 3, "paper": 10},
+    "few": {"quick": 3, "paper": 5},
+    "shown": {"quick": 1, "paper": 5},
+    "ten": {"quick": 1, "paper": 10},
+    "one": {"quick": 1, "paper": 1},
+    "later": {"quick": 0, "paper": 5},
+    "released": {"quick": 0, "paper": 10},
+    "none": {"quick": 0, "paper": 0},
 }
-"""Of Figures 6 and 13, where each number is a ratio of few long runs."""
+"""Number of seeds of a group of runs: more where printed numbers rest on them."""
+PAPER_DRAW = 42
+"""The seed of the released simulator, of which the paper's 3.4 times is one run."""
+ROUND_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (4, 8, 16), "paper": (4, 8, 16, 32, 64)}
+"""Servers in `run_round_times`."""
 
 
 def tasks(scale: Scale) -> list[Task]:
-    """Every run of this paper, each once."""
-    found = [*_others(scale), *draw_tasks(scale), *curves(scale), *_timelines(scale)]
-    for seed in SEEDS[scale]:
-        found += [*_multi(scale, seed)]
-    for seed in SEEDS_OF_PAIRS[scale]:
-        found += [*_single(scale, seed), *_philly(scale, seed)]
-    for seed in MORE_SEEDS[scale]:
-        found += [*_printed(scale, seed)]
-    return list({task.key: task for task in found}.values())
+    """Every run of this paper."""
+    found = [*_others(scale), *_draws(scale)]
+    for name in (
+        "single_gpu", "single_gpu_mechanisms", "cpu_ratios", "orderings", "fairness", "big_data",
+        "splits", "timelines", "philly",
+    ):  # fmt: skip
+        found += _study(scale, name)
+    return found
 
 
-def _printed(scale: Scale, seed: int) -> Iterator[Task]:
-    """Averages over jobs that the paper prints: 3.4, 1.6, 2.3 and 2 times, and by CPUs per GPU."""
-    for mechanism in PAIR:
-        for ordering in ("las", "srtf"):
-            yield cell(scale, ordering, mechanism, 5.5, seed, multi_gpu=True, keep=True)
-        orders = (False,) if scale == "quick" else (False, True)
-        for released in orders if seed in SEEDS[scale] or scale == "paper" else ():
-            yield cell(scale, "ftf", mechanism, 9, seed, settled=True, released=released)
-            yield cell(scale, "ftf", mechanism, 5.5, seed, multi_gpu=True, released=released)
+def _study(scale: Scale, name: str) -> list[Task]:
+    """The runs of a sweep file that a scale asks for."""
+
+    def keep(columns: Labels) -> bool:
+        return int(columns["seed"] or 0) <= SEEDS[_group(name, columns)][scale]
+
+    def smaller(config: dict[str, Any]) -> None:
+        if scale == "quick":
+            overload = config["workload"]["jobs_per_hour"] == OVERLOAD
+            derived = "overload" if overload and name in IN_OVERLOAD else "settled"
+            philly = name == "philly"
+            _shorten(config, LENGTHS["philly" if philly else derived],
+                     (PHILLY_SERVERS if philly else SERVERS)[scale])  # fmt: skip
+
+    return _runs(name, keep, smaller)
 
 
-def _single(scale: Scale, seed: int) -> Iterator[Task]:
-    """Jobs of one GPU: Figure 13."""
-    for ordering in ("drf", "tetris"):
-        for split in (W1, W2) if seed in FEW_SEEDS[scale] or scale == "paper" else (W2,):
-            for mechanism in ("static", "tune"):
-                yield cell(scale, ordering, mechanism, 9, seed, split, settled=True)
+IN_OVERLOAD = ("single_gpu", "single_gpu_mechanisms", "cpu_ratios")
+"""Studies whose hours at 9 jobs/h the paper prints: there the queue builds up at the quick scale, too."""
 
 
-def _multi(scale: Scale, seed: int) -> Iterator[Task]:
-    """Jobs of up to 16 GPUs: Figures 1, 7 and 8."""
-    for ordering in ("las", "srtf"):
-        for load in LOADS[ordering][scale] if seed in FEW_SEEDS[scale] else (MULTI_CLAIMED,):
-            for mechanism in PAIR:
-                # Jobs are kept where distributions of them are drawn.
-                keep = load in (4, 5.5)
-                yield cell(scale, ordering, mechanism, load, seed, multi_gpu=True, keep=keep)
-        if scale == "paper":
-            yield cell(scale, ordering, "opt", 5.5, seed, multi_gpu=True, keep=True)
+def _group(name: str, columns: Labels) -> str:
+    """The group of `SEEDS` of a run."""
+    mechanism, load = columns["mechanism"], columns["load"]
+    if name == "single_gpu":
+        return {9.0: "headline", 8.0: "pairs"}.get(float(load or 0), "shown")
+    if name == "single_gpu_mechanisms":
+        if load in (8, 9):
+            return "pairs" if load == 9 else "none" if mechanism == "greedy" else "ten"
+        return "shown" if mechanism == "opt" else "none"
+    if name == "cpu_ratios":
+        if columns["fixed"]:
+            return "ten" if load == 9 else "later"
+        return {9.0: "pairs", 8.0: "later", 6.0: "later"}.get(float(load or 0), "shown")
+    if name == "orderings":
+        if mechanism == "opt":
+            return "later"
+        return "pairs" if load == 5.5 else "shown"
+    if name == "splits":
+        printed = load == 5.5 or (load == 3 and columns["split"] == W2)
+        return "few" if printed else "later" if load in (4, 5) else "shown"
+    if name == "philly" and load != PHILLY_LOAD:
+        drawn = "shown" if load == 35 else "later"
+        return drawn if mechanism == "proportional" else "none"
+    if name == "timelines":
+        return "one"
+    if name == "big_data" and columns["split"] == W1:
+        return "ten"
+    return "released" if columns["released"] else "pairs"
 
 
-def _timelines(scale: Scale) -> Iterator[Task]:
-    """Use of the cluster over time: Figure 10."""
-    for load in (3.0, 5.5):
-        for mechanism in (*PAIR, "greedy"):
-            made = cell(scale, "fifo", mechanism, load, 1, W2, multi_gpu=True)
-            labels = {k: v for k, v in made.columns().items() if k != "study"}
-            yield Task(f"{HERE}:run_timeline", made.config, labels, made.cost_s, SOURCES)
+def _draws(scale: Scale) -> list[Task]:
+    """The paper's draw at its own size, and others at the size of this scale."""
+
+    def own(columns: Labels) -> bool:
+        return columns["seed"] == PAPER_DRAW and (scale == "paper" or columns["ratio"] == 3)
+
+    def other(columns: Labels) -> bool:
+        small = scale == "quick" and columns["seed"] == PAPER_DRAW
+        few = int(columns["seed"] or 0) <= SEEDS["headline"][scale]
+        return columns["ratio"] == 3 and (small or few)
+
+    def whole(config: dict[str, Any]) -> None:
+        _shorten_draw(config, LONG, 16)
+
+    def smaller(config: dict[str, Any]) -> None:
+        _shorten_draw(config, LONG if scale == "paper" else LENGTHS["overload"], SERVERS[scale])
+
+    return [*_runs("draws", own, whole), *_runs("draws", other, smaller)]
 
 
-def _philly(scale: Scale, seed: int) -> Iterator[Task]:
-    for ordering in ("srtf", "las", "fifo"):
-        for mechanism in PAIR:
-            yield _task(
-                "run_philly",
-                {
-                    "ordering": ordering,
-                    "mechanism": mechanism,
-                    "jobs": list(PHILLY_LENGTH[scale]),
-                    "nodes": PHILLY_NODES[scale],
-                    "seed": seed,
-                },
-                cost_s=1.3,
-            )
+def _shorten_draw(config: dict[str, Any], length: tuple[int, int, int], servers: int) -> None:
+    """Under FIFO with proportional shares who comes after the window changes nothing in it."""
+    count, *window = length
+    alone = config["policy"] == "fifo+proportional"
+    _shorten(config, (window[1] if alone else count, window[0], window[1]), servers)
+
+
+def _shorten(config: dict[str, Any], length: tuple[int, int, int], servers: int) -> None:
+    """A scenario at the size of a scale: fewer servers, as many arrivals for each."""
+    jobs, machines = config["workload"], config["cluster"]
+    jobs["num_jobs"], *window = length
+    config["window"] = window
+    jobs["jobs_per_hour"] *= servers / machines["num_nodes"]
+    machines["num_nodes"] = servers
+
+
+def _runs(
+    name: str, keep: Callable[[Labels], bool], smaller: Callable[[dict[str, Any]], None]
+) -> list[Task]:
+    """Runs of a sweep file; labels are the columns by which figures and claims find them."""
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        ordering, _, mechanism = str(swept["policy"]).partition("+")
+        split = json.loads(str(swept.get("workload.split", "[20, 70, 10]")))
+        return {
+            "study": name,
+            "ordering": ordering,
+            "mechanism": mechanism,
+            "load": float(swept["workload.jobs_per_hour"] or 0),
+            "seed": swept.get("workload.draw_seed", swept["seed"]),
+            "split": "-".join(f"{part:g}" for part in split),
+            "multi_gpu": bool(swept.get("workload.multi_gpu")),
+            "ratio": int(float(swept.get("cluster.cpus_per_node", 24.0) or 0) / 8),
+            "fixed": "workload.durations_at_cpus_per_gpu" in swept,
+            "released": bool({"workload.draw", "policy_options.released"} & set(swept)),
+        }
+
+    found = study(
+        FOLDER / f"{name}.toml", labels, keep=keep, cost_s=_cost_s, sources=SOURCES, smaller=smaller
+    )
+    return [
+        replace(task, labels={**task.columns(), "nodes": task.config["cluster"]["num_nodes"]})
+        for task in found
+    ]
+
+
+def _cost_s(columns: Labels) -> float:
+    if columns["study"] == "draws":
+        return 18.0 if columns["seed"] == PAPER_DRAW else 1.0
+    return 5.0 if columns["mechanism"] == "opt" else 1.0
 
 
 def _others(scale: Scale) -> Iterator[Task]:
+    """Runs that no file describes: the traces of Table 5 come with the project, rounds are timed."""
     for trace, ordering in (("static", "fifo"), ("dynamic", "srtf")):
         for mechanism in (*PAIR, "opt", "tune-by-gpus"):
-            for released in (False, True):
-                if released and mechanism == "tune-by-gpus":
-                    continue
-                yield _task(
-                    "run_deployment",
-                    {
-                        "trace": trace,
-                        "ordering": ordering,
-                        "mechanism": mechanism,
-                        "released": released,
-                    },
-                )
-    for nodes in (4, 8, 16) if scale == "quick" else (4, 8, 16, 32, 64):
+            for released in (False, True)[: 1 if mechanism == "tune-by-gpus" else 2]:
+                config = {
+                    "trace": trace,
+                    "ordering": ordering,
+                    "mechanism": mechanism,
+                    "released": released,
+                }
+                yield Task(f"{HERE}:run_deployment", config, sources=SOURCES)
+    for nodes in ROUND_SIZES[scale]:
         for multi_gpu in (False, True):
-            yield _task("run_round_times", {"nodes": nodes, "multi_gpu": multi_gpu, "seed": 1})
-    yield Task(
-        "experiments.papers.synergy.profiles:run_profiling", {"seed": 1}, labels={"seed": 1},
-        cost_s=4, sources=SOURCES,
-    )  # fmt: skip
-
-
-def cell(
-    scale: Scale,
-    ordering: str,
-    mechanism: str,
-    load: float,
-    seed: int,
-    split: tuple[int, ...] = W1,
-    *,
-    multi_gpu: bool = False,
-    ratio: int = 3,
-    released: bool = False,
-    keep: bool = False,
-    settled: bool = False,
-) -> Task:
-    """One policy on one derived trace, where the tails of the JCT or released rules are asked for."""
-    length = SETTLED if settled or load != 9 else LENGTH
-    config = {
-        "ordering": ordering,
-        "mechanism": mechanism,
-        "load": float(load),
-        "seed": seed,
-        "split": "-".join(map(str, split)),
-        "multi_gpu": multi_gpu,
-        "ratio": ratio,
-        "released": released,
-        "jobs": list(length[scale]),
-        "nodes": NODES[scale],
-        "keep": keep,
-    }
-    made = _task("run_cell", config, cost_s=5 if mechanism == "opt" else 1)
-    return replace(made, labels={"study": "derived", **made.columns()})
-
-
-def _task(function: str, config: dict[str, Any], cost_s: float = 1.0) -> Task:
-    labels = {k: v for k, v in config.items() if not isinstance(v, list) and k != "keep"}
-    return Task(f"{HERE}:{function}", config, labels=labels, cost_s=cost_s, sources=SOURCES)
+            config = {"nodes": nodes, "multi_gpu": multi_gpu, "seed": 1}
+            yield Task(f"{HERE}:run_round_times", config, sources=SOURCES)
+    function = "experiments.papers.synergy.profiles:run_profiling"
+    yield Task(function, {"seed": 1}, cost_s=4, sources=SOURCES)
 
 
 # -- task functions --------------------------------------------------------------------------
 
 
-def run_cell(config: dict[str, Any]) -> Outcome:
-    """JCT in the window, and on request each job's."""
-    workload, _, result = _derived(config, record=False)
-    tables = {"jobs": _jobs_table(workload, result, 0, len(workload))} if config["keep"] else {}
-    return Outcome(_scalars(workload, result, *config["jobs"][1:]), tables)
-
-
-def run_timeline(config: dict[str, Any]) -> Outcome:
-    """Use of the cluster over time (table ``timeline``)."""
-    workload, servers, result = _derived(config, record=True)
-    return Outcome({}, {"timeline": _timeline(workload, servers, result)})
-
-
-def _derived(config: dict[str, Any], *, record: bool) -> tuple[Workload, Cluster, Result]:
-    from simulator.statistics import Streams
-    from simulator.workloads.synergy import cluster, derived_trace
-
-    servers = cluster(config["nodes"], config["ratio"])
-    trace = derived_trace(
-        config["jobs"][0],
-        Streams(config["seed"]),
-        split=[int(x) for x in config["split"].split("-")],
-        jobs_per_hour=config["load"] * config["nodes"] / 16,
-        multi_gpu=config["multi_gpu"],
-    )
-    workload, result = _simulate(trace, servers, config, record)
-    return workload, servers, result
-
-
 def run_deployment(config: dict[str, Any]) -> Outcome:
-    """One of the two traces of Table 5 on four servers."""
-    from simulator.workloads.synergy import cluster, deployment_trace
+    """One of the two traces of Table 5 on four servers: hours, and each job's (table ``jobs``)."""
+    import numpy as np
+    import pandas as pd
 
-    workload, result = _simulate(deployment_trace(config["trace"]), cluster(4), config, False)
-    return Outcome(_scalars(workload, result, 0, len(workload)))
+    from policies.synergy import synergy
+    from simulator import DecisionPoints, simulate
+    from simulator.workloads.synergy import cluster, deployment_trace, with_sensitivity
 
-
-def run_philly(config: dict[str, Any]) -> Outcome:
-    """A trace like Philly's."""
-    from simulator.statistics import Streams
-    from simulator.workloads.synergy import cluster, philly_like_trace
-
-    count, begin, end = config["jobs"]
-    nodes = config["nodes"]
-    trace = philly_like_trace(count, Streams(config["seed"]), PHILLY_LOAD * nodes / 64)
-    workload, result = _simulate(trace, cluster(nodes), config, False)
-    return Outcome(
-        _scalars(workload, result, begin, end),
-        {"jobs": _jobs_table(workload, result, begin, end)},
+    mechanism, released = config["mechanism"], config["released"]
+    options: dict[str, Any] = {"solver": "highs"} if mechanism == "opt" else {}
+    if mechanism == "tune-by-gpus":
+        mechanism, options = "tune", {"sort": "gpus", "regrant": True}
+    servers = cluster(4)
+    # The released opt reads the matrices, not the two speeds.
+    workload = with_sensitivity(
+        deployment_trace(config["trace"]),
+        servers,
+        released=released and mechanism != "opt",
+        round_s=ROUND_S if released else None,
     )
+    result = simulate(
+        workload,
+        servers,
+        synergy(config["ordering"], mechanism, released=released, **options),
+        decision_points=DecisionPoints.rounds(ROUND_S, finish_at_tick=released),
+        record_schedule=False,
+    )
+    hours = result.jct_s / 3600
+    scalars: dict[str, Scalar] = {
+        "makespan": result.makespan_s / 3600,
+        "mean": float(hours.mean()),
+        "p99": float(np.quantile(hours, 0.99)),
+    }
+    jobs = pd.DataFrame({"job": np.arange(len(hours)), "jct_h": hours})
+    return Outcome(scalars, {"jobs": jobs})
 
 
 def run_round_times(config: dict[str, Any]) -> Outcome:
     """CPU seconds of one full round from scratch, and the throughput of each mechanism.
 
-    Mean over twenty queues in random order, and the 95 % interval of its part of opt's throughput.
+    Mean over twenty queues in random order, and the 95 % interval of its part of opt's throughput;
+    ``least_rate`` is the least of all jobs under tune over its rate at the proportional share.
     """
     import time
-
-    import numpy as np
 
     from policies.synergy.demand import Capacity, Kinds
     from policies.synergy.mechanisms import Tune
@@ -259,8 +280,8 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
     }
     repeats = 20
     cpu_s = dict.fromkeys(mechanisms, 0.0)
-    most_cut = 0.0
-    throughput: dict[str, list[float]] = {name: [] for name in mechanisms}
+    most_cut, least = 0.0, math.inf
+    rates: dict[str, list[list[float]]] = {name: [] for name in mechanisms}
     for i in range(repeats):
         streams = Streams(config["seed"]).replication(i)
         trace = derived_trace(24 * config["nodes"], streams, multi_gpu=config["multi_gpu"])
@@ -272,12 +293,14 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
             _, packed = mechanism.run(queue, held)
             cpu_s[name] += (time.process_time() - begin) / repeats
             most_cut = max(most_cut, float(packed.info.get("fragmented_jobs", 0)))
-            throughput[name].append(
-                sum(_rate(kinds.kinds[slot.kind], slot.share) for slot in packed.slots)
-            )
-    scalars: dict[str, Any] = {"opt_most_cut": most_cut}
+            of_slots = [(kinds.kinds[slot.kind], slot.share) for slot in packed.slots]
+            rates[name].append([_rate(kind, share) for kind, share in of_slots])
+            if name == "tune":
+                least = min(least, *(_rate(k, share) / k.fair_rate for k, share in of_slots))
+    scalars: dict[str, Any] = {"opt_most_cut": most_cut, "least_rate": least}
     for name in mechanisms:
-        part = student(np.array(throughput[name]) / np.array(throughput["opt"]))
+        of_opt = [sum(r) / sum(o) for r, o in zip(rates[name], rates["opt"], strict=True)]
+        part = student(of_opt)
         scalars[f"{name}_round_cpu_s"] = cpu_s[name]
         scalars[f"{name}_of_opt"] = float(part.mean)
         scalars[f"{name}_of_opt_low"] = float(part.lower)
@@ -285,107 +308,6 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
     return Outcome(scalars)
 
 
-# -- what they share -------------------------------------------------------------------------
-
-
-def _simulate(
-    trace: Workload, servers: Cluster, config: dict[str, Any], record: bool
-) -> tuple[Workload, Result]:
-    from policies.synergy import synergy
-    from simulator import DecisionPoints, simulate
-    from simulator.workloads.synergy import with_sensitivity
-
-    released = config.get("released", False)
-    mechanism = config["mechanism"]
-    options: dict[str, Any] = {}
-    if mechanism == "tune-by-gpus":
-        mechanism, options = "tune", {"sort": "gpus", "regrant": True}
-    if mechanism == "opt":
-        options = {"solver": "highs"}
-    workload = with_sensitivity(
-        trace,
-        servers,
-        released=released and mechanism != "opt",
-        round_s=ROUND_S if released else None,
-    )
-    result = simulate(
-        workload,
-        servers,
-        synergy(config["ordering"], mechanism, released=released, **options),
-        decision_points=DecisionPoints.rounds(ROUND_S, finish_at_tick=released),
-        record_schedule=record,
-    )
-    return workload, result
-
-
-def _scalars(workload: Workload, result: Result, begin: int, end: int) -> dict[str, Any]:
-    """Hours in the window; short and long by duration at the proportional share."""
-    import numpy as np
-
-    hours = result.jct_s[begin:end] / 3600
-    duration_h = np.array(workload.performance.duration_s)[begin:end] / 3600  # type: ignore[attr-defined]
-    short = duration_h < SHORT_H
-
-    def of(values: Any, q: float | None = None) -> float | None:
-        if not len(values):
-            return None
-        return float(values.mean() if q is None else np.quantile(values, q))
-
-    return {
-        "mean_jct_h": of(hours),
-        "p95_jct_h": of(hours, 0.95),
-        "p99_jct_h": of(hours, 0.99),
-        "short_mean_h": of(hours[short]),
-        "short_p99_h": of(hours[short], 0.99),
-        "long_mean_h": of(hours[~short]),
-        "long_p95_h": of(hours[~short], 0.95),
-        "long_p99_h": of(hours[~short], 0.99),
-        "makespan_h": result.makespan_s / 3600,
-        "rounds": len(result.decisions),
-    }
-
-
-def _jobs_table(workload: Workload, result: Result, begin: int, end: int) -> Any:
-    import numpy as np
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "job": np.arange(begin, end),
-            "gpus": workload.num_gpus[begin:end],
-            "duration_h": np.array(workload.performance.duration_s)[begin:end] / 3600,  # type: ignore[attr-defined]
-            "jct_h": result.jct_s[begin:end] / 3600,
-        }
-    )
-
-
-def _timeline(workload: Workload, servers: Cluster, result: Result, step_h: float = 2.0) -> Any:
-    """Parts of the GPUs and CPUs in use over time; CPUs beyond what a job can use are not in use."""
-    import numpy as np
-    import pandas as pd
-
-    from policies.synergy.demand import Capacity, Kinds
-
-    kinds = Kinds.of(workload, Capacity.of(servers.node_types[0]))
-    useful = np.array([k.best.cpus for k in kinds.kinds])[kinds.kind_of]
-    edges = np.arange(0, result.workload.submit_s[-1] / 3600, step_h)
-    gpus, given, used = (np.zeros(len(edges)) for _ in range(3))
-    for s in result.schedule or ():
-        first = int(np.searchsorted(edges, s.start_s / 3600))
-        last = int(np.searchsorted(edges, s.end_s / 3600))
-        gpus[first:last] += s.gpus
-        given[first:last] += s.cpus
-        used[first:last] += min(s.cpus, s.gpus * useful[s.job])
-    cpus = servers.num_nodes * servers.node_types[0].cpus
-    return pd.DataFrame(
-        {
-            "hour": edges,
-            "gpus": gpus / servers.total_gpus,
-            "cpus_given": given / cpus,
-            "cpus_used": used / cpus,
-        }
-    )
-
-
-def _rate(kind: Any, share: Any) -> float:
+def _rate(kind: Kind, share: Share) -> float:
+    """Rate of a job with a share; 1, that of the proportional share, with one that has no point."""
     return next((float(o.rate) for o in kind.all_options if o.share == share), 1.0)

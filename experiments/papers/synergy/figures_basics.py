@@ -1,0 +1,196 @@
+"""Figures 1 to 5: the headline, and what jobs gain from CPUs and memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from experiments.papers.synergy.page import PAGE
+from experiments.papers.synergy.panels import AVERAGES, NAMES, load_panel, over_load
+from experiments.papers.synergy.tables import (
+    Table,
+    cells,
+    fifo,
+    gains,
+    windows,
+)
+from experiments.pictures import plots
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER
+from experiments.report.experiment import Drawn
+from experiments.sweep.results import Results
+
+if TYPE_CHECKING:
+    pass
+
+
+@PAGE.figure(
+    "figure_1",
+    "Figure 1: average JCT over load",
+    "Above: average job completion time over load. Below: how many times that of each mechanism the average "
+    "of GPU-proportional is, trace by trace. The paper's are the largest over loads." + AVERAGES,
+)
+def figure_1(results: Results) -> Drawn:
+    figure, axes = plots.canvas(2, 2, width=5.2, height=3.3)
+    multi = cells(results, "orderings", ordering="srtf")
+    shown = [
+        ("FIFO, single-GPU jobs", fifo(results), "single"),
+        ("SRTF, jobs of up to 16 GPUs", multi, "multi"),
+    ]
+    for above, below, (title, table, name) in zip(axes[:2], axes[2:], shown, strict=True):
+        load_panel(above, table, title)
+        parts = [
+            gains(table, ["load"], over=over).assign(mechanism=over)
+            for over in ("tune", "opt") if over in set(table["mechanism"])
+        ]  # fmt: skip
+        drawn = plots.lines(
+            below, pd.concat(parts), "load", "ratio", "mechanism", NAMES, geometric=True
+        )
+        plots.paper_line(below, PAGE[name].low, "")
+        printed = f"paper (dashed): {PAGE[name].printed}"
+        over_load(below, drawn, "proportional / mechanism", printed)
+    plots.legend_below(figure, axes[0], 3)
+    data = pd.concat([table for _, table, _ in shown])
+    kept = ["ordering", "mechanism", "load", "seed", "mean_jct_h"]
+    return Drawn(figure, data[kept], {"windows": windows(results, "single_gpu")})
+
+
+@PAGE.figure(
+    "figure_2a",
+    "Figure 2a: sensitivity to CPUs",
+    "Time of an iteration over CPUs per GPU with all memory, from the published profiles. Language models "
+    "need one CPU, ShuffleNet and AlexNet twelve. In the paper 12 CPUs make AlexNet {alexnet:g} times as fast "
+    "as 3, and 9 CPUs ResNet18 {resnet18:g} times.",
+)
+def figure_2a(_: Results) -> Drawn:
+    from simulator.workloads.synergy import dnn_models, sensitivity_matrices
+
+    figure, axes = plots.canvas(1, 2)
+    rows: list[dict[str, Any]] = []
+    for name, matrix in sensitivity_matrices().items():
+        network = dnn_models()[name]
+        seconds = network.iteration_time_s / matrix.relative[:, -1]
+        panel = int(network.task == "language")
+        style = len(axes[panel].lines)
+        axes[panel].plot(
+            matrix.cpus, seconds / seconds[0], marker=MARKERS[style], color=PALETTE[style],
+            # Lines that lie on each other stay visible, the later ones smaller.
+            markersize=12 - 4 * style if panel else 9 - style, label=network.title,
+        )  # fmt: skip
+        points = zip(matrix.cpus.tolist(), seconds.tolist(), strict=True)
+        rows += [{"model": name, "cpus": c, "iteration_time_s": s} for c, s in points]
+    for ax, title in zip(axes, ("image and speech", "language: no gain"), strict=True):
+        ax.set(xlabel="CPUs per GPU", ylabel="time of an iteration, relative to 1 CPU")
+        ax.set(title=title, ylim=(0, 1.08))
+        ax.set_xticks((1, 3, 6, 9, 12, 24))
+        ax.legend()
+    words = {name: PAGE[f"faster.{name}"].low for name in ("alexnet", "resnet18")}
+    return Drawn(figure, pd.DataFrame(rows), words)
+
+
+def example() -> Table:
+    """Tables 1 to 3: four jobs of 4 GPUs on two servers, with rates from the matrices.
+
+    Columns: job, schedule, cpus, memory_gb (per job), relative time of an epoch.
+    """
+    from policies.synergy.demand import Capacity, Kind, sensitive
+    from policies.synergy.mechanisms import Tune
+    from policies.synergy.packing import Packing
+    from simulator.workloads.synergy import SERVER, dnn_models, sensitivity_matrices
+
+    capacity = Capacity.of(SERVER)
+    names = ("resnet18", "m5", "transformer", "gnmt")
+    matrices = sensitivity_matrices()
+    kinds: list[Kind] = [sensitive(matrices[n], 4, capacity) for n in names]
+    packing = Packing(capacity, 2, kinds)
+    for kind in (1, 0, 2, 3):
+        spec = kinds[kind]
+        Tune().place(packing, kind, (spec.best, spec.fair) if spec.exceeds_fair else (spec.best,))
+    tuned = {s.kind: (4 * s.share.cpus, 4 * s.share.memory_gb) for s in packing.slots}
+    printed = {0: (23.0, 400.0), 1: (12.0, 450.0), 2: (1.0, 100.0), 3: (12.0, 50.0)}
+    schedules = {
+        "GPU-proportional (Table 2)": dict.fromkeys(range(4), (12.0, 250.0)),
+        "as printed (Table 3)": printed,
+        "Synergy-Tune": tuned,
+    }
+    rows = [
+        (f"J{job + 1} {dnn_models()[name].title}", schedule, *given[job],
+         1 / matrices[name](given[job][0] / 4, given[job][1] / 4))
+        for schedule, given in schedules.items() for job, name in enumerate(names)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["job", "schedule", "cpus", "memory_gb", "relative_time"])
+
+
+@PAGE.figure(
+    "figure_3",
+    "Figure 3: the example of Tables 1 to 3",
+    "Four jobs of 4 GPUs on two servers, rates from the published profiles; in the bars what "
+    "each job is given. The paper measures {printed:g} times on average with ResNet18 on OpenImages, "
+    "which gains from memory; the profiles, on ImageNet, do not show that gain, and M5 gains "
+    "nothing from memory at 3 CPUs per GPU. Synergy-Tune as written cannot give J1 the 23 CPUs "
+    "of Table 3: its demand is all 24 of a server, and the CPU that J3 needs puts it back to 12.",
+)
+def figure_3(_: Results) -> Drawn:
+    table, printed = example(), PAGE["example"].low
+    figure, (ax,) = plots.canvas(1, 1, width=8)
+    names = list(dict.fromkeys(table["job"]))
+    for i, (schedule, part) in enumerate(table.groupby("schedule", sort=False)):
+        at = [j + 0.27 * (i - 1) for j in range(len(names))]
+        label = f"{schedule}: mean {part['relative_time'].mean():.2f}"
+        drawn = ax.bar(at, part["relative_time"], 0.25, label=label, color=PALETTE[i])
+        given = [
+            f"{c:g} CPUs\n{m:.0f} GB" for c, m in zip(part["cpus"], part["memory_gb"], strict=True)
+        ]
+        ax.bar_label(drawn, given, fontsize=7, label_type="center", color="white")
+    plots.paper_line(ax, 1 / printed, f"paper: mean 1 / {printed:g} = {1 / printed:.2f}")
+    ax.set_xticks(range(len(names)), names)
+    ax.set(xlabel="job", ylabel="time of an epoch, proportional = 1")
+    plots.legend_below(figure, ax, 2)
+    return Drawn(figure, table, {"printed": printed})
+
+
+@PAGE.figure(
+    "figure_5",
+    "Figure 5: profiling, predicted against published",
+    "Lines: a model of the input pipeline (storage, preparation, GPU) fitted to half of the "
+    "published points (full marks). Hollow marks: the other half, which the model has not seen. "
+    "The paper compares its profile of ResNet18 with runs on its servers, {printed} over memory; the "
+    "published profile of ResNet18 does not depend on memory. "
+    "The binary search takes 8 points: 6 of the search, and those at 1 CPU and at the "
+    "proportional share.",
+)
+def figure_5(results: Results) -> Drawn:
+    from simulator.workloads.synergy import dnn_models
+
+    results.runs("run_profiling")
+    held_out = results.where("run_profiling").table("held_out")
+    figure, axes = plots.canvas(1, 2)
+    memory = held_out[(held_out["half"] == "memory") & (held_out["model"] == "resnet18")]
+    of_cpus = held_out[(held_out["half"] == "cpus") & (held_out["memory_gb"] == 250)]
+    shown = [
+        (0, f"ResNet18, {c:g} CPUs", memory[memory["cpus"] == c], "memory_gb") for c in (3, 6, 12)
+    ]
+    shown += [
+        (1, dnn_models()[name].title, of_cpus[of_cpus["model"] == name], "cpus")
+        for name in ("resnet18", "alexnet")
+    ]
+    for panel, label, rows, x in shown:
+        i = len({line.get_color() for line in axes[panel].lines})
+        axes[panel].plot(rows[x], rows["fitted"], color=PALETTE[i], label=label)
+        for given, fill in ((True, PALETTE[i]), (False, "none")):
+            at = rows[rows["given"] == given]
+            axes[panel].plot(at[x], at["published"], MARKERS[i], color=PALETTE[i], markerfacecolor=fill,
+                             markersize=7, linestyle="none")  # fmt: skip
+    for ax, title, xlabel in zip(
+        axes,
+        ("over memory", "over CPUs, at 250 GB"),
+        ("memory per GPU, GB", "CPUs per GPU"),
+        strict=True,
+    ):
+        ax.plot([], [], "o", color=PAPER, label="published, given to the fit")
+        ax.plot([], [], "o", color=PAPER, markerfacecolor="none", label="published, left out")
+        ax.set(xlabel=xlabel, ylabel="throughput, 3 CPUs and 62.5 GB: 1", title=title)
+        ax.set_ylim(0, None)
+    plots.legends_below(figure, axes[0], axes[1])
+    data = held_out[held_out["model"].isin(["alexnet", "resnet18"])]
+    return Drawn(figure, data, {"printed": PAGE["profile-error"].printed})

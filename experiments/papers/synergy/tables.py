@@ -1,0 +1,259 @@
+"""The runs as tables: averages in hours, jobs of the window, gains, use of the cluster over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, PHILLY_LOAD
+from experiments.report.estimates import geometric, paired
+from experiments.sweep.results import NoRuns, Results
+from simulator.statistics import Estimate, student
+
+if TYPE_CHECKING:
+    from experiments.sweep.task import Scalar, Task
+
+Table = Any
+"""A pandas DataFrame; its stubs know too little of what a column holds to be of help here."""
+
+SHORT_H = 4.0
+"""Jobs with a JCT below this under tune are short (Section 5.3.1)."""
+FIFO_SINGLE = ("single_gpu", "single_gpu_mechanisms")
+
+
+def cells(results: Results, studies: str | Iterable[str], **labels: Scalar) -> Table:
+    """One row a run of some sweep files: labels, and the JCT of the window in hours."""
+    names = (studies,) if isinstance(studies, str) else studies
+    parts = [results.where("run_scenario", study=name, **labels).scalars() for name in names]
+    table = pd.concat(parts)
+    if table.empty:
+        raise NoRuns(f"no finished run of {names} with {labels}")
+    for name in ("mean", "p95", "p99"):
+        table[f"{name}_jct_h"] = table[f"{name}_jct_s"] / 3600
+    return table
+
+
+def fifo(results: Results) -> Table:
+    """Runs under FIFO with jobs of one GPU, of the mechanisms that ran at every load."""
+    table = cells(results, FIFO_SINGLE)
+    return table[table["mechanism"].isin([*PAIR, "opt"])]
+
+
+def together(*tables: Table) -> Table:
+    """Tables one below the other."""
+    parts: list[pd.DataFrame] = list(tables)
+    return pd.concat(parts)
+
+
+def windows(results: Results, study: str, **labels: Scalar) -> str:
+    """Jobs, GPUs and repetitions over which the runs of a sweep file average, in words."""
+    tasks = results.where("run_scenario", study=study, **labels).tasks
+    if not tasks:
+        raise NoRuns(f"no finished run of {study}")
+    at: dict[str, set[float]] = {}
+    seeds: dict[tuple[Scalar, ...], int] = {}
+    for task in tasks:
+        first, last = task.config["window"]
+        columns = task.columns()
+        at.setdefault(f"jobs {first} to {last - 1}", set()).add(float(columns["load"] or 0))
+        setting = tuple(value for name, value in columns.items() if name != "seed")
+        seeds[setting] = seeds.get(setting, 0) + 1
+    texts = [
+        f"{jobs} at {', '.join(f'{x:g}' for x in sorted(loads))} jobs/h" if len(at) > 1 else jobs
+        for jobs, loads in sorted(at.items())
+    ]
+    least, most = min(seeds.values()), max(seeds.values())
+    counted = f"{least} to {most} seeds" if least < most else f"{most} seed{'s' * (most > 1)}"
+    return f"{'; '.join(texts)}; {8 * tasks[0].config['cluster']['num_nodes']} GPUs; {counted}"
+
+
+def jobs(results: Results, study: str, *, whole: bool = False, **labels: Scalar) -> Table:
+    """The jobs in the window of each run, or ``whole`` traces: labels, ``job`` and ``jct_h``."""
+    parts = []
+    part = results.where("run_scenario", study=study, **labels)
+    for task in part.tasks:
+        table = part.outcome(task).tables["jobs"]
+        jct_h = ((table["completion_s"] - table["arrival_s"]) / 3600).to_numpy()
+        first, last = (0, len(jct_h)) if whole else task.config["window"]
+        found = {"job": np.arange(first, last), "jct_h": jct_h[first:last]}
+        parts.append(pd.DataFrame({**task.columns(), **found}))
+    if not parts:
+        raise NoRuns(f"no finished run of {study} with {labels}")
+    return pd.concat(parts, ignore_index=True)
+
+
+def with_length(table: Table) -> Table:
+    """Jobs with ``length``: "short" where the JCT of the same job is below 4 h under tune."""
+    same = ["seed", "load", "job"]
+    tuned = table.loc[table["mechanism"] == "tune", [*same, "jct_h"]]
+    joined = table.merge(tuned.rename(columns={"jct_h": "tuned_h"}), on=same)
+    return joined.assign(length=np.where(joined.pop("tuned_h") < SHORT_H, "short", "long"))
+
+
+def by_length(results: Results) -> Table:
+    """Hours of short and long jobs like Philly's under SRTF: one row a run and kind ("short-mean", "long-p99")."""
+    table = with_length(jobs(results, "philly", ordering="srtf", load=PHILLY_LOAD))
+    groups = table.groupby(["length", "mechanism", "seed"])["jct_h"]
+    values = pd.DataFrame({"mean": groups.mean(), "p99": groups.quantile(0.99)}).reset_index()
+    long = values.melt(["length", "mechanism", "seed"], var_name="value", value_name="hours")
+    return long.assign(kind=long.pop("length") + "-" + long.pop("value"))
+
+
+def speedups(results: Results) -> Table:
+    """Speed-up of each job like Philly's under SRTF, proportional over tune: seed, job, ratio."""
+    table = jobs(results, "philly", ordering="srtf", load=PHILLY_LOAD)
+    return paired(table, "mechanism", *PAIR, "jct_h", by=["seed", "job"])
+
+
+# -- gains -----------------------------------------------------------------------------------
+
+
+def gain(
+    table: Table, base: str = "proportional", over: str = "tune", value: str = "mean_jct_h"
+) -> Estimate:
+    """Ratio of a mechanism's JCT to another's, seed by seed on the same jobs."""
+    ratios = paired(table, "mechanism", base, over, value)["ratio"]
+    if ratios.empty:
+        raise NoRuns(f"no run of {base} beside one of {over}")
+    return geometric(ratios)
+
+
+def gains(table: Table, by: Sequence[str], base: str = "proportional", over: str = "tune") -> Table:
+    """The same run by run: columns ``by``, seed, ratio."""
+    return paired(table, "mechanism", base, over, "mean_jct_h", by=[*by, "seed"])
+
+
+def largest(table: Table, over: str = "tune", value: str = "mean_jct_h") -> tuple[float, Estimate]:
+    """The load at which proportional shares are slowest relative to ``over``, and the ratio.
+
+    Of the loads with several seeds, where there are any.
+    """
+    found = []
+    for load, part in table.groupby("load"):
+        ratios = paired(part, "mechanism", "proportional", over, value)["ratio"]
+        if not ratios.empty:
+            found.append((len(ratios) > 1, float(geometric(ratios).mean), float(str(load)), ratios))
+    if not found:
+        raise NoRuns(f"no run of {over}")
+    *_, load, ratios = max(found, key=lambda one: one[:3])
+    return load, geometric(ratios)
+
+
+def hours(table: Table, mechanism: str, value: str = "mean_jct_h") -> Estimate:
+    """Mean over seeds of one mechanism's hours."""
+    found = table.loc[table["mechanism"] == mechanism, value].dropna().to_numpy()
+    if not len(found):
+        raise NoRuns(f"no run of {mechanism}")
+    return student(found)
+
+
+# -- the draws of the released simulator -------------------------------------------------------
+
+
+def draws(results: Results, nodes: int) -> Table:
+    """One row a draw at 3 CPUs a GPU: seed, load_percent, the two averages in hours, ratio."""
+    part = results.where("run_scenario", study="draws", ratio=3, nodes=nodes)
+    table = cells(results, "draws", ratio=3, nodes=nodes)
+    wide = table.pivot_table(index="seed", columns="mechanism", values="mean_jct_h").reset_index()
+    end = part.tasks[0].config["window"][1]
+    loads = [load_percent(int(seed), end, nodes) for seed in wide["seed"]]
+    return wide.assign(load_percent=loads, ratio=wide["proportional"] / wide["tune"])
+
+
+def scale_of_draws(results: Results) -> tuple[int, int, int]:
+    """First job of the window, one after the last, and servers of draws other than the paper's."""
+    part = results.where("run_scenario", study="draws")
+    for task in part.tasks:
+        if task.columns()["seed"] != PAPER_DRAW:
+            first, end = task.config["window"]
+            return first, end, task.config["cluster"]["num_nodes"]
+    raise NoRuns("no further draw")
+
+
+@cache
+def load_percent(seed: int, last: int, nodes: int) -> float:
+    """Load of the jobs up to ``last`` that the released generator draws, % of the GPUs."""
+    from simulator.workloads.synergy import released_draw
+
+    drawn: Any = released_draw(last, OVERLOAD * nodes / 16, seed=seed)
+    return float(100 * drawn.performance.duration_s.sum() / (drawn.submit_s[-1] * 8 * nodes))
+
+
+# -- Table 5, windows ---------------------------------------------------------------------------
+
+
+def deployment(results: Results) -> Table:
+    """One row a number of Table 5: trace, mechanism, released, metric, hours."""
+    table: Table = results.runs("run_deployment")
+    metrics = {"static": ["makespan"], "dynamic": ["mean", "p99"]}
+    kept = ["trace", "ordering", "mechanism", "released"]
+    parts = [
+        table[table["trace"] == trace].melt(kept, of_trace, "metric", "hours")
+        for trace, of_trace in metrics.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def by_window(results: Results, parts: int = 8) -> Table:
+    """Mean JCT of jobs in equal stretches of the traces at 9 jobs/h, FIFO, single GPU."""
+    table = jobs(results, "single_gpu", whole=True, load=OVERLOAD)
+    end = (
+        results.where("run_scenario", study="single_gpu", load=OVERLOAD)
+        .tasks[0]
+        .config["window"][1]
+    )
+    length = -(-end // parts)
+    table = table[table["job"] < length * parts]
+    table = table.assign(first_job=table["job"] // length * length)
+    means = table.groupby(["mechanism", "seed", "first_job"])["jct_h"].mean()
+    return means.rename("mean_jct_h").reset_index()
+
+
+# -- use of the cluster ------------------------------------------------------------------------
+
+
+def timeline(results: Results, step_h: float = 2.0) -> Table:
+    """Use of GPUs and CPUs, %, over the hours in which jobs come; one row a run and hour."""
+    part = results.where("run_scenario", study="timelines")
+    tables = [
+        _use(task, part.outcome(task).tables["schedule"], step_h).assign(**task.columns())
+        for task in part.tasks
+    ]
+    if not tables:
+        raise NoRuns("no finished run of timelines")
+    return pd.concat(tables, ignore_index=True)
+
+
+def _use(task: Task, schedule: Table, step_h: float) -> Table:
+    """CPUs beyond what a job can use are not in use."""
+    from experiments.scenario.build import build
+    from experiments.scenario.schema import Scenario
+    from policies.synergy.demand import Capacity, Kinds
+
+    workload, cluster = build(Scenario.model_validate(task.config))
+    kinds = Kinds.of(workload, Capacity.of(cluster.node_types[0]))
+    useful = np.array([k.best.cpus for k in kinds.kinds])[kinds.kind_of]
+    edges_h = np.arange(0, workload.submit_s[-1] / 3600, step_h)
+    first, last = (
+        np.searchsorted(edges_h, schedule[f"{end}_s"].to_numpy() / 3600) for end in ("start", "end")
+    )
+    gpus = schedule["gpus"].to_numpy()
+    most = gpus * useful[schedule["job_id"].astype(int).to_numpy()]
+    cpus = np.minimum(schedule["cpus"].to_numpy(), most)
+    spec = cluster.node_types[0]
+    found = {}
+    for name, used, all_of in (("gpus", gpus, spec.gpus), ("cpus_used", cpus, spec.cpus)):
+        change = np.zeros(len(edges_h) + 1)
+        np.add.at(change, first, used)
+        np.add.at(change, last, -used)
+        found[name] = 100 * np.cumsum(change)[:-1] / (cluster.num_nodes * all_of)
+    return pd.DataFrame({"hour": edges_h, **found})
+
+
+def peaks(used: Table) -> Table:
+    """Means of 12 hours."""
+    return used.groupby(used.index // 12 * 12).mean()
