@@ -315,4 +315,37 @@ def test_a_job_chooses_anew_unless_the_policy_chose(of_policy: Any, end_s: float
         return Decision([Placement(0, 0, 1)], configuration_of=of_policy)
 
     work = Workload(["a"], [0.0], TwoSpeeds(), num_gpus=[1])  # type: ignore[arg-type]
-    assert simulate(work, nodes(1), policy).completion_s.tolist() == pytest.approx([end_s])
+    run = simulate(work, nodes(1), policy)
+    assert run.completion_s.tolist() == pytest.approx([end_s])
+    chosen = [(0, 0.0, "large")] if of_policy else [(0, 0.0, "small"), (0, 50.0, "large")]
+    assert list(run.configurations) == chosen
+
+
+def test_another_gpu_of_the_same_node_is_a_move() -> None:
+    """j0 is named GPU 0 at 0 and 10 s, GPU 1 at 20 s, where it loses 5 s."""
+
+    def policy(view: View) -> Decision:
+        gpu = 0 if view.now_s < 20 else 1
+        shares = [Placement(0, 0, 0.5)] if 0 in view.active else []
+        new = [Placement(j, 0, 0.5) for j in view.jobs.tolist() if j]
+        return Decision([*shares, *new], gpus_of={0: (gpu,), 1: (2,), 2: (2,)})
+
+    times = SharedDuration(np.array([100.0, 5.0, 5.0]), np.ones(3, dtype=int), part=np.full(3, 0.5))
+    work = Workload(["j0", "j1", "j2"], [0.0, 10.0, 20.0], times, num_gpus=[1, 1, 1])
+    run = simulate(work, nodes(3), policy, features=[Delays.of(5.0)])
+    assert run.reconfigurations.tolist() == [1, 0, 0]
+    assert run.completion_s.tolist() == pytest.approx([105.0, 15.0, 25.0])
+
+
+def test_a_preemption_hides_no_arrival() -> None:
+    """Decisions take 10 s. That of 20 s preempts j0 at 30 s; j2 came at 25 s, and the next decision is told of it."""
+    changed = {}
+
+    def policy(view: View) -> Decision:
+        changed[view.now_s] = view.changed
+        return Decision([Placement(int(view.jobs[-1]), 0, 1)])
+
+    work = jobs([0, 20, 25], [100, 100, 100], [1, 1, 1])
+    run = simulate(work, nodes(1), policy, server=ServerSpec(Deterministic(10.0), 1))
+    assert run.preemptions[0] >= 1
+    assert changed[30.0]
