@@ -24,6 +24,7 @@ MODULES: tuple[str, ...] = (
     "experiments.studies.foresight",
     "experiments.studies.queueing",
     "experiments.studies.shares",
+    "experiments.studies.goodput",
     "experiments.studies.beyond",
     "experiments.studies.cross",
 )

@@ -138,6 +138,8 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
                 f"decisions.{key}",
                 f"got {value:g}, expected at least {LEAST_PERIOD_S:g} s and less than {LATEST_S:g} s",
             )
+    if decisions.least_gap_s and round_s is not None:
+        raise KeyedError("decisions", "both round_s and least_gap_s given, expected one of them")
     if decisions.round_ends != "grid" and (round_s is None or decisions.finish_at_round):
         raise KeyedError("decisions.round_ends", "expected round_s, and no finish_at_round")
     with at_key("decisions"):
@@ -147,6 +149,7 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
             period_s=period_s,
             finish_at_tick=decisions.finish_at_round,
             since_last_s=since_last_s,
+            least_gap_s=decisions.least_gap_s,
         )
 
 

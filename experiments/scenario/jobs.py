@@ -10,6 +10,7 @@ from experiments.config import KeyedError, at_key
 from experiments.scenario.schema import (
     AndreasJobs,
     CsvJobs,
+    ElasticflowJobs,
     ElasticJobs,
     HierarchicalJobs,
     InstanceJobs,
@@ -252,6 +253,14 @@ def _pollux(jobs: PolluxJobs, scenario: Scenario) -> Built:
     return workload if jobs.max_jobs is None else workload.head(jobs.max_jobs), None
 
 
+def _elasticflow(jobs: ElasticflowJobs, scenario: Scenario) -> Built:
+    from simulator.workloads.elasticflow import read_elasticflow
+
+    machines = scenario.cluster
+    most_gpus = machines.gpus_per_node if isinstance(machines, Nodes) else 128
+    return read_elasticflow(jobs.path, jobs.throughputs, jobs.elastic, most_gpus), None
+
+
 def _plugin(jobs: PluginJobs, scenario: Scenario) -> Built:
     from experiments.scenario.extensions import make_workload
     from simulator.statistics import Streams
@@ -278,6 +287,7 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "helios": _trace,
     "training": _training,
     "pollux": _pollux,
+    "elasticflow": _elasticflow,
     "plugin": _plugin,
 }
 

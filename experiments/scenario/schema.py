@@ -339,6 +339,24 @@ class PolluxJobs(Config):
     )
 
 
+class ElasticflowJobs(Config):
+    """Jobs of a trace in the format of ElasticFlow's simulator, with due dates."""
+
+    kind: Literal["elasticflow"]
+    path: str = Field(
+        description="trace in the format of ElasticFlow's simulator", examples=["trace.csv"]
+    )
+    throughputs: str | None = Field(
+        default=None,
+        description="folder of the tables of iterations/s; left out: throughputs_A100 beside the trace",
+        examples=["throughputs"],
+    )
+    elastic: bool = Field(
+        default=True,
+        description="jobs take any number of GPUs of their table; otherwise those of their users",
+    )
+
+
 class OpenbLikeJobs(Config):
     """Pods with parts of GPUs, drawn from the marginals of Alibaba's openb trace; brings its nodes."""
 
@@ -415,6 +433,7 @@ Jobs = Annotated[
     | TraceJobs
     | TrainingJobs
     | PolluxJobs
+    | ElasticflowJobs
     | PluginJobs,
     Field(discriminator="kind"),
 ]
@@ -579,6 +598,11 @@ class Decisions(Config):
     finish_at_round: bool = Field(
         default=False, description="a job that ends inside a round counts as done at its end"
     )
+    least_gap_s: NonNegative = Field(
+        default=0.0,
+        description="least time between two decisions; what asks for one sooner waits",
+        examples=[240],
+    )
 
 
 class Server(Config):
@@ -614,6 +638,9 @@ class DelayKeys(Config):
     first_s: NonNegative = Field(default=0.0, description="after the first start of a job")
     resume_s: NonNegative = Field(default=0.0, description="after a job is resumed")
     move_s: NonNegative = Field(default=0.0, description="after a job is moved, or its GPUs change")
+    doubling_s: NonNegative = Field(
+        default=0.0, description="longer for each doubling of the job's GPUs, beyond one"
+    )
 
 
 if TYPE_CHECKING:

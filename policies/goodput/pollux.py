@@ -12,25 +12,22 @@ At most one job that spans nodes uses a node, since two would slow each other do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 
-from policies.goodput.agents import Agent, Agents
-from policies.goodput.placing import Nodes, capacities, nodes_of, placements
+from policies.goodput.dividing import Candidate, GoodputPolicy
 from policies.goodput.times import ELASTIC
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
-from simulator.model.contract import Decision, View
 
 LEAST_SPEEDUP = 0.01
 """Of a job without GPUs, in the mean of powers."""
 
 
 @register("pollux", requires=ELASTIC, paper="Qiao et al., OSDI 2021")
-class Pollux:
+class Pollux(GoodputPolicy):
     """GPUs and batch sizes that maximise the mean of powers of the speed-ups of goodput (Pollux).
 
     Parameters
@@ -49,45 +46,25 @@ class Pollux:
             raise InputError(f"p is {p}, expected a number below 1 that is not 0")
         if not restart_s >= 0:
             raise InputError(f"restart_s is {restart_s}, expected a number >= 0")
+        super().__init__()
         self._p = p
         self._restart_s = restart_s
-        self._agents = Agents()
 
-    def decide(self, view: View) -> Decision:
-        """Divide the GPUs anew; jobs choose their batch sizes on them."""
-        capacity = capacities(view)
-        if not capacity:  # all nodes are down
-            return Decision()
-        agents = self._agents.observe(view)
-        running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        total, per_node = sum(capacity.values()), max(capacity.values())
-        ages = dict(zip(view.jobs.tolist(), (view.now_s - view.submit_s).tolist(), strict=True))
-        value = np.array(
-            [
-                self._values(agent, running.get(job, ()), ages[job], per_node, total)
-                for job, agent in agents.items()
-            ]
-        )
-        gpus = dict(zip(agents, share_out(value, total), strict=True))
-        plan = place_apart(gpus, running, capacity, lambda job, nodes: agents[job].goodput(nodes))
-        return Decision(
-            placements(plan, view.cluster),
-            configuration_of=self._agents.settle(plan),
-            choose=self._agents.choose,
-        )
+    def divide(self, jobs: Sequence[Candidate], per_node: int, num_nodes: int) -> list[int]:
+        """GPUs of each job that maximise the mean."""
+        total = per_node * num_nodes
+        return share_out(np.array([self._values(job, per_node, total) for job in jobs]), total)
 
-    def _values(
-        self, agent: Agent, now: Nodes, age_s: float, per_node: int, total: int
-    ) -> FloatArray:
+    def _values(self, job: Candidate, per_node: int, total: int) -> FloatArray:
         """``(total + 1,)`` the job's term of the mean, by GPUs."""
-        speedup = agent.speedups(per_node, total)
+        speedup = job.agent.speedups(per_node, total)
         sizes = np.arange(total + 1)
         speedup[(sizes > per_node) & (sizes % per_node != 0)] = 0.0  # beyond a node: whole nodes
-        if agent.starts:
-            factor = (age_s - (agent.starts - 1) * self._restart_s) / (age_s + self._restart_s)
+        if job.agent.starts:
             moved = np.ones(total + 1, dtype=bool)
-            moved[sum(g for _, g in now)] = not now
-            speedup = np.where(moved, speedup * max(factor, 0.0), speedup)
+            moved[job.gpus] = not job.gpus
+            kept = max(job.kept(self._restart_s), 0.0)
+            speedup = np.where(moved, speedup * kept, speedup)
         term: FloatArray = np.maximum(speedup, LEAST_SPEEDUP) ** self._p
         return -term if self._p < 0 else term
 
@@ -115,58 +92,3 @@ def share_out(value: FloatArray, total: int) -> list[int]:
         gpus.append(int(pick[left]))
         left -= gpus[-1]
     return gpus[::-1]
-
-
-def place_apart(
-    gpus: Mapping[int, int],
-    running: Mapping[int, Nodes],
-    capacity: Mapping[int, int],
-    goodput: Callable[[int, Nodes], float],
-) -> dict[int, Nodes]:
-    """Nodes for the jobs; at most one of those that span nodes on a node.
-
-    Jobs that keep their number of GPUs keep their nodes. Of the others, the largest come first, on as few nodes as possible;
-    a job for which too few GPUs are left gets those that one node has.
-    """
-    plan = {
-        job: running[job]
-        for job, wanted in gpus.items()
-        if job in running and sum(g for _, g in running[job]) == wanted
-    }
-    free = dict(capacity)
-    spanned: set[int] = set()
-    for nodes in plan.values():
-        for node, part in nodes:
-            free[node] -= part
-        if len(nodes) > 1:
-            spanned.update(node for node, _ in nodes)
-    for job in sorted(gpus, key=lambda j: -gpus[j]):
-        if job not in plan and gpus[job]:
-            nodes = max(_places(gpus[job], free, spanned), key=partial(goodput, job), default=())
-            for node, part in nodes:
-                free[node] -= part
-            if len(nodes) > 1:
-                spanned.update(node for node, _ in nodes)
-            if nodes:
-                plan[job] = nodes
-    return plan
-
-
-def _places(wanted: int, free: Mapping[int, int], spanned: set[int]) -> list[Nodes]:
-    """Possible placements of a job: on the fullest node that has enough, else over nodes, or on fewer GPUs of one."""
-    fits = [node for node, gpus in free.items() if gpus >= wanted]
-    if fits:
-        return [((min(fits, key=lambda node: free[node]), wanted),)]
-    found: list[Nodes] = []
-    taken, left = [], wanted
-    for node in sorted((n for n in free if n not in spanned and free[n]), key=lambda n: -free[n]):
-        taken.append((node, min(left, free[node])))
-        left -= taken[-1][1]
-        if not left:
-            break
-    if taken:
-        found.append(tuple(taken))
-    most = max(free, key=lambda n: free[n])
-    if free[most]:
-        found.append(((most, free[most]),))
-    return found

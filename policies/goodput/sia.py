@@ -14,18 +14,17 @@ The paper has ``p = 0.5``. The released program has ``p = -0.5``, rounds the mat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from policies.goodput.agents import Agent, Agents
-from policies.goodput.placing import Nodes, capacities, nodes_of, placements
-from policies.goodput.pollux import place_apart
+from policies.goodput.dividing import Candidate, GoodputPolicy
 from policies.goodput.times import ELASTIC
 from policies.milp.model import Builder
 from policies.milp.solvers import solve
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.contract import Decision, View
 
 LEAST_FACTOR = 1e-2
 """Of a job that was moved more often than it is old."""
@@ -33,7 +32,7 @@ RELEASED_DECIMALS, RELEASED_CLIP = 2, 3000.0
 
 
 @register("sia", requires=ELASTIC, paper="Jayaram Subramanya et al., SOSP 2023")
-class Sia:
+class Sia(GoodputPolicy):
     """GPUs and batch sizes by an integer program over configurations (Sia).
 
     Parameters
@@ -69,48 +68,27 @@ class Sia:
                 raise InputError(f"{name} is {value}, expected a number >= 0")
         if released and p != 0.5:
             raise InputError(f"released=true sets p to -0.5, expected no p beside it, found {p}")
+        super().__init__()
         self._p = -0.5 if released else p
         self._lambda_n, self._lambda_a = lambda_n, lambda_a
         self._restart_s = restart_s
         self._released = released
-        self._agents = Agents()
 
-    def decide(self, view: View) -> Decision:
-        """Divide the GPUs anew; jobs choose their batch sizes on them."""
-        capacity = capacities(view)
-        if not capacity:  # all nodes are down
-            return Decision()
-        agents = self._agents.observe(view)
-        running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        total, per_node = sum(capacity.values()), max(capacity.values())
-        sizes = configurations(per_node, len(capacity))
-        ages = dict(zip(view.jobs.tolist(), (view.now_s - view.submit_s).tolist(), strict=True))
-        value = np.array(
-            [
-                self._row(agent, running.get(job, ()), ages[job], sizes, per_node, total)
-                for job, agent in agents.items()
-            ]
-        )
+    def divide(self, jobs: Sequence[Candidate], per_node: int, num_nodes: int) -> list[int]:
+        """GPUs of each job by the integer program."""
+        sizes, total = configurations(per_node, num_nodes), per_node * num_nodes
+        value = np.array([self._row(job, sizes, per_node, total) for job in jobs])
         chosen = assign(value, sizes, total, self._lambda_n)
-        gpus = {job: int(sizes[c]) if c >= 0 else 0 for job, c in zip(agents, chosen, strict=True)}
-        plan = place_apart(gpus, running, capacity, lambda job, nodes: agents[job].goodput(nodes))
-        return Decision(
-            placements(plan, view.cluster),
-            configuration_of=self._agents.settle(plan),
-            choose=self._agents.choose,
-        )
+        return [int(sizes[c]) if c >= 0 else 0 for c in chosen]
 
-    def _row(
-        self, agent: Agent, now: Nodes, age_s: float, sizes: IntArray, per_node: int, total: int
-    ) -> FloatArray:
+    def _row(self, job: Candidate, sizes: IntArray, per_node: int, total: int) -> FloatArray:
         """``(C,)`` value of each configuration, to be maximised; minus infinite: not possible."""
-        goodput = agent.speedups(per_node, total)[sizes]
+        goodput = job.agent.speedups(per_node, total)[sizes]
         possible = goodput > 0
         relative = np.where(possible, goodput / goodput[possible].min(), 1.0)
-        held = sum(g for _, g in now)
-        moved = (sizes != held) & (agent.starts > 0)
-        factor = (age_s - (agent.starts - 1) * self._restart_s) / (age_s + self._restart_s)
-        relative = np.where(moved, relative * max(factor, LEAST_FACTOR), relative)
+        moved = (sizes != job.gpus) & (job.agent.starts > 0)
+        kept = max(job.kept(self._restart_s), LEAST_FACTOR)
+        relative = np.where(moved, relative * kept, relative)
         powers = relative**self._p
         if self._released:
             powers = np.minimum(np.round(powers, RELEASED_DECIMALS), RELEASED_CLIP)

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from policies.milp.model import BoolArray
 from policies.shares.problem import Active, Shares
+from simulator.errors import InputError
 from simulator.model.cluster import IntArray
+
+Queue = Literal["matching", "submission"]
+"""Who runs next: the matching of the paper, or the first submitted, as published results have it."""
+
+
+def check_queue(queue: str) -> None:
+    """`InputError` unless ``queue`` is one of `Queue`."""
+    if queue not in get_args(Queue):
+        raise InputError(f"allox: queue is {queue!r}, expected one of {', '.join(get_args(Queue))}")
 
 
 def allox(active: Active, running_on: IntArray) -> Shares:
@@ -44,3 +57,21 @@ def allox(active: Active, running_on: IntArray) -> Shares:
             shares[j, k] = 1.0
             free[k] -= active.gpus[j]
     return shares
+
+
+def in_order(active: Active, holds: BoolArray) -> Shares:
+    """Shares of as many jobs as there are GPUs: those that had one, then in order of submission.
+
+    A job's share is 1 over its GPUs, on GPUs of one type; so large jobs run less often than small ones.
+
+    Parameters
+    ----------
+    holds : ``(n,)`` whether the job had a share before; it keeps it until it ends.
+
+    Raises InputError on GPUs of several types.
+    """
+    if active.rate.shape[1] > 1:
+        raise InputError("allox: queue is 'submission', expected GPUs of one type")
+    free = int(active.capacity[0]) - int(holds.sum())
+    chosen = holds | (~holds & (np.cumsum(~holds) <= free))
+    return np.asarray(np.where(chosen, 1.0 / active.gpus, 0.0)[:, None])

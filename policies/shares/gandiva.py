@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from policies.shares.linear import level
+from policies.shares.one_type import level
 from policies.shares.problem import Active, Shares
 from simulator.errors import InputError
 

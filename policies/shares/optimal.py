@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from policies.milp.solvers import SolverName
-from policies.shares.linear import Program, Row, knapsack, level, rounded
+from policies.shares.linear import Program, Row, rounded
+from policies.shares.one_type import centre, knapsack, least, level
 from policies.shares.problem import Active, Shares
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
@@ -20,21 +21,38 @@ LOSES = 1e-9
 """What the sum may lose, relatively, while the least value is maximised."""
 
 
-def max_min(active: Active, value: FloatArray, solver: SolverName = "highs") -> Shares:
-    """Shares whose values ``sum_k value * X`` are lexicographically max-min; ``value`` is ``(n, K)``."""
+def max_min(
+    active: Active,
+    value: FloatArray,
+    solver: SolverName = "highs",
+    solution: str = "lexicographic",
+) -> Shares:
+    """Shares of which the least value ``sum_k value * X`` is maximal; ``value`` is ``(n, K)``.
+
+    Of all such shares the lexicographically max-min ones, or on GPUs of one type the analytic centre.
+
+    Raises InputError where a centre is asked for on several types.
+    """
     if value.shape[1] == 1:
-        shares = level(value[:, 0], active.gpus.astype(float), float(active.capacity[0]))
-        return shares[:, None]
+        closed = centre if solution == "centre" else level
+        return closed(value[:, 0], active.gpus.astype(float), float(active.capacity[0]))[:, None]
+    if solution == "centre":
+        raise InputError("shares: solution is 'centre', expected GPUs of one type")
     return Program(active, solver=solver).max_min(value)
 
 
-def max_min_fairness(active: Active, aware: bool = True, solver: SolverName = "highs") -> Shares:
+def max_min_fairness(
+    active: Active,
+    aware: bool = True,
+    solver: SolverName = "highs",
+    solution: str = "lexicographic",
+) -> Shares:
     """Least attained service by type: the least normalised throughput is maximised.
 
     A job's throughput counts relative to that under equal shares of the cluster, times its GPUs, over its
     weight (Section 4.1). With ``aware = False`` all types are as fast.
     """
-    return max_min(active, normalised(active, aware) / active.weight[:, None], solver)
+    return max_min(active, normalised(active, aware) / active.weight[:, None], solver, solution)
 
 
 def normalised(active: Active, aware: bool = True) -> FloatArray:
@@ -44,9 +62,11 @@ def normalised(active: Active, aware: bool = True) -> FloatArray:
     return np.asarray(rate * (active.gpus / equal)[:, None])
 
 
-def min_makespan(active: Active, solver: SolverName = "highs") -> Shares:
+def min_makespan(
+    active: Active, solver: SolverName = "highs", solution: str = "lexicographic"
+) -> Shares:
     """The last job ends as soon as possible; then the last but one, and so on (Section 4.2)."""
-    return max_min(active, active.rate / work_left(active)[:, None], solver)
+    return max_min(active, active.rate / work_left(active)[:, None], solver, solution)
 
 
 def max_throughput(active: Active, solver: SolverName = "highs") -> Shares:
@@ -54,16 +74,31 @@ def max_throughput(active: Active, solver: SolverName = "highs") -> Shares:
     return most(active, active.rate / active.rate.max(axis=1, keepdims=True), (), solver)
 
 
-def finish_time_fairness(active: Active, solver: SolverName = "highs") -> Shares:
-    """The largest ratio of finish time to that on an n-th of the cluster is minimised (Themis).
-
-    The ratio is ``(age + left / throughput) / (age + left / throughput on an n-th)``. For a given
-    ratio, the throughputs that it needs follow; the least ratio is found by halving.
-    """
-    left = work_left(active)
+def alone_rate(active: Active) -> FloatArray:
+    """``(n,)`` work/s of each job on an n-th of the cluster."""
     part = np.minimum(1.0, active.capacity.sum() / len(active) / active.gpus)
     mix = np.where(active.rate > 0, active.capacity, 0) / active.capacity.sum()
-    alone_s = active.age_s + left / ((active.rate * mix).sum(axis=1) * part)
+    return np.asarray((active.rate * mix).sum(axis=1) * part)
+
+
+def finish_time_fairness(
+    active: Active,
+    past_s: FloatArray | None = None,
+    solver: SolverName = "highs",
+    solution: str = "lexicographic",
+) -> Shares:
+    """The largest ratio of finish time to that on an n-th of the cluster is minimised (Themis).
+
+    The ratio is ``(age + left / throughput) / (past + left / throughput on an n-th)``. For a given
+    ratio, the throughputs that it needs follow; the least ratio is found by halving.
+
+    Parameters
+    ----------
+    past_s : ``(n,)`` seconds that each job's progress would have taken on an n-th; None: its age.
+    """
+    left = work_left(active)
+    past_s = active.age_s if past_s is None else past_s
+    alone_s = np.maximum(past_s + left / alone_rate(active), 1.0)
 
     def value(ratio: float) -> FloatArray:
         needed = left / (ratio * alone_s - active.age_s)
@@ -81,7 +116,7 @@ def finish_time_fairness(active: Active, solver: SolverName = "highs") -> Shares
             low = middle
         else:
             high = middle
-    return max_min(active, value(high), solver)
+    return max_min(active, value(high), solver, solution)
 
 
 def min_cost(
@@ -141,7 +176,7 @@ def work_left(active: Active) -> FloatArray:
 def _least(active: Active, value: FloatArray, solver: SolverName) -> float:
     """Least value at the max-min shares."""
     if value.shape[1] == 1:
-        return float((value * max_min(active, value, solver)).sum(axis=1).min())
+        return least(value[:, 0], active.gpus.astype(float), float(active.capacity[0]))
     return Program(active, solver=solver).least(value)
 
 

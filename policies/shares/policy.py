@@ -13,13 +13,15 @@ from policies.milp.solvers import SolverName, check_solver
 from policies.packing import proportional_share
 from policies.registration import register
 from policies.shares import gandiva, optimal
-from policies.shares.allox import allox
+from policies.shares.allox import allox, check_queue, in_order
 from policies.shares.hierarchical import check_within, hierarchical_fairness
+from policies.shares.one_type import check_solution
 from policies.shares.placing import place
 from policies.shares.problem import Active, Shares
 from policies.shares.rounds import Chosen, RoundRules, ShareRounds
 from policies.shares.shockwave import Window, plan_rounds
 from simulator import Decision, InputError, View
+from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
 
 NEEDS = ("servers", "fixed-demand", "one-kind")
@@ -42,6 +44,7 @@ class SharePolicy:
     credit : rounds that count as received by every job after a reset.
     unserved_first : a job that has not run since the reset has priority 1e9 X.
     tie_break : equal priorities by deficit, then by share ("released"), or by "submission".
+    fill_idle : jobs whose share is 0 run on GPUs that would stay idle.
     weighted : whether the jobs' weights (`Workload.weight_per_s`) count, where the policy has weights.
     record_shares : record all shares with the decision: ``shares``, in JSON by job, one number a type.
     """
@@ -53,12 +56,18 @@ class SharePolicy:
     credit: float = 0.5
     unserved_first: bool = False
     tie_break: str = "released"
+    fill_idle: bool = False
     weighted: bool = False
     record_shares: bool = False
 
     def __post_init__(self) -> None:
         self.rules = RoundRules(
-            self.round_s, self.reset_s, self.credit, self.unserved_first, self.tie_break
+            self.round_s,
+            self.reset_s,
+            self.credit,
+            self.unserved_first,
+            self.tie_break,
+            self.fill_idle,
         )
         self._rounds: ShareRounds | None = None
         self._types: list[int] = []
@@ -131,7 +140,8 @@ class SharePolicy:
         for job in view.jobs.tolist():
             if job not in rounds.gpus_of:
                 self._rates[job] = self._rates_of(view, job)
-                rounds.submit(job, int(view.workload.num_gpus[job]))
+                runs_on = [rate > 0 for rate in self._rates[job]]
+                rounds.submit(job, int(view.workload.num_gpus[job]), runs_on)
 
     def _rates_of(self, view: View, job: int) -> list[float]:
         """Parts of the job's work that are done in a second, on each type."""
@@ -152,6 +162,13 @@ class SharePolicy:
                 "expected one with enough GPUs"
             )
         return rates
+
+    def _steps(self, view: View) -> FloatArray:
+        """``(n,)`` steps of each whole job as it runs now; 1 where the performance model does not count steps."""
+        assert self._rounds is not None
+        progress = view.rounds.progress if hasattr(view, "rounds") else None
+        jobs = self._rounds.gpus_of
+        return np.array([1.0 if progress is None else progress.steps(job) for job in jobs])
 
     def _reset(self, view: View, rounds: ShareRounds) -> dict[str, float | str]:
         """New shares, of the cluster as it is when no node is down."""
@@ -204,9 +221,25 @@ class GandivaFair(SharePolicy):
         return gandiva.gandiva_fair(active, self.of)
 
 
+@dataclass(eq=False)
+class MaxMinPolicy(SharePolicy):
+    """Policies that maximise a least value.
+
+    Attributes
+    ----------
+    solution : of several optima the "lexicographic" one, or the "centre" of all (GPUs of one type).
+    """
+
+    solution: str = "lexicographic"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_solution(self.solution)
+
+
 @register("max-min-fairness", requires=NEEDS, paper="Narayanan et al. (Gavel), OSDI 2020")
 @dataclass(eq=False)
-class MaxMinFairness(SharePolicy):
+class MaxMinFairness(MaxMinPolicy):
     """The least normalised throughput is maximised (Gavel's least attained service), in rounds.
 
     Attributes
@@ -219,18 +252,18 @@ class MaxMinFairness(SharePolicy):
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Max-min throughputs, of speeds where ``aware``."""
-        return optimal.max_min_fairness(active, self.aware)
+        return optimal.max_min_fairness(active, self.aware, solution=self.solution)
 
 
 @register("min-makespan", requires=NEEDS, paper="Narayanan et al. (Gavel), OSDI 2020")
-class MinMakespan(SharePolicy):
+class MinMakespan(MaxMinPolicy):
     """The last job ends as soon as possible (Gavel), in rounds."""
 
     name = "min-makespan"
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Throughputs in proportion to the work that is left."""
-        return optimal.min_makespan(active)
+        return optimal.min_makespan(active, solution=self.solution)
 
 
 @register("max-throughput", requires=NEEDS, paper="Narayanan et al. (Gavel), OSDI 2020")
@@ -244,17 +277,14 @@ class MaxThroughput(SharePolicy):
     """
 
     name = "max-throughput"
+    fill_idle: bool = True
     relative: bool = True
 
     def allocate(self, view: View, active: Active) -> Shares:
         """The most throughput."""
         if self.relative:
             return optimal.max_throughput(active)
-        steps = np.ones(len(active))
-        progress = view.rounds.progress if hasattr(view, "rounds") else None
-        if progress is not None and self._rounds is not None:
-            steps = np.array([progress.steps(job) for job in self._rounds.gpus_of])
-        return optimal.most(active, active.rate * steps[:, None])
+        return optimal.most(active, active.rate * self._steps(view)[:, None])
 
 
 @register("min-cost", requires=(*NEEDS, "prices"), paper="Narayanan et al. (Gavel), OSDI 2020")
@@ -287,14 +317,31 @@ class MinCost(SharePolicy):
 @register("allox", requires=NEEDS, paper="Le et al., EuroSys 2020")
 @dataclass(eq=False)
 class AlloX(SharePolicy):
-    """A matching of jobs to GPUs and places in their queues (AlloX); a job that runs goes on to its end."""
+    """A matching of jobs to GPUs and places in their queues (AlloX); a job that runs goes on to its end.
+
+    Attributes
+    ----------
+    queue : "matching"; or "submission": as many jobs as there are GPUs have a share, in order of submission.
+    """
 
     name = "allox"
     reset_s: float = 0.0
+    queue: str = "matching"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_queue(self.queue)
+        self._holders: dict[int, None] = {}
 
     def allocate(self, view: View, active: Active) -> Shares:
-        """Shares of 1 for the jobs that run."""
+        """Shares of the jobs that run."""
         assert self._rounds is not None
+        if self.queue == "submission":
+            jobs = list(self._rounds.gpus_of)
+            holds = np.array([job in self._holders for job in jobs])
+            shares = in_order(active, holds)
+            self._holders = {j: None for j, row in zip(jobs, shares, strict=True) if row.any()}
+            return shares
         runs = [self._runs.get(job, -1) for job in self._rounds.gpus_of]
         return allox(active, np.array(runs))
 
@@ -332,7 +379,8 @@ class Shockwave(SharePolicy):
         """Jobs with planned rounds, then the others; those first that run already, then those of least work left."""
         free, chosen = rounds.capacity[0], []
         ahead, left = self._planned, self._left
-        order = sorted(ahead, key=lambda job: (ahead[job] <= 0, job not in self._runs, left[job]))
+        here = [job for job in ahead if job in rounds.gpus_of]
+        order = sorted(here, key=lambda job: (ahead[job] <= 0, job not in self._runs, left[job]))
         for job in order:
             gpus = rounds.gpus_of[job]
             if gpus <= free:
@@ -357,14 +405,46 @@ class Shockwave(SharePolicy):
 
 
 @register("finish-time-fairness", requires=NEEDS, paper="Gavel, OSDI 2020, after Themis, NSDI 2020")
-class FinishTimeFairness(SharePolicy):
-    """The largest finish time, relative to that on an n-th of the cluster, is minimised, in rounds."""
+@dataclass(eq=False)
+class FinishTimeFairness(MaxMinPolicy):
+    """The largest finish time, relative to that on an n-th of the cluster, is minimised, in rounds.
+
+    Attributes
+    ----------
+    past : time that a job would have spent on an n-th so far: its "age", what its "progress" takes there, or the same in
+        "steps", which a change of batch size does not convert.
+    """
 
     name = "finish-time-fairness"
+    past: str = "age"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.past not in ("age", "progress", "steps"):
+            raise InputError(
+                f"{self.name}: past is {self.past!r}, expected one of age, progress, steps"
+            )
+        self._past_s: dict[int, float] = {}
+        self._before: dict[int, tuple[float, float]] = {}
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Equal ratios of finish times."""
-        return optimal.finish_time_fairness(active)
+        past_s = None if self.past == "age" else self._so_far_s(view, active)
+        return optimal.finish_time_fairness(active, past_s, solution=self.solution)
+
+    def _so_far_s(self, view: View, active: Active) -> FloatArray:
+        """``(n,)`` seconds on an n-th of the cluster for the progress since submission."""
+        assert self._rounds is not None
+        unit = self._steps(view) if self.past == "steps" else np.ones(len(active))
+        left, rate = active.left * unit, optimal.alone_rate(active) * unit
+        now = dict(
+            zip(self._rounds.gpus_of, zip(left.tolist(), rate.tolist(), strict=True), strict=True)
+        )
+        for job, (before, pace) in self._before.items():
+            if job in now:
+                self._past_s[job] = self._past_s.get(job, 0.0) + (before - now[job][0]) / pace
+        self._before = now
+        return np.array([self._past_s.get(job, 0.0) for job in now])
 
 
 @register(

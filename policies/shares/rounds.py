@@ -28,6 +28,7 @@ class RoundRules:
     unserved_first : a job that has not run since the reset has priority ``1e9 X``. Otherwise its
         credit counts as what it has received.
     tie_break : see `TieBreak`.
+    fill_idle : jobs whose share is 0 run on GPUs that would stay idle, those of most deficit first.
 
     Raises
     ------
@@ -40,6 +41,7 @@ class RoundRules:
     credit: float = 0.5
     unserved_first: bool = False
     tie_break: str = "released"
+    fill_idle: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("round_s", 1e-3), ("reset_s", 0.0), ("credit", 0.0)):
@@ -82,6 +84,7 @@ class ShareRounds:
         self.shares: dict[int, tuple[float, ...]] = {}
         self._received: dict[int, list[float]] = {}
         self._deficit: dict[int, list[float]] = {}
+        self._runs_on: dict[int, tuple[bool, ...]] = {}
         self._reset_s = 0.0
         self._stale = False
 
@@ -89,8 +92,12 @@ class ShareRounds:
     def _credit_s(self) -> float:
         return self.rules.credit * self.rules.round_s
 
-    def submit(self, job: int, gpus: int) -> None:
+    def submit(self, job: int, gpus: int, runs_on: Sequence[bool] | None = None) -> None:
         """A job arrives; it runs from the next reset on.
+
+        Parameters
+        ----------
+        runs_on : ``(K,)`` whether the job can run on a type at all; None: on all.
 
         Raises InputError where no type has so many GPUs.
         """
@@ -99,13 +106,15 @@ class ShareRounds:
                 f"job {job} needs {gpus} GPUs of one type, expected at most {self._largest}"
             )
         self.gpus_of[job] = gpus
+        self._runs_on[job] = tuple(runs_on or [True] * len(self.capacity))
         self._received[job] = [self._credit_s] * len(self.capacity)
         self._deficit[job] = [0.0] * len(self.capacity)
         self._stale = True
 
     def remove(self, job: int) -> None:
         """A job has ended."""
-        for table in (self.gpus_of, self.shares, self._received, self._deficit):
+        tables = (self.gpus_of, self.shares, self._received, self._deficit, self._runs_on)
+        for table in tables:
             table.pop(job, None)
         self._stale = True
 
@@ -146,19 +155,25 @@ class ShareRounds:
     def choose(self) -> list[Chosen]:
         """Jobs of the next round, those of most GPUs first, by priority among equals.
 
-        A job that does not fit is passed over; so is one whose share is 0.
+        A job that does not fit is passed over; so is one whose share is 0, unless GPUs would stay idle (``fill_idle``).
         """
         chosen: list[Chosen] = []
         placed: set[int] = set()
-        for k, free in enumerate(self.capacity):
-            for job in self._by_priority(k):
-                gpus = self.gpus_of[job]
-                if gpus <= free and job not in placed:
-                    chosen.append(Chosen(job, k, gpus))
-                    placed.add(job)
-                    free -= gpus
-                    if not free:
-                        break
+        free = list(self.capacity)
+        for order in (
+            (self._by_priority, self._without_share)
+            if self.rules.fill_idle
+            else (self._by_priority,)
+        ):
+            for k in range(len(free)):
+                for job in order(k) if free[k] else ():
+                    gpus = self.gpus_of[job]
+                    if gpus <= free[k] and job not in placed:
+                        chosen.append(Chosen(job, k, gpus))
+                        placed.add(job)
+                        free[k] -= gpus
+                        if not free[k]:
+                            break
         chosen.sort(key=lambda each: (each.gpu_type, -each.gpus))
         return chosen
 
@@ -174,6 +189,11 @@ class ShareRounds:
             else:
                 found[job] = shares[k] / (received / total)
         return found
+
+    def _without_share(self, k: int) -> list[int]:
+        """Jobs whose share of a type is 0, those of most deficit first."""
+        jobs = [job for job, row in self.shares.items() if not row[k] and self._runs_on[job][k]]
+        return sorted(jobs, key=lambda job: -self._deficit[job][k])
 
     def _by_priority(self, k: int) -> list[int]:
         priority = self.priorities(k)

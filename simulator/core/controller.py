@@ -85,6 +85,7 @@ class Controller:
         self.guard = Guard(self)
         self.changed = False
         self.planned = self.applied = 0
+        self._not_before_s = 0.0
         self.free_gpus_total = float(simulation.free_gpus_array[self.nodes].sum())
         self._is_fixed = simulation.cluster.node_type_of is not None
         self._decide = decide
@@ -98,6 +99,7 @@ class Controller:
         while True:
             yield self._asked
             self._asked = Event(self.clock)
+            self._not_before_s = self.clock.now + self.simulation.triggers.least_gap_s
             self.carry_out(self.plan())
             for decided in self.simulation.hooks["decided"]:
                 decided(self)
@@ -113,7 +115,7 @@ class Controller:
         if server is not None:
             server.request(self, once)
         elif not self._asked.triggered:
-            self.clock.at(self.clock.now, order, self._asked)
+            self.clock.at(self._not_before_s, order, self._asked)
 
     # -- jobs that come and go -------------------------------------------------------------------
 

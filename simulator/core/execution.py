@@ -132,7 +132,9 @@ class Execution:
         target = self._next_change(left)
         work_s, order = (left - target) * self.pace_s, Order.COMPLETION
         if simulation.time_unit_s:
-            whole_s = round(work_s / simulation.time_unit_s) * simulation.time_unit_s
+            units = work_s / simulation.time_unit_s
+            whole = math.ceil(units - tolerances.ROUNDS) if simulation.rounds_up else round(units)
+            whole_s = whole * simulation.time_unit_s
             if whole_s < work_s:  # in truth it is not over yet when this instant's decision is made
                 order = Order.AFTER_RENEGING
             work_s = whole_s

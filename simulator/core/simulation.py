@@ -86,6 +86,7 @@ class Simulation:
         self.schedule: ScheduleLog | None = None
         self.fractional_gpus = False
         self.time_unit_s: float = getattr(workload.performance, "time_unit_s", 0.0)
+        self.rounds_up: bool = getattr(workload.performance, "rounds_up", False)
         self.hooks: dict[str, list[Callable[..., Any]]] = {}
         self.controllers: Sequence[Any] = ()
         self.server: Any = None

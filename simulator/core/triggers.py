@@ -16,6 +16,7 @@ class DecisionPoints:
     since_last_s : and when a controller has not decided for so long, counted from its last decision
         whatever made it; None: not. A wake-up that a policy asks for takes its place.
     on_request : and when a policy asked for it (`simulator.model.contract.Decision.again_s`).
+    least_gap_s : no decision comes sooner after the last one; those that are asked for wait until then.
     finish_at_tick : a job that ends between two ticks is over at the next (rounds as in the
         released Synergy simulator); needs ``period_s``.
     """
@@ -26,6 +27,7 @@ class DecisionPoints:
     finish_at_tick: bool = False
     on_request: bool = True
     since_last_s: float | None = None
+    least_gap_s: float = 0.0
 
     @classmethod
     def rounds(cls, round_s: float, finish_at_tick: bool = False) -> DecisionPoints:

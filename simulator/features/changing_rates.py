@@ -6,7 +6,8 @@ A performance model may have these methods beside those of `simulator.model.perf
   when the fraction ``left`` of the work is left; takes the place of ``1 / time_s(..)``.
 - ``next_change(job, left)``: the fraction below ``left`` at which the rate changes next; 0: not before the end.
 - ``configuration(job, shares, left)``: what the job chooses to run with, for example its batch size.
-- ``time_unit_s``: the time until each change, and until the end, is a multiple of this; 0: any time.
+- ``time_unit_s``: the time until each change, and until the end, is a multiple of this, the nearest
+  or, with ``rounds_up``, the next; 0: any time.
 
 For example, a job whose batch size doubles after 30 of 90 epochs has ``next_change(job, 1.0) == 2 / 3``.
 """

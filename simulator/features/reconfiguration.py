@@ -24,11 +24,13 @@ class Delays:
     first_s : after the first start of a job.
     resume_s : after a start of a job that was preempted or has failed.
     move_s : after a change of the GPUs of a running job.
+    doubling_s : longer for each doubling of the GPUs, beyond one.
     """
 
     first_s: float = 0.0
     resume_s: float = 0.0
     move_s: float = 0.0
+    doubling_s: float = 0.0
 
     @classmethod
     def of(cls, seconds: float) -> Delays:
@@ -36,7 +38,7 @@ class Delays:
         return cls(0.0, seconds, seconds)
 
     def __post_init__(self) -> None:
-        for value in (self.first_s, self.resume_s, self.move_s):
+        for value in (self.first_s, self.resume_s, self.move_s, self.doubling_s):
             if not (is_number(value) and 0 <= value < LATEST_S):
                 raise InputError(
                     f"reconfiguration takes {value} s, expected a number >= 0 and below {LATEST_S:g}"
@@ -50,10 +52,14 @@ class ReconfigurationDelay(Feature):
 
     def __init__(self, spec: Delays) -> None:
         self._of = {"first": spec.first_s, "resumed": spec.resume_s, "moved": spec.move_s}
+        self._doubling_s = spec.doubling_s
 
     def delay_s(self, execution: Execution, start: str) -> float:
         """The delay of this kind of start."""
-        return self._of[start]
+        if not self._doubling_s:
+            return self._of[start]
+        gpus = sum(share.gpus for share in execution.shares)
+        return self._of[start] + self._doubling_s * math.log2(max(1.0, gpus))
 
     def seen(self, controller: Controller) -> float:
         """Cost of a move for a policy."""

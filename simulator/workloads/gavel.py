@@ -35,6 +35,7 @@ from simulator.workloads.training import (
     RoundWork,
     TrainingJobs,
     TrainingTimes,
+    known_gpus,
     split_job_type,
 )
 
@@ -240,8 +241,26 @@ def training_workload(
         due_s=jobs.submit_s + jobs.slo * times.duration_s,
         weight_per_s=jobs.weight,
         model=jobs.model,
+        notes=_noted(jobs),
     )
     return workload, Cluster(types, len(node_type_of), node_type_of=node_type_of)
+
+
+def _noted(jobs: TrainingJobs) -> tuple[str, ...]:
+    """A note where batch sizes follow the schedule of another number of GPUs."""
+    kinds = {
+        (model, size, gpus)
+        for mode, model, size, gpus in zip(
+            jobs.mode, jobs.model, jobs.batch_size, jobs.num_gpus.tolist(), strict=True
+        )
+        if known_gpus(mode, model, size, gpus) != gpus
+    }
+    if not kinds:
+        return ()
+    named = ", ".join(f"{m} ({b}) on {g} GPUs" for m, b, g in sorted(kinds))
+    return (
+        f"workload: batch sizes of mode gns follow the nearest known number of GPUs for {named}",
+    )
 
 
 def read_rates(

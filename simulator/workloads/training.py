@@ -130,14 +130,24 @@ class Change:
 @cache
 def changes_of(mode: str, model: str, batch_size: int, gpus: int) -> tuple[Change, ...]:
     """Changes of a job's batch size, by epoch; none for ``static`` and for what no table knows."""
+    known = known_gpus(mode, model, batch_size, gpus)
     found = []
     for row in rows_of("batch_schedules.csv") if mode != "static" else ():
         if (row["mode"], row["model"]) != (mode, model):
             continue
-        if mode == "gns" and (row["batch_size"], row["gpus"]) != (batch_size, gpus):
+        if mode == "gns" and (row["batch_size"], row["gpus"]) != (batch_size, known):
             continue
         found.append(Change(int(row["epoch"]), int(row["becomes"] or batch_size)))
     return tuple(found)
+
+
+def known_gpus(mode: str, model: str, batch_size: int, gpus: int) -> int:
+    """Number of GPUs whose schedule of batch sizes a job follows: its own, or the nearest that the table has."""
+    if mode != "gns":
+        return gpus
+    rows = [r for r in rows_of("batch_schedules.csv") if (r["mode"], r["model"]) == (mode, model)]
+    known = {int(r["gpus"] or 0) for r in rows if r["batch_size"] == batch_size}
+    return min(known, key=lambda other: (abs(other - gpus), other), default=gpus)
 
 
 @dataclass(slots=True)

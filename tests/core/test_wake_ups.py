@@ -250,3 +250,18 @@ def test_so_long_after_the_last_decision_whatever_made_it():
     with pytest.raises(InputError, match=r"period is 0\.0 s"):
         simulate(jobs, cluster, make_policy("fifo-strict"),
                  decision_points=DecisionPoints(since_last_s=0.0))  # fmt: skip
+
+
+def test_no_decision_sooner_than_the_least_gap_after_the_last():
+    from policies.registry import make_policy
+    from simulator import FixedDuration, Workload
+
+    jobs = Workload(
+        ["a", "b", "c"], [0.0, 10.0, 100.0], FixedDuration(np.full(3, 20.0), np.ones(3, dtype=int)),
+        num_gpus=np.ones(3, dtype=int),
+    )  # fmt: skip
+    points = DecisionPoints(least_gap_s=60.0)
+    result = simulate(jobs, Cluster.of_nodes(NodeType("n", "V", 1), 3), make_policy("fifo-strict"),
+                      decision_points=points)  # fmt: skip
+    # b waits from 10 to 60; c, which comes 40 s after that, until 120.
+    assert result.completion_s.tolist() == [20.0, 80.0, 140.0]

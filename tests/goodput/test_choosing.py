@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from policies.goodput.agents import Learner
+from policies.goodput.dividing import place_apart
 from policies.goodput.estimate import StepModel, best_batch_sizes, candidates, fit
-from policies.goodput.pollux import Pollux, place_apart, share_out
+from policies.goodput.pollux import Pollux, share_out
 from policies.goodput.sia import Sia, assign, configurations
 from simulator import simulate
 from simulator.errors import InputError

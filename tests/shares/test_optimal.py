@@ -1,5 +1,6 @@
 """Allocations that optimise, against independent programs, closed forms and another solver."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,8 @@ from scipy.optimize import linprog
 
 from policies.shares import Active, gandiva_fair, hierarchical_fairness
 from policies.shares.allox import allox
-from policies.shares.linear import Program, level
+from policies.shares.linear import Program
+from policies.shares.one_type import centre, level
 from policies.shares.optimal import (
     finish_time_fairness,
     max_min,
@@ -319,3 +321,11 @@ def test_one_entity_of_all_jobs_is_max_min_fairness():
 def test_unknown_rules_within_entities():
     with pytest.raises(InputError, match="within is 'luck'"):
         entities("luck")
+
+
+def test_the_analytic_centre_of_optimal_shares_by_hand():
+    """The second job needs half of its time; of the half GPU that is left it gets what maximises the logarithms."""
+    shares = centre(np.array([1.0, 2.0]), np.ones(2), 2.0)
+    assert shares == pytest.approx([1.0, (3.5 + math.sqrt(4.25)) / 8], abs=1e-6)
+    full = centre(np.array([1.0, 2.0]), np.ones(2), 1.0)
+    assert full == pytest.approx(level(np.array([1.0, 2.0]), np.ones(2), 1.0)), "nothing is left"

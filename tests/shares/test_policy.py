@@ -121,6 +121,45 @@ def test_bad_options(options, message):
         make_policy("gandiva-fair", **options)
 
 
+@pytest.mark.parametrize(
+    ("policy", "options", "message"),
+    [
+        ("min-makespan", {"solution": "middle"}, "solution is 'middle', expected one of"),
+        ("finish-time-fairness", {"past": "long"}, "past is 'long', expected one of"),
+        ("allox", {"queue": "fifo"}, "queue is 'fifo', expected one of matching, submission"),
+    ],
+)
+def test_a_rule_that_is_none_is_one_line(policy, options, message):
+    with pytest.raises(InputError, match=message):
+        make_policy(policy, **options)
+
+
+@pytest.mark.parametrize(
+    ("policy", "options"),
+    [("max-min-fairness", {"solution": "centre"}), ("allox", {"queue": "submission"})],
+)
+def test_rules_for_one_type_of_gpu_are_refused_on_two(policy, options):
+    types = [NodeType("a", "V100", 2), NodeType("b", "K80", 2)]
+    machines = Cluster(node_types=types, num_nodes=2, node_type_of=[0, 1])
+    with pytest.raises(InputError, match="expected GPUs of one type"):
+        simulate(workload([600.0] * 3, [1] * 3), machines, make_policy(policy, **options))
+
+
+def test_released_allox_serves_as_many_jobs_as_gpus_in_order_of_submission():
+    """Two GPUs, so jobs 0 and 1 have shares; job 1 of two GPUs half a one, and job 2 fills the idle GPU."""
+    policy = make_policy("allox", queue="submission", reset_s=1e6, fill_idle=True)
+    jobs = workload([240.0, 120.0, 120.0], [1, 2, 1])
+    result = simulate(jobs, cluster(nodes=1), policy)
+    assert result.completion_s.tolist() == [240.0, 360.0, 120.0]
+
+
+def test_a_window_that_is_kept_outlives_its_jobs():
+    """Jobs that end before the next plan, and those that come after it, do not disturb it."""
+    jobs = workload([120.0, 600.0, 240.0], [2, 2, 2], [0.0, 0.0, 200.0])
+    result = simulate(jobs, cluster(nodes=1), make_policy("shockwave", reset_s=1000.0))
+    assert np.isfinite(result.completion_s).all()
+
+
 def test_a_job_larger_than_any_type_is_refused_in_one_line():
     types = [NodeType("a", "V100", 2), NodeType("b", "K80", 2)]
     machines = Cluster(node_types=types, num_nodes=2, node_type_of=[0, 1])

@@ -120,6 +120,24 @@ def test_makespans_stay_within_what_another_solver_changes(name, policy):
     assert result.completion_s.max() == pytest.approx(max(submit_s + published(name)[0]), rel=0.026)
 
 
+@pytest.mark.parametrize(
+    ("name", "policy", "options", "mean", "makespan"),
+    [
+        ("max_min_fairness", "max-min-fairness", {"solution": "centre"}, 0.002, 0.001),
+        ("min_total_duration", "min-makespan", {"solution": "centre"}, 0.02, 0.005),
+        ("finish_time_fairness", "finish-time-fairness",
+         {"past": "steps", "solution": "centre"}, 0.002, 0.015),
+        ("allox", "allox", {"queue": "submission", "reset_s": 1000.0, "fill_idle": True}, 0.001, 0.001),
+    ],
+)  # fmt: skip
+def test_released_rules_come_near_the_published_results(name, policy, options, mean, makespan):
+    result, _ = run(make_policy(policy, **options))
+    jct_s, _ = published(name)
+    submit_s = result.completion_s - result.jct_s
+    assert result.jct_s.mean() == pytest.approx(jct_s.mean(), rel=mean)
+    assert result.completion_s.max() == pytest.approx(max(submit_s + jct_s), rel=makespan)
+
+
 @pytest.mark.parametrize("name", ["max_min_fairness", "min_total_duration", "allox"])
 def test_times_follow_from_the_published_rounds_under_other_policies(name):
     """Work of a round by itself: with the published choice of jobs each round ends when it did."""

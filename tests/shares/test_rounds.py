@@ -45,7 +45,7 @@ def run(jobs, gpus, policy="gandiva-fair", work=None, features=()):
     return simulate(
         Workload(jobs.job_id, jobs.submit_s, times, jobs.num_gpus),
         Cluster.of_nodes(NodeType("v100", "v100", 1), gpus),
-        make_policy(policy),
+        make_policy(policy) if isinstance(policy, str) else policy,
         features=[Rounds(120.0), *features],
     )
 
@@ -225,3 +225,22 @@ def test_shares_over_the_time_of_a_job_are_refused():
     r.submit(0, 1)
     with pytest.raises(InputError, match="shares of job 0"):
         r.reset(0.0, {0: (0.7, 0.7)})
+
+
+def test_jobs_without_a_share_fill_idle_gpus():
+    for fill, expected in ((False, [0]), (True, [0, 2])):
+        r = rounds(capacity=(2,), fill_idle=fill)
+        for job, gpus in enumerate((1, 2, 1)):
+            r.submit(job, gpus)
+        r.reset(0.0, {0: (1.0,), 1: (0.0,), 2: (0.0,)})
+        assert sorted(chosen.job for chosen in r.choose()) == expected
+
+
+def test_past_time_in_steps_does_not_convert_a_change_of_batch_size():
+    """Steps become a sixteenth with the batch of 80, which counts as progress."""
+    jobs = jobs_of([2_400_000] * 3, [1] * 3, 100.0, "accordion", submit_s=[0.0, 0.0, 3500.0])
+    ends_s = {
+        past: run(jobs, 1, make_policy("finish-time-fairness", past=past)).completion_s.tolist()
+        for past in ("progress", "steps")
+    }
+    assert ends_s["steps"] != ends_s["progress"]

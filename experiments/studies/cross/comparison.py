@@ -25,6 +25,7 @@ class Method:
     view : elastic jobs, jobs of fixed demand, or shares of a pool of as many GPUs.
     options : of the policy.
     extra : other keys of the scenario (rounds, controllers).
+    one_gpu : it begins with one GPU a job, so every job needs a time on one; those of the traces have it.
     """
 
     label: str
@@ -32,10 +33,14 @@ class Method:
     view: View
     options: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+    one_gpu: bool = False
 
 
 FEW = {"iterations": 100}
 ROUNDS = {"decisions": {"round_s": 300.0}}
+HOURLY = {"decisions": {"round_s": 3600.0}}
+HOURS = {"round_s": 3600.0, "reset_s": 3600.0}
+"""Rounds of the policies of shares, whose jobs here take days."""
 
 METHODS = (
     Method("FIFO, a job a node", "fifo", "elastic"),
@@ -48,6 +53,10 @@ METHODS = (
     Method("MILP, central", "milp", "elastic", {"solver": "highs"}),
     Method("MILP, two controllers", "milp", "elastic", {"solver": "highs"}, {"controllers": 2}),
     Method("rental widths on nodes", "rental-on-nodes", "elastic"),
+    Method("Optimus", "optimus", "elastic", one_gpu=True),
+    Method("AFS", "afs", "elastic", one_gpu=True),
+    Method("Pollux", "pollux", "elastic", extra=HOURLY, one_gpu=True),
+    Method("Sia", "sia", "elastic", extra=HOURLY, one_gpu=True),
     Method("FIFO", "fifo-strict", "fixed"),
     Method("FIFO, backfill", "fifo-backfill", "fixed"),
     Method("EDF, backfill", "edf-backfill", "fixed"),
@@ -62,6 +71,11 @@ METHODS = (
     Method("LAS, tune", "las+tune", "fixed", extra=ROUNDS),
     Method("DRF, tune", "drf+tune", "fixed", extra=ROUNDS),
     Method("Tetris, tune", "tetris+tune", "fixed", extra=ROUNDS),
+    Method("Tiresias", "tiresias", "fixed"),
+    Method("Gandiva-fair", "gandiva-fair", "fixed", HOURS),
+    Method("max-min shares", "max-min-fairness", "fixed", HOURS),
+    Method("FTF shares", "finish-time-fairness", "fixed", HOURS),
+    Method("AlloX", "allox", "fixed", {"round_s": 3600.0}),
     Method("fixed widths, pool", "rental-fixed-width", "pool"),
     Method("EQUI, pool", "rental-equi", "pool"),
     Method("SRPT, pool", "rental-srpt", "pool"),
@@ -107,6 +121,8 @@ PRICE_PER_GPU_HOUR = 1.0
 def scenario_of(workload: str, method: Method, load: float, scale: Scale) -> dict[str, Any] | None:
     """One pair as a scenario, without seed; None where it makes no sense."""
     if workload in ANDREAS and not _on_two_types(method):
+        return None
+    if method.one_gpu and workload not in TRACES:
         return None
     raw, fixed_here = _jobs(workload, load, scale)
     adapt = dict(raw.pop("adapt"))

@@ -41,7 +41,7 @@ COLUMNS = (
 def _heat_map(results: Results) -> Drawn:
     """Ratio to the best, with the interval of the rank."""
     cells = methods_of_cells(results)
-    figure, axes = canvas(1, 2, width=8.2, height=10.5)
+    figure, axes = canvas(1, 2, width=8.2, height=13.0)
     parts = []
     methods = [m.label for m in METHODS]
     for ax, (value, name) in zip(axes, VALUES.items(), strict=True):
@@ -68,7 +68,8 @@ def _heat_map(results: Results) -> Drawn:
             "many GPUs. Methods above FIFO choose the GPUs of each job, those from FIFO on get a fixed "
             "demand. The last four share a pool of as many GPUs in fractions, which nodes cannot, so "
             "they have no rank and no cost of nodes. Empty: the pair makes no sense (the nodes of ANDREAS "
-            f"are of two types). The CSV has {others}all columns of each pair: leasing, energy, "
+            "are of two types; Optimus, AFS, Pollux and Sia begin with one GPU a job, which not all elastic jobs can run on). "
+            f"The CSV has {others}all columns of each pair: leasing, energy, "
             "tardiness, completion times, slowdown, fairness, utilisation, preemptions, CPU time of a decision, and of elastic jobs "
             f"the cost over a lower bound: {_which_bound(results)}."
         },

@@ -17,9 +17,11 @@ from simulator.statistics import Estimate
 POOLS = tuple(m.label for m in METHODS if m.view == "pool")
 """Methods that share GPUs in fractions, whatever node they are on: nothing on nodes can do that."""
 
-COMMON = tuple(m.label for m in METHODS if m.view != "pool")
+ON_NODES = tuple(m.label for m in METHODS if m.view != "pool")
+COMMON = tuple(m.label for m in METHODS if m.view != "pool" and not m.one_gpu)
+"""Methods on nodes that run everywhere."""
 EVERYWHERE = tuple(w for w in WORKLOADS if w not in ANDREAS)
-"""Workloads that all methods on nodes can run."""
+"""Workloads that these methods can run."""
 
 
 def methods_of_cells(results: Results) -> pd.DataFrame:
@@ -81,7 +83,7 @@ def over_round_robin(table: pd.DataFrame, policy: str) -> dict[str, Estimate]:
 def to_the_best(cells: pd.DataFrame, value: str) -> pd.DataFrame:
     """Each method's value over the best method on nodes in its cell: workload, load and seed."""
     cell = ["workload", "load", "seed"]
-    best = cells[cells["method"].isin(COMMON)].groupby(cell)[value].min().rename("best")
+    best = cells[cells["method"].isin(ON_NODES)].groupby(cell)[value].min().rename("best")
     joined = cells.join(best, on=cell)
     return joined.assign(ratio=joined[value] / joined["best"])
 
@@ -101,7 +103,7 @@ def rank_intervals(cells: pd.DataFrame, value: str, draws: int = 1000) -> pd.Dat
         logs = np.log(wide.to_numpy(dtype=float))
         picks = rng.integers(len(wide), size=(draws, len(wide)))
         means: FloatArray = logs[picks].mean(axis=1)
-        on_nodes = np.array([m in COMMON for m in wide.columns])
+        on_nodes = np.array([m in ON_NODES for m in wide.columns])
         for i, method in enumerate(wide.columns):
             rank = 1 + (means[:, on_nodes] < means[:, [i]] - 1e-12).sum(axis=1)
             low, high = np.quantile(rank, [0.05, 0.95])

@@ -13,7 +13,13 @@ from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 from simulator.statistics import Streams
 
 HERE = "experiments.studies.shares.runs"
-SOURCES = ("simulator", "policies.shares", "policies.list_scheduling", "policies.milp")
+SOURCES = (
+    "simulator",
+    "policies.shares",
+    "policies.list_scheduling",
+    "policies.milp",
+    "policies.synergy",
+)
 POLICIES = (
     "gandiva-fair",
     "max-min-fairness",
@@ -24,6 +30,7 @@ POLICIES = (
     "shockwave",
     "fifo-strict",
     "fifo-backfill",
+    "srtf+proportional",
 )
 SEEDS: dict[Scale, range] = {"quick": range(2), "paper": range(10)}
 JOBS, NODES, GPUS, LOAD = 60, 4, 4, 1.2

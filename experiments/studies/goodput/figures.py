@@ -1,0 +1,149 @@
+"""The figures: published against ours, Pollux by period, rules of Sia, and what users would gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals
+from experiments.report.experiment import Drawn
+from experiments.studies.goodput.measured import measured
+from experiments.studies.goodput.page import PAGE
+from experiments.studies.goodput.runs import POLICIES, RULES
+from experiments.sweep.results import Results
+
+HOUR_S, MINUTE_S = 3600.0, 60.0
+PERIODS = Path(__file__).parent / "periods.csv"
+
+
+def _diagonal(source: str, policies: Sequence[str]) -> Drawn:
+    """Published against ours, a panel a policy."""
+    figure, axes = canvas(1, len(policies), width=3.4, height=3.2)
+    parts = []
+    for ax, policy in zip(axes, policies, strict=True):
+        table = measured().query("source == @source and policy == @policy")
+        hours = table[["published_s", "ours_s"]] / HOUR_S
+        ends = [float(hours.to_numpy().min()), float(hours.to_numpy().max())]
+        ax.plot(ends, ends, color=PAPER, linewidth=0.8)
+        ax.plot(hours["published_s"], hours["ours_s"], "o", markersize=2.5, color=PALETTE[0])
+        ax.set(title=policy, xlabel="published, h", ylabel="ours, h", xscale="log", yscale="log")
+        parts.append(table)
+    return Drawn(figure, pd.concat(parts, ignore_index=True))
+
+
+@PAGE.figure(
+    "published",
+    "Published against ours, job by job: Pollux's simulator",
+    "Completion times of eight workloads of 160 jobs on 16 nodes of 4 GPUs; the diagonal is equality. Under tiresias and optimus all 1,280 "
+    "times are equal. Pollux searches with random numbers; ours is another search, without. The numbers are committed with this page.",
+)
+def figure_published(results: Results) -> Drawn:
+    """Scatter on the diagonal."""
+    return _diagonal("pollux", ("tiresias", "optimus", "pollux"))
+
+
+@PAGE.figure(
+    "elasticflow",
+    "Published against ours, job by job: ElasticFlow's simulator",
+    "Completion times of the 100 jobs of Figure 10 on 128 GPUs; the diagonal is equality. Under edf-elastic all are equal; under tiresias none "
+    "differs by more than 224 s.",
+)
+def figure_elasticflow(results: Results) -> Drawn:
+    """Scatter on the diagonal."""
+    return _diagonal("elasticflow", ("edf-elastic", "tiresias"))
+
+
+@PAGE.figure(
+    "applications",
+    "Pollux by application",
+    "Mean completion time of the jobs of each application over eight workloads, ours over the published one. Our search gives GPUs to other "
+    "applications than the published one.",
+)
+def figure_applications(results: Results) -> Drawn:
+    """Bars by application."""
+    table = measured().query("source == 'pollux' and policy == 'pollux'")
+    names = table["job"].str.rsplit("-", n=1).str[0].rename("application")
+    mean_s = table.groupby(names)[["published_s", "ours_s"]].mean()
+    mean_s["jobs"] = names.value_counts()
+    mean_s["change"] = mean_s["ours_s"] / mean_s["published_s"] - 1
+    mean_s = mean_s.reset_index()
+    figure, (ax,) = canvas()
+    ax.barh(mean_s["application"], 100 * mean_s["change"], color=PALETTE[0])
+    ax.axvline(0, color=PAPER, linewidth=0.8)
+    ax.set(xlabel="mean completion time, ours over published, %")
+    return Drawn(figure, mean_s)
+
+
+@PAGE.figure(
+    "periods",
+    "Pollux by the period of its decisions",
+    "Mean completion time over eight workloads. Right: ours over the published one with 95 % intervals of the paired differences over "
+    "the workloads (Student's t). At 4 and 8 minutes the published mean is inside.",
+)
+def figure_periods(results: Results) -> Drawn:
+    """Means and differences."""
+    table = pd.read_csv(PERIODS)
+    minutes = table["period_s"] / MINUTE_S
+    figure, (left, right) = canvas(1, 2, width=4.4, height=3.2)
+    for i, (column, label) in enumerate((("published_s", "published"), ("ours_s", "ours"))):
+        left.plot(minutes, table[column] / HOUR_S, marker=MARKERS[i], color=PALETTE[i], label=label)
+    left.set(xlabel="period, min", ylabel="mean completion time, h", xscale="log", ylim=(0, None))
+    left.legend()
+    change = table["ours_s"] / table["published_s"] - 1
+    right.errorbar(
+        minutes,
+        100 * change,
+        yerr=[100 * (change - table["low"]), 100 * (table["high"] - change)],
+        fmt=MARKERS[0],
+        color=PALETTE[0],
+    )
+    right.axhline(0, color=PAPER, linewidth=0.8)
+    right.set(xlabel="period, min", ylabel="ours over published, %", xscale="log")
+    for ax in (left, right):
+        ax.set_xticks(minutes, [f"{minute:g}" for minute in minutes])
+        ax.minorticks_off()
+    return Drawn(figure, table)
+
+
+def _means(results: Results, rules: Sequence[str]) -> Drawn:
+    """Mean completion time and moves, a row a rule."""
+    runs = results.runs("run_goodput")
+    figure, axes = canvas(1, 2, width=4.6, height=3.2)
+    parts = []
+    for ax, value, scale, label in (
+        (axes[0], "mean_jct_s", HOUR_S, "mean completion time, h"),
+        (axes[1], "moves", 1.0, "moves of a job"),
+    ):
+        table = intervals(runs, ["rule"], value).set_index("rule").loc[list(rules)]
+        error = (table["high"] - table["mean"]).fillna(0.0) / scale
+        ax.errorbar(
+            table["mean"] / scale, range(len(table)), xerr=error, fmt=MARKERS[0], color=PALETTE[0]
+        )
+        ax.set(xlabel=label)
+        ax.set_yticks(range(len(table)), table.index if ax is axes[0] else [""] * len(table))
+        ax.set_xlim(left=0)
+        parts.append(table.reset_index().assign(quantity=value))
+    return Drawn(figure, pd.concat(parts, ignore_index=True))
+
+
+@PAGE.figure(
+    "gains",
+    "What users of one policy would gain from another",
+    "24 random jobs of three invented applications on four servers of 4 GPUs; points are means, lines 95 % intervals over seeds. Tiresias keeps "
+    "its users' GPUs, Optimus and AFS their batch sizes; Pollux and Sia choose both.",
+)
+def figure_gains(results: Results) -> Drawn:
+    """Users' view of every policy."""
+    return _means(results, POLICIES)
+
+
+@PAGE.figure(
+    "sia",
+    "Rules of Sia",
+    "The same jobs under Sia with its paper's rules (p = 0.5), its released program's, and others; points are means, lines 95 % intervals over seeds.",
+)
+def figure_sia(results: Results) -> Drawn:
+    """Sia's options."""
+    return _means(results, ("sia", *RULES))
