@@ -1,4 +1,4 @@
-"""What Pollux and Sia have in common: agents estimate, GPUs are divided, jobs are placed apart.
+"""Common part of Pollux and Sia: agents estimate, GPUs are divided, jobs are placed apart.
 
 At most one job that spans nodes uses a node, since two would slow each other down.
 """

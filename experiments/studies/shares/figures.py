@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals
+from experiments.pictures.plots import PALETTE, PAPER, canvas, log_ticks, means_by_row
 from experiments.report.experiment import Drawn
 from experiments.studies.shares.measured import OURS, measured
 from experiments.studies.shares.page import PAGE
-from experiments.studies.shares.runs import POLICIES
 from experiments.sweep.results import Results
 
 HOUR_S = 3600.0
@@ -108,7 +107,7 @@ def figure_machines(results: Results) -> Drawn:
     "gains",
     "What users of one policy would gain from another",
     "Mean completion time and longest slowdown of 60 random jobs of 1, 2 or 4 GPUs on four servers "
-    "of 4 GPUs at a load of 1.2; points are means, lines 95 % intervals over seeds. The last three are not of this family; srtf knows durations, so it shows what foresight would gain.",
+    "of 4 GPUs at a load of 1.2; large points are means, small ones runs; lines are 95 % intervals where there are five runs. The last three are not of this family; srtf knows durations, so it shows what foresight would gain.",
 )
 def figure_gains(results: Results) -> Drawn:
     """Users' view of every policy."""
@@ -119,13 +118,10 @@ def figure_gains(results: Results) -> Drawn:
         (axes[0], "mean_jct_s", HOUR_S, "mean completion time, h"),
         (axes[1], "worst_slowdown", 1.0, "longest slowdown"),
     ):
-        table = intervals(runs, ["policy"], value).set_index("policy").loc[list(POLICIES)]
-        error = (table["high"] - table["mean"]).fillna(0.0) / scale
-        ax.errorbar(
-            table["mean"] / scale, range(len(table)), xerr=error, fmt=MARKERS[0], color=PALETTE[0]
-        )
+        parts.append(means_by_row(ax, runs, "policy", value, scale).assign(quantity=value))
         ax.set(xlabel=label)
-        ax.set_yticks(range(len(table)), table.index if ax is axes[0] else [""] * len(table))
-        parts.append(table.reset_index().assign(quantity=value))
+    axes[0].set_xlim(left=0)
+    axes[1].set_yticklabels([])
     axes[1].set_xscale("log")
+    log_ticks(axes[1], "x")
     return Drawn(figure, pd.concat(parts, ignore_index=True))
