@@ -5,6 +5,7 @@ The snapshot of a job's state is written and read again. GPUs are held meanwhile
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from simulator.arguments import is_number
