@@ -15,6 +15,7 @@ on. Command, seeds, files and verdicts are not its business.
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,8 +147,19 @@ class Experiment:
             )  # fmt: skip
         reason = "; ".join(part for part in (claim.why, exact and f"no interval: {exact}") if part)
         return dataclasses.replace(
-            claim, why=reason, published=name, labels=(*number.labels, *labels)
+            claim,
+            why=reason,
+            published=name,
+            labels=tuple(dict.fromkeys((*number.labels, *labels))),
         )
+
+    def rows_of(self, file: Path, labels: Sequence[str] = ()) -> Iterator[Claim]:
+        """Rows kept as data: published, mean, low, high, n, why; other columns are words of the claim."""
+        with file.open(newline="", encoding="utf-8") as lines:
+            for row in csv.DictReader(lines):
+                mean, low, high, n = (float(row.pop(name)) for name in ("mean", "low", "high", "n"))
+                ours = Estimate(mean, low, high, int(n))
+                yield self.row(row.pop("published"), ours, row.pop("why"), labels=labels, **row)
 
     def new(
         self,

@@ -41,7 +41,7 @@ class Number(BaseModel):
     ----------
     place : where the paper says it ("Section V-B, Figure 3").
     claim : the statement in our words, as a template of `str.format`.
-    kind : how it is meant. "up to" is the largest of several values, "ordering" says that a ratio or
+    kind : how it is meant. "equal" is a value without a part: within the margin or not. "up to" is the largest of several values, "ordering" says that a ratio or
         difference is at least ``value``, "theorem" is exact; "context" is a number
         of the paper beside which ours measures something else: the row is new.
     value : the number, or low and high of a range.
@@ -53,6 +53,7 @@ class Number(BaseModel):
     labels : see `experiments.report.contents.LABELS`.
     facts : the results that this number covers in the list of published results: place, quantity.
     reading : how we read the paper where it can be read in several ways.
+    paper_scale : the number has a row at paper scale alone.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,7 +61,7 @@ class Number(BaseModel):
     place: str
     claim: str
     kind: Literal[
-        "value", "range", "at most", "at least", "up to", "ordering", "theorem", "context"
+        "value", "equal", "range", "at most", "at least", "up to", "ordering", "theorem", "context"
     ]
     value: int | float | tuple[float, float] | None = None
     no_effect: float | None = None
@@ -71,6 +72,7 @@ class Number(BaseModel):
     labels: tuple[Label, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     reading: str = ""
+    paper_scale: bool = False
 
     @property
     def low(self) -> float:
@@ -110,7 +112,7 @@ class Number(BaseModel):
             return theorem(low, text=text)
         usual = AMOUNT_MARGIN if self.no_effect is None else EFFECT_MARGIN
         margin = 0.0 if low < high else usual if self.margin is None else self.margin
-        return Published(low, high, none, margin, text)
+        return Published(low, high, none, margin, text, has_part=self.kind != "equal")
 
 
 def read_paper(folder: Path, module: str = "") -> Paper:

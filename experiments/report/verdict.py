@@ -9,7 +9,8 @@ the whole confidence interval of ours, never at its middle alone:
   1.09, half of the effect, is not. A published range has no margin. A theorem has none either: the
   interval contains the value. For a bound: all of it keeps the bound.
 - **partly**: all of it shows at least half and at most twice the effect in the paper's direction; an
-  amount lies within a factor of two, and so does what misses a bound. A theorem has no part.
+  amount lies within a factor of two, and so does what misses a bound. A theorem has no part, nor has
+  "almost equal".
 - **not reproduced**: all of it lies outside of that.
 - **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
   because one observation says nothing of its error. The row says which of two it is: an interval
@@ -52,6 +53,7 @@ class Published:
     none : the value of no effect; NaN for an amount or a bound.
     margin : of the effect, or relative to the amount; 0 for a range.
     text : what the report prints; empty: the number.
+    has_part : whether a part of it counts; "almost equal" has none.
     """
 
     low: float
@@ -60,6 +62,7 @@ class Published:
     margin: float
     text: str = ""
     is_theorem: bool = False
+    has_part: bool = True
 
     def __post_init__(self) -> None:
         if not self.low <= self.high or math.isnan(self.margin) or self.margin < 0:
@@ -161,6 +164,8 @@ def _whole(p: Published) -> tuple[float, float]:
 
 def _part(p: Published) -> tuple[float, float]:
     """Range that counts as a part of it; never narrower than `_whole`."""
+    if not p.has_part:
+        return _whole(p)
     if math.isnan(p.none):
         ends = (_towards_zero(p.low), _away_from_zero(p.high))
         whole = _whole(p)

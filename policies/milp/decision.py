@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.milp.centralised import centralised_2019, centralised_2019_literal
+from policies.milp.earliness import second_model, third_model
 from policies.milp.formulation import Formulation
 from policies.milp.greedy_start import greedy_start
 from policies.milp.instance import Assignment, Instance
@@ -23,6 +24,8 @@ FORMULATIONS: dict[str, Callable[[Instance], Formulation]] = {
     "literal": literal,
     "centralised-2019": centralised_2019,
     "centralised-2019-literal": centralised_2019_literal,
+    "second-model": second_model,
+    "third-model": third_model,
 }
 
 GREEDY = "greedy"

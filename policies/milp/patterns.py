@@ -17,20 +17,26 @@ import numpy as np
 
 from policies.milp.formulation import Formulation
 from policies.milp.instance import Instance, cost
-from policies.milp.slots import build, pattern_table, with_disposal
+from policies.milp.model import FloatArray
+from policies.milp.slots import SlotForm, build, pattern_table, with_disposal
 
 
 def patterns(instance: Instance) -> Formulation:
     """The pattern form of an instance. Raises `InputError` for nodes of too many GPUs."""
+    tardy = instance.tardiness_cost
+    form = by_role(instance, tardy + instance.lease_cost, tardy)
+    return Formulation(form.model, form.decode, form.encode, functools.partial(cost, instance))
+
+
+def by_role(instance: Instance, lead: FloatArray, follow: FloatArray) -> SlotForm:
+    """The model in which a job costs ``lead`` or ``follow``, both ``(J, V, G + 1)``, by its role on its node."""
     table = pattern_table(tuple(instance.gpus.tolist()), with_leader=True)
-    tardy, lead = instance.tardiness_cost, instance.tardiness_cost + instance.lease_cost
-    roles = [with_disposal(c, instance.times_s, instance.mu) for c in (lead, tardy)]
+    roles = [with_disposal(c, instance.times_s, instance.mu) for c in (lead, follow)]
     first, rest = slice(None, table.leading), slice(table.leading, None)
     columns = [(table.slot_type[part], table.slot_gpus[part]) for part in (first, rest)]
-    form = build(
+    return build(
         instance,
         table,
         np.hstack([c[:, v, g] for (c, _), (v, g) in zip(roles, columns, strict=True)]),
         np.hstack([u[:, v, g] for (_, u), (v, g) in zip(roles, columns, strict=True)]),
     )
-    return Formulation(form.model, form.decode, form.encode, functools.partial(cost, instance))

@@ -35,7 +35,8 @@ class MilpPolicy:
     Parameters
     ----------
     formulation : "patterns" (exact and fast), "literal" (P2 as printed), "centralised-2019" (the
-        authors' earlier objective), "centralised-2019-literal".
+        authors' earlier objective), "centralised-2019-literal", "second-model" and "third-model" (of
+        Section IV, which count earliness).
     solver : "auto" (Gurobi with a full licence, else HiGHS), "highs", "gurobi".
     mip_gap : relative gap at which to stop, of the objective without its constant part.
     time_limit_s : seconds of wall time a decision; then the best solution found serves, or a

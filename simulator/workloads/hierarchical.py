@@ -121,19 +121,28 @@ def generate(scenario: HierarchicalScenario) -> Workload:
     InputError
         A GPU type without training times, or a job that no VM type of the catalogue can run.
     """
-    streams = Streams(scenario.seed)
-    submit_s = _submissions(scenario, streams.generator("arrivals"))
-    job_mix = streams.generator("job-mix")
+    job_mix = Streams(scenario.seed).generator("job-mix")
     if scenario.times == "pool":
-        times_s, model = pool_times(scenario.num_jobs, scenario.catalog, job_mix)
-    else:
-        times_s, model = _times(scenario, job_mix)
+        return with_times(scenario, *pool_times(scenario.num_jobs, scenario.catalog, job_mix))
+    return with_times(scenario, *_times(scenario, job_mix))
+
+
+def with_times(scenario: HierarchicalScenario, times_s: FloatArray, model: list[str]) -> Workload:
+    """The jobs of a scenario with these times ``(J, V, G + 1)`` and names, whatever its own are.
+
+    Raises
+    ------
+    InputError
+        A job that no VM type of the catalogue can run.
+    """
+    streams = Streams(scenario.seed)
     finite = np.where(np.isfinite(times_s), times_s, np.nan).reshape(len(model), -1)
     if np.isnan(finite).all(axis=1).any():
         stuck = model[int(np.argmax(np.isnan(finite).all(axis=1)))]
         raise InputError(f"catalog: no VM type has the GPU memory to run {stuck!r}")
     low, high = np.nanmin(finite, axis=1), np.nanmax(finite, axis=1)
     latest = {"min-2max": 2 * high, "min-3min": 3 * low, "min-max": high}[scenario.due]
+    submit_s = _submissions(scenario, streams.generator("arrivals"))
     due_s = submit_s + streams.generator("due").uniform(low, latest)
     weight = streams.generator("weight").uniform(*WEIGHT_PER_S[scenario.weights], len(model))
     return Workload(

@@ -6,9 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.andreas.claims import _mean
-from experiments.papers.andreas.figures import _at_all_sizes, _film, power_over_time
-from experiments.papers.andreas.runs import policy_of, run_armida, run_floor, run_gaps, tasks
+from experiments.papers.andreas.claims import _of_means, _ratios
+from experiments.papers.andreas.figures import _film, at_all_sizes, power_over_time
+from experiments.papers.andreas.runs import (
+    PAPER_METHODS,
+    policy_of,
+    run_armida,
+    run_floor,
+    run_gaps,
+    tasks,
+)
 from experiments.sweep.task import resolve
 from policies import make_policy
 from policies.greedy import GreedyPolicy
@@ -40,13 +47,24 @@ def test_energy_of_three_jobs_by_hand():
 def test_traces_of_a_seed_share_their_first_jobs_so_a_seed_is_one_observation():
     small, large = (generate(AndreasScenario(n, 1, "mixed", seed=4))[0] for n in (10, 20))
     assert list(small.job_id) == list(large.job_id)[: len(small)]
-    table = pd.DataFrame(
-        [(n, seed, 10.0 * seed + n) for n in (10, 20) for seed in (1, 2, 3)],
-        columns=["num_nodes", "seed", "saving"],
-    )
-    estimate = _mean(table)
-    assert estimate.n == 3
-    assert estimate.mean == pytest.approx(35.0)
+
+
+def test_a_saving_by_mean_costs_and_run_by_run():
+    """At 10 nodes the rivals pay 100 with one seed and 1 with the others, RG always 1: by mean costs it
+    saves most of what they pay together, run by run most runs save nothing. A seed is one observation."""
+    rows = [
+        (n, seed, method, 100.0 if n == 10 and seed == 1 and method != "randomised-greedy" else 1.0)
+        for n in (10, 20)
+        for seed in range(1, 11)
+        for method in ("fifo-shared", "edf-shared", "ps-shared", "randomised-greedy")
+    ]
+    table = pd.DataFrame(rows, columns=["num_nodes", "seed", "method", "total_cost"])
+    by_means = _of_means(table, "total_cost")
+    assert by_means.mean == pytest.approx(100 * (1 - 1 / 10.9) / 2)
+    assert by_means.n == 10
+    assert by_means.lower == 0.0  # the expensive seed may not be drawn
+    assert 90 / 2 < by_means.upper < 100 / 2
+    assert _ratios(table, "total_cost").groupby("seed").mean().mean() == pytest.approx(99 / 2 / 10)
 
 
 def test_scenarios_have_the_nodes_and_rates_of_the_paper():
@@ -128,17 +146,20 @@ def test_savings_leave_out_seeds_that_ran_at_some_sizes_alone():
         + [(1, "measured", "mixed", 10, seed, 10.0) for seed in (1, 2, 3)],
         columns=["scenario", "rates", "arrivals", "num_nodes", "seed", "saving"],
     )
-    kept = _at_all_sizes(table)
+    kept = at_all_sizes(table)
     assert set(kept.loc[kept["arrivals"] == "high", "seed"]) == {1, 2}
     assert set(kept.loc[kept["arrivals"] == "mixed", "seed"]) == {1, 2, 3}
 
 
 def test_at_paper_scale_every_method_with_ten_nodes_has_twenty_seeds():
+    """The paper's methods under mixed arrivals have forty, at both laws of rates."""
     seeds: dict[tuple[str, ...], set[int]] = {}
     for task in tasks("paper"):
         said = task.columns()
         if task.function.endswith(":run_scenario") and said["num_nodes"] == 10:
             key = (said["method"], said["arrivals"], str(said["scenario"]), said["rates"])
             seeds.setdefault(key, set()).add(said["seed"])
-    assert len(seeds) == 13 * 2 * 3 + 4
-    assert set(map(len, seeds.values())) == {20}
+    assert len(seeds) == 13 * 2 * 3 + 2 * 4
+    for (method, arrivals, _, _), found in seeds.items():
+        many = arrivals == "mixed" and method in PAPER_METHODS
+        assert len(found) == (40 if many else 20)

@@ -12,8 +12,11 @@ import numpy as np
 
 from policies.milp.instance import Instance
 
-FIRST, ALL = "first", "all"
-"""Lease of a node: until its first job ends (2021), or each job's share until its own end (2019)."""
+FIRST, ALL, SECOND, THIRD = "first", "all", "second", "third"
+"""Lease of a node: until its first job ends (2021), or each job's share until its own end (2019). In the
+second model the whole node for each job until its own end, and earliness is weighted as tardiness is;
+the third is half of that and half of the first."""
+EARLY = {FIRST: 0.0, ALL: 0.0, SECOND: 1.0, THIRD: 0.5}
 
 
 def least_cost(x: Instance, lease: str = FIRST) -> float:
@@ -50,27 +53,32 @@ def _of_typing(x, typing, node, gpus, lease):
     busy = np.stack([taken[good] > 0 for taken in used], axis=1)
     cost = np.zeros(len(node))
     for j in range(jobs):
-        cost += _job(x, j, node[:, j] >= 0, time[:, j], typing)
+        cost += _job(x, j, node[:, j] >= 0, time[:, j], typing, EARLY[lease])
     price = np.broadcast_to(np.reshape(x.price_per_hour, (len(x.gpus), -1)), x.times_s.shape[1:])
     for n, t in enumerate(typing):
         here = node == n
         bill = np.where(here, time * price[t, np.where(here, gpus, 1)] / 3600.0, np.inf)
-        if lease == FIRST:
-            bill_of_node = bill.min(axis=1)
-        else:
+        if lease == ALL:
             bill_of_node = (np.where(here, bill, 0.0) * gpus / x.gpus[t]).sum(axis=1)
+        else:
+            share, each = EARLY[lease], np.where(here, bill, 0.0).sum(axis=1)
+            first = np.where(here.any(axis=1), bill.min(axis=1), 0.0)
+            bill_of_node = (1 - share) * first + share * each
         idle = x.gpus[t] - used[n][good]
         cost += np.where(busy[:, n], np.where(busy[:, n], bill_of_node, 0.0) + x.mu * idle, 0.0)
     count = busy.sum(axis=1)
     return [(int(c), float(cost[count == c].min())) for c in np.unique(count)]
 
 
-def _job(x, j, runs, time, typing):
-    """Weighted tardiness of one job: tau when it runs; tau + rho tau_hat when it waits."""
+def _job(x, j, runs, time, typing, early):
+    """Weighted tardiness of one job: tau when it runs, and a share of its earliness; tau + rho tau_hat
+    when it waits."""
     weight, due = float(x.weight_per_s[j]), float(x.due_s[j])
     types = range(len(x.gpus)) if x.nodes_of_type is None else set(typing)
     times = np.array([x.times_s[j, v, g] for v in types for g in range(1, x.times_s.shape[2])])
     longest = times[np.isfinite(times)].max() if np.isfinite(times).any() else 0.0
     late = np.maximum(0.0, time - due)
+    if np.isfinite(due):
+        late = late + early * np.maximum(0.0, due - time)
     waiting = max(0.0, -due) + x.rho * max(0.0, x.horizon_s + longest - due)
     return weight * np.where(runs, late, waiting)

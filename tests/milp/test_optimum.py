@@ -5,11 +5,11 @@ import pytest
 
 from policies.milp import Instance, SolverOptions, check_assignments, decide
 from policies.milp.decision import FORMULATIONS
-from tests.milp.brute_force import ALL, FIRST, decisions, least_cost
+from tests.milp.brute_force import ALL, FIRST, SECOND, THIRD, decisions, least_cost
 from tests.milp.instances import tiny
 
 LEASE = {"patterns": FIRST, "literal": FIRST, "centralised-2019": ALL}
-LEASE["centralised-2019-literal"] = ALL
+LEASE |= {"centralised-2019-literal": ALL, "second-model": SECOND, "third-model": THIRD}
 BLOCK = 25
 
 
@@ -32,6 +32,13 @@ def check(instance: Instance, formulation: str, solver: str) -> None:
 @pytest.mark.parametrize("formulation", ["patterns", "centralised-2019"])
 def test_patterns_are_optimal(formulation, block, fixed):
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        check(tiny(seed, fixed=fixed), formulation, "highs")
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
+@pytest.mark.parametrize("formulation", ["second-model", "third-model"])
+def test_models_of_section_4_are_optimal(formulation, fixed):
+    for seed in range(2 * BLOCK):
         check(tiny(seed, fixed=fixed), formulation, "highs")
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.report.contents import VERDICTS, Claim
+from experiments.report.published import Number
 from experiments.report.verdict import (
     AT_THE_LIMIT,
     WIDE,
@@ -79,6 +80,19 @@ def interval(low, high):
 )
 def test_the_rule(published, low, high, expected):
     assert verdict(published, interval(low, high)) == expected
+
+
+def test_almost_equal_has_no_part():
+    """1.0 within 5 %: neither 0.72 nor 1.61 is a part of it, as it would be of an amount."""
+    same = Number(
+        place="", claim="", kind="equal", value=1.0, margin=0.05, printed="almost equal"
+    ).rule
+    found = [
+        verdict(same, interval(low, high))
+        for low, high in ((0.96, 1.04), (0.70, 0.75), (1.52, 1.71), (0.90, 1.10))
+    ]
+    assert found == ["reproduced", "not reproduced", "not reproduced", "inconclusive"]
+    assert same.printed == "almost equal"
 
 
 def test_one_observation_tells_nothing_and_an_exact_number_all():

@@ -16,7 +16,17 @@ EXACT = (*SOURCES, "policies.milp", "experiments.analysis.bounds")
 
 FIRST_PRINCIPLES = ("fifo-shared", "edf-shared", "ps-shared")
 FAMILY = ("greedy", "randomised-greedy", "local-search", "path-relinking")
+PERIOD_S = 300.0
+"""Of the decisions on ARMIDA."""
 PAPER_METHODS = (*FIRST_PRINCIPLES, "randomised-greedy")
+ON_ARMIDA = (
+    *FIRST_PRINCIPLES,
+    *FAMILY,
+    "randomised-all",
+    "randomised-first",
+    "randomised-h",
+    "exact",
+)
 RANDOM = (*FAMILY[1:], "randomised-all", "randomised-first")
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "randomised-all": ("randomised-greedy", {"candidate_share": 1.0}),
@@ -25,6 +35,7 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "randomised-greedy",
         {"candidate_share": 1.0, "objective": "first-finish"},
     ),
+    "randomised-h": ("randomised-greedy", {"horizon_s": PERIOD_S}),
     "exact": ("milp", {"mu": 0.0, "horizon_s": 0.0, "solver": "highs"}),
 }
 """Methods that are a policy with options. The papers' randomised greedy draws from a small subset
@@ -38,28 +49,30 @@ SIZES: dict[Scale, tuple[int, ...]] = {
 OTHER_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (10,), "paper": (10, 30, 60, 100)}
 EXACT_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (10,), "paper": (10, 20)}
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
-MANY_SEEDS = tuple(range(1, 21))
+MANY_SEEDS: dict[Scale, tuple[int, ...]] = {
+    "quick": tuple(range(1, 6)),
+    "paper": tuple(range(1, 41)),
+}
 """Of what the claims on savings rest on: mixed arrivals, the paper's methods."""
+TWENTY_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": SEEDS["quick"], "paper": tuple(range(1, 21))}
+"""Of all methods with ten nodes, where the figure "floor" compares them."""
 GAP_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": SEEDS["quick"], "paper": tuple(range(1, 11))}
 """Of decisions that are held against exact ones."""
-MANY_SEEDS_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (10,), "paper": SIZES["paper"]}
 ARMIDA_SEEDS: dict[Scale, int] = {"quick": 100, "paper": 1000}
 ERRORS_PERCENT = (7.0, 11.0)
 """Errors of predicted times, mean absolute, in the replay."""
 ARRIVALS = ("mixed", "high", "low")
-PERIOD_S = 300.0
 
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper."""
-    runs = [
-        *_scenario_tasks(scale, "scenarios", arrivals="mixed"),
-        *_scenario_tasks(scale, "main_branch", arrivals="mixed", scenario=2, rates="node"),
+    return [
+        *_scenario_tasks(scale, "scenarios"),
         *_scenario_tasks(scale, "other_methods"),
-        *_scenario_tasks(scale, "exact"),
-        *(_scenario_tasks(scale, "more_seeds") if scale == "paper" else ()),
+        *_floor_tasks(scale),
+        *_replay_tasks(scale),
+        *_gap_tasks(scale),
     ]
-    return [*runs, *_floor_tasks(scale), *_replay_tasks(scale), *_gap_tasks(scale)]
 
 
 def _floor_tasks(scale: Scale) -> list[Task]:
@@ -74,9 +87,7 @@ def _floor_tasks(scale: Scale) -> list[Task]:
         )
         for s in (1, 2)
         for arrivals in ARRIVALS
-        for seed in (
-            MANY_SEEDS if scale == "paper" else _seeds_of(scale, arrivals, smallest, "fifo-shared")
-        )
+        for seed in TWENTY_SEEDS[scale]
     ]
 
 
@@ -90,7 +101,7 @@ def _replay_tasks(scale: Scale) -> list[Task]:
             cost_s=0.03,
             sources=EXACT,
         )
-        for method in (*FIRST_PRINCIPLES, *FAMILY, "randomised-all", "randomised-first", "exact")
+        for method in ON_ARMIDA
         for seed in (range(1, 11) if method in RANDOM else (1,))
     ]
     replay += [
@@ -134,41 +145,31 @@ def _gap_tasks(scale: Scale) -> list[Task]:
     ]
 
 
-def _seeds_of(scale: Scale, arrivals: str, num_nodes: int, method: str) -> tuple[int, ...]:
-    """Many where a claim on savings rests on the runs."""
-    many = arrivals == "mixed" and num_nodes in MANY_SEEDS_SIZES[scale]
-    return MANY_SEEDS if many and method in PAPER_METHODS else SEEDS[scale]
-
-
-def _scenario_tasks(scale: Scale, file: str, **fixed: Scalar) -> list[Task]:
-    """The runs of a sweep file that this scale asks for; ``fixed``: columns that it does not sweep."""
+def _scenario_tasks(scale: Scale, file: str) -> list[Task]:
+    """The runs of a sweep file that this scale asks for."""
 
     def labels(swept: Labels) -> dict[str, Scalar]:
         return {
-            "num_nodes": swept.get("workload.num_nodes", min(SIZES[scale])),
-            "scenario": swept.get("workload.scenario", fixed.get("scenario")),
-            "rates": fixed.get("rates", "measured"),
-            "arrivals": swept.get("workload.arrivals", fixed.get("arrivals")),
+            "num_nodes": swept["workload.num_nodes"],
+            "scenario": swept["workload.scenario"],
+            "rates": swept.get("workload.rates", "measured"),
+            "arrivals": swept.get("workload.arrivals", "mixed"),
             "method": swept["policy"],
             "seed": swept["seed"],
         }
 
     def keep(columns: Labels) -> bool:
-        method, num_nodes = str(columns["method"]), int(columns["num_nodes"] or 0)
-        arrivals = str(columns["arrivals"])
-        in_scenarios = arrivals == "mixed" and method in PAPER_METHODS
-        if file in ("other_methods", "more_seeds") and in_scenarios:
+        method, num_nodes = str(columns["method"]), columns["num_nodes"]
+        if file == "scenarios":
+            return num_nodes in SIZES[scale] and columns["seed"] in MANY_SEEDS[scale]
+        if columns["arrivals"] == "mixed" and method in PAPER_METHODS:
             return False
-        if file == "more_seeds":
-            return True
-        sizes = {"other_methods": OTHER_SIZES, "exact": EXACT_SIZES}.get(file, SIZES)[scale]
-        return num_nodes in sizes and columns["seed"] in _seeds_of(
-            scale, arrivals, num_nodes, method
-        )
+        smallest = num_nodes == min(SIZES[scale])
+        known = smallest or (num_nodes in OTHER_SIZES[scale] and method != "exact")
+        return known and columns["seed"] in (TWENTY_SEEDS if smallest else SEEDS)[scale]
 
-    sources = EXACT if file in ("exact", "more_seeds") else SOURCES
     path = FOLDER / f"{file}.toml"
-    return study(path, labels, keep=keep, cost_s=_cost_s, sources=sources)
+    return study(path, labels, keep=keep, cost_s=_cost_s, sources=EXACT)
 
 
 def _cost_s(columns: Labels) -> float:
@@ -236,6 +237,7 @@ def run_armida_seeds(config: dict[str, Any]) -> Outcome:
     both = table["j10_beside_j6"] & table["j2_displaces_j7"]
     return Outcome(
         {
+            "replays": len(table),
             "j10_beside_j6": float(table["j10_beside_j6"].mean()),
             "j2_displaces_j7": float(table["j2_displaces_j7"].mean()),
             "both": float(both.mean()),

@@ -34,6 +34,7 @@ OVER = {method: f"over {LABELS[method]}" for method in HEURISTICS}
 IN_SYSTEM = {
     "full hour": "whole system, H at the full hour",
     "last decision": "whole system, H since the last decision",
+    "no H": "whole system, submissions and completions alone",
 }
 STUDY_OF_LAW = {"min-2max": "size", "min-3min": OTHER_LAW}
 PAPER_RATE_PER_S = 2 / 450
@@ -87,7 +88,7 @@ MODELS = (
     "Figure 2: time and size of one decision",
     "The models as the paper wrote them (5 % gap, HiGHS, stopped at the time limit), and the "
     "exact pattern form of the same objective solved to 1e-6. Means over decisions, geometric over "
-    "seeds.",
+    "seeds. A ring marks a run of which a decision was stopped at the limit: its time is a lower end.",
 )
 def figure_2(results: Results) -> Drawn:
     runs = results.runs("run_scenario", study="size")
@@ -116,6 +117,11 @@ def figure_2(results: Results) -> Drawn:
         )
         for ax, value, what in ((left, "cpu_s", "CPU seconds"), (right, "mean_columns", "columns"))
     ]
+    stopped = literal[literal["solved_share"] < 1.0]
+    left.plot(
+        stopped["num_nodes"], stopped["cpu_s"], "o", markerfacecolor="none", markersize=10,
+        color=plots.PAPER, label="stopped at the limit, at least once",
+    )  # fmt: skip
     limit_s = LITERAL_LIMIT_S["paper" if results.scale == "paper" else "quick"]
     left.axhline(limit_s, color="#999999", linestyle=":", label=f"time limit here, {limit_s:g} s")
     seconds, few, many = (PAGE[n].low for n in ("decision-time", "variables", "variables-central"))
@@ -186,7 +192,8 @@ def figure_savings(results: Results) -> Drawn:
             saved = PAGE[f"saving-{name}"]
             label = f"paper, {where}: {saved.low:g}-{saved.high:g} %"
             plots.paper_band(ax, saved.low, saved.high, label, alpha=alpha)
-        ax.set(xlabel="nodes N", ylim=(None, 102), title=DUE_LAWS[law])
+        least = float(table["saving"].min())
+        ax.set(xlabel="nodes N", ylim=(min(0.0, 1.1 * least), 102), title=DUE_LAWS[law])
     axes[0].set_xticks(sorted({n for table in tables.values() for n in table["num_nodes"]}))
     axes[0].set(ylabel="saving of the hierarchical method, %")
     plots.legend_below(figure, axes[0], 3)
@@ -233,30 +240,30 @@ SERVICES = {
 )
 def server(results: Results) -> Drawn:
     table = _response_times(results.runs("run_queue"), results.runs("run_server"))
-    services = [service for service in SERVICES if service in set(table["service"])]
-    figure, (ax,) = plots.canvas(width=7.2, height=3.8)
-    for index, source in enumerate(table["source"].unique()):
-        part = table[table["source"] == source]
-        x = np.array([services.index(s) for s in part["service"]]) + (index - 1.5) * 0.22
-        plots.draw_line(ax, x, part, source, index, linestyle="none")
-        for at, mean in zip(x, part["mean"], strict=True):
-            ax.annotate(
-                f"{mean:.3g}", (at, mean), (5, 0), textcoords="offset points", va="center",
-                fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
-            )  # fmt: skip
-    paper_s = PAGE["response-time.formula"].low
-    plots.paper_line(ax, paper_s, f"paper: {paper_s:g} s")
-    ax.set_xticks(range(len(services)), [SERVICES[service] for service in services])
-    ax.set(xlabel="time of a decision", ylabel="mean response time, s")
-    least, top = (
-        float(f(table[["mean", "high"]].to_numpy(dtype=float))) for f in (np.nanmin, np.nanmax)
+    sources = list(table["source"].unique())
+    given = [name for name in SERVICES if name != "measured"]
+    panels = [p for p in (given, ["measured"]) if set(p) & set(table["service"])]
+    widths = {"width_ratios": [len(p) for p in panels]}
+    figure, axes = plots.canvas(
+        1, len(panels), width=9.0 / len(panels), height=3.8, gridspec_kw=widths
     )
-    if top > 5 * least:  # a solver's milliseconds beside 40 s
-        ax.set(yscale="log", ylim=(least / 5, 3 * max(paper_s, top)))
-    else:
-        ax.set(ylim=(0.9 * least, 1.05 * max(paper_s, top)))
-    ax.set(xlim=(-0.5, len(services) - 0.4))
-    plots.legend_below(figure, ax, 2)
+    for ax, services in zip(axes, panels, strict=True):
+        for index, source in enumerate(sources):
+            part = table[(table["source"] == source) & table["service"].isin(services)]
+            x = np.array([services.index(s) for s in part["service"]]) + (index - 2) * 0.19
+            plots.draw_line(ax, x, part, source, index, linestyle="none")
+            for at, mean in zip(x, part["mean"], strict=True):
+                ax.annotate(
+                    f"{mean:.3g}", (at, mean), (5, 0), textcoords="offset points", va="center",
+                    fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
+                )  # fmt: skip
+        ax.set_xticks(range(len(services)), [SERVICES[service] for service in services])
+        ax.set(xlabel="time of a decision", xlim=(-0.5, len(services) - 0.4))
+        plots.log_ticks(ax)
+    paper_s = PAGE["response-time.formula"].low
+    plots.paper_line(axes[0], paper_s, f"paper: {paper_s:g} s")
+    axes[0].set_ylabel("mean response time, s")
+    plots.legend_below(figure, axes[0], 3)
     return Drawn(figure, table)
 
 
@@ -287,9 +294,9 @@ def _estimate_row(service: str, source: str, runs: pd.DataFrame, value: str) -> 
 @PAGE.figure(
     "servers_needed",
     "How many optimization servers K controllers need",
-    "Least number with a mean response time of at most 50 s, when every submission and every "
-    "completion asks for a decision (2 N / 45,000 s). Exponential: exact (M/M/c); the others "
-    "approximate (Allen-Cunneen). Lines are drawn a little apart.",
+    "Least number with a mean response time of at most 50 s, a limit of ours, when every submission and "
+    "every completion asks for a decision (2 N / 45,000 s). Exponential: exact (M/M/c); the others "
+    "approximate (Allen-Cunneen). Laws that need the same servers at every size share a line.",
 )
 def servers_needed(_: Results) -> Drawn:
     laws = {
@@ -302,17 +309,21 @@ def servers_needed(_: Results) -> Drawn:
         for name, law in laws.items()
         for n in (100, 200, 300, 500, 750, 1000, 1500, 2000)
     )  # fmt: skip
+    alike: dict[tuple[int, ...], list[str]] = {}
+    for name, part in table.groupby("service", sort=False):
+        alike.setdefault(tuple(part["servers"]), []).append(str(name))
     figure, (ax,) = plots.canvas(width=7.0, height=3.8)
-    for index, name in enumerate(laws):
-        part = table[table["service"] == name]
-        ax.step(
-            part["num_nodes"], part["servers"] + 0.06 * (index - 1), where="mid", label=name,
-            color=plots.PALETTE[index], marker=plots.MARKERS[index],
+    for index, (servers, names) in enumerate(alike.items()):
+        ax.plot(
+            table["num_nodes"].unique(), servers, "-", label=" and ".join(names),
+            color=plots.PALETTE[index], linewidth=6 - 2 * index,
         )  # fmt: skip
     ax.plot(
         [100], [PAGE["servers"].low], "*", color=plots.PAPER, markerfacecolor="none",
         markersize=15, label="paper: 1 server at 100 nodes",
     )  # fmt: skip
-    ax.set(xlabel="nodes N (K = N/5 controllers)", ylabel="optimization servers needed")
+    ax.set(
+        xlabel="nodes N (K = N/5 controllers)", ylabel="optimization servers needed", ylim=(0, None)
+    )
     ax.legend()
     return Drawn(figure, table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from experiments.sweep.task import Outcome, Scalar, Task
 
 FOLDER = Path(__file__).parent
 FIGURE_3 = FOLDER / "figure_3.toml"
-OTHER_LAW_FILE = FOLDER / "other_law.toml"
 VARIANT_FILES = (FOLDER / "variants.toml", FOLDER / "variants_rules.toml")
 
 HERE = "experiments.papers.hierarchical.runs"
@@ -23,6 +21,9 @@ SOURCES = ("simulator", "policies.list_scheduling", "policies.selection", "polic
 HEURISTICS = ("fifo", "edf", "ps")
 METHODS = ("hierarchical", "central", "central-2019")
 NODES_PER_CONTROLLER = 5
+JOBS_PER_CONTROLLER = 27
+"""Jobs at a decision that the paper's 5,000 variables imply, with a column for each of 32 configurations."""
+MUS = (1e-3, 1.0, 1e3)
 
 SIZES: dict[Scale, tuple[int, ...]] = {
     "quick": (5, 10),
@@ -41,6 +42,10 @@ CENTRAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
     "central-2019": {"quick": (5,), "paper": (5, 10, 20, 40)},
 }
 """The paper's central method ends at 40 nodes. With five nodes, one controller is the centre."""
+CENTRAL_SEEDS: dict[str, dict[Scale, tuple[int, ...]]] = {
+    "central": {"quick": SEEDS["quick"][:1], "paper": SEEDS["paper"]},  # no paper has its number
+    "central-2019": MORE_SEEDS,
+}
 LITERAL_SIZES: dict[str, dict[Scale, tuple[int, ...]]] = {
     "hierarchical": {"quick": (5,), "paper": (5, 10, 20, 40)},
     "central-2019": {"quick": (5,), "paper": (5, 10, 20, 40)},
@@ -56,13 +61,16 @@ SERVER_SEEDS = {"exponential:40": 1, "deterministic:40": 0, "measured": 0}
 PAPER_SETTING: dict[str, Any] = {
     "arrivals": "exponential",
     "weights": "printed",
+    "times": "pool",
     "period_s": 3600.0,
 }
+THROUGHPUT = "times from published throughput"
 VARIANTS = (
     "as printed",
     "arrivals as released",
     "weights as released",
     "due dates as released in 2021",
+    THROUGHPUT,
     "events only (no H)",
     "H since the last decision",
     "times predicted 7 % off",
@@ -72,6 +80,8 @@ VARIANTS = (
 """Points of variants.toml, in the order of the figure."""
 WITH_A_ROW = ("as printed", "times predicted 7 % off", "times predicted 11 % off")
 """Of the other readings one seed runs at quick scale: no claim rests on them alone."""
+SECTION_4 = ("second-model", "third-model")
+"""Points of variants.toml for the other models of Section IV; five seeds at paper scale, since they are slow."""
 OF_H_ALONE = ("events only (no H)", "H since the last decision")
 """They leave the first-principle rules as printed, which decide at events only."""
 
@@ -89,43 +99,33 @@ def tasks(scale: Scale) -> list[Task]:
     """Every run of this paper."""
     return [
         *_cost_tasks(scale),
-        *_other_law_tasks(scale),
         *_variant_tasks(scale),
         *_literal_tasks(scale),
+        *_model_tasks(scale),
         *_server_tasks(scale),
     ]
 
 
 def _cost_tasks(scale: Scale) -> list[Task]:
-    """Those of figure_3.toml that the scale asks for."""
+    """Those of figure_3.toml that the scale asks for; fewer under the second law of due dates."""
 
     def keep(columns: Labels) -> bool:
-        central = CENTRAL_SIZES.get(str(columns["method"]))
-        sizes, seeds = (SIZES, FIGURE_3_SEEDS) if central is None else (central, SEEDS)
-        if scale == "quick" and columns["method"] == "central":  # a number that no paper has
-            seeds = {scale: SEEDS[scale][:1]}
+        method, again = str(columns["method"]), columns["study"] == OTHER_LAW
+        if again and method in CENTRAL_SIZES:
+            return False
+        sizes = OTHER_LAW_SIZES if again else CENTRAL_SIZES.get(method, SIZES)
+        seeds = MORE_SEEDS if again else CENTRAL_SEEDS.get(method, FIGURE_3_SEEDS)
         return columns["num_nodes"] in sizes[scale] and columns["seed"] in seeds[scale]
 
-    return study(
-        FIGURE_3, functools.partial(_labels, "size"), keep=keep, cost_s=_cost_s, sources=SOURCES
-    )
-
-
-def _other_law_tasks(scale: Scale) -> list[Task]:
-    """The savings at each size under the due dates of the authors' generator of 2021."""
-
-    def keep(columns: Labels) -> bool:
-        sizes = OTHER_LAW_SIZES[scale]
-        return columns["num_nodes"] in sizes and columns["seed"] in MORE_SEEDS[scale]
-
-    labels = functools.partial(_labels, OTHER_LAW)
-    return study(OTHER_LAW_FILE, labels, keep=keep, cost_s=_cost_s, sources=SOURCES)
+    return study(FIGURE_3, _labels, keep=keep, cost_s=_cost_s, sources=SOURCES)
 
 
 def _variant_tasks(scale: Scale) -> list[Task]:
     """Those of variants.toml and variants_rules.toml, on five nodes at quick scale."""
 
     def keep(columns: Labels) -> bool:
+        if columns["study"] in SECTION_4:
+            return scale == "paper" and columns["seed"] in MORE_SEEDS[scale][:5]
         few = scale == "quick" and columns["study"] not in WITH_A_ROW
         return columns["seed"] in MORE_SEEDS[scale][: 1 if few else None]
 
@@ -154,7 +154,7 @@ def _variant_tasks(scale: Scale) -> list[Task]:
     return [*found, *again]
 
 
-def _labels(name: str, swept: Labels) -> dict[str, Scalar]:
+def _labels(swept: Labels) -> dict[str, Scalar]:
     one = "cluster.nodes_per_controller" not in swept
     named = {
         "milp": "central" if one else "hierarchical",
@@ -162,7 +162,7 @@ def _labels(name: str, swept: Labels) -> dict[str, Scalar]:
     }
     policy = str(swept["policy"])
     return {
-        "study": name,
+        "study": "size" if swept["workload.due"] == "min-2max" else OTHER_LAW,
         "num_nodes": swept["workload.num_nodes"],
         "method": named.get(policy, policy),
         "seed": swept["seed"],
@@ -198,6 +198,30 @@ def _literal_tasks(scale: Scale) -> list[Task]:
     ]
 
 
+def _model_tasks(scale: Scale) -> list[Task]:
+    """Models that are built and not run: their size at the paper's number of jobs, and idle GPUs by mu."""
+    sizes = [
+        Task(
+            f"{HERE}:run_columns",
+            {"num_nodes": num_nodes, "model": model, "seed": 1, **PAPER_SETTING},
+            labels={"num_nodes": num_nodes, "model": model},
+            sources=SOURCES,
+        )
+        for model, num_nodes in (("hierarchical", 5), ("central-2019", 40))
+    ]
+    idle = [
+        Task(
+            f"{HERE}:run_mu",
+            {"num_nodes": 5, "seed": seed, "samples": 10, **PAPER_SETTING},
+            labels={"seed": seed},
+            cost_s=2.0,
+            sources=SOURCES,
+        )
+        for seed in MORE_SEEDS[scale]
+    ]
+    return sizes + (idle if scale == "paper" else [])
+
+
 def _server_tasks(scale: Scale) -> list[Task]:
     num_nodes = 10 if scale == "quick" else 100
     in_system = [
@@ -209,7 +233,7 @@ def _server_tasks(scale: Scale) -> list[Task]:
             sources=SOURCES,
         )
         for service in ("exponential:40", "deterministic:40", "measured")
-        for h in ("full hour", "last decision")
+        for h in ("full hour", "last decision", "no H")
         if h == "full hour" or scale == "paper" or service.startswith("exponential")
         for seed in SEEDS[scale][: SERVER_SEEDS[service] if scale == "quick" else 3]
     ]
@@ -268,6 +292,52 @@ def run_literal(config: dict[str, Any]) -> Outcome:
     )
 
 
+def run_columns(config: dict[str, Any]) -> Outcome:
+    """Columns of a literal model with as many jobs as the paper's 5,000 imply, 27 for each controller."""
+    import numpy as np
+
+    from policies.milp import FORMULATIONS, Instance
+    from policies.selection import node_price_per_hour
+
+    central = config["model"] != "hierarchical"
+    workload, cluster = _scenario(config)
+    jobs = JOBS_PER_CONTROLLER * config["num_nodes"] // NODES_PER_CONTROLLER
+    instance = Instance(
+        times_s=workload.performance.table_s(np.arange(jobs), cluster),
+        due_s=(workload.due_s - workload.submit_s)[:jobs],
+        weight_per_s=workload.weight_per_s[:jobs],
+        price_per_hour=node_price_per_hour(cluster),
+        gpus=np.array([int(t.gpus) for t in cluster.node_types]),
+        num_nodes=config["num_nodes"],
+    )
+    model = FORMULATIONS["centralised-2019-literal" if central else "literal"](instance).model
+    return Outcome({"jobs": jobs, "columns": model.columns, "rows": model.rows})
+
+
+def run_mu(config: dict[str, Any]) -> Outcome:
+    """Idle GPUs of nodes in use in the optimum of the same decisions, by mu, % of their GPUs."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from policies.milp import decide
+
+    instances = _instances(config, central=False)
+    picked = np.linspace(0, len(instances) - 1, config["samples"]).round().astype(int)
+    scalars: dict[str, Any] = {}
+    for mu in MUS:
+        idle = total = 0
+        for index in picked.tolist():
+            instance = replace(instances[index], mu=mu)
+            answer = decide(instance, solver="highs").assignments
+            total += sum(
+                int(instance.gpus[v]) for v in {a.node: a.node_type for a in answer}.values()
+            )
+            idle -= sum(a.gpus for a in answer)
+        scalars[f"idle {mu:g}"] = 100 * (total + idle) / total
+    return Outcome(scalars)
+
+
 def _instances(config: dict[str, Any], central: bool) -> list[Any]:
     """The decisions that a run under the exact policy meets."""
     from policies.milp import MilpPolicy
@@ -288,7 +358,7 @@ def run_server(config: dict[str, Any]) -> Outcome:
     """The optimization server inside the whole system, its requests those of the controllers.
 
     ``h``: whether a controller asks at each "full hour", or an hour after its own "last decision",
-    as the authors' program does.
+    as the authors' program does, or at submissions and completions alone ("no H").
     """
     import numpy as np
 
@@ -299,6 +369,8 @@ def run_server(config: dict[str, Any]) -> Outcome:
     spec = ServerSpec("measured" if service == "measured" else parse_law(service))
     if config["h"] == "last decision":
         config = {**config, "since_last_s": config["period_s"], "period_s": None}
+    elif config["h"] == "no H":
+        config = {**config, "period_s": None}
     result = _simulate(config, "hierarchical", server=spec)
     times = np.array(result.decisions.time_s)
     middle = (times > result.completion_s.min()) & (times < result.workload.submit_s[-1])
@@ -337,35 +409,32 @@ def run_queue(config: dict[str, Any]) -> Outcome:
     return Outcome({"mean_response_s": float(np.mean(result.jct_s[warm:]))})
 
 
-def _simulate(config: dict[str, Any], method: str, policy: Any = None, **options: Any) -> Any:
-    """One simulation of the paper's random scenario under a method."""
-    from policies import make_policy
-    from simulator import Cluster, DecisionPoints, simulate
+def _scenario(config: dict[str, Any], controllers: int = 1) -> Any:
+    """The jobs and the nodes of the paper's random scenario."""
+    from simulator import Cluster
     from simulator.workloads.catalogs import read_catalog
     from simulator.workloads.hierarchical import HierarchicalScenario, generate
 
     catalog = read_catalog("hierarchical")
-    num_nodes = config["num_nodes"]
-    workload = generate(
-        HierarchicalScenario(
-            num_nodes=num_nodes,
-            arrivals=config["arrivals"],
-            weights=config["weights"],
-            catalog=catalog,
-            seed=config["seed"],
-        )
-    )
-    controllers = num_nodes // NODES_PER_CONTROLLER if method == "hierarchical" else 1
-    periodic = method not in HEURISTICS
-    name = {"hierarchical": "milp", "central": "milp", "central-2019": "milp-centralised-2019"}
+    fields = {name: config[name] for name in ("num_nodes", "arrivals", "weights", "times", "seed")}
+    workload = generate(HierarchicalScenario(**fields, catalog=catalog))
+    return workload, Cluster.of_vms(catalog, config["num_nodes"], controllers)
+
+
+def _simulate(config: dict[str, Any], method: str, policy: Any = None, **options: Any) -> Any:
+    """One simulation of the paper's random scenario under the exact policy, or another."""
+    from policies import make_policy
+    from simulator import DecisionPoints, simulate
+
+    one = method != "hierarchical"
+    workload, cluster = _scenario(config, 1 if one else config["num_nodes"] // NODES_PER_CONTROLLER)
     return simulate(
         workload,
-        Cluster.of_vms(catalog, num_nodes, controllers),
-        policy or make_policy(name.get(method, method)),
+        cluster,
+        policy or make_policy("milp"),
         seed=config["seed"],
         decision_points=DecisionPoints(
-            period_s=config["period_s"] if periodic else None,
-            since_last_s=config.get("since_last_s") if periodic else None,
+            period_s=config["period_s"], since_last_s=config.get("since_last_s")
         ),
         record_schedule=False,
         measure_decisions=True,
