@@ -5,10 +5,11 @@ Modules that add columns to ``jobs.csv`` list them as ``COLUMNS``; docs/tables.m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
 ColumnType = Literal["text", "integer", "number", "boolean", "date"]
@@ -40,3 +41,15 @@ class ColumnData(NamedTuple):
 
     column: Column
     values: Values
+
+
+def taken(columns: Mapping[str, Any], rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """These rows of columns: of arrays, and of sequences; what is None or empty stays so."""
+    return {
+        name: column
+        if column is None or not len(column)
+        else column[rows]
+        if isinstance(column, np.ndarray)
+        else [column[row] for row in rows.tolist()]
+        for name, column in columns.items()
+    }

@@ -66,9 +66,7 @@ def size_interval(controllers: Sequence[Controller], rng: np.random.Generator) -
     The limits are those of the whole workload's sizes: the law is known, not what comes next.
     """
     simulation = controllers[0].simulation
-    work_gpu_s = simulation.shown.performance.work_gpu_s(simulation.cluster)[
-        : len(simulation.shown)
-    ]
+    work_gpu_s = simulation.shown.performance.work_gpu_s(simulation.cluster)
     order = np.argsort(work_gpu_s, kind="stable")
     part = np.cumsum(work_gpu_s[order]) / work_gpu_s.sum()
     interval = np.empty(len(order), dtype=np.int64)

@@ -100,7 +100,7 @@ class RunRecord:
             return np.full(count, np.nan)
         duration = getattr(workload.performance, "duration_s", None)
         if duration is not None and workload.num_gpus.all():
-            return np.asarray(duration, dtype=np.float64)[:count]
+            return np.asarray(duration, dtype=np.float64)
         best = np.full(count, np.inf)
         for first in range(0, count, ROWS_AT_ONCE):
             jobs = np.arange(first, min(first + ROWS_AT_ONCE, count), dtype=np.int64)

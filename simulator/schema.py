@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from simulator.columns import Column, ColumnData, Values
@@ -14,11 +14,21 @@ if TYPE_CHECKING:
 Source = TypeVar("Source")
 
 
-class Derived(NamedTuple, Generic[Source]):
-    """A column, and the function that gives its values; None where this run does not have the column."""
+@dataclass(frozen=True)
+class Derived(Column, Generic[Source]):
+    """A column, and what gives its values: a function, or without one the attribute of its name.
 
-    column: Column
-    values: Callable[[Source], Values | None]
+    None where this run does not have the column.
+    """
+
+    values: Callable[[Source], Values | None] | None = field(default=None, kw_only=True)
+
+    def of(self, source: Source) -> Values | None:
+        """The values of one run."""
+        found: Values | None = (
+            getattr(source, self.name) if self.values is None else self.values(source)
+        )
+        return found
 
 
 @dataclass(frozen=True)
@@ -29,7 +39,7 @@ class Schema(Generic[Source]):
     ----------
     name : of the file, without its ending.
     rows : the phrase that says what one row is.
-    columns : with a function each of what the table is made from.
+    columns : each with its values of what the table is made from.
     when : in which runs the table exists; empty: in all.
     named_by_run : columns whose names the run gives, for the documentation.
     """
@@ -43,23 +53,16 @@ class Schema(Generic[Source]):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns that the schema itself has."""
-        return tuple(derived.column.name for derived in self.columns)
-
-    def column(self, name: str) -> Column:
-        """The column of this name; raises KeyError where there is none."""
-        for derived in self.columns:
-            if derived.column.name == name:
-                return derived.column
-        raise KeyError(name)
+        return tuple(column.name for column in self.columns)
 
     def empty(self) -> pa.Table:
         """The table without rows, of the columns that are there in all runs."""
-        return arrow_table(ColumnData(c, ()) for c, _ in self.columns if not c.when)
+        return arrow_table(ColumnData(c, ()) for c in self.columns if not c.when)
 
     def table(self, source: Source, more: Iterable[ColumnData] = ()) -> pa.Table:
         """The table of one run, with further columns at its end."""
-        found = [ColumnData(c, values(source)) for c, values in self.columns]  # type: ignore[arg-type]
-        return arrow_table([*(data for data in found if data.values is not None), *more])
+        found = ((column, column.of(source)) for column in self.columns)
+        return arrow_table([*(ColumnData(c, v) for c, v in found if v is not None), *more])
 
 
 class RunTable(NamedTuple):

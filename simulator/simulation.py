@@ -168,7 +168,6 @@ def _least_busy_s(workload: Workload, cluster: Cluster) -> float:
     duration_s = getattr(workload.performance, "duration_s", None)
     if duration_s is None or not workload.num_gpus.all():
         return 0.0
-    duration_s = duration_s[: len(workload)]
     work_gpu_s = float((duration_s * workload.num_gpus).sum())
     return max(float(duration_s.max()), work_gpu_s / cluster.total_gpus)
 

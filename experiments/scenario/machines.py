@@ -65,7 +65,7 @@ def _with_features(cluster: Cluster, scenario: Scenario) -> Cluster:
 
 def adaptation_rules(adapt: Adapt | None) -> Rules | None:
     """The rules of ``[adapt]``; raises KeyedError for one that is none."""
-    from simulator.adaptation import RuleError, Rules
+    from simulator.adaptation import Rules
 
     if adapt is None:
         return None
@@ -74,20 +74,20 @@ def adaptation_rules(adapt: Adapt | None) -> Rules | None:
         given["models"] = tuple(given["models"])
     try:
         return Rules(**given)
-    except RuleError as error:
+    except KeyedError as error:
         raise KeyedError(f"adapt.{error.key}", error.text) from None
 
 
 def _adapted(
     workload: Workload, own: Cluster | None, cluster: Cluster, rules: Rules, seed: int
 ) -> tuple[Workload, Cluster]:
-    from simulator.adaptation import RuleError, adapt
+    from simulator.adaptation import adapt
     from simulator.statistics import Streams
 
     times_of = own if own is not None and own.node_types != cluster.node_types else None
     try:
         return adapt(workload, cluster, rules, Streams(seed), times_of)
-    except RuleError as error:
+    except KeyedError as error:
         raise KeyedError(f"adapt.{error.key}", error.text) from None
 
 
@@ -100,7 +100,7 @@ def _noted_without_parts(workload: Workload, asked: Performance) -> Workload:
 
     if not isinstance(asked, SharedDuration) or isinstance(workload.performance, FixedDuration):
         return workload
-    count = int((asked.part[: len(workload)] < 1).sum())
+    count = int((asked.part < 1).sum())
     if not count:
         return workload
     why = "they choose their GPUs"

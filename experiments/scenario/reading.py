@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SHARE_COLUMNS = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
 """Of schedule.csv, whose rows are shares."""
-NAMES = {c.name for schema, _ in TABLES.values() for c, _ in schema.columns if c.type == "text"}
+NAMES = {c.name for schema, _ in TABLES.values() for c in schema.columns if c.type == "text"}
 """Columns of texts: a job may be called "NA"."""
 WRITTEN = "a file that `schedlab run --out` wrote"
 SHOWN = 60

@@ -43,12 +43,10 @@ def _section(schema: Schema[object]) -> Iterator[str]:
     yield f"## {schema.name}.csv\n"
     when = f" It is there where {schema.when}." if schema.when else ""
     yield f"One row is {schema.rows}.{when}\n"
-    columns = [column for column, _ in schema.columns]
-    if schema.name == "jobs":
-        columns += COLUMNS
+    added = COLUMNS if schema.name == "jobs" else ()
     yield "| column | unit | type | meaning |"
     yield "|---|---|---|---|"
-    yield from _rows((*columns, *schema.named_by_run))
+    yield from _rows((*schema.columns, *added, *schema.named_by_run))
     yield ""
 
 

@@ -163,7 +163,7 @@ def _parts(workload: Workload) -> FloatArray:
     """``(J,)`` of each GPU."""
     performance = workload.performance
     if isinstance(performance, SharedDuration):
-        return performance.part[: len(workload)]
+        return performance.part
     return np.ones(len(workload))
 
 
@@ -190,7 +190,7 @@ def _with_memory(demands: Demands, neighbours: Neighbours) -> Demands:
     if math.isinf(neighbours.gpu_memory_gb):
         return demands
     part = np.ceil(neighbours.memory_gb / neighbours.gpu_memory_gb * WHOLE_GPU - UNITS)
-    milli = np.maximum(demands.gpu_milli, part[: len(demands)].astype(np.int64))
+    milli = np.maximum(demands.gpu_milli, part.astype(np.int64))
     return replace(demands, gpu_milli=milli)
 
 

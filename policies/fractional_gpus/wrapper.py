@@ -100,13 +100,11 @@ class FractionalGpus(Wrapper):
             )
         part = np.ones(len(workload))
         if isinstance(performance, SharedDuration):
-            part = performance.part[: len(workload)]
+            part = performance.part
         self._part = part.tolist()
         held = part * workload.num_gpus  # GPUs of each job while it runs
         if hasattr(view, "colocation") and np.isfinite(view.colocation.spec.gpu_memory_gb):
-            of_memory = (
-                view.colocation.spec.memory_gb[: len(part)] / view.colocation.spec.gpu_memory_gb
-            )
+            of_memory = view.colocation.spec.memory_gb / view.colocation.spec.gpu_memory_gb
             part = np.maximum(part, of_memory)
         self._each = _units_of_a_gpu(part)
         own = np.ceil(part * self._each - UNITS).astype(np.int64) * workload.num_gpus
@@ -255,7 +253,7 @@ def _units_of_a_gpu(part: np.ndarray[Any, np.dtype[np.float64]]) -> int:
 
 def _in_units(workload: Workload, units: IntArray) -> Workload:
     performance: Any = workload.performance
-    own = FixedDuration(performance.duration_s[: len(workload)], units)
+    own = FixedDuration(performance.duration_s, units)
     return replace(workload, performance=own, num_gpus=units)
 
 

@@ -10,10 +10,7 @@ same seed adds the same to the same jobs, whatever the policy is. Each rule leav
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from simulator.adaptation.due_dates import due, load, weights
 from simulator.adaptation.prices import priced
@@ -21,19 +18,17 @@ from simulator.adaptation.rules import (
     CALIBRATED,
     DEMANDS,
     DUE,
-    RuleError,
     Rules,
-    of_rule,
     with_note,
 )
 from simulator.adaptation.times import demand, sensitivity, speedup, speedup_curve, with_models
+from simulator.keys import at_key
 from simulator.model.cluster import Cluster
-from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.reshaping import on_nodes
 
-__all__ = ["CALIBRATED", "DEMANDS", "DUE", "Adapted", "RuleError", "Rules", "adapt"]
+__all__ = ["CALIBRATED", "DEMANDS", "DUE", "Adapted", "Rules", "adapt"]
 
 
 class Adapted(NamedTuple):
@@ -61,36 +56,21 @@ def adapt(
 
     Raises
     ------
-    RuleError
+    KeyedError
         A rule that does not go with these jobs or machines; one line that names it.
     """
     cluster = priced(cluster, rules)
-    workload = with_models(_with_own_rows(workload), rules, streams)
+    workload = with_models(workload, rules, streams)
     if own is not None and own is not cluster and not cluster.is_pool:
-        with of_rule("demand" if rules.demand else "speedup"):
+        with at_key("demand" if rules.demand else "speedup"):
             workload = on_nodes(workload, own, cluster)
     for key in _order(rules):
         step = _STEPS[key]
         if getattr(rules, key) is not None:
-            with of_rule(key):
+            with at_key(key):
                 workload, note = step(workload, cluster, rules, streams, own)
                 workload = with_note(workload, note)
     return Adapted(workload, cluster)
-
-
-def _with_own_rows(workload: Workload) -> Workload:
-    """The first jobs of more (`Workload.head`), which have the times of all, with their own alone."""
-    performance, count = workload.performance, len(workload)
-    if not isinstance(performance, FixedDuration | TimeTable | SpeedupCurve | Sensitivity):
-        return workload
-    if len(performance) == count:
-        return workload
-    rows: dict[str, Any] = {
-        field.name: getattr(performance, field.name)[:count]
-        for field in fields(performance)
-        if isinstance(getattr(performance, field.name), np.ndarray)
-    }
-    return replace(workload, performance=replace(performance, **rows))
 
 
 _STEPS: dict[

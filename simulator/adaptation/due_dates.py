@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.adaptation.rules import DUE, RuleError, Rules, factors
-from simulator.errors import InputError
+from simulator.adaptation.rules import DUE, Rules, factors
 from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve
 from simulator.model.workload import Workload
@@ -55,10 +54,7 @@ def weights(
     """Weights of tardiness by ``rules.weights``."""
     assert rules.weights is not None
     rng = streams.generator("adapt-weights")
-    try:
-        weight, note = weights_per_s(rules.weights, workload.vc, len(workload), rng)
-    except InputError as error:
-        raise RuleError("weights", str(error)) from None
+    weight, note = weights_per_s(rules.weights, workload.vc, len(workload), rng)
     return replace(workload, weight_per_s=weight), note
 
 

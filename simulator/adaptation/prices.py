@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.adaptation.rules import Rules, of_rule
+from simulator.adaptation.rules import Rules
 from simulator.datafiles import read_table
 from simulator.errors import InputError
+from simulator.keys import at_key
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.catalogs import read_catalog
@@ -17,11 +18,11 @@ from simulator.workloads.catalogs import read_catalog
 def priced(cluster: Cluster, rules: Rules) -> Cluster:
     """The machines with prices or power."""
     if rules.prices is not None:
-        with of_rule("prices"):
+        with at_key("prices"):
             types = tuple(_type_with_price(t, rules.prices) for t in cluster.node_types)
         return replace(cluster, node_types=types)
     if rules.power is not None:
-        with of_rule("power"):
+        with at_key("power"):
             types = tuple(_type_with_power(t) for t in cluster.node_types)
         return replace(
             cluster,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from simulator.arguments import checked, is_number, short
-from simulator.errors import InputError
+from simulator.keys import KeyedError, at_key
 from simulator.model.workload import Workload
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.synergy import dnn_model_name, models_of_split
@@ -16,15 +16,6 @@ from simulator.workloads.weights import Weights, check_weights, in_words
 CALIBRATED = "calibrated"
 DUE = ("min-2max", "min-3min", "min-max", "none")
 DEMANDS = ("stated", "cheapest", "efficient", "law:philly", "law:gavel")
-
-
-class RuleError(InputError):
-    """Something is wrong with one rule; the message is "KEY: TEXT"."""
-
-    def __init__(self, key: str, text: str) -> None:
-        super().__init__(f"{key}: {text}")
-        self.key = key
-        self.text = text
 
 
 @checked("rules")
@@ -81,7 +72,8 @@ class Rules:
         ):
             value = getattr(self, key)
             if value is not None and value not in known:
-                raise RuleError(key, f"got {value!r}, expected {_one_of(known)}")
+                expected = " or ".join(map(repr, known))
+                raise KeyedError(key, f"got {value!r}, expected {expected}")
         for one, other in (
             ("speedup", "demand"),
             ("speedup", "speedup_curve"),
@@ -89,22 +81,21 @@ class Rules:
             ("prices", "power"),
         ):
             if getattr(self, one) is not None and getattr(self, other) is not None:
-                raise RuleError(other, f"given together with {one}, expected one of them")
+                raise KeyedError(other, f"given together with {one}, expected one of them")
         if self.sensitivity == "synergy" and self.speedup_curve:
-            raise RuleError(
+            raise KeyedError(
                 "sensitivity",
                 "given together with speedup_curve, expected one of them: a rental pool has no CPUs "
                 "and memory to give out",
             )
         if self.gpu_type is not None and not (self.speedup or self.speedup_curve):
-            raise RuleError("gpu_type", "given without speedup or speedup_curve, expected both")
+            raise KeyedError("gpu_type", "given without speedup or speedup_curve, expected both")
         if self.load is not None and not 0 < self.load < np.inf:
-            raise RuleError("load", f"got {self.load}, expected a number > 0")
-        _check_due(self.due)
-        try:
+            raise KeyedError("load", f"got {self.load}, expected a number > 0")
+        if self.due is not None and self.due not in DUE:
+            factors(self.due)
+        with at_key("weights"):
             check_weights(self.weights)
-        except InputError as error:
-            raise RuleError("weights", str(error)) from None
         if self.models is not None:
             check_models(self.models)
         if self.prices is not None:
@@ -117,16 +108,16 @@ class Rules:
 
 
 def check_models(models: tuple[float, ...] | tuple[str, ...] | str) -> None:
-    """``Rules.models`` names known networks, or three shares; else `RuleError`."""
+    """``Rules.models`` names known networks, or three shares; else `KeyedError`."""
     if isinstance(models, str):
         if models not in ("uniform", "trace"):
-            raise RuleError(
+            raise KeyedError(
                 "models",
                 f"got {models!r}, expected three shares of image, language and speech, a list of "
                 "names, 'uniform' or 'trace'",
             )
         return
-    with of_rule("models"):
+    with at_key("models"):
         if models and all(isinstance(m, str) for m in models):
             for name in models:
                 dnn_model_name(str(name))
@@ -135,17 +126,12 @@ def check_models(models: tuple[float, ...] | tuple[str, ...] | str) -> None:
 
 
 def check_prices(prices: float | str) -> None:
-    """``Rules.prices`` is a price of a GPU-hour, or a catalogue that can be read; else `RuleError`."""
+    """``Rules.prices`` is a price of a GPU-hour, or a catalogue that can be read; else `KeyedError`."""
     if isinstance(prices, str):
-        with of_rule("prices"):
+        with at_key("prices"):
             read_catalog(prices)
     elif not (is_number(prices) and 0 <= prices < np.inf):
-        raise RuleError("prices", f"got {short(prices)}, expected a number >= 0, or a catalogue")
-
-
-def _check_due(due: str | None) -> None:
-    if due is not None and due not in DUE:
-        factors(due)
+        raise KeyedError("prices", f"got {short(prices)}, expected a number >= 0, or a catalogue")
 
 
 LARGEST_FACTOR = 1e12
@@ -161,29 +147,11 @@ def factors(due: str) -> tuple[float, float]:
         low, high = np.nan, np.nan
     if name != "factor" or not 1 <= low <= high <= LARGEST_FACTOR:
         known = ", ".join(DUE)
-        raise RuleError(
+        raise KeyedError(
             "due",
             f"got {due!r}, expected {known} or 'factor:A,B' with 1 <= A <= B <= {LARGEST_FACTOR:g}",
         )
     return low, high
-
-
-class of_rule:
-    """An `InputError` in the block is of this rule, unless it names one already."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, InputError) and not isinstance(error, RuleError):
-            raise RuleError(self._key, str(error)) from None
-
-
-def _one_of(known: tuple[str, ...]) -> str:
-    return " or ".join(repr(name) for name in known)
 
 
 def with_note(workload: Workload, note: str) -> Workload:

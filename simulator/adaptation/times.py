@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.adaptation.rules import Rules, of_rule, with_note
+from simulator.adaptation.rules import Rules, with_note
 from simulator.errors import InputError
+from simulator.keys import at_key
 from simulator.model.cluster import Cluster
 from simulator.model.goodput import Goodput
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
@@ -40,7 +41,7 @@ def with_models(workload: Workload, rules: Rules, streams: Streams) -> Workload:
     if wanted is None:
         return workload
     count, rng = len(workload), streams.generator("adapt-models")
-    with of_rule("models"):
+    with at_key("models"):
         if wanted == "trace":
             unknown = [j for j, name in enumerate(workload.model) if not name]
             if unknown:
@@ -136,7 +137,7 @@ def _type_of_durations(workload: Workload, rules: Rules, cluster: Cluster) -> st
     """The GPU type that durations are of; one that was given is checked under its own key."""
     if rules.gpu_type is None:
         return cluster.node_types[0].gpu_type
-    with of_rule("gpu_type"):
+    with at_key("gpu_type"):
         for name in dict.fromkeys(known_networks(workload)):
             rate(name, rules.gpu_type, 1)
     return rules.gpu_type

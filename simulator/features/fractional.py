@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
 
 from simulator.arguments import checked
+from simulator.columns import taken
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.performance import FixedDuration
@@ -72,15 +73,7 @@ class Demands:
 
     def take(self, jobs: IntArray) -> Demands:
         """These jobs, in that order."""
-        rows = jobs.tolist()
-        return Demands(
-            [self.name[j] for j in rows],
-            self.cpu_milli[jobs],
-            self.memory_mib[jobs],
-            self.num_gpus[jobs],
-            self.gpu_milli[jobs],
-            [self.gpu_spec[j] for j in rows],
-        )
+        return Demands(**taken(vars(self), jobs))
 
 
 @dataclass(frozen=True)
@@ -108,8 +101,7 @@ class Machines:
 
     def take(self, order: IntArray) -> Machines:
         """These machines, in that order."""
-        models = [self.model[i] for i in order.tolist()]
-        return Machines(self.cpu_milli[order], self.memory_mib[order], self.num_gpus[order], models)
+        return replace(self, **taken({f.name: getattr(self, f.name) for f in fields(self)}, order))
 
 
 @dataclass(frozen=True)
@@ -157,7 +149,7 @@ def gpus_asked(workload: Workload, in_parts: bool) -> FloatArray:
     gpus = workload.num_gpus.astype(np.float64)
     performance = workload.performance
     if in_parts and isinstance(performance, SharedDuration):
-        gpus *= performance.part[: len(workload)]
+        gpus *= performance.part
     return gpus
 
 
@@ -165,16 +157,15 @@ def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArr
     """Jobs with parts of GPUs, in order of submission; those without a GPU are left out, with a note."""
     jobs = np.flatnonzero(demands.num_gpus > 0)
     jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
-    gpus, left_out = demands.num_gpus[jobs], len(demands) - len(jobs)
-    part: FloatArray = np.asarray(demands.gpu_milli[jobs] / WHOLE_GPU, dtype=np.float64)
-    memory_gb: FloatArray = np.asarray(demands.memory_mib[jobs] * GB_PER_MIB, dtype=np.float64)
+    left_out, demands = len(demands) - len(jobs), demands.take(jobs)
+    part: FloatArray = np.asarray(demands.gpu_milli / WHOLE_GPU, dtype=np.float64)
     return Workload(
-        job_id=[demands.name[j] for j in jobs.tolist()],
+        job_id=demands.name,
         submit_s=submit_s[jobs],
-        performance=SharedDuration(duration_s[jobs], gpus, part=part),
-        num_gpus=gpus,
-        num_cpus=demands.cpu_milli[jobs] / 1000,
-        memory_gb=memory_gb,
+        performance=SharedDuration(duration_s[jobs], demands.num_gpus, part=part),
+        num_gpus=demands.num_gpus,
+        num_cpus=demands.cpu_milli / 1000,
+        memory_gb=np.asarray(demands.memory_mib * GB_PER_MIB, dtype=np.float64),
         notes=(f"{left_out} jobs without a GPU, left out",) if left_out else (),
     )
 

@@ -144,14 +144,14 @@ def _times(
     each = predictions.configuration_noise
     if isinstance(performance, TimeTable):
         table = performance.times_s
-        times_s = table * factor[: len(table), None, None] * _factors(rng, each, table.shape)
+        times_s = table * factor[:, None, None] * _factors(rng, each, table.shape)
         if isinstance(performance, SensitiveTable):
             return replace(performance, times_s=times_s)
         return TimeTable(times_s)
     if isinstance(performance, FixedDuration | Sensitivity | SpeedupCurve):
         # One configuration a job, or one curve: its error is one number as well.
         own = factor * _factors(rng, each, factor.shape)
-        return replace(performance, duration_s=performance.duration_s[: len(own)] * own)
+        return replace(performance, duration_s=performance.duration_s * own)
     raise InputError(
         f"predictions: performance is {type(performance).__name__}, expected FixedDuration, "
         "TimeTable, SpeedupCurve or Sensitivity"

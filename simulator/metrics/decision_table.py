@@ -37,16 +37,11 @@ DECISIONS: Schema[Decisions] = Schema(
     "decisions",
     "a decision of a controller, in order of time",
     (
-        Derived(Column("time_s", "s", "when it was asked for", "number"), lambda d: d.time_s),
-        Derived(Column("controller", "", "controller, counted from 0", "integer"), lambda d: d.controller),
-        Derived(Column("active", "", "jobs of the controller that wait or run", "integer"), lambda d: d.active),
-        Derived(
-            Column(
-                "again_s", "s", "after how long the policy asked to be asked again", "number",
-                when="a policy asks for a wake-up",
-            ),
-            lambda d: d.again_s,
-        ),
+        Derived("time_s", "s", "when it was asked for", "number"),
+        Derived("controller", "", "controller, counted from 0", "integer"),
+        Derived("active", "", "jobs of the controller that wait or run", "integer"),
+        Derived("again_s", "s", "after how long the policy asked to be asked again", "number",
+                when="a policy asks for a wake-up"),
     ),
     named_by_run=(
         Column(
@@ -60,9 +55,9 @@ TIMING: Schema[Decisions] = Schema(
     "timing",
     "a decision, in the order of the table of decisions",
     (
-        Derived(Column("time_s", "s", "when it was asked for", "number"), lambda d: d.time_s),
-        Derived(Column("controller", "", "controller, counted from 0", "integer"), lambda d: d.controller),
-        Derived(Column("cpu_s", "s", "CPU time of the policy", "number"), lambda d: d.cpu_s),
+        Derived("time_s", "s", "when it was asked for", "number"),
+        Derived("controller", "", "controller, counted from 0", "integer"),
+        Derived("cpu_s", "s", "CPU time of the policy", "number"),
     ),
     when="the CPU time of decisions is measured (`schedlab run --timing`, or a server with measured times)",
     named_by_run=(

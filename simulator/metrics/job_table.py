@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.columns import Column, Values
+from simulator.columns import Values
 from simulator.model.cluster import FloatArray
 from simulator.record import RunRecord
 from simulator.schema import Derived, Schema
@@ -55,84 +55,38 @@ JOBS: Schema[RunRecord] = Schema(
     "jobs",
     "a job, in order of submission",
     (
-        Derived(Column("job_id", "", "name of the job", "text"), lambda r: r.workload.job_id),
-        Derived(
-            Column("arrival_s", "s", "submission", "number"),
-            lambda r: r.workload.submit_s,
-        ),
-        Derived(
-            Column("first_start_s", "s", "first start; empty for a job that never started", "number"),
-            lambda r: r.first_start_s,
-        ),
-        Derived(
-            Column("completion_s", "s", "end of the job, or the time at which it left", "number"),
-            lambda r: r.completion_s,
-        ),
-        Derived(
-            Column("gpu_seconds", "GPU-seconds", "GPUs held, integrated over time", "number"),
-            lambda r: r.gpu_seconds,
-        ),
-        Derived(
-            Column("preemptions", "", "times that it was stopped and sent back to wait", "integer"),
-            lambda r: r.preemptions,
-        ),
-        Derived(
-            Column("tardiness_s", "s", "time after the due date; 0 if in time", "number"),
-            lambda r: r.tardiness_s,
-        ),
-        Derived(
-            Column(
-                "left", "", "1 for a job that left before it started", "integer",
+        Derived("job_id", "", "name of the job", "text", values=lambda r: r.workload.job_id),
+        Derived("arrival_s", "s", "submission", "number", values=lambda r: r.workload.submit_s),
+        Derived("first_start_s", "s", "first start; empty for a job that never started", "number"),
+        Derived("completion_s", "s", "end of the job, or the time at which it left", "number"),
+        Derived("gpu_seconds", "GPU-seconds", "GPUs held, integrated over time", "number"),
+        Derived("preemptions", "", "times that it was stopped and sent back to wait", "integer"),
+        Derived("tardiness_s", "s", "time after the due date; 0 if in time", "number"),
+        Derived("left", "", "1 for a job that left before it started", "integer",
                 when="jobs can leave: patience, admission control",
-            ),
-            lambda r: None if r.left is None else r.left.astype(np.int64),
-        ),
-        Derived(
-            Column(
-                "status", "",
+                values=lambda r: None if r.left is None else r.left.astype(np.int64)),
+        Derived("status", "",
                 "`done`, `left` (its patience was over), `rejected` (by admission control), `abandoned` (after "
                 "too many failures), `killed` or `failed` (in the log that it comes from)", "text",
-                when="a job can end without its work being done",
-            ),
-            statuses,
-        ),
-        Derived(
-            Column("gpus", "GPUs", "the demand, or the mean number held where the policy chooses", "number"),
-            _gpus,
-        ),
-        Derived(
-            Column("ideal_s", "s", "time alone on the fastest configuration of a node", "number"),
-            lambda r: r.ideal_s,
-        ),
-        Derived(Column("slowdown", "", "completion time over the ideal time", "number"), _slowdown),
-        Derived(Column("due_s", "s", "due date; empty for none", "number"), _due_s),
-        Derived(
-            Column("weight_per_s", "currency / s", "cost of a second of tardiness", "number"),
-            lambda r: r.workload.weight_per_s,
-        ),
-        Derived(
-            Column("model", "", "model or application; empty where unknown", "text"),
-            lambda r: r.workload.model,
-        ),
-        Derived(
-            Column("first_wait_s", "s", "time from submission to first start", "number"),
-            lambda r: r.wait_s,
-        ),
-        Derived(
-            Column(
-                "total_wait_s", "s", "all the time in the system without GPUs; empty where the schedule is "
-                "not recorded", "number",
-            ),
-            lambda r: np.maximum(0.0, r.jct_s - r.running_s),
-        ),
-        Derived(
-            Column("user", "", "who submitted the job", "text", when="jobs name a user"),
-            lambda r: _named(r.workload.user),
-        ),
-        Derived(
-            Column("vc", "", "virtual cluster of the job", "text", when="jobs name a virtual cluster"),
-            lambda r: _named(r.workload.vc),
-        ),
+                when="a job can end without its work being done", values=statuses),
+        Derived("gpus", "GPUs", "the demand, or the mean number held where the policy chooses", "number",
+                values=_gpus),
+        Derived("ideal_s", "s", "time alone on the fastest configuration of a node", "number"),
+        Derived("slowdown", "", "completion time over the ideal time", "number", values=_slowdown),
+        Derived("due_s", "s", "due date; empty for none", "number", values=_due_s),
+        Derived("weight_per_s", "currency / s", "cost of a second of tardiness", "number",
+                values=lambda r: r.workload.weight_per_s),
+        Derived("model", "", "model or application; empty where unknown", "text",
+                values=lambda r: r.workload.model),
+        Derived("first_wait_s", "s", "time from submission to first start", "number",
+                values=lambda r: r.wait_s),
+        Derived("total_wait_s", "s",
+                "all the time in the system without GPUs; empty where the schedule is not recorded", "number",
+                values=lambda r: np.maximum(0.0, r.jct_s - r.running_s)),
+        Derived("user", "", "who submitted the job", "text",
+                when="jobs name a user", values=lambda r: _named(r.workload.user)),
+        Derived("vc", "", "virtual cluster of the job", "text",
+                when="jobs name a virtual cluster", values=lambda r: _named(r.workload.vc)),
     ),
 )  # fmt: skip
 """Columns of features follow (`RunRecord.extra`)."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simulator.columns import Column, Values
+from simulator.columns import Values
 from simulator.model.cluster import Cluster
 from simulator.model.goodput import BatchSize
 from simulator.model.workload import Workload
@@ -48,26 +48,20 @@ SCHEDULE: Schema[Shares] = Schema(
     "schedule",
     "a share of a node that a job held without a change, in order of the ends",
     (
-        Derived(
-            Column("job_id", "", "name of the job", "text"),
-            lambda s: _taken(s.names.jobs, s.columns["job"]),
-        ),
-        Derived(Column("node", "", "node, counted from 0", "integer"), lambda s: s.columns["node"]),
-        Derived(
-            Column("node_type", "", "type of the node", "text"),
-            lambda s: _taken(s.names.types, s.columns["node_type"]),
-        ),
-        Derived(Column("gpus", "GPUs", "GPUs of this node", "number"), lambda s: s.columns["gpus"]),
-        Derived(Column("cpus", "CPUs", "CPUs of this node", "number"), lambda s: s.columns["cpus"]),
-        Derived(
-            Column("memory_gb", "GB", "memory of this node", "number"),
-            lambda s: s.columns["memory_gb"],
-        ),
-        Derived(Column("start_s", "s", "from when", "number"), lambda s: s.columns["start_s"]),
-        Derived(Column("end_s", "s", "until when", "number"), lambda s: s.columns["end_s"]),
+        Derived("job_id", "", "name of the job", "text",
+                values=lambda s: _taken(s.names.jobs, s.columns["job"])),
+        Derived("node", "", "node, counted from 0", "integer", values=lambda s: s.columns["node"]),
+        Derived("node_type", "", "type of the node", "text",
+                values=lambda s: _taken(s.names.types, s.columns["node_type"])),
+        Derived("gpus", "GPUs", "GPUs of this node", "number", values=lambda s: s.columns["gpus"]),
+        Derived("cpus", "CPUs", "CPUs of this node", "number", values=lambda s: s.columns["cpus"]),
+        Derived("memory_gb", "GB", "memory of this node", "number",
+                values=lambda s: s.columns["memory_gb"]),
+        Derived("start_s", "s", "from when", "number", values=lambda s: s.columns["start_s"]),
+        Derived("end_s", "s", "until when", "number", values=lambda s: s.columns["end_s"]),
     ),
     when="the schedule is recorded",
-)
+)  # fmt: skip
 
 
 class Configured(NamedTuple):
@@ -81,19 +75,13 @@ CONFIGURATIONS: Schema[Configured] = Schema(
     "configurations",
     "a batch size that a job runs with from a time on, until its next row or the end of its stretch",
     (
-        Derived(
-            Column("job_id", "", "name of the job", "text"),
-            lambda c: _taken(c.names.jobs, [job for job, _, _ in c.rows]),
-        ),
-        Derived(Column("time_s", "s", "from when", "number"), lambda c: [t for _, t, _ in c.rows]),
-        Derived(
-            Column("local_batch_size", "samples", "samples of a GPU in one pass", "integer"),
-            lambda c: [size.local for _, _, size in c.rows],
-        ),
-        Derived(
-            Column("accumulation_steps", "", "passes before the one that synchronises", "integer"),
-            lambda c: [size.accumulation for _, _, size in c.rows],
-        ),
+        Derived("job_id", "", "name of the job", "text",
+                values=lambda c: _taken(c.names.jobs, [job for job, _, _ in c.rows])),
+        Derived("time_s", "s", "from when", "number", values=lambda c: [t for _, t, _ in c.rows]),
+        Derived("local_batch_size", "samples", "samples of a GPU in one pass", "integer",
+                values=lambda c: [size.local for _, _, size in c.rows]),
+        Derived("accumulation_steps", "", "passes before the one that synchronises", "integer",
+                values=lambda c: [size.accumulation for _, _, size in c.rows]),
     ),
     when="jobs have tables of goodput",
-)
+)  # fmt: skip

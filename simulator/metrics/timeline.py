@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simulator.columns import Column
 from simulator.logs import first_shares
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.record import RunRecord
@@ -34,19 +33,12 @@ TIMELINE: Schema[Timeline] = Schema(
     "timeline",
     "an instant at which something changes, with what holds until the next",
     (
-        Derived(Column("time_s", "s", "the instant", "number"), lambda t: t.time_s),
-        Derived(Column("queue", "", "jobs that wait", "integer"), lambda t: t.queue),
-        Derived(Column("running", "", "jobs that run", "integer"), lambda t: t.running),
-        Derived(Column("gpus", "GPUs", "GPUs in use", "number"), lambda t: t.gpus),
-        Derived(
-            Column("power_kw", "kW", f"power of all open nodes; {UNKNOWN}", "number"), lambda t: t.power_kw
-        ),
-        Derived(
-            Column(
-                "cost_per_h", "currency / h", f"leasing and energy of all open nodes; {UNKNOWN}", "number"
-            ),
-            lambda t: t.cost_per_h,
-        ),
+        Derived("time_s", "s", "the instant", "number"),
+        Derived("queue", "", "jobs that wait", "integer"),
+        Derived("running", "", "jobs that run", "integer"),
+        Derived("gpus", "GPUs", "GPUs in use", "number"),
+        Derived("power_kw", "kW", f"power of all open nodes; {UNKNOWN}", "number"),
+        Derived("cost_per_h", "currency / h", f"leasing and energy of all open nodes; {UNKNOWN}", "number"),
     ),
     when="the schedule is recorded, and the tables are not streamed",
 )  # fmt: skip

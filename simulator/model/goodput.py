@@ -30,6 +30,7 @@ from simulator.arguments import checked
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.contract import Placement
+from simulator.model.performance import JobTimes, freeze, no_times
 
 Ring = tuple[int, ...]
 """GPUs of a job by node, in the order in which its nodes are connected, for example ``(4, 4, 2)``."""
@@ -267,7 +268,7 @@ def packed(gpus: int, per_node: int) -> Ring:
 
 @checked("goodput")
 @dataclass(frozen=True, eq=False)
-class Goodput:
+class Goodput(JobTimes):
     """Performance model of jobs that train `Application`; see `simulator.features.changing_rates` for its methods.
 
     Parameters
@@ -291,6 +292,7 @@ class Goodput:
     )
 
     def __post_init__(self) -> None:
+        freeze(self, application_of=np.int64, batch_size=np.int64)
         count = len(self.applications)
         for job, (a, batch) in enumerate(zip(self.application_of, self.batch_size, strict=True)):
             if not 0 <= a < count:
@@ -301,16 +303,10 @@ class Goodput:
                     f"batch size of job {job} is {batch}, expected {app.initial} to {app.largest}, "
                     f"what was measured of {app.name}"
                 )
-        self._kinds.extend(
-            (self.applications[a], int(b))
-            for a, b in zip(self.application_of, self.batch_size, strict=True)
-        )
+            self._kinds.append((app, int(batch)))
 
     time_unit_s = 1.0
     """Epochs last whole seconds, as in the program that published the tables."""
-
-    def __len__(self) -> int:
-        return len(self.application_of)
 
     def application(self, job: int) -> Application:
         """Model that the job trains."""
@@ -364,15 +360,8 @@ class Goodput:
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """``(n, V, G + 1)`` `time_s` of each number of GPUs of one node."""
-        shape = (len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1)
-        table = np.full(shape, np.inf)
+        table = no_times(jobs, cluster)
         for v, node_type in enumerate(cluster.node_types):
-            for g in range(1, int(min(node_type.gpus, shape[2] - 1)) + 1):
+            for g in range(1, int(min(node_type.gpus, table.shape[2] - 1)) + 1):
                 table[:, v, g] = [self.whole_s(int(job), (g,)) for job in jobs]
         return table
-
-    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
-        """``(J,)`` the least of GPUs times seconds on one node."""
-        table = self.table_s(np.arange(len(self)), cluster)[:, :, 1:]
-        least: FloatArray = (table * np.arange(1, table.shape[2] + 1)).min(axis=(1, 2))
-        return least

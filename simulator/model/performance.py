@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,29 @@ class Performance(Protocol):
 
 
 @dataclass(frozen=True)
-class _FixedDemand:
+class JobTimes(Performance):
+    """Base of the models here: each array of a model has a row a job."""
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns().values())))
+
+    def take(self, jobs: IntArray) -> Self:
+        """The model of these jobs, in this order."""
+        return replace(self, **{name: column[jobs] for name, column in self._columns().items()})
+
+    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
+        """``(J,)`` the least of GPUs times seconds on one node."""
+        table = self.table_s(np.arange(len(self)), cluster)[:, :, 1:]
+        least: FloatArray = (table * np.arange(1, table.shape[2] + 1)).min(axis=(1, 2))
+        return least
+
+
+@dataclass(frozen=True)
+class _FixedDemand(JobTimes):
     """Jobs of a known time on a number of GPUs of their own."""
 
     duration_s: FloatArray
@@ -57,14 +79,11 @@ class _FixedDemand:
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
         _check_demand(self.num_gpus)
-        _freeze(self, duration_s=np.float64, num_gpus=np.int64)
-
-    def __len__(self) -> int:
-        return len(self.duration_s)
+        freeze(self, duration_s=np.float64, num_gpus=np.int64)
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Finite only at the job's own number of GPUs, on types that have as many."""
-        table = _no_configuration(jobs, cluster)
+        table = no_times(jobs, cluster)
         gpus = self.num_gpus[jobs]
         for v, node_type in enumerate(cluster.node_types):
             fits = np.flatnonzero((gpus <= node_type.gpus) & (gpus <= cluster.max_gpus_per_node))
@@ -108,7 +127,7 @@ class FixedDuration(_FixedDemand):
 
 @checked("table of times")
 @dataclass(frozen=True)
-class TimeTable:
+class TimeTable(JobTimes):
     """Execution times t[j, v, g], measured or predicted; not assumed monotone in g.
 
     Parameters
@@ -139,9 +158,6 @@ class TimeTable:
         times_s.flags.writeable = False
         object.__setattr__(self, "times_s", times_s)
 
-    def __len__(self) -> int:
-        return len(self.times_s)
-
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds on ``gpus`` (whole) GPUs of one node."""
         g = int(gpus)
@@ -153,16 +169,10 @@ class TimeTable:
         """The rows of the jobs."""
         return self.times_s[jobs]
 
-    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
-        """The least of g t over all configurations."""
-        gpu_s = self.times_s[:, :, 1:] * np.arange(1, self.times_s.shape[2])
-        least: FloatArray = gpu_s.min(axis=(1, 2))
-        return least
-
 
 @checked("speed-up curves")
 @dataclass(frozen=True)
-class SpeedupCurve:
+class SpeedupCurve(JobTimes):
     """Jobs that speed up with a real-valued share of GPUs: t(k) = duration / s(k).
 
     Parameters
@@ -186,7 +196,7 @@ class SpeedupCurve:
 
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
-        _freeze(self, duration_s=np.float64, curve_of=np.int64)
+        freeze(self, duration_s=np.float64, curve_of=np.int64)
         _check_index("curve_of", self.curve_of, len(self.curves))
         known = self.long_run
         if known is None:
@@ -199,9 +209,6 @@ class SpeedupCurve:
                 f"{len(self.curves)} curves"
             )
 
-    def __len__(self) -> int:
-        return len(self.duration_s)
-
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds on ``gpus`` GPUs (any real number >= 0)."""
         if gpus <= 0:
@@ -210,7 +217,7 @@ class SpeedupCurve:
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Times on whole GPUs of one node."""
-        table = _no_configuration(jobs, cluster)
+        table = no_times(jobs, cluster)
         for g in range(1, cluster.max_gpus_per_node + 1):
             speedup = np.array([float(s(float(g))) for s in self.curves])
             time = self.duration_s[jobs] / speedup[self.curve_of[jobs]]
@@ -328,7 +335,7 @@ class Sensitivity(_FixedDemand):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _freeze(self, duration_s=np.float64, matrix_of=np.int64)
+        freeze(self, duration_s=np.float64, matrix_of=np.int64)
         _check_index("matrix_of", self.matrix_of, len(self.matrices))
 
     def matrix(self, job: int, node_type: int = 0) -> SensitivityMatrix:
@@ -365,7 +372,7 @@ def _check_demand(num_gpus: IntArray) -> None:
         raise InputError(f"num_gpus of job {job} is {values[job]:g}, expected a whole number >= 1")
 
 
-def _freeze(model: object, **dtypes: npt.DTypeLike) -> None:
+def freeze(model: object, **dtypes: npt.DTypeLike) -> None:
     """Give a model copies of its columns that nobody can change; ``(J, ..)`` all of them."""
     rows = None
     for name, dtype in dtypes.items():
@@ -384,7 +391,8 @@ def _check_index(name: str, index: IntArray, count: int) -> None:
         raise InputError(f"{name} has a {index[~good][0]}, expected 0 to {count - 1}")
 
 
-def _no_configuration(jobs: IntArray, cluster: Cluster) -> FloatArray:
+def no_times(jobs: IntArray, cluster: Cluster) -> FloatArray:
+    """``(n, V, G + 1)`` times of jobs that run nowhere."""
     shape = (len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1)
     return np.full(shape, np.inf)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.arguments import checked, short
+from simulator.columns import taken
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import Performance
@@ -173,15 +175,17 @@ class Workload:
         numbers: list[int] = self.num_gpus.tolist()
         return numbers
 
+    def rows(self, jobs: IntArray) -> dict[str, Any]:
+        """Columns of these jobs by name; the performance model too, where it has a row a job."""
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "notes"}
+        performance = columns.pop("performance")
+        if hasattr(performance, "take"):
+            performance = performance.take(jobs)
+        return {"performance": performance, **taken(columns, jobs)}
+
     def head(self, count: int) -> Workload:
-        """The first ``count`` jobs; the performance model keeps its rows, indices are the same."""
-        columns = {
-            f.name: column[:count]
-            for f in fields(self)
-            if f.name not in ("performance", "notes")
-            and (column := getattr(self, f.name)) is not None
-        }
-        return replace(self, **columns)
+        """The first ``count`` jobs."""
+        return replace(self, **self.rows(np.arange(min(count, len(self)))))
 
     def __len__(self) -> int:
         return len(self.job_id)

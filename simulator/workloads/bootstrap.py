@@ -14,10 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.errors import InputError
-from simulator.features.fractional import SharedDuration
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.performance import FixedDuration, Performance, TimeTable
-from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import Workload
 
 
@@ -45,53 +42,24 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
     Raises
     ------
     InputError
-        No such block, or jobs that are neither of fixed demand nor given by a table of times.
+        No such block, or a performance model of another package that has no rows.
     """
     count = len(workload)
     if not 1 <= block <= count:
         raise InputError(f"blocks of {block} jobs, expected 1 to {count}, the number of jobs")
+    if not hasattr(workload.performance, "take"):
+        raise InputError(
+            f"jobs with {type(workload.performance).__name__} cannot be drawn again, expected a model "
+            "with take(jobs)"
+        )
     gaps_s = np.diff(workload.submit_s)
     before_s = np.concatenate([[gaps_s.mean() if len(gaps_s) else 0.0], gaps_s])
     jobs = drawn_blocks(count, block, rng)
     submit_s: FloatArray = np.cumsum(before_s[jobs]) - before_s[jobs[0]] + workload.submit_s[0]
+    rows = workload.rows(jobs)
+    due_s = rows["due_s"] - rows["submit_s"] + submit_s
     return replace(
-        workload,
-        job_id=_names([workload.job_id[j] for j in jobs]),
-        submit_s=submit_s,
-        performance=_rows(workload.performance, jobs),
-        num_gpus=workload.num_gpus[jobs],
-        num_cpus=workload.num_cpus[jobs],
-        memory_gb=workload.memory_gb[jobs],
-        due_s=workload.due_s[jobs] - workload.submit_s[jobs] + submit_s,
-        weight_per_s=workload.weight_per_s[jobs],
-        model=[workload.model[j] for j in jobs] if workload.model else (),
-        user=[workload.user[j] for j in jobs] if workload.user else (),
-        vc=[workload.vc[j] for j in jobs] if workload.vc else (),
-        patience_s=None if workload.patience_s is None else workload.patience_s[jobs],
-        fails_at=[workload.fails_at[j] for j in jobs] if workload.fails_at else (),
-        outcome=[workload.outcome[j] for j in jobs] if workload.outcome else (),
-    )
-
-
-def _rows(performance: Performance, jobs: IntArray) -> Performance:
-    if isinstance(performance, FixedDuration):
-        duration_s, num_gpus = performance.duration_s[jobs], performance.num_gpus[jobs]
-        if isinstance(performance, SharedDuration):
-            return replace(
-                performance, duration_s=duration_s, num_gpus=num_gpus, part=performance.part[jobs]
-            )
-        return replace(performance, duration_s=duration_s, num_gpus=num_gpus)
-    if isinstance(performance, SensitiveTable):
-        return replace(
-            performance,
-            times_s=performance.times_s[jobs],
-            matrix_of=performance.matrix_of[jobs],
-        )
-    if isinstance(performance, TimeTable):
-        return TimeTable(performance.times_s[jobs])
-    raise InputError(
-        f"jobs with {type(performance).__name__} cannot be drawn again, expected jobs of fixed demand "
-        "or with a table of times"
+        workload, **{**rows, "job_id": _names(rows["job_id"]), "submit_s": submit_s, "due_s": due_s}
     )
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 
 import numpy as np
 
+from simulator.columns import taken
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray
@@ -77,6 +78,11 @@ class TrainingJobs:
 
     def __len__(self) -> int:
         return len(self.job_id)
+
+    def take(self, jobs: IntArray) -> TrainingJobs:
+        """These jobs, in this order."""
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "rates"}
+        return replace(self, **taken(columns, jobs))
 
     def rate(self, job: int, gpu_type: str, batch_size: int | None = None) -> float:
         """Steps/s on GPUs of one type; 0: it does not fit there.
@@ -292,6 +298,10 @@ class TrainingTimes(FixedDuration):
             gpu_types=gpu_types,
             work=work or RoundWork(),
         )
+
+    def take(self, jobs: IntArray) -> TrainingTimes:
+        """The model of these jobs, in this order."""
+        return replace(super().take(jobs), jobs=self.jobs.take(jobs))
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own."""

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from simulator import Cluster, FixedDuration, InputError, NodeType, TimeTable, Workload
-from simulator.adaptation import RuleError, Rules, adapt
+from simulator.adaptation import Rules, adapt
+from simulator.keys import KeyedError
 from simulator.model.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
 from simulator.workloads import andreas, dnn_models, synergy
@@ -224,9 +225,9 @@ def test_weights_by_virtual_cluster():
     found = added(Rules(weights=costs), jobs=jobs).workload
     assert found.weight_per_s.tolist() == pytest.approx([0.001, 0.0, 0.001, 0.0])
     assert "product:3.6" in found.notes[-1]
-    with pytest.raises(RuleError, match="no cost for virtual cluster 'research'"):
+    with pytest.raises(KeyedError, match="no cost for virtual cluster 'research'"):
         added(Rules(weights={"product": 1.0}), jobs=jobs)
-    with pytest.raises(RuleError, match="the jobs name none"):
+    with pytest.raises(KeyedError, match="the jobs name none"):
         added(Rules(weights=costs))
 
 

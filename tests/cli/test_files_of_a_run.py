@@ -149,7 +149,7 @@ def test_every_column_of_a_run_is_in_its_schema(tmp_path: Path) -> None:
         table = pd.read_csv(tmp_path / f"{name}.csv")
         added = [column.name for column in COLUMNS] if name == "jobs" else []
         assert not set(table) - {*SCHEMAS[name].schema.names, *added}
-        required = {c.name for c, _ in SCHEMAS[name].schema.columns if not c.when}
+        required = {c.name for c in SCHEMAS[name].schema.columns if not c.when}
         assert required <= set(table)
         pd.testing.assert_frame_equal(table, result.table(name), check_dtype=False)
     assert {"failures", "lost_gpu_s"} <= set(result.jobs_table())

@@ -176,16 +176,24 @@ def test_drawn_jobs_want_seeds(tmp_path):
         compare(path, [], ["mean_jct_s"], bootstrap=40)
 
 
-def test_tables_of_times_go_too_and_curves_do_not():
+def test_tables_of_times_and_curves_go_too_and_models_without_rows_do_not():
     times = np.arange(1.0, 13.0).reshape(3, 1, 4)
     jobs = Workload(["a", "b", "c"], submit_s=np.zeros(3), performance=TimeTable(times))
     again = resampled(jobs, 1, np.random.default_rng(0))
     rows = {name[0]: row for name, row in zip(again.job_id, again.performance.times_s, strict=True)}
     for name, row in rows.items():
         assert (row[0, 1:] == times["abc".index(name), 0, 1:]).all()
-    curves = Workload(["a"], submit_s=np.zeros(1), performance=SpeedupCurve([1.0], [0], [Power(0.5)]))  # fmt: skip
-    with pytest.raises(InputError, match="cannot be drawn again"):
-        resampled(curves, 1, np.random.default_rng(0))
+    curves = SpeedupCurve([1.0, 2.0, 3.0], [0, 1, 0], [Power(0.5), Power(0.6)])
+    again = resampled(replace(jobs, performance=curves), 1, np.random.default_rng(0))
+    for name, duration_s, curve in zip(again.job_id, again.performance.duration_s, again.performance.curve_of, strict=True):  # fmt: skip
+        assert (duration_s, curve) == {"a": (1, 0), "b": (2, 1), "c": (3, 0)}[name[0]]
+
+    class Own:
+        def time_s(self, *_: float) -> float:
+            return 1.0
+
+    with pytest.raises(InputError, match="jobs with Own cannot be drawn again"):
+        resampled(replace(jobs, performance=Own()), 1, np.random.default_rng(0))
 
 
 def test_parts_of_gpus_go_with_their_jobs():

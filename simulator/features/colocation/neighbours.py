@@ -110,7 +110,6 @@ def neighbours_of(
         raise InputError(f"sharing: interference is {interference!r}, expected one of {known}")
     performance = workload.performance
     part = performance.part if isinstance(performance, SharedDuration) else np.ones(len(workload))
-    part = part[: len(workload)]
     own = memory_gb or {}
     in_proportion = part * gpu_memory_gb if math.isfinite(gpu_memory_gb) else np.zeros(len(part))
     needs = np.array(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.arguments import checked
-from simulator.columns import Column, Values
+from simulator.columns import Values
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.errors import InputError
@@ -161,15 +161,13 @@ OUTAGES: Schema[Damage] = Schema(
     "outages",
     "a stretch of time in which a node was down, in order of the starts",
     (
-        Derived(
-            Column("node", "", "node, counted from 0", "integer"),
-            lambda damage: np.asarray(_in_order(damage, 0), dtype=np.int64),
-        ),
-        Derived(Column("start_s", "s", "from when", "number"), lambda damage: _in_order(damage, 1)),
-        Derived(Column("end_s", "s", "until when", "number"), lambda damage: _in_order(damage, 2)),
+        Derived("node", "", "node, counted from 0", "integer",
+                values=lambda damage: np.asarray(_in_order(damage, 0), dtype=np.int64)),
+        Derived("start_s", "s", "from when", "number", values=lambda damage: _in_order(damage, 1)),
+        Derived("end_s", "s", "until when", "number", values=lambda damage: _in_order(damage, 2)),
     ),
     when="something can fail",
-)
+)  # fmt: skip
 
 
 def _outages(record: RunRecord) -> pa.Table | None:

@@ -55,9 +55,16 @@ class ByTenant:
         """``(T,)`` sums of the values of all jobs of each tenant."""
         return np.asarray(np.bincount(self._of, values, len(self.names)), dtype=np.float64)
 
+    @property
     def jobs(self) -> IntArray:
         """``(T,)`` number of jobs."""
         return np.bincount(self._of, minlength=len(self.names))
+
+    @property
+    def late_jobs(self) -> IntArray | None:
+        """``(T,)`` served jobs that ended after their due date; None without tenants of the scenario."""
+        late = self.served_sums(self.record.tardiness_s > 0).astype(np.int64)
+        return None if self.tenants is None else late
 
     def served_sums(self, values: npt.NDArray[Any]) -> FloatArray:
         """``(T,)`` sums over the served jobs of each tenant."""
@@ -95,79 +102,42 @@ TENANTS: Schema[ByTenant] = Schema(
     "tenants",
     "a tenant: of the scenario, else a virtual cluster, else a user",
     (
-        Derived(Column("tenant", "", "name", "text"), lambda t: t.names),
-        Derived(Column("jobs", "", "number of jobs", "integer"), lambda t: t.jobs()),
-        Derived(Column("gpu_h", "GPU-hours", "GPUs held, integrated over time", "number"), _gpu_h),
-        Derived(
-            Column("share", "", "part of the GPU-hours of all tenants", "number"),
-            lambda t: t.sums(t.record.gpu_seconds) / max(1e-12, float(t.record.gpu_seconds.sum())),
-        ),
-        Derived(
-            Column("mean_wait_s", "s", "mean wait until the first start", "number"),
-            lambda t: t.means(t.record.wait_s),
-        ),
-        Derived(
-            Column("mean_jct_s", "s", "mean completion time", "number"),
-            lambda t: t.means(t.record.jct_s),
-        ),
-        Derived(
-            Column("mean_slowdown", "", "mean of the completion time over the ideal time", "number"),
-            lambda t: t.means(t.record.jct_s / t.record.ideal_s),
-        ),
-        Derived(
-            Column(
-                "finish_time_fairness", "", "mean of the completion time over that on the tenant's own part of "
-                "the cluster", "number", when=WITH_TENANTS,
-            ),
-            lambda t: None if t.tenants is None else t.means(t.fairness),
-        ),
-        Derived(
-            Column(
-                "max_finish_time_fairness", "", "maximum of the same; 0 where no job was served", "number",
-                when=WITH_TENANTS,
-            ),
-            lambda t: None if t.tenants is None else t.maxima(t.fairness),
-        ),
-        Derived(
-            Column("weight", "", "weight", "number", when=WITH_TENANTS),
-            lambda t: None if t.tenants is None else t.tenants.weight,
-        ),
-        Derived(
-            Column("quota", "GPUs", "quota", "number", when=WITH_TENANTS),
-            lambda t: None if t.tenants is None else t.tenants.quota,
-        ),
-        Derived(
-            Column("late_jobs", "", "served jobs that ended after their due date", "integer", when=WITH_TENANTS),
-            lambda t: None if t.tenants is None else t.served_sums(
-                t.record.tardiness_s > 0
-            ).astype(np.int64),
-        ),
-        Derived(
-            Column("held_s", "s", "mean time that served jobs waited before the queue", "number", when=WITH_QUOTAS),
-            lambda t: None if t.held_s is None else t.means(t.held_s),
-        ),
-        Derived(
-            Column("rejected", "", "jobs that admission control rejected", "integer", when=WITH_ADMISSION),
-            lambda t: None if t.rejected is None else t.sums(t.rejected).astype(np.int64),
-        ),
-        Derived(
-            Column("peak_gpus", "GPUs", "most GPUs held at once", "number", when=WITH_SCHEDULE),
-            lambda t: None if t.over_time is None else t.over_time.held.max(axis=0),
-        ),
-        Derived(
-            Column(
-                "fair_gpu_h", "GPU-hours", "what weighted max-min fairness would give at each instant, for the "
-                "demand of that instant", "number", when=WITH_SCHEDULE,
-            ),
-            lambda t: None if t.over_time is None else t.over_time.integral(t.over_time.fair),
-        ),
-        Derived(
-            Column(
-                "envy_gpu_h", "GPU-hours", "what the tenant would rather have had of another's GPUs", "number",
+        Derived("tenant", "", "name", "text", values=lambda t: t.names),
+        Derived("jobs", "", "number of jobs", "integer"),
+        Derived("gpu_h", "GPU-hours", "GPUs held, integrated over time", "number", values=_gpu_h),
+        Derived("share", "", "part of the GPU-hours of all tenants", "number",
+                values=lambda t: t.sums(t.record.gpu_seconds) / max(1e-12, float(t.record.gpu_seconds.sum()))),
+        Derived("mean_wait_s", "s", "mean wait until the first start", "number",
+                values=lambda t: t.means(t.record.wait_s)),
+        Derived("mean_jct_s", "s", "mean completion time", "number",
+                values=lambda t: t.means(t.record.jct_s)),
+        Derived("mean_slowdown", "", "mean of the completion time over the ideal time", "number",
+                values=lambda t: t.means(t.record.jct_s / t.record.ideal_s)),
+        Derived("finish_time_fairness", "",
+                "mean of the completion time over that on the tenant's own part of the cluster", "number",
+                when=WITH_TENANTS, values=lambda t: None if t.tenants is None else t.means(t.fairness)),
+        Derived("max_finish_time_fairness", "", "maximum of the same; 0 where no job was served", "number",
+                when=WITH_TENANTS, values=lambda t: None if t.tenants is None else t.maxima(t.fairness)),
+        Derived("weight", "", "weight", "number",
+                when=WITH_TENANTS, values=lambda t: None if t.tenants is None else t.tenants.weight),
+        Derived("quota", "GPUs", "quota", "number",
+                when=WITH_TENANTS, values=lambda t: None if t.tenants is None else t.tenants.quota),
+        Derived("late_jobs", "", "served jobs that ended after their due date", "integer",
+                when=WITH_TENANTS),
+        Derived("held_s", "s", "mean time that served jobs waited before the queue", "number",
+                when=WITH_QUOTAS, values=lambda t: None if t.held_s is None else t.means(t.held_s)),
+        Derived("rejected", "", "jobs that admission control rejected", "integer",
+                when=WITH_ADMISSION,
+                values=lambda t: None if t.rejected is None else t.sums(t.rejected).astype(np.int64)),
+        Derived("peak_gpus", "GPUs", "most GPUs held at once", "number",
+                when=WITH_SCHEDULE, values=lambda t: None if t.over_time is None else t.over_time.held.max(axis=0)),
+        Derived("fair_gpu_h", "GPU-hours",
+                "what weighted max-min fairness would give at each instant, for the demand of that instant", "number",
                 when=WITH_SCHEDULE,
-            ),
-            lambda t: None if t.over_time is None or t.tenants is None else envy(t.tenants, t.over_time),
-        ),
+                values=lambda t: None if t.over_time is None else t.over_time.integral(t.over_time.fair)),
+        Derived("envy_gpu_h", "GPU-hours", "what the tenant would rather have had of another's GPUs", "number",
+                when=WITH_SCHEDULE,
+                values=lambda t: None if t.over_time is None or t.tenants is None else envy(t.tenants, t.over_time)),
     ),
     when="jobs name a virtual cluster or a user, or the scenario has `[tenants]`",
 )  # fmt: skip
@@ -175,7 +145,7 @@ TENANTS: Schema[ByTenant] = Schema(
 SHARES: Schema[Shares] = Schema(
     "shares",
     "an instant at which the share or the demand of a tenant changes",
-    (Derived(Column("time_s", "s", "the instant", "number"), lambda s: s.time_s),),
+    (Derived("time_s", "s", "the instant", "number"),),
     when="the scenario has `[tenants]`",
     named_by_run=(
         Column("*TENANT*", "GPUs", "GPUs that the tenant holds from then on", "number"),
