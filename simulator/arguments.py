@@ -149,6 +149,11 @@ def nonnegative(of: str = "", /, **values: float) -> None:
     _expect(lambda v: is_number(v) and 0 <= v < math.inf, "a number >= 0", of, values)
 
 
+def inside(of: str = "", /, **values: float) -> None:
+    """Numbers between 0 and 1, both excluded."""
+    _expect(lambda v: is_number(v) and 0 < v < 1, "between 0 and 1", of, values)
+
+
 def part(of: str = "", /, **values: float) -> None:
     """Numbers from 0 to 1."""
     _expect(lambda v: is_number(v) and 0 <= v <= 1, "a number from 0 to 1", of, values)

@@ -26,16 +26,12 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     KeyedError
         Among others: the policy needs something that they do not have.
     """
-    import dataclasses
-
     workload, own_cluster = read_jobs(scenario)
     workload, cluster = fitted(workload, own_cluster, scenario)
     workload = with_features(scenario, workload)
     notes = check_requirements(scenario.policy, workload, cluster)
     notes += idle_keys(scenario, workload, cluster)
-    if notes:
-        workload = dataclasses.replace(workload, notes=(*workload.notes, *notes))
-    return workload, cluster
+    return workload.noted(*notes) if notes else workload, cluster
 
 
 def with_features(scenario: Scenario, workload: Workload) -> Workload:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +41,7 @@ def draw_elastic(jobs: ElasticJobs, seed: int) -> Workload:
         speedups=[t.speedup for t in types],
         arrivals=jobs.arrivals,
     )
-    return replace(workload, notes=(*workload.notes, *(str(w.message) for w in caught)))
+    return workload.noted(*(str(w.message) for w in caught))
 
 
 def size_law(text: str) -> Law:

@@ -93,8 +93,6 @@ def _adapted(
 
 def _noted_without_parts(workload: Workload, asked: Performance) -> Workload:
     """With a note where jobs asked for parts of GPUs, and what was added lets them hold whole ones."""
-    from dataclasses import replace
-
     from simulator.features.fractional import SharedDuration
     from simulator.model.performance import FixedDuration
 
@@ -107,7 +105,7 @@ def _noted_without_parts(workload: Workload, asked: Performance) -> Workload:
     if workload.num_gpus.any():
         why = 'their rates depend on CPUs and memory ([adapt] sensitivity = "none" keeps the parts)'
     note = f"workload: {count} jobs asked for a part of a GPU, and hold whole ones: {why}"
-    return replace(workload, notes=(*workload.notes, note))
+    return workload.noted(note)
 
 
 def _with_sensitivity(workload: Workload, cluster: Cluster, scenario: Scenario) -> Workload:

@@ -18,8 +18,8 @@ from simulator.adaptation.rules import (
     CALIBRATED,
     DEMANDS,
     DUE,
+    Context,
     Rules,
-    with_note,
 )
 from simulator.adaptation.times import demand, sensitivity, speedup, speedup_curve, with_models
 from simulator.keys import at_key
@@ -64,19 +64,16 @@ def adapt(
     if own is not None and own is not cluster and not cluster.is_pool:
         with at_key("demand" if rules.demand else "speedup"):
             workload = on_nodes(workload, own, cluster)
+    given = Context(cluster, rules, streams, own)
     for key in _order(rules):
-        step = _STEPS[key]
         if getattr(rules, key) is not None:
             with at_key(key):
-                workload, note = step(workload, cluster, rules, streams, own)
-                workload = with_note(workload, note)
+                workload, note = _STEPS[key](workload, given)
+                workload = workload.noted(f"adapt: {note}")
     return Adapted(workload, cluster)
 
 
-_STEPS: dict[
-    str,
-    Callable[[Workload, Cluster, Rules, Streams, Cluster | None], tuple[Workload, str]],
-] = {
+_STEPS: dict[str, Callable[[Workload, Context], tuple[Workload, str]]] = {
     "speedup": speedup,
     "speedup_curve": speedup_curve,
     "demand": demand,

@@ -1,6 +1,6 @@
 """Arrival times, due dates and tardiness weights of jobs.
 
-A step is ``(workload, cluster, rules, streams, own) -> (workload, note)``.
+A step is ``(workload, context) -> (workload, note)``.
 """
 
 from __future__ import annotations
@@ -9,29 +9,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.adaptation.rules import DUE, Rules, factors
+from simulator.adaptation.rules import DUE, Context, factors
 from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve
 from simulator.model.workload import Workload
-from simulator.statistics import Streams
 from simulator.workloads.load import offered_load
 from simulator.workloads.weights import weights_per_s
 
 
-def due(
-    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
-) -> tuple[Workload, str]:
+def due(workload: Workload, given: Context) -> tuple[Workload, str]:
     """Due dates by ``rules.due``."""
-    law = rules.due
+    law = given.rules.due
     assert law is not None
     if law == "none":
         return replace(workload, due_s=np.full(len(workload), np.inf)), "no due dates"
-    least, most = _extremes(workload, cluster)
+    least, most = _extremes(workload, given.cluster)
     low, high = least, {"min-2max": 2 * most, "min-3min": 3 * least, "min-max": most}.get(law, most)
     if law not in DUE:
         a, b = factors(law)
         low, high = a * least, b * least
-    slack_s = streams.generator("adapt-due").uniform(low, high)
+    slack_s = given.streams.generator("adapt-due").uniform(low, high)
     return replace(workload, due_s=workload.submit_s + slack_s), f"due dates by the law {law!r}"
 
 
@@ -48,22 +45,20 @@ def _extremes(workload: Workload, cluster: Cluster) -> tuple[FloatArray, FloatAr
     return table.min(axis=1), np.where(np.isfinite(table), table, 0.0).max(axis=1)
 
 
-def weights(
-    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
-) -> tuple[Workload, str]:
+def weights(workload: Workload, given: Context) -> tuple[Workload, str]:
     """Weights of tardiness by ``rules.weights``."""
+    rules = given.rules
     assert rules.weights is not None
-    rng = streams.generator("adapt-weights")
+    rng = given.streams.generator("adapt-weights")
     weight, note = weights_per_s(rules.weights, workload.vc, len(workload), rng)
     return replace(workload, weight_per_s=weight), note
 
 
-def load(
-    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
-) -> tuple[Workload, str]:
+def load(workload: Workload, given: Context) -> tuple[Workload, str]:
     """Gaps between submissions for ``rules.load``."""
+    rules = given.rules
     assert rules.load is not None
-    before = offered_load(workload, cluster).packed
+    before = offered_load(workload, given.cluster).packed
     stretch = before / rules.load
     first = workload.submit_s[0]
     submit_s = first + (workload.submit_s - first) * stretch

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
 from simulator.arguments import checked, is_number, short
 from simulator.keys import KeyedError, at_key
-from simulator.model.workload import Workload
+from simulator.model.cluster import Cluster
+from simulator.statistics import Streams
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.synergy import dnn_model_name, models_of_split
 from simulator.workloads.weights import Weights, check_weights, in_words
@@ -154,6 +156,17 @@ def factors(due: str) -> tuple[float, float]:
     return low, high
 
 
-def with_note(workload: Workload, note: str) -> Workload:
-    """The jobs with one more note, of adaptation."""
-    return replace(workload, notes=(*workload.notes, f"adapt: {note}"))
+class Context(NamedTuple):
+    """Data that a rule is applied with.
+
+    Attributes
+    ----------
+    cluster : the machines that the jobs are to run on.
+    rules, streams : all rules, and the streams of random numbers.
+    own : the machines that the workload's times are of, where they are not ``cluster``.
+    """
+
+    cluster: Cluster
+    rules: Rules
+    streams: Streams
+    own: Cluster | None = None

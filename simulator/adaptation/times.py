@@ -1,6 +1,6 @@
 """Networks of jobs, and the times that follow from them on these machines.
 
-A step is ``(workload, cluster, rules, streams, own) -> (workload, note)``.
+A step is ``(workload, context) -> (workload, note)``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.adaptation.rules import Rules, with_note
+from simulator.adaptation.rules import Context, Rules
 from simulator.errors import InputError
 from simulator.keys import at_key
 from simulator.model.cluster import Cluster
@@ -22,13 +22,13 @@ from simulator.workloads.dnn_models import rate
 from simulator.workloads.reshaping import (
     curves_of_table,
     elastic,
-    known_networks,
     of_demand,
     with_curves,
 )
 from simulator.workloads.synergy import (
     dnn_model_name,
     dnn_models,
+    dnn_models_of,
     models_of_split,
     with_sensitive_table,
     with_sensitivity,
@@ -59,13 +59,12 @@ def with_models(workload: Workload, rules: Rules, streams: Streams) -> Workload:
             shares = [float(share) for share in wanted]
             model = models_of_split(count, shares)
             how = "in shares of image, language and speech " + ", ".join(f"{s:g}" for s in shares)
-    return with_note(replace(workload, model=model), f"models are {how}")
+    return replace(workload, model=model).noted(f"adapt: models are {how}")
 
 
-def speedup(
-    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
-) -> tuple[Workload, str]:
+def speedup(workload: Workload, given: Context) -> tuple[Workload, str]:
     """Jobs of fixed demand become elastic."""
+    cluster, rules = given.cluster, given.rules
     if cluster.is_pool:
         raise InputError("the cluster is a rental pool, expected speedup_curve there")
     if isinstance(workload.performance, Goodput):
@@ -84,10 +83,9 @@ def speedup(
     )
 
 
-def speedup_curve(
-    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
-) -> tuple[Workload, str]:
+def speedup_curve(workload: Workload, given: Context) -> tuple[Workload, str]:
     """Jobs get s(k), for a rental pool."""
+    cluster, rules, own = given.cluster, given.rules, given.own
     if not cluster.is_pool:
         raise InputError("the cluster has nodes, expected a rental pool (or speedup instead)")
     if isinstance(workload.performance, TimeTable):
@@ -102,22 +100,19 @@ def speedup_curve(
     return made, f"s(k) is the concave hull of calibrated throughput on {gpu_type}"
 
 
-def demand(
-    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
-) -> tuple[Workload, str]:
+def demand(workload: Workload, given: Context) -> tuple[Workload, str]:
     """Elastic jobs get a fixed number of GPUs, by ``rules.demand``."""
+    cluster, rules = given.cluster, given.rules
     if cluster.is_pool:
         raise InputError("the cluster is a rental pool, expected nodes for fixed demands")
     assert rules.demand is not None
-    return of_demand(workload, cluster, rules.demand, streams.generator("adapt-demand"))
+    return of_demand(workload, cluster, rules.demand, given.streams.generator("adapt-demand"))
 
 
-def sensitivity(
-    workload: Workload, cluster: Cluster, rules: Rules, streams: Streams, own: Cluster | None
-) -> tuple[Workload, str]:
+def sensitivity(workload: Workload, given: Context) -> tuple[Workload, str]:
     """Rates depend on CPUs and memory, or not, by ``rules.sensitivity``."""
     performance = workload.performance
-    if rules.sensitivity == "none":
+    if given.rules.sensitivity == "none":
         if isinstance(performance, Sensitivity):
             plain = FixedDuration(performance.duration_s, performance.num_gpus)
             workload = replace(workload, performance=plain)
@@ -128,9 +123,11 @@ def sensitivity(
         raise InputError("the jobs have curves or a sensitivity, expected times without")
     _need_models(workload)
     if isinstance(performance, TimeTable):
-        made = with_sensitive_table(workload, cluster)
+        made = with_sensitive_table(workload, given.cluster)
         return made, "rates depend on CPUs and memory as in Synergy, alike at each number of GPUs"
-    return with_sensitivity(workload, cluster), "rates depend on CPUs and memory as in Synergy"
+    return with_sensitivity(
+        workload, given.cluster
+    ), "rates depend on CPUs and memory as in Synergy"
 
 
 def _type_of_durations(workload: Workload, rules: Rules, cluster: Cluster) -> str:
@@ -138,7 +135,7 @@ def _type_of_durations(workload: Workload, rules: Rules, cluster: Cluster) -> st
     if rules.gpu_type is None:
         return cluster.node_types[0].gpu_type
     with at_key("gpu_type"):
-        for name in dict.fromkeys(known_networks(workload)):
+        for name in dict.fromkeys(dnn_models_of(workload)):
             rate(name, rules.gpu_type, 1)
     return rules.gpu_type
 

@@ -10,39 +10,26 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import positive
+from simulator.arguments import inside, positive
 from simulator.errors import InputError
-from simulator.laws.base import ComplexArray, FloatArray, Law, as_complex, probability
+from simulator.laws.base import FloatArray, Law
 
 
 class _Atomic(Law):
     """A law on finitely many values."""
 
-    @cached_property
-    def _table(self) -> tuple[FloatArray, FloatArray]:
-        values, weights = zip(*self.atoms, strict=True)
-        return np.array(values), np.array(weights)
-
     def moment(self, k: int) -> float:
-        values, weights = self._table
+        values, weights = self.nodes
         return float(weights @ values**k)
 
     def partial_moment(self, k: int, x: float) -> float:
-        values, weights = self._table
+        values, weights = self.nodes
         below = values <= x
         return float(weights[below] @ values[below] ** k)
 
     def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
-        values, weights = self._table
+        values, weights = self.nodes
         return values[np.searchsorted(np.cumsum(weights)[:-1], rng.random(n), side="right")]
-
-    def laplace(self, s: npt.ArrayLike) -> ComplexArray:
-        values, weights = self._table
-        return np.exp(-as_complex(s)[..., None] * values) @ weights.astype(np.complex128)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.atoms[0][0], self.atoms[-1][0]
 
 
 @dataclass(frozen=True)
@@ -75,7 +62,7 @@ class Bimodal(_Atomic):
 
     def __post_init__(self) -> None:
         positive("bimodal law", small=self.small, large=self.large)
-        probability("bimodal law", p_large=self.p_large)
+        inside("bimodal law", p_large=self.p_large)
         if self.large <= self.small:
             raise InputError(f"bimodal law: large is {self.large}, expected above {self.small}")
 

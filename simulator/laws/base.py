@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from simulator.arguments import is_number, short
+from simulator.arguments import short
 from simulator.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -31,13 +32,20 @@ class Law(ABC):
     def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
         """``(n,)`` independent draws."""
 
-    @abstractmethod
+    @cached_property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """Values and weights with ``E[f(X)] = weights @ f(values)``: atoms, or those of a quadrature."""
+        values, weights = zip(*self.atoms, strict=True)
+        return np.array(values), np.array(weights)
+
     def laplace(self, s: npt.ArrayLike) -> ComplexArray:
         """``E[exp(-s X)]`` at complex ``s`` with a real part >= 0, any shape.
 
         Closed where one exists. By quadrature otherwise (lognormal, bounded Pareto), to about 1e-10
         where ``|s|`` is at most some hundred times its real part, as numerical inversion asks.
         """
+        values, weights = self.nodes
+        return np.exp(-as_complex(s)[..., None] * values) @ weights.astype(np.complex128)
 
     def pdf(self, x: float) -> float:
         """Density of the continuous part; 0 for a law that is all atoms."""
@@ -49,9 +57,9 @@ class Law(ABC):
         return ()
 
     @property
-    @abstractmethod
     def support(self) -> tuple[float, float]:
         """Least and largest value, the latter perhaps infinite."""
+        return (self.atoms[0][0], self.atoms[-1][0]) if self.atoms else (0.0, math.inf)
 
     def cdf(self, x: float) -> float:
         """``P(X <= x)``."""
@@ -103,10 +111,3 @@ def require_law(name: str, law: Law) -> None:
 def as_complex(s: npt.ArrayLike) -> ComplexArray:
     """An argument of a transform, as an array of complex numbers."""
     return np.asarray(s, dtype=np.complex128)
-
-
-def probability(what: str, **values: float) -> None:
-    """`InputError` unless all lie between 0 and 1."""
-    for name, value in values.items():
-        if not (is_number(value) and 0 < value < 1):
-            raise InputError(f"{what}: {name} is {value}, expected between 0 and 1")

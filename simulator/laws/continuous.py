@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +17,7 @@ from simulator.errors import InputError
 from simulator.laws.base import ComplexArray, FloatArray, Law, as_complex
 
 NODES = 4096
-"""Quadrature nodes of transforms without a closed form; see `Law.laplace`."""
+"""Of the quadrature of transforms without a closed form; see `Law.laplace`."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,6 @@ class HyperExponential(Law):
         weights, means = self._table
         return (1 / (1 + as_complex(s)[..., None] * means)) @ weights.astype(np.complex128)
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return 0.0, math.inf
-
 
 class Exponential(HyperExponential):
     """Memoryless, of the given mean."""
@@ -96,24 +91,8 @@ class Exponential(HyperExponential):
         return f"Exponential(mean={self.means[0]:g})"
 
 
-class Numeric(Law):
-    """A continuous law whose transform is summed over nodes."""
-
-    @cached_property
-    def _nodes(self) -> tuple[FloatArray, FloatArray]:
-        """``(NODES,)`` values and weights with ``E[f(X)] = weights @ f(values)``."""
-        return self._quadrature()
-
-    @abstractmethod
-    def _quadrature(self) -> tuple[FloatArray, FloatArray]: ...
-
-    def laplace(self, s: npt.ArrayLike) -> ComplexArray:
-        values, weights = self._nodes
-        return np.exp(-as_complex(s)[..., None] * values) @ weights.astype(np.complex128)
-
-
 @dataclass(frozen=True)
-class LogNormal(Numeric):
+class LogNormal(Law):
     """Lognormal of this mean and coefficient of variation ``cv`` (not squared)."""
 
     mean_value: float
@@ -148,19 +127,16 @@ class LogNormal(Numeric):
     def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
         return rng.lognormal(self._mu, self._sigma, n)
 
-    def _quadrature(self) -> tuple[FloatArray, FloatArray]:
+    @cached_property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
         # The trapezoidal rule converges geometrically on a Gaussian.
         score = np.linspace(-9.0, 9.0, NODES)
         weights = np.exp(-(score**2) / 2)
         return np.exp(self._mu + self._sigma * score), weights / weights.sum()
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return 0.0, math.inf
-
 
 @dataclass(frozen=True)
-class BoundedPareto(Numeric):
+class BoundedPareto(Law):
     """Density proportional to ``x^(-alpha - 1)`` between ``low`` and ``high``.
 
     Source: Crovella, Harchol-Balter and Murta, SIGMETRICS 1998.
@@ -212,7 +188,8 @@ class BoundedPareto(Numeric):
         kept = -math.expm1(-self.alpha * self._log_spread)
         return self.low * (1 - rng.random(n) * kept) ** (-1 / self.alpha)
 
-    def _quadrature(self) -> tuple[FloatArray, FloatArray]:
+    @cached_property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
         # Gauss-Legendre on panels of log x.
         points, weights = np.polynomial.legendre.leggauss(16)
         edges = np.linspace(0.0, self._log_spread, NODES // 16 + 1)
@@ -262,13 +239,8 @@ class Weibull(Law):
     def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
         return self.scale * rng.weibull(self.shape, n)
 
-    def laplace(self, s: npt.ArrayLike) -> ComplexArray:
-        """By quadrature over quantiles, ``E[exp(-s X)] = int_0^1 exp(-s Q(u)) du``."""
-        nodes, weights = np.polynomial.legendre.leggauss(512)
-        u = (nodes + 1) / 2
-        x = self.scale * (-np.log1p(-u)) ** (1 / self.shape)
-        return np.exp(-as_complex(s)[..., None] * x) @ (weights / 2).astype(np.complex128)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return 0.0, math.inf
+    @cached_property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        # Over quantiles: E[f(X)] = int_0^1 f(Q(u)) du.
+        points, weights = np.polynomial.legendre.leggauss(512)
+        return self.scale * (-np.log1p(-(points + 1) / 2)) ** (1 / self.shape), weights / 2

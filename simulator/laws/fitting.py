@@ -45,25 +45,22 @@ def fits(values: npt.ArrayLike) -> list[Fit]:
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not (x > 0).all() or not np.isfinite(x).all() or x.min() == x.max():
         raise InputError("fits: expected at least two different positive values")
+    mean, logs = float(x.mean()), np.log(x)
+    mu, sigma = float(logs.mean()), float(logs.std())
+    middle, cv = math.exp(mu + sigma**2 / 2), math.sqrt(math.expm1(sigma**2))
+    shape, _, scale = scipy.stats.weibull_min.fit(x, floc=0)
+    weibull_mean = scale * math.gamma(1 + 1 / shape)
+    families: list[tuple[str, Any, int]] = [
+        (f"exponential:{mean:.6g}", scipy.stats.expon(scale=mean), 1),
+        (f"lognormal:{middle:.6g},cv={cv:.6g}", scipy.stats.lognorm(sigma, scale=math.exp(mu)), 2),
+        (
+            f"weibull:{weibull_mean:.6g},shape={shape:.6g}",
+            scipy.stats.weibull_min(shape, scale=scale),
+            2,
+        ),
+    ]
     found = []
-    for name, frozen, parameters in (_exponential(x), _lognormal(x), _weibull(x)):
+    for name, frozen, parameters in families:
         aic = 2 * parameters - 2 * float(frozen.logpdf(x).sum())
         found.append(Fit(name, float(scipy.stats.kstest(x, frozen.cdf).statistic), aic))
     return sorted(found, key=lambda fit: fit.aic)
-
-
-def _exponential(x: npt.NDArray[np.float64]) -> tuple[str, Any, int]:
-    mean = float(x.mean())
-    return f"exponential:{mean:.6g}", scipy.stats.expon(scale=mean), 1
-
-
-def _lognormal(x: npt.NDArray[np.float64]) -> tuple[str, Any, int]:
-    mu, sigma = float(np.log(x).mean()), float(np.log(x).std())
-    mean, cv = math.exp(mu + sigma**2 / 2), math.sqrt(math.expm1(sigma**2))
-    return f"lognormal:{mean:.6g},cv={cv:.6g}", scipy.stats.lognorm(sigma, scale=math.exp(mu)), 2
-
-
-def _weibull(x: npt.NDArray[np.float64]) -> tuple[str, Any, int]:
-    shape, _, scale = scipy.stats.weibull_min.fit(x, floc=0)
-    mean = scale * math.gamma(1 + 1 / shape)
-    return f"weibull:{mean:.6g},shape={shape:.6g}", scipy.stats.weibull_min(shape, scale=scale), 2

@@ -187,5 +187,9 @@ class Workload:
         """The first ``count`` jobs."""
         return replace(self, **self.rows(np.arange(min(count, len(self)))))
 
+    def noted(self, *notes: str) -> Workload:
+        """The same jobs with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
     def __len__(self) -> int:
         return len(self.job_id)

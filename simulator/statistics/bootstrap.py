@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from simulator.arguments import inside
 from simulator.errors import InputError
 from simulator.statistics.estimates import LEVEL, Estimate, FloatArray, check_level, observations
 
@@ -51,7 +52,7 @@ def quantile(values: npt.ArrayLike, q: float, level: float = LEVEL) -> Estimate:
     """
     x = np.sort(observations(values))
     check_level(level)
-    _check_quantile(q)
+    inside(quantile=q)
     n = len(x)
     at_most = scipy.special.bdtr(np.arange(n + 1), n, q)  # probability of 0 .. k below the quantile
     low = int((at_most <= (1 - level) / 2).sum())
@@ -74,7 +75,7 @@ def pooled_quantile(runs: Sequence[npt.ArrayLike], q: float, level: float = LEVE
     """
     arrays = [observations(run) for run in runs]
     check_level(level)
-    _check_quantile(q)
+    inside(quantile=q)
     if not arrays:
         raise InputError("pooled quantile of no runs, expected at least one")
     pool = np.sort(np.concatenate(arrays))
@@ -136,8 +137,3 @@ def _ratio(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     residual = x - value[..., None] * y
     error = np.sqrt((residual**2).sum(axis=-1) / max(n - 1, 1) / n) / np.abs(centre)
     return value, error
-
-
-def _check_quantile(q: float) -> None:
-    if not 0 < q < 1:
-        raise InputError(f"quantile is {q}, expected between 0 and 1")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from simulator.arguments import inside
 from simulator.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -154,5 +155,4 @@ def observations(values: npt.ArrayLike) -> FloatArray:
 
 def check_level(level: float) -> None:
     """A confidence level is between 0 and 1; else `InputError`."""
-    if not 0 < level < 1:
-        raise InputError(f"confidence level is {level}, expected between 0 and 1")
+    inside(**{"confidence level": level})

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import is_array, is_number, positive, short, whole
+from simulator.arguments import is_array, is_number, positive, short
 from simulator.errors import InputError
 from simulator.laws import FloatArray, Law, require_law
 
@@ -35,11 +35,6 @@ def require_stable(load: float, servers: int = 1) -> float:
     return load
 
 
-def whole_servers(servers: int, least: int = 1) -> None:
-    """A whole number of servers, at least ``least``."""
-    whole(least, servers=servers)
-
-
 def real(**values: float) -> None:
     """Numbers, and not NaN; they may be infinite."""
     for name, value in values.items():
@@ -52,9 +47,3 @@ def numbers(name: str, values: npt.ArrayLike) -> FloatArray:
     if not (is_number(values) or is_array(values)):
         raise InputError(f"{name} is {short(values)}, expected numbers")
     return np.asarray(values, dtype=np.float64)
-
-
-def fraction(q: float) -> None:
-    """A quantile lies between 0 and 1, both excluded."""
-    if not (is_number(q) and 0 < q < 1):
-        raise InputError(f"quantile is {short(q)}, expected between 0 and 1")

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from simulator.arguments import positive, short
+from simulator.arguments import inside, positive, short
 from simulator.errors import InputError
 from simulator.laws import ComplexArray, Law
-from simulator.theory.checks import fraction, load_of_law, real, require_stable
+from simulator.theory.checks import load_of_law, real, require_stable
 
 
 def mg1_mean_wait_s(arrival_rate_per_s: float, service: Law) -> float:
@@ -50,7 +50,7 @@ def mg1_wait_exceeds(arrival_rate_per_s: float, service: Law, t_s: float) -> flo
 
 def mg1_wait_quantile_s(arrival_rate_per_s: float, service: Law, q: float) -> float:
     """The wait that a fraction ``q`` (at most 0.9999) does not exceed, M/G/1. See above."""
-    fraction(q)
+    inside(quantile=q)
     if q > 0.9999:
         raise InputError(f"quantile is {q}, expected at most 0.9999 (accuracy of the inversion)")
     load = require_stable(load_of_law(arrival_rate_per_s, service))

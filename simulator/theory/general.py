@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from simulator.arguments import nonnegative, positive
+from simulator.arguments import nonnegative, positive, whole
 from simulator.errors import InputError
 from simulator.laws import FloatArray, Law, require_law
 from simulator.theory.checks import (
@@ -17,7 +17,6 @@ from simulator.theory.checks import (
     numbers,
     real,
     require_stable,
-    whole_servers,
 )
 from simulator.theory.mmc import mmc_mean_wait_s
 
@@ -94,7 +93,7 @@ def fcfs_wait_s(arrival_s: npt.ArrayLike, service_s: npt.ArrayLike, servers: int
     arrival_s : ``(n,)`` ascending.
     service_s : ``(n,)``.
     """
-    whole_servers(servers)
+    whole(1, servers=servers)
     arrivals = numbers("arrival_s", arrival_s)
     services = numbers("service_s", service_s)
     if arrivals.shape != services.shape or arrivals.ndim != 1:

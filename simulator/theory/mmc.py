@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from simulator.arguments import nonnegative, positive
+from simulator.arguments import inside, nonnegative, positive, whole
 from simulator.errors import InputError
 from simulator.laws import FloatArray
 from simulator.theory.checks import (
-    fraction,
     load_of,
     numbers,
     real,
     require_stable,
-    whole_servers,
 )
 
 
@@ -41,7 +39,7 @@ def erlang_b(load: float, servers: int) -> float:
     load : erlang, any number >= 0.
     servers : whole number >= 0.
     """
-    whole_servers(servers, least=0)
+    whole(0, servers=servers)
     nonnegative(load=load)
     blocked = 1.0
     for c in range(1, servers + 1):
@@ -54,7 +52,7 @@ def erlang_c(load: float, servers: int) -> float:
 
     Source: Erlang 1917, from `erlang_b` (HB, chapter 14).
     """
-    whole_servers(servers)
+    whole(1, servers=servers)
     require_stable(load, servers)
     blocked = erlang_b(load, servers)
     return blocked / (1 - load / servers * (1 - blocked))
@@ -76,7 +74,7 @@ def mmc_wait_exceeds(
 ) -> float:
     """``P(wait > t)``, M/M/c. Source: HB, chapter 14."""
     load = load_of(arrival_rate_per_s, mean_service_s)
-    whole_servers(servers)
+    whole(1, servers=servers)
     require_stable(load, servers)
     real(t_s=t_s)
     if t_s < 0:
@@ -88,7 +86,7 @@ def mmc_wait_quantile_s(
     arrival_rate_per_s: float, mean_service_s: float, servers: int, q: float
 ) -> float:
     """The wait that a fraction ``q`` does not exceed, M/M/c. The inverse of `mmc_wait_exceeds`."""
-    fraction(q)
+    inside(quantile=q)
     load = load_of(arrival_rate_per_s, mean_service_s)
     waits = erlang_c(load, servers)
     if waits <= 1 - q:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.arguments import positive
-from simulator.theory.checks import load_of, whole_servers
+from simulator.arguments import positive, whole
+from simulator.theory.checks import load_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def erlang_a(
     Source: Palm 1957; Garnett, Mandelbaum and Reiman, Manufacturing & Service Operations
     Management 4, 2002. The birth-death equations, solved in logarithms on as many states as matter.
     """
-    whole_servers(servers)
+    whole(1, servers=servers)
     positive(mean_patience_s=mean_patience_s)
     load = load_of(arrival_rate_per_s, mean_service_s)
     in_queue = arrival_rate_per_s * mean_patience_s

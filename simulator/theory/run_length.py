@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from simulator.arguments import nonnegative, positive
+from simulator.arguments import nonnegative, positive, whole
 from simulator.laws import Exponential, FloatArray, Law, require_law
-from simulator.theory.checks import load_of, require_stable, whole_servers
+from simulator.theory.checks import load_of, require_stable
 
 RELATIVE_HALF_WIDTH = 0.15
 """The widest relative precision that Law recommends to work with (Simulation Modeling and Analysis,
@@ -72,7 +72,7 @@ def response_run_length(
     Whitt, Management Science 35, 1989 (heavy traffic).
     """
     require_law("service", service)
-    whole_servers(servers)
+    whole(1, servers=servers)
     nonnegative(gaps_cv2=gaps_cv2)
     mean_service_s = service.mean
     load = require_stable(load_of(arrival_rate_per_s, mean_service_s), servers)
@@ -131,7 +131,7 @@ def lost_share_run_length(
     of gaps and services. The relaxation time is a bound, the longer of
     service and patience.
     """
-    whole_servers(servers)
+    whole(1, servers=servers)
     nonnegative(cv2=cv2, mean_patience_s=mean_patience_s)
     load = load_of(arrival_rate_per_s, mean_service_s)
     in_queue = arrival_rate_per_s * mean_patience_s

@@ -6,7 +6,6 @@ memory beside the GPUs.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,5 +54,4 @@ def read_alibaba(path: str | Path) -> Workload:
     shared = int(np.sum((part < WHOLE_GPU) & (gpus == 1) & (duration_s > 0)))
     if not shared:
         return workload
-    note = f"{path}: {shared} pods with a part of a GPU, counted as a whole one"
-    return replace(workload, notes=(*workload.notes, note))
+    return workload.noted(f"{path}: {shared} pods with a part of a GPU, counted as a whole one")

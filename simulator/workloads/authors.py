@@ -25,6 +25,7 @@ from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
+from simulator.workloads.logs import by_submission
 from simulator.workloads.tables import InputColumn, Table
 
 ENERGY_EUR_PER_KWH = 0.17168313
@@ -124,7 +125,10 @@ def read_instance(
     nodes = Table.read(files["tNodes"], NODES)
     if "GPU-costs" in files:
         cluster = _fixed_nodes(nodes, files["GPU-costs"], num_controllers, num_nodes)
-        by_type = _types_by_gpu(cluster)
+        by_type = {
+            gpu: [v for v, t in enumerate(cluster.node_types) if t.gpu_type == gpu]
+            for gpu in dict.fromkeys(t.gpu_type for t in cluster.node_types)
+        }
     else:
         if "VMtype" not in times:
             raise InputError(
@@ -176,25 +180,18 @@ def _read_jobs(path: Path) -> tuple[Table, tuple[str, ...]]:
 
 def _workload(jobs: Table, tables: list[FloatArray], notes: tuple[str, ...]) -> Workload:
     """``tables`` holds the times by which jobs run and, if they differ, the shortest listed."""
-    names = jobs.texts("UniqueJobsID")
-    submit_s, due_s = jobs.numbers("SubmissionTime"), jobs.numbers("Deadline")
-    order = np.argsort(submit_s, kind="stable")
-    late = int(np.sum(np.diff(submit_s) < 0))
-    if late:
-        notes += (f"{jobs.path}: {late} rows before an earlier one, sorted by SubmissionTime",)
-    times_s, *shortest_s = (table[order] for table in tables)
-    performance = (
-        ListedTimes(times_s, shortest_s=shortest_s[0]) if shortest_s else TimeTable(times_s)
-    )
-    model = jobs.texts("Application")
-    return Workload(
-        job_id=[names[j] for j in order],
-        submit_s=submit_s[order],
-        performance=performance,
-        due_s=due_s[order],
-        weight_per_s=jobs.numbers("Tardinessweight")[order],
-        model=[model[j] for j in order],
-        notes=notes,
+    names, submit_s = jobs.texts("UniqueJobsID"), jobs.numbers("SubmissionTime")
+    times_s, *shortest_s = tables
+    return by_submission(
+        jobs.path,
+        "SubmissionTime",
+        submit_s,
+        ListedTimes(times_s, shortest_s=shortest_s[0]) if shortest_s else TimeTable(times_s),
+        notes,
+        job_id=names,
+        due_s=jobs.numbers("Deadline"),
+        model=jobs.texts("Application"),
+        weight_per_s=jobs.numbers("Tardinessweight"),
     )
 
 
@@ -263,14 +260,6 @@ def _constant(table: Table, name: str) -> float:
     values = table.numbers(name)
     table.require(name, values == values[0], f"{values[0]:g} as in the first row")
     return float(values[0])
-
-
-def _types_by_gpu(cluster: Cluster) -> dict[str, list[int]]:
-    """Node types by the GPU that they hold."""
-    types: dict[str, list[int]] = {}
-    for v, node_type in enumerate(cluster.node_types):
-        types.setdefault(node_type.gpu_type, []).append(v)
-    return types
 
 
 # -- times -----------------------------------------------------------------------------------

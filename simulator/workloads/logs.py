@@ -1,4 +1,4 @@
-"""Jobs of a log that ran, in order of submission."""
+"""Jobs of a table in order of submission, whatever the order of its rows; those of a log that ran."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from simulator.columns import taken
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.performance import FixedDuration
+from simulator.model.performance import FixedDuration, JobTimes
 from simulator.model.workload import Workload
 
 
@@ -45,14 +46,35 @@ def jobs_that_ran(
     jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
     left_out = len(names) - len(jobs)
     note = f"{path}: {left_out} {what}s without {run} on a GPU, left out"
-    given: dict[str, Any] = {
-        name: [values[j] for j in jobs.tolist()] for name, values in columns.items() if len(values)
-    }
     return Workload(
-        job_id=[names[j] for j in jobs],
         submit_s=submit_s[jobs] - submit_s[jobs[0]],
         performance=FixedDuration(duration_s[jobs], gpus[jobs]),
-        num_gpus=gpus[jobs],
         notes=(note,) if left_out else (),
-        **given,
+        **taken({"job_id": names, "num_gpus": gpus, **columns}, jobs),
+    )
+
+
+def by_submission(
+    path: Path,
+    key: str,
+    submit_s: FloatArray,
+    performance: JobTimes,
+    notes: Sequence[str] = (),
+    **columns: Sequence[Any] | FloatArray | IntArray,
+) -> Workload:
+    """The jobs of a table, with a note where its rows were in another order.
+
+    Parameters
+    ----------
+    key : the table's name of the time of submission.
+    columns : further columns of `Workload`, a value a row.
+    """
+    order = np.argsort(submit_s, kind="stable")
+    if late := int(np.sum(np.diff(submit_s) < 0)):
+        notes = (*notes, f"{path}: {late} rows before an earlier one, sorted by {key}")
+    return Workload(
+        submit_s=submit_s[order],
+        performance=performance.take(order),
+        notes=tuple(notes),
+        **taken(columns, order),
     )

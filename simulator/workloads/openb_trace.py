@@ -99,7 +99,7 @@ def openb_trace(
     if models := sum(map(bool, chosen.gpu_spec)):
         notes.append(f"{pods}: {models} pods ask for a GPU model, here they take any")
     workload = shared_workload(chosen, submit_s, times_s)
-    return replace(workload, notes=(*workload.notes, *notes)), shared_cluster(machines)
+    return workload.noted(*notes), shared_cluster(machines)
 
 
 def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams) -> Machines:

@@ -9,6 +9,7 @@ import numpy as np
 from simulator.model.cluster import SECONDS_PER_HOUR
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import LATEST_S, Workload
+from simulator.workloads.logs import by_submission
 from simulator.workloads.tables import InputColumn, Table
 
 COLUMNS = (
@@ -46,35 +47,24 @@ def read_csv_jobs(path: str | Path) -> Workload:
         The first thing wrong with the file: one line with file, line, column, value and what was
         expected.
     """
-    return workload_of(Table.read(path, COLUMNS))
-
-
-def workload_of(table: Table) -> Workload:
-    """The workload of a table with the columns of this format."""
-    names = table.texts("job_id")
-    submit_s = table.numbers("submit_time_s")
-    duration_s = table.numbers("duration_s")
-    gpus = table.whole_numbers("num_gpus")
-    due_s = table.numbers("due_s")
-    weight_per_s = table.numbers("tardiness_weight_per_h") / SECONDS_PER_HOUR
-    model, user, vc = (table.texts(name) for name in ("model", "user", "vc"))
-    order = np.argsort(submit_s, kind="stable")
-    notes = []
-    if late := int(np.sum(np.diff(submit_s) < 0)):
-        notes.append(f"{table.path}: {late} rows before an earlier one, sorted by submit_time_s")
-    if table.ignored:
-        notes.append(f"{table.path}: columns not used: {', '.join(table.ignored)}")
-    return Workload(
-        job_id=[names[j] for j in order],
-        submit_s=submit_s[order],
-        performance=FixedDuration(duration_s[order], gpus[order]),
-        num_gpus=gpus[order],
-        num_cpus=table.numbers("num_cpus")[order],
-        memory_gb=table.numbers("memory_gb")[order],
-        due_s=due_s[order],
-        weight_per_s=weight_per_s[order],
-        model=[model[j] for j in order],
-        notes=tuple(notes),
-        user=[user[j] for j in order],
-        vc=[vc[j] for j in order],
+    table = Table.read(path, COLUMNS)
+    names, submit_s = table.texts("job_id"), table.numbers("submit_time_s")
+    duration_s, gpus = table.numbers("duration_s"), table.whole_numbers("num_gpus")
+    jobs = by_submission(
+        table.path,
+        "submit_time_s",
+        submit_s,
+        FixedDuration(duration_s, gpus),
+        job_id=names,
+        num_gpus=gpus,
+        due_s=table.numbers("due_s"),
+        weight_per_s=table.numbers("tardiness_weight_per_h") / SECONDS_PER_HOUR,
+        num_cpus=table.numbers("num_cpus"),
+        memory_gb=table.numbers("memory_gb"),
+        model=table.texts("model"),
+        user=table.texts("user"),
+        vc=table.texts("vc"),
     )
+    if not table.ignored:
+        return jobs
+    return jobs.noted(f"{table.path}: columns not used: {', '.join(table.ignored)}")

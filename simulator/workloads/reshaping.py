@@ -19,7 +19,7 @@ from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve
 from simulator.model.speedup import Speedup, Tabulated
 from simulator.model.workload import ELASTIC, Workload
 from simulator.workloads.dnn_models import relative_speedup, relative_times
-from simulator.workloads.synergy import dnn_model_name, gpu_demand_law
+from simulator.workloads.synergy import dnn_models_of, gpu_demand_law
 
 WIDEST = 16
 """Largest number of GPUs of the points behind a speed-up curve."""
@@ -36,18 +36,6 @@ def time_shared(workload: Workload) -> Workload:
     if not isinstance(workload.performance, FixedDuration):
         raise InputError("sharing in time: expected jobs of fixed demand with one duration each")
     return replace(workload, performance=replace(workload.performance, time_shared=True))
-
-
-def known_networks(workload: Workload) -> list[str]:
-    """The short name of each job's network; `InputError` for the first job without one."""
-    known: dict[str, str] = {}
-    for job, name in enumerate(workload.model):
-        if name not in known:
-            try:
-                known[name] = dnn_model_name(name)
-            except InputError as error:
-                raise InputError(f"job {workload.job_id[job]!r}: {error}") from None
-    return [known[name] for name in workload.model]
 
 
 def fixed_times(workload: Workload) -> FloatArray:
@@ -72,7 +60,7 @@ def elastic(workload: Workload, cluster: Cluster, gpu_type: str) -> Workload:
         node type.
     """
     duration_s = fixed_times(workload)
-    rows, row_of = _kinds(known_networks(workload), workload.num_gpus)
+    rows, row_of = _kinds(dnn_models_of(workload), workload.num_gpus)
     tables = np.stack([relative_times(name, cluster, gpu_type, g) for name, g in rows])
     runs = np.isfinite(tables).reshape(len(rows), -1).any(axis=1)
     if not runs.all():
@@ -109,7 +97,7 @@ def with_curves(workload: Workload, gpu_type: str) -> Workload:
     ``gpu_type``; between them and above them s(k) is their concave hull.
     """
     duration_s = fixed_times(workload)
-    names = known_networks(workload)
+    names = dnn_models_of(workload)
     widths = list(range(1, WIDEST + 1))
     speed = {name: relative_speedup(name, gpu_type, widths) for name in dict.fromkeys(names)}
     most = int(workload.num_gpus.max())

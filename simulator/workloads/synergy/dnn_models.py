@@ -5,7 +5,7 @@ Tables: ``data/synergy_*.csv`` (sources there).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from simulator.datafiles import data_path, rows_of
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, NodeType
 from simulator.model.performance import SensitivityMatrix
+from simulator.model.workload import Workload
 from simulator.workloads.tables import InputColumn, Table
 
 TASKS = ("image", "language", "speech")
@@ -124,6 +125,23 @@ def dnn_model_name(name: str) -> str:
     if found is None:
         raise InputError(f"model is {name!r}, expected one of {', '.join(dnn_models())}")
     return found
+
+
+def dnn_models_of(workload: Workload, known: Callable[[str], str] = dnn_model_name) -> list[str]:
+    """The network of each job by its short name; `InputError` for the first job without one.
+
+    Parameters
+    ----------
+    known : the short name of a network, `InputError` for an unknown one.
+    """
+    found: dict[str, str] = {}
+    for job, name in enumerate(workload.model):
+        if name not in found:
+            try:
+                found[name] = known(name)
+            except InputError as error:
+                raise InputError(f"job {workload.job_id[job]!r}: {error}") from None
+    return [found[name] for name in workload.model]
 
 
 @cache

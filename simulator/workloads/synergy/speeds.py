@@ -7,23 +7,25 @@ simulator knows two speeds of a job: 1, or one published speed-up where it has i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
+from simulator.arguments import one_of
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import FixedDuration, Sensitivity, SensitivityMatrix, TimeTable
 from simulator.model.sensitive_table import SensitiveTable
-from simulator.model.workload import ELASTIC, Workload
+from simulator.model.workload import Workload
 from simulator.workloads.synergy.dnn_models import (
     SERVER,
     dnn_model_name,
     dnn_models,
+    dnn_models_of,
     sensitivity_matrices,
 )
 
@@ -107,7 +109,13 @@ def with_sensitivity(
         raise InputError("workload: models with sensitivity need a fixed duration a job")
     spec = cluster.node_types[0]
     _need_all_three(spec)
-    names = _known_models(workload, matrices)
+    known = sensitivity_matrices() if matrices is None else matrices
+
+    def own(name: str) -> str:
+        one_of(known, model=name)
+        return name
+
+    names = dnn_models_of(workload) if matrices is None else dnn_models_of(workload, own)
     kinds = list(
         zip(names, workload.num_gpus.tolist() if released else [0] * len(names), strict=True)
     )
@@ -116,7 +124,6 @@ def with_sensitivity(
     if released:
         made = [_released_matrix(model, gpus, spec) for model, gpus in index]
     else:
-        known = matrices or sensitivity_matrices()
         made = [known[model].relative_to(fair_cpus, fair_gb) for model, _ in index]
     duration_s, num_gpus = workload.performance.duration_s, workload.num_gpus
     matrix_of = np.array([index[kind] for kind in kinds], dtype=np.int64)
@@ -154,12 +161,7 @@ def with_sensitive_table(workload: Workload, cluster: Cluster) -> Workload:
         raise InputError("workload: expected elastic jobs with a table of times")
     for spec in cluster.node_types:
         _need_all_three(spec)
-    names = []
-    for job, name in enumerate(workload.model):
-        try:
-            names.append(dnn_model_name(name))
-        except InputError as error:
-            raise InputError(f"workload: job {workload.job_id[job]!r}: {error}") from None
+    names = dnn_models_of(workload)
     index = {name: i for i, name in enumerate(dict.fromkeys(names))}
     known = sensitivity_matrices()
     types = cluster.node_types
@@ -217,27 +219,6 @@ def with_durations_of(
     }
     duration_s = workload.performance.duration_s * np.array([factor[m] for m in workload.model])
     return replace(workload, performance=FixedDuration(duration_s, workload.num_gpus))
-
-
-def _known_models(
-    workload: Workload, matrices: Mapping[str, SensitivityMatrix] | None
-) -> Sequence[str]:
-    """The short name of each job's model, all of them known, all jobs with GPUs."""
-    names = []
-    for job, name in enumerate(workload.model):
-        where = f"workload: job {workload.job_id[job]!r}: "
-        if workload.num_gpus[job] == ELASTIC:
-            raise InputError(where + "num_gpus is 0, expected at least 1 for a job with a model")
-        if matrices is not None and name in matrices:
-            names.append(name)
-        elif matrices is not None:
-            raise InputError(where + f"model is {name!r}, expected one of {', '.join(matrices)}")
-        else:
-            try:
-                names.append(dnn_model_name(name))
-            except InputError as error:
-                raise InputError(where + str(error)) from None
-    return names
 
 
 # -- the released simulator's two speeds -----------------------------------------------------------
