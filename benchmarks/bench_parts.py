@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.bench_engine import cpu_s, workload
 from policies import make_policy
 from simulator import Cluster, NodeType, Workload, simulate
-from simulator.features.colocation import neighbours_of
+from simulator.features.colocation import colocation_of
 from simulator.features.failures import Checkpoints, Failures
 from simulator.features.network import network_of
 from simulator.features.tenants import tenants_of
@@ -30,7 +30,7 @@ def parts() -> list[tuple[str, dict[str, Any]]]:
         ("tenants, quotas of half the GPUs each",
          {"tenants": tenants_of(jobs(), quota={"a": 64.0, "b": 64.0, "c": 64.0})}),
         ("racks", {"network": network_of(jobs(), GPUS // 4, 8, 1.2, 1.5)}),
-        ("shared GPUs, whole ones", {"neighbours": neighbours_of(jobs())}),
+        ("shared GPUs, whole ones", {"neighbours": colocation_of(jobs())}),
     ]  # fmt: skip
 
 

@@ -277,7 +277,7 @@ def _draw_place(
             sharing["utilisation"] = dict(zip(MODELS, (0.8, 0.3, 0.6, 1.0, 0.5), strict=True))
         if on():
             sharing |= {"gpu_memory_gb": 16, "memory_gb": {"resnet50": 9, "cyclegan": 4}}
-        scenario["sharing"] = sharing
+        scenario["colocation"] = sharing
     if kind in ("servers", "parts") and on(0.3):
         scenario["cluster"] |= {"num_controllers": 2, "num_nodes": 6}
         scenario["dispatcher"] = one(
@@ -320,7 +320,7 @@ def _draw_trouble(
         scenario["maintenance"] = {"every_s": 15_000, "duration_s": 700, "nodes_at_a_time": one(1, 2),
                                    "notice_s": one(0, 1800), "warn": on()}  # fmt: skip
     if on(0.2) and kind != "elastic":
-        scenario["spot"] = {"nodes": 1, "time_to_reclaim": "exponential:8000", "away": "exponential:1200",
+        scenario["spot"] = {"nodes": 1, "time_to_reclaim": "exponential:8000", "down": "exponential:1200",
                             "warn": on()}  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from policies.registration import register
 from policies.wrapper import Wrapper
-from simulator.features.fractional import SharedDuration, gpus_asked
+from simulator.features.fractional import SharedDuration, demanded_gpus
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, Placement, View
 from simulator.model.feasibility import placements_of
@@ -78,7 +78,7 @@ def what_is_short(job: int, after: Shares, view: View, in_parts: bool = False) -
         return None
     if in_parts and getattr(performance, "time_shared", False):
         return None
-    gpus = float(gpus_asked(view.workload, in_parts)[job])
+    gpus = float(demanded_gpus(view.workload, in_parts)[job])
     left = _left(after, view)
     total, most = float(left[:, 0].sum()), float(left[:, 0].max())
     if total < gpus - SUMS:

@@ -67,7 +67,7 @@ def simulate(
         `simulator.dispatchers.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.
     features : what the cluster has beside nodes and jobs: a `Feature` of one's own, or the data of one of
-        `simulator.features`, e.g. `Failures`, `Tenants`, `Admission`, `Network`, `Neighbours`, `Delays`, `Rounds`.
+        `simulator.features`, e.g. `Failures`, `Tenants`, `Admission`, `Network`, `Colocation`, `Delays`, `Rounds`.
         Jobs whose attempts fail (`Workload.fails_at`), or that have a patience, bring theirs.
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).

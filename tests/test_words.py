@@ -29,6 +29,8 @@ REPLACED = {
     r"\b[Ss]eating\b|\bNodeLevels\b|\bmake_room\b": "assignment, index of free GPUs, eviction",
     r"\b_?Room\b(?! for)": "free capacity, package",
     r"\bLedger\b": "arrival statistics",
+    r"\bNeighbours\(|neighbours_of|SharingKeys|\[sharing\]": "colocation",
+    r"\bShown\(|gpus_asked|RuleError": "predicted workload; demanded GPUs; error of a key",
     r"\bthe bracket from above\b|\bOne door\b": "upper bound; errors of the command line",
 }
 """Words of our own (regular expressions), and what stands in their place."""

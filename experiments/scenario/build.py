@@ -29,7 +29,7 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     workload, own_cluster = read_jobs(scenario)
     workload, cluster = fitted(workload, own_cluster, scenario)
     workload = with_features(scenario, workload)
-    notes = check_requirements(scenario.policy, workload, cluster)
+    notes = [*scenario.old_names, *check_requirements(scenario.policy, workload, cluster)]
     notes += idle_keys(scenario, workload, cluster)
     return workload.noted(*notes) if notes else workload, cluster
 

@@ -23,7 +23,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, create_model, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    create_model,
+    model_validator,
+)
 
 from experiments.config import Config, FileKeys, checked, path_keys, path_of, read_toml
 from experiments.scenario.extensions import is_registered
@@ -660,8 +667,27 @@ else:
     """A key for each feature that there is (`simulator.features.registry`)."""
 
 
+OLD_NAMES = {"sharing": "colocation", "spot.away": "spot.down"}
+"""Tables and keys by their names of before, which are read all the same for one release."""
+
+
+def _renamed(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A scenario under the names of now, and a note on each that had another."""
+    notes = []
+    for old, new in OLD_NAMES.items():
+        table, _, key = old.partition(".")
+        at, name, now = (data.get(table), key, new.partition(".")[2]) if key else (data, old, new)
+        if isinstance(at, dict) and name in at and now not in at:
+            kept = {now if each == name else each: value for each, value in at.items()}
+            data = {**data, table: kept} if key else kept
+            notes.append(f"{old} is called {new} now")
+    return data, notes
+
+
 class Scenario(FeatureTables):
     """One simulation: jobs, machines, a policy, and what else happens."""
+
+    _old_names: list[str] = PrivateAttr(default_factory=list)
 
     workload: Jobs = Field(description="the jobs: one of the kinds below")
     cluster: Machines | None = Field(
@@ -724,6 +750,20 @@ class Scenario(FeatureTables):
                 )
             found["network"] = NetworkKeys(same_rack=self.network_penalty)
         return {name: table for name, table in found.items() if table is not None}
+
+    @property
+    def old_names(self) -> list[str]:
+        """Notes on tables and keys that were given by their names of before."""
+        return self._old_names
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _under_old_names(cls, data: Any, handler: ModelWrapValidatorHandler[Scenario]) -> Scenario:
+        """Tables and keys under their names of before are read all the same."""
+        data, notes = _renamed(data) if isinstance(data, dict) else (data, [])
+        made = handler(data)
+        made._old_names.extend(notes)
+        return made
 
     @model_validator(mode="before")
     @classmethod

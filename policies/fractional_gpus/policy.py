@@ -14,7 +14,7 @@ from policies.fractional_gpus.state import Known, Typical, classes_of, empty_sta
 from policies.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.arguments import one_of
-from simulator.features.colocation import Neighbours
+from simulator.features.colocation import Colocation
 from simulator.features.fractional import WHOLE_GPU, Demands, Machines, SharedDuration
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.tolerances import UNITS
@@ -183,7 +183,7 @@ def _demands(workload: Workload) -> Demands:
     return Demands(workload.job_id, cpu, memory, workload.num_gpus, milli, nothing)
 
 
-def _with_memory(demands: Demands, neighbours: Neighbours) -> Demands:
+def _with_memory(demands: Demands, neighbours: Colocation) -> Demands:
     """A job counts as the part of a GPU, or of its memory, that is the larger."""
     if neighbours.profile is not None:
         raise InputError("shared: the GPUs are sliced, expected the policy 'slices'")

@@ -81,7 +81,7 @@ def by_demand(group: Group, kinds: IntArray) -> IntArray:
 
 
 def runs(sequence: IntArray) -> list[tuple[int, int]]:
-    """Neighbours that are equal, and how many."""
+    """Stretches of equal values, and their lengths."""
     if not len(sequence):
         return []
     ends = np.flatnonzero(np.diff(sequence)) + 1

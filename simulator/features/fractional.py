@@ -144,7 +144,7 @@ class SharedDuration(FixedDuration):
 GB_PER_MIB = 2**20 / 1e9
 
 
-def gpus_asked(workload: Workload, in_parts: bool) -> FloatArray:
+def demanded_gpus(workload: Workload, in_parts: bool) -> FloatArray:
     """``(J,)`` GPUs that each job holds while it runs: parts of one where the policy gives parts; 0: it chooses."""
     gpus = workload.num_gpus.astype(np.float64)
     performance = workload.performance

@@ -25,9 +25,9 @@ class MaintenanceKeys(FailureTable):
     table: ClassVar[str] = "maintenance"
 
     every_s: Positive = Field(
-        description="period in which all nodes are away once", examples=[604800]
+        description="period in which all nodes are down once", examples=[604800]
     )
-    duration_s: Positive = Field(description="time that a group is away", examples=[3600])
+    duration_s: Positive = Field(description="time that a group is down", examples=[3600])
     nodes_at_a_time: PositiveInt = Field(
         default=1, description="nodes of a group; one group goes after the other"
     )
@@ -46,6 +46,6 @@ class MaintenanceKeys(FailureTable):
                 f"got {self.every_s:g}, expected at least {round_s:g}, the time of all {len(groups)} groups",
             )
         up = Deterministic(self.every_s - self.duration_s or 1e-9)
-        away = Deterministic(self.duration_s)
-        cause = Outages(up, away, groups, self.notice_s, self.duration_s, "maintenance", self.warn)
+        down = Deterministic(self.duration_s)
+        cause = Outages(up, down, groups, self.notice_s, self.duration_s, "maintenance", self.warn)
         return Failures([cause])

@@ -1,6 +1,6 @@
 """Predicted execution times for policies; the engine runs the true ones.
 
-    shown = Shown(predicted(workload, Predictions(noise=0.3), Streams(seed)))
+    shown = PredictedWorkload(predicted(workload, Predictions(noise=0.3), Streams(seed)))
     simulate(workload, cluster, policy, features=[shown])
 
 Policies and dispatchers read the predicted times in ``view.workload``; the progress of a job
@@ -85,7 +85,7 @@ class Predictions:
         return not (self.bias or self.noise or self.configuration_noise)
 
 
-class Shown(NamedTuple):
+class PredictedWorkload(NamedTuple):
     """Workload as policies see it, and whether it is corrected while jobs run."""
 
     workload: Workload
@@ -111,13 +111,15 @@ class PredictionKeys(FeatureTable):
         description="whether the observed speed of a running job corrects its predictions",
     )
 
-    def make(self, scene: Scene) -> Shown | None:
+    def make(self, scene: Scene) -> PredictedWorkload | None:
         """The jobs with predicted times; None where nothing differs."""
         with at_key("predictions"):
             asked = Predictions(**dict(self))
             if asked.exact:
                 return None
-            return Shown(predicted(scene.workload, asked, Streams(scene.seed)), asked.learned)
+            return PredictedWorkload(
+                predicted(scene.workload, asked, Streams(scene.seed)), asked.learned
+            )
 
 
 def predicted(workload: Workload, predictions: Predictions, streams: Streams) -> Workload:

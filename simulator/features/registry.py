@@ -20,15 +20,20 @@ from simulator.core.feature import Feature
 from simulator.errors import InputError
 from simulator.features.admission.control import Admission, AdmissionControl, AdmissionKeys
 from simulator.features.changing_rates import ChangingRates
-from simulator.features.colocation.keys import SharingKeys
-from simulator.features.colocation.neighbours import Neighbours
-from simulator.features.colocation.run_time import Colocation
+from simulator.features.colocation.keys import ColocationKeys
+from simulator.features.colocation.run_time import ColocatedJobs
+from simulator.features.colocation.spec import Colocation
 from simulator.features.failures import checkpoints, jobs, spec
 from simulator.features.failures.keys import CheckpointKeys, FailureKeys, FailureTable, failures_of
 from simulator.features.failures.spec import Failures
 from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.network import Network, NetworkKeys, NetworkSlowdown
-from simulator.features.predictions import LearnedTimes, PredictedTimes, PredictionKeys, Shown
+from simulator.features.predictions import (
+    LearnedTimes,
+    PredictedTimes,
+    PredictedWorkload,
+    PredictionKeys,
+)
 from simulator.features.reconfiguration import Delays, ReconfigurationDelay
 from simulator.features.reneging import Reneging
 from simulator.features.rounds import Rounds
@@ -47,19 +52,19 @@ GROUP = "schedlab.features"
 
 KEYS: tuple[type[FeatureTable], ...] = (
     PredictionKeys, FailureKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, AdmissionKeys,
-    SharingKeys, NetworkKeys,
+    ColocationKeys, NetworkKeys,
 )  # fmt: skip
 """Tables of the features that are here."""
 
 FEATURES: Mapping[type, Callable[[Any], Sequence[Feature]]] = {
     Rounds: lambda rounds: [rounds],
-    Shown: lambda s: [(LearnedTimes if s.learned else PredictedTimes)(s.workload)],
+    PredictedWorkload: lambda s: [(LearnedTimes if s.learned else PredictedTimes)(s.workload)],
     Delays: lambda delays: [ReconfigurationDelay(delays)] if delays != Delays() else [],
     Failures: Failures.features,
     Admission: lambda admission: [AdmissionControl(admission)],
     Tenants: lambda tenants: [Quotas(tenants)],
     Network: lambda network: [NetworkSlowdown(network)],
-    Neighbours: lambda neighbours: [Colocation(neighbours)],
+    Colocation: lambda colocation: [ColocatedJobs(colocation)],
 }
 """By the data of a feature: what acts on a simulation. Features act in this order, those of packages last."""
 

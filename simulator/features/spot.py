@@ -3,7 +3,7 @@
 [spot]
 nodes = 4
 time_to_reclaim = "exponential:7200"
-away = "exponential:1800"
+down = "exponential:1800"
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SpotKeys(FailureTable):
         description="law of the time until a spot VM is taken away, s",
         examples=["exponential:7200"],
     )
-    away: str = Field(
+    down: str = Field(
         description="law of the time until there is one again, s", examples=["exponential:1800"]
     )
     notice_s: NonNegative = Field(
@@ -49,16 +49,16 @@ class SpotKeys(FailureTable):
         self._expect_enough(cluster)
         with at_key("spot.time_to_reclaim"):
             reclaim = parse_law(self.time_to_reclaim)
-        with at_key("spot.away"):
-            away = parse_law(self.away)
+        with at_key("spot.down"):
+            down = parse_law(self.down)
         begin = 0 if cluster.is_configurable else cluster.num_nodes - self.nodes
         groups = [(n,) for n in range(begin, begin + self.nodes)]
         return Failures(
-            [Outages(reclaim, away, groups, self.notice_s, name="spot", warns=self.warn)]
+            [Outages(reclaim, down, groups, self.notice_s, name="spot", warns=self.warn)]
         )
 
     def on_cluster(self, cluster: Cluster) -> Cluster:
-        """The cluster with some nodes at the price of spot VMs; they cost nothing while away.
+        """The cluster with some nodes at the price of spot VMs; they cost nothing while they are down.
 
         Equal servers get a type of their own, which policies see. VMs and nodes of several types keep
         their types, and get a factor of the price (`Cluster.price_factor`), which only the accounts see.

@@ -97,7 +97,7 @@ def _node_states(record: RunRecord, shares: dict[str, Any]) -> _Changes:
     fixed = None if cluster.node_type_of is None else np.array(cluster.node_type_of)
     down = np.empty((0, 3))
     if fixed is not None and record.parts:
-        down = np.concatenate([part.away for part in record.parts.values()])
+        down = np.concatenate([part.down for part in record.parts.values()])
     count, outages = len(shares["node"]), len(down)
     node = np.concatenate([shares["node"]] * 2 + [down[:, 0].astype(np.int64)] * 2)
     time_s = np.concatenate([shares["end_s"], shares["start_s"], down[:, 2], down[:, 1]])

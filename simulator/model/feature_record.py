@@ -13,8 +13,8 @@ from simulator.model.cluster import FloatArray
 class FeatureRecord:
     """Record of a feature in a run: scalars, ends of jobs, and data for tables."""
 
-    away: FloatArray = np.empty((0, 3))
-    """``(O, 3)`` node, start and end (s) of each stretch of time that it was away."""
+    down: FloatArray = np.empty((0, 3))
+    """``(O, 3)`` node, start and end (s) of each stretch of time that it was down."""
 
     def statuses(self) -> Mapping[str, Any]:
         """``(J,)`` masks of jobs that ended in another way than by completing their work, by its name."""

@@ -17,7 +17,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.statistics import Streams
 from simulator.workloads import synergy
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
@@ -30,8 +30,8 @@ def elastic() -> Workload:
     return generate(HierarchicalScenario(num_nodes=5, jobs_per_node=4, seed=1))
 
 
-def shown(jobs: Workload, predictions: Predictions) -> Shown:
-    return Shown(predicted(jobs, predictions, Streams(1)), predictions.learned)
+def shown(jobs: Workload, predictions: Predictions) -> PredictedWorkload:
+    return PredictedWorkload(predicted(jobs, predictions, Streams(1)), predictions.learned)
 
 
 # -- the numbers -----------------------------------------------------------------------------
@@ -103,7 +103,12 @@ def test_zero_error_gives_the_bytes_of_none(policy: str):
 def test_the_engine_runs_the_true_times():
     jobs = Workload(["a"], [0.0], FixedDuration([100.0], [1]), [1])
     wrong = Workload(["a"], [0.0], FixedDuration([7.0], [1]), [1])
-    assert simulate(jobs, ONE, make_policy("fifo"), features=[Shown(wrong)]).completion_s[0] == 100
+    assert (
+        simulate(jobs, ONE, make_policy("fifo"), features=[PredictedWorkload(wrong)]).completion_s[
+            0
+        ]
+        == 100
+    )
 
 
 def test_no_policy_reaches_the_true_times():
@@ -133,7 +138,7 @@ def test_wrong_predictions_turn_the_order_of_srtf_round():
     wrong = replace(jobs, performance=FixedDuration([80.0, 120.0], [1, 1]))
     policy = make_policy("srtf+proportional")
     assert simulate(jobs, cluster, policy).completion_s.tolist() == [400.0, 100.0]
-    told = simulate(jobs, cluster, policy, features=[Shown(wrong)])
+    told = simulate(jobs, cluster, policy, features=[PredictedWorkload(wrong)])
     assert told.completion_s.tolist() == [300.0, 400.0]
 
 
@@ -145,7 +150,7 @@ def test_dispatchers_see_predictions_too():
     wrong = replace(jobs, performance=FixedDuration([5.0, 1000.0, 10.0], [1] * 3))
     kwargs = {"dispatcher": "least-work-left"}
     true = simulate(jobs, two, make_policy("fifo"), **kwargs)
-    misled = simulate(jobs, two, make_policy("fifo"), **kwargs, features=[Shown(wrong)])
+    misled = simulate(jobs, two, make_policy("fifo"), **kwargs, features=[PredictedWorkload(wrong)])
     assert true.completion_s.tolist() == [500.0, 10.0, 20.0]
     assert misled.completion_s.tolist() == [500.0, 10.0, 510.0]
 
@@ -165,7 +170,7 @@ def times_seen(learned: bool) -> list[float]:
         job = int(view.jobs[0])
         return Decision([Placement(job, 0, 1)])
 
-    simulate(jobs, ONE, spy, features=[Shown(wrong, learned)])
+    simulate(jobs, ONE, spy, features=[PredictedWorkload(wrong, learned)])
     return seen[:3]
 
 
@@ -184,7 +189,7 @@ def test_what_was_observed_is_kept_while_the_job_waits():
             seen.append((view.now_s, float(view.times_s[0, 0, 1])))
         return Decision([Placement(int(view.jobs[-1]), 0, 1)])
 
-    simulate(jobs, ONE, newest_first, features=[Shown(wrong, learned=True)])
+    simulate(jobs, ONE, newest_first, features=[PredictedWorkload(wrong, learned=True)])
     assert sum(seen, ()) == pytest.approx((0.0, 400.0, 50.0, 50.0, 150.0, 50.0))
 
 
@@ -200,4 +205,4 @@ def test_learning_runs_with_synergy(policy: str):
 def test_jobs_that_are_others_are_refused():
     with pytest.raises(InputError, match="its jobs are others"):
         simulate(elastic(), ONE, make_policy("fifo"), check=False,
-                 features=[Shown(elastic().head(3))])  # fmt: skip
+                 features=[PredictedWorkload(elastic().head(3))])  # fmt: skip

@@ -9,7 +9,7 @@ from simulator.features.registry import tables
 TABLES = tables()
 NEEDED = {
     "maintenance": {"every_s": "100", "duration_s": "10"},
-    "spot": {"nodes": "1", "time_to_reclaim": '"exponential:9"', "away": '"exponential:9"'},
+    "spot": {"nodes": "1", "time_to_reclaim": '"exponential:9"', "down": '"exponential:9"'},
 }
 """Keys without a default; one that is missing would be named first."""
 

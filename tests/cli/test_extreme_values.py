@@ -28,7 +28,7 @@ kind = "poisson"
 num_jobs = 5
 arrival_rate_per_h = 4
 """
-MODELS = "\n[sharing]\npart = 0.5\ndraw = { resnet50 = 1e308, transformer = 1e308 }\n"
+MODELS = "\n[colocation]\npart = 0.5\ndraw = { resnet50 = 1e308, transformer = 1e308 }\n"
 
 
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -61,7 +61,7 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
             "decisions.round_s: got 1e+308, expected at least 0.001",
         ),
         ("[tenants]\ndraw = { a = 1e308, b = 1e308 }\n", "tenants.draw: draw is {'a': 1e+308"),
-        (MODELS, "sharing.draw: draw is {'resnet50': 1e+308"),
+        (MODELS, "colocation.draw: draw is {'resnet50': 1e+308"),
         ("[network]\nsame_rack = 1e200\n", "network.same_rack: got 1e+200, expected a number >= 1"),
     ],
 )

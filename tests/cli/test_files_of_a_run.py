@@ -58,7 +58,7 @@ cost_s = 20
 [spot]
 nodes = 1
 time_to_reclaim = "exponential:8000"
-away = "exponential:1200"
+down = "exponential:1200"
 [maintenance]
 every_s = 15000
 duration_s = 700

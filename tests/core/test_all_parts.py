@@ -14,12 +14,12 @@ from policies import composed_names, make_policy, policy_names
 from policies.registry import requirements_of
 from simulator import Cluster, DecisionPoints, NodeType, Result, ServerSpec, Workload, simulate
 from simulator.features.admission import Admission
-from simulator.features.colocation import Neighbours, neighbours_of, published_rates
+from simulator.features.colocation import Colocation, colocation_of, published_rates
 from simulator.features.colocation.mig import PROFILES, mask_of
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.features.network import network_of
-from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.features.tenants import tenants_of
 from simulator.laws import Exponential
 from simulator.logs import ShareRecord
@@ -150,7 +150,7 @@ def check_slices(view: View) -> None:
             taken[gpu] |= mask
 
 
-def check_gpus(result: Result, recorded: Recorded, neighbours: Neighbours | None) -> None:
+def check_gpus(result: Result, recorded: Recorded, neighbours: Colocation | None) -> None:
     """On every single GPU that was named: parts, memory and slices within what it has."""
     changes: dict[tuple[str, int, int], Times] = defaultdict(list)
     limit = {"parts": 1.0, "memory": np.inf, "compute": 7.0, "slices": 8.0}
@@ -262,11 +262,11 @@ def test_every_policy_with_all_parts_at_random(name: str, data: st.DataObject) -
         network = network_of(jobs, 4, 2, 1.2, 1.5)
     if shares_gpus:
         kind = "none" if sliced else "published"
-        neighbours = neighbours_of(jobs, kind, gpu_memory_gb=16.0, slices=sliced)
+        neighbours = colocation_of(jobs, kind, gpu_memory_gb=16.0, slices=sliced)
     if on():
         failures = trouble_of(rng, on())
     if on():
-        shown = Shown(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)))
+        shown = PredictedWorkload(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)))
     points = DecisionPoints.rounds(60.0) if "+" in name or on() else None
     if points is None and on():
         service = ServerSpec(Exponential(10.0))
@@ -328,7 +328,11 @@ def test_elastic_jobs_with_parts_at_random(name: str, data: st.DataObject) -> No
     admits = name in ON_EQUAL_NODES and on()
     cause = Outages.of_each_node(2, Exponential(5000.0), Exponential(300.0))
     failures = Failures([cause], Checkpoints(300.0, 5.0, 10.0)) if on() else None
-    shown = Shown(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), True) if on() else None
+    shown = (
+        PredictedWorkload(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), True)
+        if on()
+        else None
+    )
     again = {
         "seed": seed,
         "features": [

@@ -48,7 +48,7 @@ ENDLESS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"failures": {"time_to_failure": VERY_OFTEN, "repair": VERY_OFTEN}}, "failures.time_to_failure"),
     ({"failures": {"time_to_failure": VERY_OFTEN, "repair": "deterministic:600"}}, "failures.time_to_failure"),
-    ({"spot": {"nodes": 2, "time_to_reclaim": VERY_OFTEN, "away": VERY_OFTEN}}, "spot.time_to_reclaim"),
+    ({"spot": {"nodes": 2, "time_to_reclaim": VERY_OFTEN, "down": VERY_OFTEN}}, "spot.time_to_reclaim"),
     ({"decisions": {"period_s": 0.001}}, PERIOD),
     ({"decisions": {"round_s": 0.001}}, PERIOD),
     ({"decisions": {"since_last_s": 0.001}}, "decisions: since_last_s is"),

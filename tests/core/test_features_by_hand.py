@@ -27,10 +27,10 @@ from simulator import (
     simulate,
 )
 from simulator.features.admission import Admission
-from simulator.features.colocation import neighbours_of
+from simulator.features.colocation import colocation_of
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
-from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.features.reconfiguration import Delays
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
@@ -128,7 +128,7 @@ def test_a_late_decision_counts_the_jobs_own_memory() -> None:
         ["j0", "j1"], [0.0, 5.0], times, num_gpus=[1, 1], model=["resnet50", "resnet50"]
     )
     for gpu_memory_gb, starts in ((16.0, [10.0, 120.0]), (18.0, [10.0, 15.0])):
-        neighbours = neighbours_of(work, gpu_memory_gb=gpu_memory_gb, memory_gb={"resnet50": 9.0})
+        neighbours = colocation_of(work, gpu_memory_gb=gpu_memory_gb, memory_gb={"resnet50": 9.0})
         run = simulate(
             work, nodes(1), newest_on_gpu_0, features=[neighbours],
             server=ServerSpec(Deterministic(10.0), 2),
@@ -181,7 +181,7 @@ def test_energy_of_gpus_that_no_decision_names() -> None:
         work,
         cluster,
         make_policy("fifo-strict"),
-        features=[neighbours_of(work, gpu_memory_gb=16.0)],
+        features=[colocation_of(work, gpu_memory_gb=16.0)],
     )
     assert run.meters.energy_kwh == pytest.approx(0.3)
 
@@ -197,7 +197,7 @@ def test_what_is_observed_corrects_what_is_predicted() -> None:
 
     work = jobs([0, 50], [100, 10], [1, 1])
     for learned, left_s in ((True, 50.0), (False, 100.0)):
-        shown = Shown(predicted(work, Predictions(bias=1.0), Streams(1)), learned)
+        shown = PredictedWorkload(predicted(work, Predictions(bias=1.0), Streams(1)), learned)
         simulate(work, nodes(2), watching, features=[shown])
         assert seen[0, 50.0] == pytest.approx(left_s)
 
@@ -251,7 +251,7 @@ def test_a_hundredth_of_the_work_is_enough_to_observe_a_speed() -> None:
         return Decision([Placement(job, 0, 1) for job in view.waiting], keep_running=True)
 
     work = jobs([0, 0.5, 5], [100, 1, 1], [1, 1, 1])
-    shown = Shown(predicted(work, Predictions(bias=1.0), Streams(1)), learned=True)
+    shown = PredictedWorkload(predicted(work, Predictions(bias=1.0), Streams(1)), learned=True)
     simulate(work, nodes(3), watching, features=[shown])
     assert seen[0, 0.5] == pytest.approx(199.0)
     assert seen[0, 5.0] == pytest.approx(95.0)

@@ -33,7 +33,7 @@ from simulator import (
     simulate,
 )
 from simulator.core import wake_ups
-from simulator.features.colocation import neighbours_of
+from simulator.features.colocation import colocation_of
 from simulator.features.network import network_of
 from simulator.features.tenants import tenants_of
 from simulator.laws import Exponential, parse_law
@@ -260,7 +260,7 @@ def test_a_performance_model_of_fewer_jobs(model: Performance) -> None:
         (tenants_of(jobs(2)), "^tenants: made for 2 jobs, expected 3$"),
         (network_of(jobs(2), 1), "^network: made for 2 jobs, expected 3$"),
         (network_of(jobs(3), 1), "^network: made for 1 nodes, expected 2$"),
-        (neighbours_of(jobs(2)), "^sharing: made for 2 jobs, expected 3$"),
+        (colocation_of(jobs(2)), "^colocation: made for 2 jobs, expected 3$"),
     ],
 )
 def test_parts_made_for_others(part: object, complaint: str) -> None:

@@ -49,7 +49,7 @@ def test_held_time_is_work_loss_and_overhead(policy: str, saving: dict, tmp_path
         },
         "cluster": {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4, "price_per_hour": 3},
         "failures": OFTEN,
-        "spot": {"nodes": 1, "time_to_reclaim": "exponential:9000", "away": "exponential:2000"},
+        "spot": {"nodes": 1, "time_to_reclaim": "exponential:9000", "down": "exponential:2000"},
         "checkpoints": saving,
         "reconfiguration_s": 20,
         "tenants": {"draw": {"a": 1, "b": 1}},

@@ -21,7 +21,7 @@ attempts = true
 kind = "nodes"
 num_nodes = 1
 gpus_per_node = 1
-[sharing]
+[colocation]
 part = 0.5
 interference = "linear"
 utilisation = { a = 1.0 }

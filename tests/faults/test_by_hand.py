@@ -111,7 +111,7 @@ def test_maintenance_rolls_over_groups_of_nodes() -> None:
 
 def test_spot_nodes_are_the_last_servers_and_the_first_vms() -> None:
     """Each by itself."""
-    keys = SpotKeys(nodes=2, time_to_reclaim="exponential:100", away="exponential:10")
+    keys = SpotKeys(nodes=2, time_to_reclaim="exponential:100", down="exponential:10")
     jobs, kind = fixed([0], [1], [1]), NodeType("n", "GPU", 1)
     for cluster, groups in (
         (Cluster.of_nodes(kind, 4), [(2,), (3,)]),

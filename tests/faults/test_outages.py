@@ -491,7 +491,7 @@ duration_s = 300
 [spot]
 nodes = 2
 time_to_reclaim = "exponential:7200"
-away = "exponential:1800"
+down = "exponential:1800"
 price = 0.5
 """
     )

@@ -87,7 +87,7 @@ def test_the_table_in_a_scenario():
     spot = {
         "nodes": 2,
         "time_to_reclaim": "deterministic:1e12",
-        "away": "deterministic:1",
+        "down": "deterministic:1",
         "price": 0,
     }
     plain, cheap = run(scenario()), run(scenario(spot=spot))
@@ -100,7 +100,7 @@ def test_the_table_in_a_scenario():
 
 def test_prices_of_adapt_hold_for_spot_too():
     """Three nodes of 8 GPUs at 1 $ a GPU-hour; the last two, at 0.3 of it, are never away."""
-    spot = {"nodes": 2, "time_to_reclaim": "deterministic:1e12", "away": "deterministic:1"}
+    spot = {"nodes": 2, "time_to_reclaim": "deterministic:1e12", "down": "deterministic:1"}
     base = {
         "workload": {"kind": "poisson", "num_jobs": 3, "arrival_rate_per_h": 1, "num_gpus": [1],
                      "duration_s": "deterministic:36000"},
@@ -113,7 +113,7 @@ def test_prices_of_adapt_hold_for_spot_too():
 
 
 def test_mistakes_are_one_line():
-    keys = SpotKeys(nodes=3, time_to_reclaim="deterministic:1", away="deterministic:1")
+    keys = SpotKeys(nodes=3, time_to_reclaim="deterministic:1", down="deterministic:1")
     vms = Cluster.of_vms([VM], 2)
     with pytest.raises(KeyedError, match=r"spot\.nodes: got 3, expected at most 2 nodes"):
         keys.on_cluster(vms)
@@ -124,3 +124,25 @@ def test_mistakes_are_one_line():
             on_spot(vms, bad)
     with pytest.raises(InputError, match="bounds: nodes have prices of their own"):
         alone(ONE, on_spot(vms, (1.0, 0.3)))
+
+
+def test_names_of_before_are_read_and_noted():
+    """One release long; both names at once are one too many."""
+    keys = {
+        "workload": {"kind": "poisson", "num_jobs": 3, "arrival_rate_per_h": 30.0},
+        "cluster": {"kind": "nodes", "num_nodes": 2},
+        "policy": "fifo-strict",
+        "spot": {"nodes": 1, "time_to_reclaim": "exponential:9", "away": "exponential:9"},
+        "sharing": {"part": 0.5},
+    }
+    read = Scenario.model_validate(keys)
+    assert read.old_names == [
+        "sharing is called colocation now",
+        "spot.away is called spot.down now",
+    ]
+    assert (read.colocation.part, read.spot.down) == (0.5, "exponential:9")
+    now = {**keys, "spot": {**keys["spot"], "down": "exponential:9"}}
+    with pytest.raises(ValueError, match=r"spot\.away"):
+        Scenario.model_validate(now)
+    del now["spot"]["away"], now["sharing"]
+    assert not Scenario.model_validate(now).old_names

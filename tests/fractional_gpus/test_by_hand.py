@@ -15,9 +15,9 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.colocation import neighbours_of
+from simulator.features.colocation import colocation_of
 from simulator.features.colocation.mig import profile_for
-from simulator.features.fractional import SharedDuration, gpus_asked
+from simulator.features.fractional import SharedDuration, demanded_gpus
 
 ONE = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
 
@@ -56,7 +56,7 @@ def test_a_job_over_two_gpus_is_as_fast_as_on_the_slower_one() -> None:
             [shares[j] for j in new], keep_running=True, gpus_of={j: gpus_of[j] for j in new}
         )
 
-    linear = neighbours_of(work, "linear", utilisation={"m": 1.0})
+    linear = colocation_of(work, "linear", utilisation={"m": 1.0})
     run = simulate(work, cluster, both, features=[linear])
     assert run.completion_s.tolist() == pytest.approx([200.0, 200.0])
 
@@ -64,7 +64,7 @@ def test_a_job_over_two_gpus_is_as_fast_as_on_the_slower_one() -> None:
 def test_memory_of_jobs_that_stay_counts() -> None:
     """9 GB each on a GPU of 16; the second comes at 5 s."""
     work = halves([0.0, 5.0])
-    memory = neighbours_of(work, gpu_memory_gb=16.0, memory_gb={"m": 9.0})
+    memory = colocation_of(work, gpu_memory_gb=16.0, memory_gb={"m": 9.0})
     with pytest.raises(
         InfeasibleDecision, match="at 5 s: node 0: GPU 0: 18 GB of memory used of 16"
     ):
@@ -75,7 +75,7 @@ def test_slices_of_jobs_that_stay_are_taken() -> None:
     """Half of a GPU is a slice of four sevenths, for which there is one place."""
     work = halves([0.0, 5.0])
     with pytest.raises(InfeasibleDecision, match=r"at 5 s: .* has no room for a slice 4g\.20gb"):
-        simulate(work, ONE, all_on_gpu_0, features=[neighbours_of(work, slices=True)])
+        simulate(work, ONE, all_on_gpu_0, features=[colocation_of(work, slices=True)])
 
 
 def test_memory_has_eight_slices() -> None:
@@ -87,5 +87,5 @@ def test_parts_of_gpus_are_asked_for_and_worked_on() -> None:
     times = SharedDuration(np.array([100.0, 10.0]), np.array([1, 2]), part=np.array([0.5, 1.0]))
     work = Workload(["a", "b"], [0.0, 0.0], times, num_gpus=[1, 2])
     assert times.work_gpu_s(ONE).tolist() == [50.0, 20.0]
-    assert gpus_asked(work, in_parts=True).tolist() == [0.5, 2.0]
-    assert gpus_asked(work, in_parts=False).tolist() == [1.0, 2.0]
+    assert demanded_gpus(work, in_parts=True).tolist() == [0.5, 2.0]
+    assert demanded_gpus(work, in_parts=False).tolist() == [1.0, 2.0]

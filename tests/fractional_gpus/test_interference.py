@@ -21,7 +21,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.colocation import neighbours_of, published_rates, with_parts
+from simulator.features.colocation import colocation_of, published_rates, with_parts
 from simulator.features.colocation.mig import best_start, mask_of, profile_for
 from simulator.features.fractional import SharedDuration
 from simulator.model.performance import FixedDuration
@@ -58,7 +58,7 @@ def test_a_pair_by_hand():
     rate = float(published_rates()[1][2, 2])
     assert rate == pytest.approx(0.6563)
     jobs = jobs_of(["transformer"] * 2, submit_s=[0.0, 50.0])
-    result = simulate(jobs, ONE, together, features=[neighbours_of(jobs, "published")])
+    result = simulate(jobs, ONE, together, features=[colocation_of(jobs, "published")])
     # The first has half of its work left at 50 s, the second the rest of its own after that.
     first = 50 + 50 / rate
     second = first + 100 - (first - 50) * rate
@@ -72,16 +72,16 @@ def test_a_pair_by_hand():
 def test_linear_by_hand():
     """Utilisations 0.8 and 0.6: each runs at 1/1.4 of its speed; 0.3 and 0.6 do not disturb each other."""
     jobs = jobs_of(["a", "b"])
-    busy = neighbours_of(jobs, "linear", utilisation={"a": 0.8, "b": 0.6})
+    busy = colocation_of(jobs, "linear", utilisation={"a": 0.8, "b": 0.6})
     assert simulate(jobs, ONE, together, features=[busy]).completion_s.tolist() == [140.0, 140.0]
-    calm = neighbours_of(jobs, "linear", utilisation={"a": 0.3, "b": 0.6})
+    calm = colocation_of(jobs, "linear", utilisation={"a": 0.3, "b": 0.6})
     assert simulate(jobs, ONE, together, features=[calm]).completion_s.tolist() == [100.0, 100.0]
 
 
 def test_a_job_that_is_stopped_leaves_its_gpu():
     """Jobs 0 and 1 share GPU 0 at half speed; at 10 s, 1 is stopped, and 0 is alone from then on."""
     jobs = jobs_of(["a"] * 3, submit_s=[0.0, 0.0, 10.0])
-    busy = neighbours_of(jobs, "linear", utilisation={"a": 1.0})
+    busy = colocation_of(jobs, "linear", utilisation={"a": 1.0})
     two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
 
     def on(places):
@@ -97,7 +97,7 @@ def test_a_job_that_is_stopped_leaves_its_gpu():
 def test_whole_gpus_after_shared_ones():
     """Both shared GPU 0; then each has a GPU for itself, and nothing is left of the other."""
     jobs = jobs_of(["a"] * 3, submit_s=[0.0, 0.0, 10.0])
-    busy = neighbours_of(jobs, "linear", utilisation={"a": 1.0})
+    busy = colocation_of(jobs, "linear", utilisation={"a": 1.0})
     four = Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
 
     def decide(view):
@@ -111,19 +111,19 @@ def test_whole_gpus_after_shared_ones():
 
 def test_jobs_without_a_class_do_not_matter():
     jobs = jobs_of(["transformer", "mine"])
-    result = simulate(jobs, ONE, together, features=[neighbours_of(jobs, "published")])
+    result = simulate(jobs, ONE, together, features=[colocation_of(jobs, "published")])
     assert result.completion_s.tolist() == [100.0, 100.0]
 
 
 def test_memory_of_a_gpu_is_kept():
     jobs = jobs_of(["a", "b"])
-    tight = neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 10.0, "b": 8.0})
+    tight = colocation_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 10.0, "b": 8.0})
     with pytest.raises(InfeasibleDecision, match="node 0: GPU 0: 18 GB of memory used of 16"):
         simulate(jobs, ONE, together, features=[tight])
     for policy in (make_policy("complementary", share="always"), make_policy("shared")):
         result = simulate(jobs, ONE, policy, features=[tight])
         assert result.completion_s.tolist() == [100.0, 200.0]
-    roomy = neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 8.0, "b": 8.0})
+    roomy = colocation_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 8.0, "b": 8.0})
     result = simulate(jobs, ONE, make_policy("complementary", share="always"), features=[roomy])
     assert result.completion_s.tolist() == [100.0, 100.0]
 
@@ -160,7 +160,7 @@ def test_slices_keep_jobs_apart():
     """0.5 of a GPU is 4g, which begins at slice 0 only: two of them need two GPUs, though parts add up to 1."""
     jobs = jobs_of(["a", "b"])
     two = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
-    sliced = neighbours_of(jobs, slices=True)
+    sliced = colocation_of(jobs, slices=True)
     with pytest.raises(InputError, match="the GPUs are sliced, expected the policy 'slices'"):
         simulate(jobs, ONE, make_policy("shared"), features=[sliced])
     with pytest.raises(InfeasibleDecision, match=r"GPU 0 has no room for a slice 4g\.20gb"):
@@ -175,7 +175,7 @@ def test_good_neighbours_are_chosen():
     """Of two GPUs, one with ResNet-50 and one with Recommendation, a Transformer joins the latter."""
     jobs = jobs_of(["resnet50", "recommendation", "transformer"], submit_s=[0.0, 0.0, 1.0])
     two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
-    pairs = neighbours_of(jobs, "published")
+    pairs = colocation_of(jobs, "published")
     result = simulate(jobs, two, make_policy("complementary"), features=[pairs])
     rate = float(published_rates()[1][2, 3])
     assert result.first_start_s[2] == 1.0
@@ -185,7 +185,7 @@ def test_good_neighbours_are_chosen():
     # Beside ResNet-50 it would run at 0.38: less than the least speed of 0.5.
     jobs = jobs_of(["resnet50", "transformer"], submit_s=[0.0, 1.0])
     alone = simulate(
-        jobs, ONE, make_policy("complementary"), features=[neighbours_of(jobs, "published")]
+        jobs, ONE, make_policy("complementary"), features=[colocation_of(jobs, "published")]
     )
     assert alone.first_start_s.tolist() == [0.0, 100.0]
 
@@ -215,7 +215,7 @@ def test_nothing_is_given_away_twice(seed, interference, name, rounds):
     of_slices = name == "slices"
     kind = "none" if of_slices else interference
     needs = {} if of_slices else dict(zip(MODELS, (3.0, 5.0, 8.0, 12.0, 16.0), strict=True))
-    neighbours = neighbours_of(
+    neighbours = colocation_of(
         jobs,
         kind,
         gpu_memory_gb=16.0,
@@ -264,40 +264,43 @@ def test_without_neighbours_nothing_changes():
     jobs = jobs_of(["a"] * 30, part=0.5, submit_s=np.arange(30) * 20.0)
     two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
     plain = simulate(jobs, two, make_policy("shared"))
-    same = simulate(jobs, two, make_policy("shared"), features=[neighbours_of(jobs)])
+    same = simulate(jobs, two, make_policy("shared"), features=[colocation_of(jobs)])
     assert plain.schedule_table().to_csv() == same.schedule_table().to_csv()
 
 
 def test_mistakes_are_one_line():
     jobs = jobs_of(["a"])
     with pytest.raises(InputError, match="no job is of a published class, expected models among"):
-        neighbours_of(jobs, "published")
+        colocation_of(jobs, "published")
     with pytest.raises(InputError, match="utilisation of model 'a' is missing"):
-        neighbours_of(jobs, "linear")
+        colocation_of(jobs, "linear")
     with pytest.raises(InputError, match="utilisation of 'a' is 2, expected above 0, at most 1"):
-        neighbours_of(jobs, "linear", utilisation={"a": 2})
+        colocation_of(jobs, "linear", utilisation={"a": 2})
     with pytest.raises(InputError, match="job 'j0' needs 20 GB of a GPU, which has 16"):
-        neighbours_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 20.0})
+        colocation_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 20.0})
     with pytest.raises(InputError, match="slices keep jobs apart"):
-        neighbours_of(jobs, "published", slices=True)
+        colocation_of(jobs, "published", slices=True)
     with pytest.raises(InputError, match="the jobs state their parts; expected fixed durations"):
         with_parts(jobs, 0.5)
     with pytest.raises(InputError, match="least_speed is 2"):
         make_policy("complementary", least_speed=2.0)
     whole = Workload(["w"], [0.0], FixedDuration(np.array([1.0]), np.array([1])), num_gpus=[1])
     assert with_parts(whole, 0.5).performance.part.tolist() == [0.5]
-    assert math.isinf(neighbours_of(whole).gpu_memory_gb)
+    assert math.isinf(colocation_of(whole).gpu_memory_gb)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("part = 1.5", "sharing.part: got 1.5, expected"),
-        ("memory_gb = {a = 3}", "sharing.gpu_memory_gb: missing, expected beside memory_gb"),
-        ("utilisation = {a = 0.5}", "sharing.utilisation: given without interference = 'linear'"),
-        ('interference = "all"', 'sharing.interference: got "all", expected one of'),
-        ('interference = "published"', "sharing: no job is of a published class"),
-        ("draw = {a = -1}", "sharing.draw.a: got -1, expected"),
+        ("part = 1.5", "colocation.part: got 1.5, expected"),
+        ("memory_gb = {a = 3}", "colocation.gpu_memory_gb: missing, expected beside memory_gb"),
+        (
+            "utilisation = {a = 0.5}",
+            "colocation.utilisation: given without interference = 'linear'",
+        ),
+        ('interference = "all"', 'colocation.interference: got "all", expected one of'),
+        ('interference = "published"', "colocation: no job is of a published class"),
+        ("draw = {a = -1}", "colocation.draw.a: got -1, expected"),
     ],
 )
 def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
@@ -306,7 +309,7 @@ def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
     path = tmp_path / "s.toml"
     path.write_text(
         'policy = "complementary"\n[workload]\nkind = "poisson"\nnum_jobs = 5\n'
-        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n[sharing]\n' + text
+        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n[colocation]\n' + text
     )
     monkeypatch.setattr("sys.argv", ["schedlab", "run", str(path), "--out", str(tmp_path / "out")])
     with pytest.raises(SystemExit) as ended:
@@ -320,16 +323,19 @@ def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('draw = {a = 1}\ninterference = "published"', "sharing: no job is of a published class"),
+        (
+            'draw = {a = 1}\ninterference = "published"',
+            "colocation: no job is of a published class",
+        ),
         (
             'draw = {a = 1, b = 1}\ninterference = "linear"\nutilisation = {a = 0.5}',
-            "sharing: utilisation of model 'b' is missing",
+            "colocation: utilisation of model 'b' is missing",
         ),
         (
             "draw = {a = 1, b = 1}\ngpu_memory_gb = 16\nmemory_gb = {b = 20}",
-            "sharing: job 'of model b' needs 20 GB of a GPU, which has 16",
+            "colocation: job 'of model b' needs 20 GB of a GPU, which has 16",
         ),
-        ("draw = {a = 0}", "sharing.draw: draw is {'a': 0.0}, expected chances >= 0"),
+        ("draw = {a = 0}", "colocation.draw: draw is {'a': 0.0}, expected chances >= 0"),
     ],
 )
 def test_models_that_may_be_drawn_are_checked_before_a_run(text, told):
@@ -340,7 +346,7 @@ def test_models_that_may_be_drawn_are_checked_before_a_run(text, told):
 
     table = tomllib.loads(
         'policy = "complementary"\n[workload]\nkind = "poisson"\nnum_jobs = 5\n'
-        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n[sharing]\n' + text
+        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n[colocation]\n' + text
     )
     with pytest.raises(InputError) as caught:
         ScenarioChecks()(Scenario.model_validate(table))

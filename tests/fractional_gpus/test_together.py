@@ -21,7 +21,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.colocation import neighbours_of, published_rates
+from simulator.features.colocation import colocation_of, published_rates
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.laws import Deterministic, Exponential
@@ -45,7 +45,7 @@ def jobs_of(duration_s, submit_s=None, part=0.5, patience_s=None):
 
 def busy(jobs):
     """Two jobs on a GPU take twice as long each."""
-    return neighbours_of(jobs, "linear", utilisation={"a": 1.0})
+    return colocation_of(jobs, "linear", utilisation={"a": 1.0})
 
 
 def together(view):
@@ -149,7 +149,7 @@ def test_attempts_at_random_on_parts(name, interference):
         [Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))],
         Checkpoints(60.0, 2.0, 5.0), job_time_to_failure=Exponential(1500.0),
     )  # fmt: skip
-    neighbours = neighbours_of(jobs, interference, utilisation={"a": 0.8}, slices=name == "slices")
+    neighbours = colocation_of(jobs, interference, utilisation={"a": 0.8}, slices=name == "slices")
     result = simulate(
         jobs, cluster, make_policy(name), features=[neighbours, failures], seed=3,
         decision_points=DecisionPoints.rounds(100.0) if "+" in name else None,
@@ -293,7 +293,7 @@ def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
     )
     base, _, rule = name.partition(":")
     sliced = base == "slices"
-    neighbours = neighbours_of(
+    neighbours = colocation_of(
         jobs, "none" if sliced else "published", gpu_memory_gb=16.0, slices=sliced
     )
     interval_s, cost_s, restart_s = 50.0, 3.0, 5.0
@@ -349,7 +349,7 @@ def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
 
 def test_predictions_learn_a_job_not_its_neighbours():
     """Predicted at twice its time, and at half speed beside a neighbour: what is learned is the factor of two."""
-    from simulator.features.predictions import Shown
+    from simulator.features.predictions import PredictedWorkload
 
     jobs = jobs_of([100.0, 100.0, 100.0], [0.0, 0.0, 50.0])
     guess = jobs_of([200.0, 200.0, 200.0], [0.0, 0.0, 50.0])
@@ -359,7 +359,7 @@ def test_predictions_learn_a_job_not_its_neighbours():
         seen[view.now_s] = {j: view.remaining_of(j) for j in view.jobs.tolist()}
         return together(view)
 
-    result = simulate(jobs, ONE, look, features=[busy(jobs), Shown(guess, True)])
+    result = simulate(jobs, ONE, look, features=[busy(jobs), PredictedWorkload(guess, True)])
     assert result.completion_s[:2].tolist() == [200.0, 200.0]
     # A quarter is done at 50 s; the rest is 75 s of a job that is predicted to take 200 s.
     assert seen[50.0] == {0: 0.375, 1: 0.375, 2: 1.0}
@@ -406,7 +406,7 @@ def test_several_servers_decide_at_once(name, gpus):
         model=rng.choice(MODELS, count).tolist(),
     )
     sliced = name == "slices"
-    neighbours = neighbours_of(
+    neighbours = colocation_of(
         jobs, "none" if sliced else "published", gpu_memory_gb=16.0, slices=sliced
     )
     cluster = Cluster.of_nodes(NodeType("n", "GPU", gpus), 4 // gpus)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policies import make_policy, requirements_of
 from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
-from simulator.features.colocation import neighbours_of, published_rates
+from simulator.features.colocation import colocation_of, published_rates
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.laws import Exponential
@@ -104,7 +104,7 @@ def test_who_cannot():
             sliced,
             ONE,
             make_policy("greedy@fractional"),
-            features=[neighbours_of(sliced, slices=True)],
+            features=[colocation_of(sliced, slices=True)],
         )
     assert set(requirements_of("greedy@fractional")) >= {
         "servers",
@@ -135,7 +135,7 @@ def test_nothing_is_given_away_twice(seed, name, failing, known):
         weight_per_s=rng.uniform(0.001, 0.01, count),
     )  # fmt: skip
     cluster = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0, cpus=12, memory_gb=100), 2)
-    neighbours = neighbours_of(jobs, "published", gpu_memory_gb=16.0) if known else None
+    neighbours = colocation_of(jobs, "published", gpu_memory_gb=16.0) if known else None
     cause = Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))
     failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0)) if failing else None
     points = DecisionPoints.rounds(50.0) if "+" in name else None

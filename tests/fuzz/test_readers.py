@@ -140,7 +140,7 @@ nodes_at_a_time = 2
 [spot]
 nodes = 1
 time_to_reclaim = "exponential:7200"
-away = "exponential:1800"
+down = "exponential:1800"
 [tenants]
 draw = { ann = 0.6, bob = 0.4 }
 weight = { ann = 2 }

@@ -9,7 +9,7 @@ from policies import make_policy
 from policies.consolidating import skews
 from simulator import Cluster, Decision, InputError, NodeType, Placement, Workload, simulate
 from simulator.features.network import network_of, published_factors
-from simulator.features.predictions import Shown
+from simulator.features.predictions import PredictedWorkload
 from simulator.model.performance import FixedDuration
 
 SIX = Cluster.of_nodes(NodeType("n", "GPU", 4), 6)  # three racks of two nodes
@@ -94,7 +94,7 @@ def test_what_is_observed_of_a_speed_leaves_out_the_network():
         left.append(view.remaining_of(0))
         return Decision([Placement(0, 1, 2), Placement(0, 2, 2)])
 
-    simulate(jobs, SIX, decide, features=[network, Shown(jobs, learned=True)])
+    simulate(jobs, SIX, decide, features=[network, PredictedWorkload(jobs, learned=True)])
     assert left == pytest.approx([1.0, 1 - 60 / 150])
 
 

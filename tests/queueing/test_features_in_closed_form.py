@@ -16,7 +16,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.colocation import neighbours_of
+from simulator.features.colocation import colocation_of
 from simulator.features.fractional import SharedDuration
 from simulator.statistics import student
 from simulator.theory import erlang_a
@@ -47,7 +47,7 @@ def test_processor_sharing_by_colocation(load: float) -> None:
             [str(j) for j in range(COUNT)], submit_s,
             SharedDuration(duration_s, ones, part=np.full(COUNT, 0.02)), num_gpus=ones, model=["m"] * COUNT,
         )  # fmt: skip
-        linear = neighbours_of(work, "linear", utilisation={"m": 1.0})
+        linear = colocation_of(work, "linear", utilisation={"m": 1.0})
         run = simulate(work, cluster, all_on_gpu_0, features=[linear])
         means.append(run.jct_s[300:].mean())
     found = student(means, 0.99)

@@ -11,7 +11,7 @@ from policies.synergy.demand import Capacity, sensitive
 from policies.synergy.elastic_tuning import give_out
 from simulator import Cluster, InputError, NodeType, SensitivityMatrix, Workload, simulate
 from simulator.adaptation import Rules, adapt
-from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.statistics import Streams
 from simulator.workloads import synergy
@@ -162,7 +162,7 @@ def test_nobody_is_slower_than_at_the_proportional_share(policy: str):
                 seen.append(view.time_s_of(share.job, (share,)) / fair)
             return decision
 
-    result = simulate(*adapted, Spy(), features=[Shown(adapted.workload)])
+    result = simulate(*adapted, Spy(), features=[PredictedWorkload(adapted.workload)])
     assert np.isfinite(result.completion_s).all()
     assert max(seen) <= 1 + 1e-9
     assert min(seen) < 0.9

@@ -132,7 +132,7 @@ def test_nothing_is_idle_while_somebody_waits(seed, fairness):
     jobs = jobs_of_one_gpu(seed)
     policy = make_policy("themis", fairness=fairness, lease_s=60.0)
     found = shares(simulate(jobs, cluster_of(2), policy, seed=seed, features=[tenants_of(jobs)]))
-    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
+    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.demand.sum(axis=1)))
 
 
 def test_the_seed_draws_who_pays():

@@ -14,7 +14,7 @@ from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, s
 from simulator.features.admission import SHARE, Admission, Promise, all_on_time, in_units
 from simulator.features.colocation import with_parts
 from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.features.predictions import Predictions, Shown, predicted
+from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.features.reconfiguration import Delays
 from simulator.features.tenants import envy_rate, tenants_of, water_filling
 from simulator.features.tenants.fairness import finish_time_fairness, shares
@@ -119,7 +119,7 @@ def test_shares_follow_the_water_level_at_every_instant(seed, weights):
     policy = make_policy("fair-share", preemptive=True)
     found = shares(simulate(jobs, cluster_of(2), policy, features=[tenants]))
     assert np.abs(found.held - found.fair).max() < 1  # GPUs are given whole
-    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
+    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.demand.sum(axis=1)))
 
 
 @quick
@@ -129,9 +129,9 @@ def test_guarantees_hold_at_every_instant(seed):
     quota = {"a": 2.0, "b": 3.0, "c": 3.0}
     tenants = tenants_of(jobs, quota=quota, borrowing=True, known=tuple("abc"))
     found = shares(simulate(jobs, cluster_of(2), make_policy("capacity"), features=[tenants]))
-    assert (found.held >= np.minimum(found.asked, tenants.quota) - 1e-9).all()
+    assert (found.held >= np.minimum(found.demand, tenants.quota) - 1e-9).all()
     # Nothing is idle while somebody could borrow it.
-    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.asked.sum(axis=1)))
+    np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.demand.sum(axis=1)))
 
 
 @pytest.mark.parametrize("name", ["fair-share", "drf"])
@@ -453,7 +453,7 @@ def test_a_missed_promise_turns_nobody_else_away():
 def test_admission_knows_the_predicted_times():
     """The job would be on time; it is predicted not to be, and nobody knows better."""
     jobs = jobs_of("a", 100.0, 4, due_s=[150.0])
-    shown = Shown(predicted(jobs, Predictions(bias=1.0), Streams(0)))
+    shown = PredictedWorkload(predicted(jobs, Predictions(bias=1.0), Streams(0)))
     admission = Admission("downgrade")
     run = simulate(jobs, cluster_of(1), make_policy("edf"), features=[admission, shown])
     assert run.parts["admission"].downgraded.tolist() == [True]

@@ -10,7 +10,7 @@ from experiments.scenario.run import run as run_of
 from experiments.scenario.schema import Scenario, file_keys, read_scenario
 from policies import make_policy
 from simulator import InputError, simulate
-from simulator.features.colocation import neighbours_of
+from simulator.features.colocation import colocation_of
 from simulator.laws import Deterministic
 from simulator.statistics import Streams
 from simulator.workloads.openb import openb_queue
@@ -55,8 +55,8 @@ def test_pods_as_they_are(files):
     # 460 and 540 thousandths share one GPU, and the pod of two GPUs waits for the longer of them.
     run = simulate(jobs, cluster, make_policy("shared"))
     assert run.first_start_s.tolist() == [0.0, 50.0, 250.0]
-    # Counted with half of a GPU's memory and one slice for each, as [sharing] does.
-    counted = neighbours_of(jobs, gpu_memory_gb=16.0)
+    # Counted with half of a GPU's memory and one slice for each, as [colocation] does.
+    counted = colocation_of(jobs, gpu_memory_gb=16.0)
     assert counted.memory_gb.tolist() == pytest.approx([0.46 * 16, 0.54 * 16, 16])
     again = simulate(jobs, cluster, make_policy("shared"), features=[counted])
     assert again.first_start_s.tolist() == run.first_start_s.tolist()
@@ -127,7 +127,7 @@ policy = "slices"
 kind = "openb"
 path = "pods.csv"
 nodes = "nodes.csv"
-[sharing]
+[colocation]
 slices = true
 """
 
@@ -142,7 +142,7 @@ def run(path, out, monkeypatch):
 
 
 def test_a_scenario_with_slices(files, tmp_path, monkeypatch):
-    """Its files are inputs of the run, and [sharing] counts the slices of its pods."""
+    """Its files are inputs of the run, and [colocation] counts the slices of its pods."""
     path = tmp_path / "s.toml"
     path.write_text(SCENARIO)
     scenario = read_scenario(path)

@@ -237,7 +237,7 @@ def _spot_vms(jobs: int, nodes: int, notice_s: float) -> Keys:
 
 def _on_spot(nodes: int, notice_s: float) -> Keys:
     """The first nodes on spot."""
-    times = {"time_to_reclaim": "exponential:14400", "away": "exponential:3600"}
+    times = {"time_to_reclaim": "exponential:14400", "down": "exponential:3600"}
     spot = {"nodes": nodes, **times, "notice_s": notice_s, "price": 0.3}
     return {"spot": spot} if nodes else {}
 
@@ -286,7 +286,7 @@ def _pairs(jobs: int, share: str, load: float) -> Keys:
         "adapt": {"power": "andreas"},
         "policy": "complementary",
         "policy_options": {"share": share, "least_speed": 0.5},
-        "sharing": {"part": 0.5, "interference": "published", "draw": draw},
+        "colocation": {"part": 0.5, "interference": "published", "draw": draw},
     }
 
 

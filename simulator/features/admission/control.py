@@ -21,7 +21,7 @@ from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, least_shares, packed, within
 from simulator.features.admission.promises import SHARE, Promise, all_on_time, in_units
-from simulator.features.fractional import gpus_asked
+from simulator.features.fractional import demanded_gpus
 from simulator.features.table import FeatureTable, Scene
 from simulator.model import tolerances
 from simulator.model.cluster import FloatArray
@@ -136,7 +136,7 @@ class AdmissionControl(Feature):
             raise InputError("admission: no job has a due date, expected one at least")
         self._duration_s: FloatArray = np.empty(0) if duration_s is None else duration_s
         self._keeps = self._keeps_fixed if is_fixed else self._keeps_elastic
-        asked = gpus_asked(workload, simulation.fractional_gpus)
+        asked = demanded_gpus(workload, simulation.fractional_gpus)
         self._total_gpus = float(cluster.total_gpus)
         self._units = in_units(asked)
         if (asked % 1).any():

@@ -1,9 +1,9 @@
 """Jobs on one GPU: memory, slices (MIG), and how neighbours slow each other down."""
 
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of, profile_for
-from simulator.features.colocation.neighbours import (
-    Neighbours,
-    neighbours_of,
+from simulator.features.colocation.spec import (
+    Colocation,
+    colocation_of,
     published_rates,
     with_drawn_models,
     with_parts,
@@ -11,10 +11,10 @@ from simulator.features.colocation.neighbours import (
 
 __all__ = [
     "PROFILES",
-    "Neighbours",
+    "Colocation",
     "best_start",
+    "colocation_of",
     "mask_of",
-    "neighbours_of",
     "profile_for",
     "published_rates",
     "with_drawn_models",

@@ -1,6 +1,6 @@
-"""GPUs that jobs share, in a scenario file: [sharing].
+"""GPUs that jobs share, in a scenario file: [colocation].
 
-[sharing]
+[colocation]
 part = 0.5
 interference = "published"
 draw = { resnet50 = 0.5, transformer = 0.5 }
@@ -17,9 +17,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from simulator.features.colocation.neighbours import (
-    Neighbours,
-    neighbours_of,
+from simulator.features.colocation.spec import (
+    Colocation,
+    colocation_of,
     with_drawn_models,
     with_parts,
 )
@@ -32,10 +32,10 @@ from simulator.statistics import Streams
 Part = Annotated[float, Field(gt=0, le=1)]
 
 
-class SharingKeys(FeatureTable):
+class ColocationKeys(FeatureTable):
     """Parts, memory and slices of GPUs, and what jobs on one GPU do to each other."""
 
-    table: ClassVar[str] = "sharing"
+    table: ClassVar[str] = "colocation"
 
     part: Part | None = Field(
         default=None,
@@ -69,21 +69,21 @@ class SharingKeys(FeatureTable):
     def on_jobs(self, workload: Workload, seed: int) -> Workload:
         """The jobs with parts and models, where the table gives them some."""
         if self.part is not None:
-            with at_key("sharing.part"):
+            with at_key("colocation.part"):
                 workload = with_parts(workload, self.part)
         if self.draw:
-            with at_key("sharing.draw"):
+            with at_key("colocation.draw"):
                 workload = with_drawn_models(workload, self.draw, Streams(seed))
         return workload
 
-    def make(self, scene: Scene) -> Neighbours:
+    def make(self, scene: Scene) -> Colocation:
         """Colocation of jobs on one GPU."""
         if self.memory_gb and self.gpu_memory_gb is None:
-            raise KeyedError("sharing.gpu_memory_gb", "missing, expected beside memory_gb")
+            raise KeyedError("colocation.gpu_memory_gb", "missing, expected beside memory_gb")
         if self.utilisation and self.interference != "linear":
-            raise KeyedError("sharing.utilisation", "given without interference = 'linear'")
-        with at_key("sharing"):
-            return neighbours_of(
+            raise KeyedError("colocation.utilisation", "given without interference = 'linear'")
+        with at_key("colocation"):
+            return colocation_of(
                 scene.workload,
                 self.interference,
                 gpu_memory_gb=math.inf if self.gpu_memory_gb is None else self.gpu_memory_gb,

@@ -1,4 +1,4 @@
-"""Colocation at run time: jobs on one GPU slow each other down, and share its memory and its slices."""
+"""ColocatedJobs at run time: jobs on one GPU slow each other down, and share its memory and its slices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of
-from simulator.features.colocation.neighbours import Neighbours
+from simulator.features.colocation.spec import Colocation
 from simulator.features.sizes import expect_length
 from simulator.model.feasibility import fits
 
@@ -22,7 +22,7 @@ Slice = tuple[Gpu, int]
 """A GPU, and the slices of its memory that a job has, as bits."""
 
 
-class Colocation(Feature):
+class ColocatedJobs(Feature):
     """Several jobs on one GPU.
 
     Attributes
@@ -33,19 +33,19 @@ class Colocation(Feature):
 
     name = "colocation"
 
-    def __init__(self, spec: Neighbours) -> None:
+    def __init__(self, spec: Colocation) -> None:
         self.spec = spec
         self.slices_of: dict[int, tuple[Slice, ...]] = {}
         self._on_gpu: dict[Gpu, dict[int, Execution]] = {}
 
     def attach(self, simulation: Simulation) -> None:
         """Keep the simulation."""
-        expect_length("sharing", self.spec.memory_gb, len(simulation.workload), "jobs")
+        expect_length("colocation", self.spec.memory_gb, len(simulation.workload), "jobs")
         if simulation.cluster.node_type_of is None or simulation.cluster.is_pool:
-            raise InputError("sharing: expected nodes of fixed types")
+            raise InputError("colocation: expected nodes of fixed types")
         self._simulation = simulation
 
-    def seen(self, controller: Controller) -> Colocation:
+    def seen(self, controller: Controller) -> ColocatedJobs:
         """Memory, interference and slices."""
         return self
 

@@ -1,6 +1,6 @@
 """Faults of nodes and jobs, and checkpoints.
 
-`Failures` is all that goes wrong in a run; `Outages` is one cause for which nodes go away.
+`Failures` is all that goes wrong in a run; `Outages` is one cause for which nodes go down.
 """
 
 from simulator.features.failures.checkpoints import Checkpoints

@@ -145,7 +145,7 @@ class NodeOutages(Feature):
 
     Attributes
     ----------
-    causes : for which nodes go away.
+    causes : for which nodes go down.
     num_causes : ``(N,)`` causes for which each node is down now.
     outages, leaving_s, failure_rate : ``(N,)`` how often each has gone down; when it will, as far as notice was
         given; failures per second without notice that it is known for.

@@ -1,4 +1,4 @@
-"""Failures: nodes that go away, jobs that fail, checkpoints, and the record of all of it."""
+"""Failures: nodes that go down, jobs that fail, checkpoints, and the record of all of it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Failures:
 
     Attributes
     ----------
-    outages : the causes for which nodes go away.
+    outages : the causes for which nodes go down.
     checkpoints : how jobs save their work; None: only before an outage that they have notice of.
     job_time_to_failure : seconds that a job runs until it fails by itself (Philly's attempts), drawn
         anew at each start; None: never.
@@ -88,7 +88,7 @@ class _Damages(Feature):
     def record(self, end_s: float) -> Damage:
         """The record until the last completion."""
         jobs, saving, nodes = self._parts
-        down_s, away = nodes.down_until(end_s)
+        down_s, down = nodes.down_until(end_s)
         return Damage(
             np.array(jobs.failures, dtype=np.int64),
             np.array(saving.lost_gpu_s),
@@ -97,7 +97,7 @@ class _Damages(Feature):
             np.array(nodes.outages, dtype=np.int64),
             down_s,
             jobs.max_attempts is not None,
-            away,
+            down,
         )
 
 
@@ -112,9 +112,9 @@ class Damage(FeatureRecord):
     overhead_gpu_s : ``(J,)`` GPU-seconds held without work: checkpoints, restarts, reconfigurations.
     killed : ``(J,)`` 1 for a job that was given up.
     outages : ``(N,)`` outages of each node.
-    down_s : ``(N,)`` seconds that each node was away until the last job ended.
+    down_s : ``(N,)`` seconds that each node was down until the last job ended.
     gives_up : whether a job can be given up.
-    away : ``(O, 3)`` node, start and end (s) of each stretch of time that it was away, in order of the ends; one
+    down : ``(O, 3)`` node, start and end (s) of each stretch of time that it was down, in order of the ends; one
         that goes on ends with the last job.
     """
 
@@ -125,7 +125,7 @@ class Damage(FeatureRecord):
     outages: IntArray
     down_s: FloatArray
     gives_up: bool = False
-    away: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    down: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
 
     def statuses(self) -> Mapping[str, IntArray]:
         """Jobs that were abandoned."""
@@ -152,7 +152,7 @@ class Damage(FeatureRecord):
 
 
 def _in_order(damage: Damage, column: int) -> Values:
-    down = damage.away
+    down = damage.down
     found: Values = down[np.lexsort((down[:, 0], down[:, 1])), column]
     return found
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.features.fractional import gpus_asked
+from simulator.features.fractional import demanded_gpus
 from simulator.features.tenants.tenants import Tenants, envy_rate, shares_over_time, water_filling
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 from simulator.record import RunRecord
@@ -19,13 +19,13 @@ class Shares(NamedTuple):
     Attributes
     ----------
     time_s : ``(n,)`` change points.
-    held, asked, fair : ``(n, T)`` GPUs in use, asked for by jobs in the system, and the weighted
+    held, demand, fair : ``(n, T)`` GPUs in use, asked for by jobs in the system, and the weighted
         max-min fair share of these.
     """
 
     time_s: FloatArray
     held: FloatArray
-    asked: FloatArray
+    demand: FloatArray
     fair: FloatArray
 
     def integral(self, rate: FloatArray) -> FloatArray:
@@ -49,7 +49,7 @@ def shares(record: RunRecord) -> Shares | None:
     tenants, workload, table = tenants_in(record), record.workload, record.shares()
     if tenants is None or table is None:
         return None
-    demand = _asked(record)
+    demand = _demand(record)
     if record.left is not None:
         demand[record.left] = 0.0
     time_s, held, asked = shares_over_time(
@@ -67,17 +67,17 @@ def shares(record: RunRecord) -> Shares | None:
     return Shares(time_s, held, asked, fair)
 
 
-def _asked(record: RunRecord) -> FloatArray:
+def _demand(record: RunRecord) -> FloatArray:
     """``(J,)`` GPUs that each job asks for: a part of one, where the policy gave parts; elastic ones: a node's."""
     table = record.shares()
     gave = np.zeros(0) if table is None else table["gpus"]
-    asked = gpus_asked(record.workload, in_parts=bool((gave % 1).any()))
+    asked = demanded_gpus(record.workload, in_parts=bool((gave % 1).any()))
     return np.where(asked > 0, asked, float(record.cluster.max_gpus_per_node))
 
 
 def envy(tenants: Tenants, found: Shares) -> FloatArray:
     """``(T,)`` GPU-hours that each tenant would rather have had."""
-    rows = [envy_rate(h, a, tenants.weight) for h, a in zip(found.held, found.asked, strict=True)]
+    rows = [envy_rate(h, a, tenants.weight) for h, a in zip(found.held, found.demand, strict=True)]
     return found.integral(np.array(rows))
 
 
@@ -90,7 +90,7 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
     """
     tenants, workload = tenants_in(record), record.workload
     assert tenants is not None
-    demand = _asked(record)
+    demand = _demand(record)
     part = record.cluster.total_gpus * tenants.weight / tenants.weight.sum()
     start_s, end_s = workload.submit_s, record.completion_s
     asked = np.zeros(len(workload))

@@ -14,7 +14,7 @@ import numpy as np
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
-from simulator.features.fractional import gpus_asked
+from simulator.features.fractional import demanded_gpus
 from simulator.features.sizes import expect_length
 from simulator.features.tenants.fairness import summary
 from simulator.features.tenants.tenants import Tenants, check_limits
@@ -63,7 +63,7 @@ class Quotas(Feature):
         self._simulation = simulation
         expect_length("tenants", self.tenants.of, len(workload), "jobs")
         check_limits(self.tenants, workload)
-        self._gpus = gpus_asked(workload, simulation.fractional_gpus).tolist()
+        self._gpus = demanded_gpus(workload, simulation.fractional_gpus).tolist()
         self._used = [0.0] * len(self.tenants)
         self._held: list[list[int]] = [[] for _ in self._used]
         self._admitted: set[int] = set()

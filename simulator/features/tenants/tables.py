@@ -160,7 +160,7 @@ def shares_by_name(found: Shares, names: Sequence[str]) -> Iterator[ColumnData]:
         held, asked = SHARES.named_by_run
         yield ColumnData(Column(name, held.unit, held.meaning, "number"), found.held[:, t])
         yield ColumnData(
-            Column(f"{name} asked", asked.unit, asked.meaning, "number"), found.asked[:, t]
+            Column(f"{name} asked", asked.unit, asked.meaning, "number"), found.demand[:, t]
         )
 
 

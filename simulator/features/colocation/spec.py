@@ -1,6 +1,6 @@
 """Jobs on one GPU: memory of GPUs, slices, and how neighbours slow each other down.
 
-`simulate` takes a `Neighbours`. It counts for decisions that say which GPUs each job uses
+`simulate` takes a `Colocation`. It counts for decisions that say which GPUs each job uses
 (`Decision.gpus_of`); jobs on whole GPUs have no neighbours. Without one, parts of GPUs are all that counts.
 """
 
@@ -28,7 +28,7 @@ Interference = Literal["none", "linear", "published"]
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Colocation:
     """Memory and interference of jobs that share GPUs.
 
     Attributes
@@ -82,7 +82,7 @@ def published_rates() -> tuple[tuple[str, ...], FloatArray]:
     return names, rate
 
 
-def neighbours_of(
+def colocation_of(
     workload: Workload,
     interference: Interference = "none",
     *,
@@ -90,7 +90,7 @@ def neighbours_of(
     memory_gb: Mapping[str, float] | None = None,
     utilisation: Mapping[str, float] | None = None,
     slices: bool = False,
-) -> Neighbours:
+) -> Colocation:
     """Attributes of jobs by their models.
 
     Parameters
@@ -107,7 +107,7 @@ def neighbours_of(
     """
     if interference not in get_args(Interference):
         known = ", ".join(get_args(Interference))
-        raise InputError(f"sharing: interference is {interference!r}, expected one of {known}")
+        raise InputError(f"colocation: interference is {interference!r}, expected one of {known}")
     performance = workload.performance
     part = performance.part if isinstance(performance, SharedDuration) else np.ones(len(workload))
     own = memory_gb or {}
@@ -119,13 +119,13 @@ def neighbours_of(
     if over.any():
         j = int(np.argmax(over))
         raise InputError(
-            f"sharing: job {workload.job_id[j]!r} needs {needs[j]:g} GB of a GPU, which has "
+            f"colocation: job {workload.job_id[j]!r} needs {needs[j]:g} GB of a GPU, which has "
             f"{gpu_memory_gb:g}"
         )
-    made = Neighbours(gpu_memory_gb, needs)
+    made = Colocation(gpu_memory_gb, needs)
     if slices:
         if interference != "none":
-            raise InputError("sharing: slices keep jobs apart, expected interference = 'none'")
+            raise InputError("colocation: slices keep jobs apart, expected interference = 'none'")
         of_memory = needs / gpu_memory_gb if math.isfinite(gpu_memory_gb) else needs * 0
         profiles = [profile_for(p, m) for p, m in zip(part, of_memory, strict=True)]
         return replace(made, profile=np.array(profiles, dtype=np.int64))
@@ -136,7 +136,7 @@ def neighbours_of(
         of = np.array([names.index(m) if m in names else -1 for m in workload.model])
         if (of < 0).all():
             raise InputError(
-                f"sharing: no job is of a published class, expected models among {', '.join(names)}"
+                f"colocation: no job is of a published class, expected models among {', '.join(names)}"
             )
         return replace(made, class_of=of.astype(np.int64), rate=rate)
     return made
@@ -146,12 +146,12 @@ def _utilisation(workload: Workload, by_model: Mapping[str, float]) -> FloatArra
     for name, value in by_model.items():
         if not 0 < value <= 1:
             raise InputError(
-                f"sharing: utilisation of {name!r} is {value}, expected above 0, at most 1"
+                f"colocation: utilisation of {name!r} is {value}, expected above 0, at most 1"
             )
     missing = sorted({m for m in workload.model if m not in by_model})
     if missing:
         raise InputError(
-            f"sharing: utilisation of model {missing[0]!r} is missing, expected one for each model"
+            f"colocation: utilisation of model {missing[0]!r} is missing, expected one for each model"
         )
     return np.array([by_model[m] for m in workload.model], dtype=np.float64)
 
@@ -167,7 +167,9 @@ def with_parts(workload: Workload, part: float) -> Workload:
     performance = workload.performance
     if type(performance) is not FixedDuration:
         what = "state their parts" if isinstance(performance, SharedDuration) else "are not of one"
-        raise InputError(f"sharing: part is given, but the jobs {what}; expected fixed durations")
+        raise InputError(
+            f"colocation: part is given, but the jobs {what}; expected fixed durations"
+        )
     parts = np.where(performance.num_gpus == 1, part, 1.0)
     return replace(
         workload,
@@ -186,11 +188,11 @@ def with_drawn_models(
         Chances that are negative or all 0, or jobs that name models themselves.
     """
     if any(workload.model):
-        raise InputError("sharing: draw is given, but the jobs name their models themselves")
+        raise InputError("colocation: draw is given, but the jobs name their models themselves")
     names = sorted(chances)  # the order in which they are written must not matter
     values = np.array([chances[name] for name in names], dtype=np.float64)
     if not len(values) or (values < 0).any() or not 0 < sum(values.tolist()) < math.inf:
-        raise InputError(f"sharing: draw is {dict(chances)}, expected chances >= 0, one above 0")
+        raise InputError(f"colocation: draw is {dict(chances)}, expected chances >= 0, one above 0")
     drawn = streams.generator("models of sharing").choice(
         len(names), size=len(workload), p=values / values.sum()
     )
