@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -163,6 +163,12 @@ def one_of(known: Iterable[str], of: str = "", /, **values: object) -> None:
     """Texts of a known set."""
     known = list(known)
     _expect(lambda value: value in known, f"one of {', '.join(known)}", of, values)
+
+
+def length(of: str, values: Sized, wanted: int, what: str) -> None:
+    """As many values as there are jobs, or nodes, at least."""
+    if len(values) < wanted:
+        raise InputError(f"{of}: made for {len(values)} {what}, expected {wanted}")
 
 
 def _expect(

@@ -164,19 +164,6 @@ class OptimalWidths(FixedWidths):
         widest = [t.speedup.best_width(HIGHEST_PRICE) for t in self.types]
         return list(zip(self.widths_gpus.tolist(), widest, strict=True))
 
-    @property
-    def duality_gap(self) -> float:
-        """Mean response time over its lower bound by Lagrange's dual at `price`, minus 1."""
-        if math.isinf(self.price):
-            return 0.0
-        best = [t.speedup.best_width(self.price) if self.price > 0 else k
-                for t, k in zip(self.types, self.widths_gpus, strict=True)]  # fmt: skip
-        least = replace(self, widths_gpus=np.array(best))
-        bound = least.mean_response_time_h + self.price / _rate(self.types) * (
-            least.budget_gpus - self.budget_limit_gpus
-        )
-        return self.mean_response_time_h / bound - 1
-
 
 def optimal_widths(types: Sequence[JobType], budget_gpus: float) -> OptimalWidths:
     """The widths of pi*: least mean response time within a time-average budget.

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from policies.synergy.demand import Kinds, Share
+from policies.synergy.demand import Share
 from policies.synergy.eviction import evict, evict_released, regrant
 from policies.synergy.packing import Packing, Slot
 from policies.synergy.placing import (
@@ -26,27 +27,23 @@ from policies.synergy.placing import (
     place_all,
     runs,
 )
-from policies.synergy.servers import Group, Packed, Servers, descending, runnable
+from policies.synergy.servers import Mechanism, Packed, Servers, descending, runnable
 from simulator.model.cluster import IntArray
 
 
 @dataclass
-class Proportional:
+class Proportional(Mechanism):
     """GPU-proportional: CPUs and memory in proportion to the GPUs."""
 
     placement: PlacementRule = PLACEMENT
     released: bool = False
-    name: str = "proportional"
-    plans_anew: bool = True
-    heterogeneous = True
+    name: ClassVar[str] = "proportional"
 
-    @property
-    def depends_on_set_alone(self) -> bool:
-        """See `Mechanism`."""
-        return not self.released
+    def __post_init__(self) -> None:
+        self.depends_on_set_alone = not self.released
 
     def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
-        """See `Mechanism`."""
+        """Jobs that run, and where."""
         jobs, of_group = servers.by_group(order, lambda kind: kind.fair_rate)
         kind_of = servers.kinds.kind_of
         sequences = [
@@ -68,7 +65,7 @@ class Proportional:
 
 
 @dataclass
-class Tune:
+class Tune(Mechanism):
     """Synergy-Tune (Section 4.2).
 
     Jobs go by GPU, CPU and memory demand, largest first, onto the fullest server that holds their
@@ -93,23 +90,20 @@ class Tune:
     released: bool = False
     sort_by_gpus: bool = False
     regrant: bool = False
-    name: str = "tune"
-    plans_anew: bool = True
-    heterogeneous = True
+    name: ClassVar[str] = "tune"
 
-    @property
-    def depends_on_set_alone(self) -> bool:
-        """See `Mechanism`."""
-        return not (self.released or self.sort_by_gpus)
+    def __post_init__(self) -> None:
+        self.depends_on_set_alone = not (self.released or self.sort_by_gpus)
 
     def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
-        """See `Mechanism`."""
+        """Jobs that run, and where."""
         jobs, of_group = servers.by_group(order, lambda kind: kind.best_rate)
         if self.sort_by_gpus:
             gpus = servers.kinds.gpus
             of_group = [js[np.argsort(-gpus[js], kind="stable")] for js in of_group]
+        kind_of = servers.kinds.kind_of
         sequences = [
-            self._sequence(group, servers.kinds, js)
+            by_demand(group, kind_of[js]) if self.depends_on_set_alone else kind_of[js]
             for group, js in zip(servers.groups, of_group, strict=True)
         ]
 
@@ -126,12 +120,6 @@ class Tune:
 
         packed = servers.remembered(sequences, pack)
         return np.concatenate(of_group) if self.released else jobs, packed
-
-    def _sequence(self, group: Group, kinds: Kinds, jobs: IntArray) -> IntArray:
-        """Kinds of the jobs in the order in which they are placed."""
-        if not self.released and not self.sort_by_gpus:
-            return by_demand(group, kinds.kind_of[jobs])
-        return kinds.kind_of[jobs]
 
     def place(self, packing: Packing, kind: int, shares: Sequence[Share], count: int = 1) -> None:
         """Place jobs of one kind with the first share that fits; the last is made to fit."""
@@ -156,7 +144,7 @@ class Tune:
 
 
 @dataclass
-class Greedy:
+class Greedy(Mechanism):
     """Synergy-Greedy (Section 3.3): first fit of the whole demand, else the job is passed over.
 
     Parameters
@@ -169,17 +157,10 @@ class Greedy:
     placement: PlacementRule = PLACEMENT
     released: bool = False
     runnable_only: bool = False
-    name: str = "greedy"
-    plans_anew: bool = True
-    heterogeneous = True
-
-    @property
-    def depends_on_set_alone(self) -> bool:
-        """See `Mechanism`."""
-        return False
+    name: ClassVar[str] = "greedy"
 
     def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
-        """See `Mechanism`."""
+        """Jobs that run, and where."""
         if self.runnable_only:
             order = runnable(order, servers.kinds.gpus, servers.total_gpus)
         packings = servers.packings()

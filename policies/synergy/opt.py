@@ -8,9 +8,9 @@ however many jobs there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from policies.milp.model import Builder, SolverOptions
 from policies.milp.solvers import SolverName, check_solver, solve
 from policies.synergy.demand import Capacity, Share
 from policies.synergy.packing import Packing, Slot
-from policies.synergy.servers import Group, Packed, Servers, runnable, signatures_of
+from policies.synergy.servers import Group, Mechanism, Packed, Servers, runnable, signatures_of
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import PIECES
 
@@ -46,7 +46,7 @@ class Allocation(NamedTuple):
 
 
 @dataclass
-class Opt:
+class Opt(Mechanism):
     """Synergy-Opt.
 
     Parameters
@@ -59,20 +59,15 @@ class Opt:
 
     solver: str = "auto"
     whole_gpus: bool = False
-    name: str = "opt"
-    plans_anew: bool = False
-    heterogeneous = True
+    name: ClassVar[str] = "opt"
+    plans_anew: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_solver(self.solver)
-
-    @property
-    def depends_on_set_alone(self) -> bool:
-        """See `policies.synergy.servers.Mechanism`."""
-        return True
+        self.depends_on_set_alone = True
 
     def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
-        """See `policies.synergy.servers.Mechanism`."""
+        """Jobs that run, and where."""
         jobs = runnable(order, servers.kinds.gpus, servers.total_gpus)
         if len(servers.groups) > 1:
             return self._run_heterogeneous(order, jobs, servers)
@@ -243,11 +238,21 @@ def lay_out(lots: Sequence[Lot], group: Group, solver: str = "auto") -> list[Slo
     return slots
 
 
+RULES: tuple[Callable[[Lot, Capacity], float], ...] = (
+    lambda lot, c: lot.gpus * max(
+        1 / c.gpus, lot.share.cpus / max(c.cpus, 1e-9), lot.share.memory_gb / max(c.memory_gb, 1e-9)
+    ),
+    lambda lot, c: lot.gpus * lot.share.cpus,
+    lambda lot, c: lot.gpus * lot.share.memory_gb,
+)  # fmt: skip
+"""Sizes of jobs, the largest of which are packed first: their largest part of a server, CPUs, memory."""
+
+
 def pack_whole(lots: Sequence[Lot], group: Group) -> tuple[Packing, list[Lot]]:
     """Whole jobs on servers, the largest first and each where most is free; and who is left."""
     capacity = group.capacity
     best: tuple[Packing, list[Lot]] | None = None
-    for rule in (_largest_part, _cpus, _memory):
+    for rule in RULES:
         packing = Packing(capacity, group.num_servers, group.kinds)
         waiting: list[Lot] = []
         for lot in sorted(lots, key=lambda lot: (-rule(lot, capacity), lot.kind)):
@@ -263,22 +268,6 @@ def pack_whole(lots: Sequence[Lot], group: Group) -> tuple[Packing, list[Lot]]:
             break
     assert best is not None
     return best
-
-
-def _largest_part(lot: Lot, capacity: Capacity) -> float:
-    return lot.gpus * max(
-        1 / capacity.gpus,
-        lot.share.cpus / max(capacity.cpus, 1e-9),
-        lot.share.memory_gb / max(capacity.memory_gb, 1e-9),
-    )
-
-
-def _cpus(lot: Lot, capacity: Capacity) -> float:
-    return lot.gpus * lot.share.cpus
-
-
-def _memory(lot: Lot, capacity: Capacity) -> float:
-    return lot.gpus * lot.share.memory_gb
 
 
 def _second_lp(lots: Sequence[Lot], group: Group, kept: FloatArray, solver: str) -> FloatArray:

@@ -80,7 +80,7 @@ class Packing:
         # The fullest server stays the fullest while it is filled: place as many as it holds.
         fit = min(count, int(self._gpus_that_fit(best, share)) // gpus)
         for _ in range(fit):
-            self._add(Slot(kind, share, ((best, gpus),)))
+            self.add(Slot(kind, share, ((best, gpus),)))
         return fit
 
     def place_on_emptiest(self, kind: int, share: Share) -> bool:
@@ -91,7 +91,7 @@ class Packing:
         if not able:
             return False
         i = max(able, key=lambda i: (self.free_cpus[i], self._free_parts[i], -i))
-        self._add(Slot(kind, share, ((i, gpus),)))
+        self.add(Slot(kind, share, ((i, gpus),)))
         return True
 
     def place_on_fewest(self, kind: int, share: Share) -> bool:
@@ -117,7 +117,7 @@ class Packing:
                 return False
             i = max(able, key=lambda i: (self.free_gpus[i] - parts.get(i, 0), -i))
             parts[i] = parts.get(i, 0) + 1
-        self._add(Slot(kind, share, tuple(sorted(parts.items()))))
+        self.add(Slot(kind, share, tuple(sorted(parts.items()))))
         return True
 
     def _place_in_order(
@@ -143,7 +143,7 @@ class Packing:
             left -= take
             if not left:
                 break
-        self._add(Slot(kind, share, tuple(sorted(parts))))
+        self.add(Slot(kind, share, tuple(sorted(parts))))
         return True
 
     def _gpus_on(self, share: Share) -> dict[int, int]:
@@ -211,9 +211,6 @@ class Packing:
 
     def add(self, slot: Slot) -> None:
         """Place a slot where it says; the caller has made sure that it fits."""
-        self._add(slot)
-
-    def _add(self, slot: Slot) -> None:
         self.slots.append(slot)
         share = slot.share
         for i, gpus in slot.parts:

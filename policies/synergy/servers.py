@@ -6,11 +6,12 @@ that were made before.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -155,35 +156,27 @@ class Servers:
         return known
 
 
-class Mechanism(Protocol):
+class Mechanism(ABC):
     """A rule that packs jobs on servers: jobs that run, and slots for as many of each kind.
 
     Jobs of one kind are alike, so which of them takes which slot is settled afterwards.
+
+    Attributes
+    ----------
+    name : as in ``"srtf+tune"``.
+    plans_anew : whether each decision is made without regard to what runs, by whole GPUs.
+    heterogeneous : whether it knows servers of several types.
+    depends_on_set_alone : whether the same jobs in another order come out the same on equal servers.
     """
 
-    @property
-    def name(self) -> str:
-        """As in ``"srtf+tune"``."""
-        ...
+    name: ClassVar[str]
+    plans_anew: ClassVar[bool] = True
+    heterogeneous: ClassVar[bool] = True
+    depends_on_set_alone: bool = False
 
-    @property
-    def plans_anew(self) -> bool:
-        """True where each decision is made without regard to what runs, by whole GPUs."""
-        ...
-
-    @property
-    def heterogeneous(self) -> bool:
-        """True where it knows servers of several types."""
-        ...
-
-    @property
-    def depends_on_set_alone(self) -> bool:
-        """True where the same jobs in another order come out the same on equal servers."""
-        ...
-
+    @abstractmethod
     def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
         """Jobs that run in this round, highest priority first, and where."""
-        ...
 
 
 def runnable(order: IntArray, gpus: IntArray, free_gpus: int) -> IntArray:

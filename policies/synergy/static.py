@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from policies.synergy.packing import Packing, Slot
-from policies.synergy.servers import Packed, Servers, signatures_of
+from policies.synergy.servers import Mechanism, Packed, Servers, signatures_of
 from simulator.model.cluster import IntArray
 
 
 @dataclass
-class Static:
+class Static(Mechanism):
     """Whole demands, held from start to end; a job that does not fit is passed over.
 
     Parameters
@@ -27,18 +28,13 @@ class Static:
     """
 
     align: bool = False
-    name: str = "static"
-    plans_anew: bool = False
-    heterogeneous = False
+    name: ClassVar[str] = "static"
+    plans_anew: ClassVar[bool] = False
+    heterogeneous: ClassVar[bool] = False
     _held: dict[int, Slot] = field(default_factory=dict)
 
-    @property
-    def depends_on_set_alone(self) -> bool:
-        """See `policies.synergy.servers.Mechanism`."""
-        return False
-
     def run(self, order: IntArray, servers: Servers) -> tuple[IntArray, Packed]:
-        """See `policies.synergy.servers.Mechanism`."""
+        """Jobs that run, and where."""
         active = set(order.tolist())
         self._held = {job: slot for job, slot in self._held.items() if job in active}
         (packing,) = servers.packings()

@@ -19,13 +19,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from simulator.arguments import checked
+from simulator.arguments import checked, length
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.datafiles import read_table
 from simulator.errors import InputError
-from simulator.features.sizes import expect_length
 from simulator.features.table import FeatureTable, Scene
 from simulator.keys import KeyedError, PositiveInt, at_key
 from simulator.model.cluster import FloatArray, IntArray
@@ -138,8 +137,8 @@ class NetworkSlowdown(Feature):
 
     def attach(self, simulation: Simulation) -> None:
         """Check that it was made for these jobs and nodes."""
-        expect_length("network", self.spec.same_rack, len(simulation.workload), "jobs")
-        expect_length("network", self.spec.rack_of, simulation.cluster.num_nodes, "nodes")
+        length("network", self.spec.same_rack, len(simulation.workload), "jobs")
+        length("network", self.spec.rack_of, simulation.cluster.num_nodes, "nodes")
 
     def slowdown(self, job: int, shares: Sequence[Placement]) -> float:
         """Factor of the job's time on these nodes to that on one."""

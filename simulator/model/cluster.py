@@ -200,14 +200,6 @@ class Cluster:
         """``(N/K,)`` the nodes of one controller, ascending."""
         return np.arange(controller, self.num_nodes, self.num_controllers, dtype=np.int64)
 
-    def type_index(self, name: str) -> int:
-        """Index of a node type by name; `InputError` where there is none."""
-        for index, node_type in enumerate(self.node_types):
-            if node_type.name == name:
-                return index
-        known = ", ".join(t.name for t in self.node_types)
-        raise InputError(f"unknown node type {name!r}, expected one of {known}")
-
     def rates(self, node_type: int, gpus_used: float) -> Rates:
         """Cost and power of an open node of this type while ``gpus_used`` GPUs work."""
         key = (node_type, int(gpus_used))

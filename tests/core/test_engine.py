@@ -309,7 +309,6 @@ def test_policies_that_never_run_a_job_are_stopped() -> None:
         (lambda: Cluster((ONE_GPU,), 1, pue=math.nan), "pue is nan"),
         (lambda: NodeType("n", "G", 1, price_per_hour=-1), "price_per_hour is -1"),
         (lambda: NodeType("n", "G", 2, power_w=(1.0,)), "power_w has 1 values"),
-        (lambda: Cluster.of_nodes(ONE_GPU, 1).type_index("x"), "unknown node type 'x'"),
         (lambda: fixed([], [], []), "no jobs"),
         (lambda: fixed([2, 1], [1, 1], [1, 1]), "ascending submission times"),
         (lambda: fixed([math.nan], [1], [1]), "submit_s is nan"),

@@ -15,11 +15,10 @@ from simulator.theory.reliability import (
     availability,
     best_interval_s,
     completion_s,
-    daly_completion_s,
     daly_interval_s,
-    mm1_breakdowns_response_s,
     young_interval_s,
 )
+from tests.faults.closed_forms import daly_completion_s, mm1_breakdowns_response_s
 
 ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from simulator.arguments import length
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
@@ -12,7 +13,6 @@ from simulator.core.simulation import Simulation
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of
 from simulator.features.colocation.spec import Colocation
-from simulator.features.sizes import expect_length
 from simulator.model.feasibility import fits
 
 Gpu = tuple[int, int]
@@ -40,7 +40,7 @@ class ColocatedJobs(Feature):
 
     def attach(self, simulation: Simulation) -> None:
         """Keep the simulation."""
-        expect_length("colocation", self.spec.memory_gb, len(simulation.workload), "jobs")
+        length("colocation", self.spec.memory_gb, len(simulation.workload), "jobs")
         if simulation.cluster.node_type_of is None or simulation.cluster.is_pool:
             raise InputError("colocation: expected nodes of fixed types")
         self._simulation = simulation

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from simulator.arguments import length
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.features.fractional import demanded_gpus
-from simulator.features.sizes import expect_length
 from simulator.features.tenants.fairness import summary
 from simulator.features.tenants.tenants import Tenants, check_limits
 from simulator.model.cluster import FloatArray
@@ -61,7 +61,7 @@ class Quotas(Feature):
         """Read what the jobs ask for."""
         workload = simulation.workload
         self._simulation = simulation
-        expect_length("tenants", self.tenants.of, len(workload), "jobs")
+        length("tenants", self.tenants.of, len(workload), "jobs")
         check_limits(self.tenants, workload)
         self._gpus = demanded_gpus(workload, simulation.fractional_gpus).tolist()
         self._used = [0.0] * len(self.tenants)
