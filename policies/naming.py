@@ -46,10 +46,7 @@ class PolicyName:
     def parse(cls, text: str) -> PolicyName:
         """The parts of a name; whether they exist is not asked here.
 
-        Raises
-        ------
-        InputError
-            A wrapper that stands there twice.
+        Raises InputError: a wrapper that stands there twice.
         """
         file, dot_py, name = text.rpartition(FILE)
         base, *behind = name.split("@")

@@ -79,10 +79,7 @@ def composed_names() -> list[str]:
 def make_policy(name: str, **options: Option) -> Policy:
     """The policy of that name.
 
-    Raises
-    ------
-    InputError
-        Unknown name or option, or an option of the wrong type or range; one line.
+    Raises InputError: unknown name or option, or an option of the wrong type or range; one line.
     """
     parsed = PolicyName.parse(name)
     known = _all_options(name, parsed)
@@ -125,10 +122,7 @@ def describe(name: str) -> PolicyInfo:
 def requirements_of(name: str) -> tuple[str, ...]:
     """Requirements of a policy, names of `policies.requirements.REQUIREMENTS`.
 
-    Raises
-    ------
-    InputError
-        An unknown policy, or one that states a requirement that there is not.
+    Raises InputError: an unknown policy, or one that states a requirement that there is not.
     """
     parsed = PolicyName.parse(name)
     found: dict[str, None] = {}
@@ -154,10 +148,8 @@ def missing_requirements(
 def check_requirements(name: str, workload: Workload, cluster: Cluster) -> list[str]:
     """Check that a policy has what it requires; answers with notes on what has no effect.
 
-    Raises
-    ------
-    InputError
-        Something essential is missing; one line that names it and the key that supplies it.
+    Raises InputError: something essential is missing; one line that names it and the key that supplies
+    it.
     """
     line, notes = requirements_verdict(name, workload, cluster)
     if line is not None:

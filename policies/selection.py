@@ -147,10 +147,8 @@ def require_configurations(
     ----------
     times_s : ``(J, V, G + 1)`` times on one node of each type.
 
-    Raises
-    ------
-    InputError
-        A job that has no time on any node: most often it asks for more GPUs than a node has.
+    Raises InputError: a job that has no time on any node: most often it asks for more GPUs than a node
+    has.
     """
     runs: npt.NDArray[np.bool_] = np.logical_or.reduce(np.isfinite(times_s), axis=(1, 2))
     if runs.all():

@@ -9,72 +9,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.core.triggers import DecisionPoints
-    from simulator.errors import InfeasibleDecision, InputError
-    from simulator.metrics.result import Result
-    from simulator.model.cluster import Cluster, NodeType
-    from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
-    from simulator.model.performance import (
-        FixedDuration,
-        Performance,
-        Sensitivity,
-        SensitivityMatrix,
-        SpeedupCurve,
-        TimeTable,
-    )
-    from simulator.model.server_spec import ServerSpec
-    from simulator.model.workload import ELASTIC, Workload
-    from simulator.simulation import simulate
+    from simulator.core.triggers import DecisionPoints as DecisionPoints
+    from simulator.errors import InfeasibleDecision as InfeasibleDecision
+    from simulator.errors import InputError as InputError
+    from simulator.metrics.result import Result as Result
+    from simulator.model.cluster import Cluster as Cluster
+    from simulator.model.cluster import NodeType as NodeType
+    from simulator.model.contract import FIXED as FIXED
+    from simulator.model.contract import NO_CHANGE as NO_CHANGE
+    from simulator.model.contract import Decision as Decision
+    from simulator.model.contract import Placement as Placement
+    from simulator.model.contract import Policy as Policy
+    from simulator.model.contract import View as View
+    from simulator.model.performance import FixedDuration as FixedDuration
+    from simulator.model.performance import Performance as Performance
+    from simulator.model.performance import Sensitivity as Sensitivity
+    from simulator.model.performance import SensitivityMatrix as SensitivityMatrix
+    from simulator.model.performance import SpeedupCurve as SpeedupCurve
+    from simulator.model.performance import TimeTable as TimeTable
+    from simulator.model.server_spec import ServerSpec as ServerSpec
+    from simulator.model.workload import ELASTIC as ELASTIC
+    from simulator.model.workload import Workload as Workload
+    from simulator.simulation import simulate as simulate
 
-__all__ = [
-    "ELASTIC",
-    "FIXED",
-    "NO_CHANGE",
-    "Cluster",
-    "Decision",
-    "DecisionPoints",
-    "FixedDuration",
-    "InfeasibleDecision",
-    "InputError",
-    "NodeType",
-    "Performance",
-    "Placement",
-    "Policy",
-    "Result",
-    "Sensitivity",
-    "SensitivityMatrix",
-    "ServerSpec",
-    "SpeedupCurve",
-    "TimeTable",
-    "View",
-    "Workload",
-    "simulate",
-]
-
-_HOMES = {
-    "Cluster": "simulator.model.cluster",
-    "Decision": "simulator.model.contract",
-    "DecisionPoints": "simulator.core.triggers",
-    "ELASTIC": "simulator.model.workload",
-    "FIXED": "simulator.model.contract",
-    "FixedDuration": "simulator.model.performance",
-    "InfeasibleDecision": "simulator.errors",
-    "InputError": "simulator.errors",
-    "NO_CHANGE": "simulator.model.contract",
-    "NodeType": "simulator.model.cluster",
-    "Performance": "simulator.model.performance",
-    "Placement": "simulator.model.contract",
-    "Policy": "simulator.model.contract",
-    "Result": "simulator.metrics.result",
-    "Sensitivity": "simulator.model.performance",
-    "SensitivityMatrix": "simulator.model.performance",
-    "ServerSpec": "simulator.model.server_spec",
-    "SpeedupCurve": "simulator.model.performance",
-    "TimeTable": "simulator.model.performance",
-    "View": "simulator.model.contract",
-    "Workload": "simulator.model.workload",
-    "simulate": "simulator.simulation",
+_NAMES = {
+    "simulator.core.triggers": "DecisionPoints",
+    "simulator.errors": "InfeasibleDecision InputError",
+    "simulator.metrics.result": "Result",
+    "simulator.model.cluster": "Cluster NodeType",
+    "simulator.model.contract": "FIXED NO_CHANGE Decision Placement Policy View",
+    "simulator.model.performance": "FixedDuration Performance Sensitivity SensitivityMatrix "
+    "SpeedupCurve TimeTable",
+    "simulator.model.server_spec": "ServerSpec",
+    "simulator.model.workload": "ELASTIC Workload",
+    "simulator.simulation": "simulate",
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -21,10 +21,7 @@ _HERE = Path(__file__).resolve().parent
 def data_folder() -> Path:
     """The folder of the tables.
 
-    Raises
-    ------
-    InputError
-        Where the installation lacks it.
+    Raises InputError: where the installation lacks it.
     """
     for folder in (_HERE / "data", _HERE.parent / "data"):
         if (folder / "vm_catalog.csv").is_file():

@@ -41,10 +41,8 @@ def read_input(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
     expected : what should be there, for messages.
     most : bytes at most, also after uncompressing.
 
-    Raises
-    ------
-    InputError
-        No such file, no regular file, too large, cannot be read, or not what its name says.
+    Raises InputError: no such file, no regular file, too large, cannot be read, or not what its name
+    says.
     """
     path = Path(path)
     try:

@@ -17,10 +17,7 @@ def created_beside(path: Path) -> tuple[Path, IO[bytes]]:
 
     Example: ``.jobs.parquet.0f1e2d3c4b5a6978.tmp`` beside ``jobs.parquet``.
 
-    Raises
-    ------
-    OSError
-        It cannot be created.
+    Raises OSError: it cannot be created.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)

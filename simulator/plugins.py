@@ -55,10 +55,7 @@ def installed(group: str) -> list[EntryPoint]:
 def loaded(entry: EntryPoint, what: str) -> Callable[..., Any]:
     """A plug-in of a package.
 
-    Raises
-    ------
-    InputError
-        It is not there, breaks on import, or cannot be called; one line.
+    Raises InputError: it is not there, breaks on import, or cannot be called; one line.
     """
     try:
         found = entry.load()
@@ -81,10 +78,7 @@ def allow_code() -> None:
 def from_file(text: str) -> Callable[..., Any]:
     """The class or function that ``FILE.py:NAME`` names; the file is run.
 
-    Raises
-    ------
-    InputError
-        Code is not allowed, there is no such file or name, or the file breaks; one line.
+    Raises InputError: code is not allowed, there is no such file or name, or the file breaks; one line.
     """
     file, _, name = text.rpartition(":")
     path = Path(file)

@@ -139,10 +139,7 @@ class RunRecord:
     def served(self, window: Sequence[int] | None = None) -> slice | IntArray:
         """Index of the jobs of a window, in order of submission, without those that left.
 
-        Raises
-        ------
-        InputError
-            All jobs of the window left.
+        Raises InputError: all jobs of the window left.
         """
         first, last = window or (0, len(self.workload))
         if self.left is None:

@@ -64,10 +64,7 @@ class ArrivalStatistics:
     def update(self, view: View) -> IntArray:
         """Take in the jobs that are new in a view; returns the rows of its active jobs.
 
-        Raises
-        ------
-        InputError
-            A job that can run on no node of this controller.
+        Raises InputError: a job that can run on no node of this controller.
         """
         jobs = view.jobs.tolist()
         row = self._row

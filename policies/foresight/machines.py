@@ -45,10 +45,7 @@ class Machines:
     def of(cls, cluster: Cluster, nodes: IntArray) -> Machines:
         """The machines of a controller with these nodes.
 
-        Raises
-        ------
-        InputError
-            A rental pool, whose GPUs are not limited.
+        Raises InputError: a rental pool, whose GPUs are not limited.
         """
         for spec in cluster.node_types:
             if not math.isfinite(spec.gpus):

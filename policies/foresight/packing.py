@@ -24,7 +24,7 @@ from policies.foresight.machines import Machines
 from policies.milp import highs, tree
 from policies.milp.instance import Assignment
 from policies.milp.model import Builder, Model, SolverOptions
-from policies.milp.slots import MAX_PATTERNS, partitions
+from policies.milp.slots import MAX_PATTERNS, add_counts, equal_columns, partitions
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 
@@ -58,10 +58,7 @@ class Patterns:
 def patterns_of(gpus: tuple[int, ...], by_use: bool) -> Patterns:
     """The patterns of nodes with these GPUs: all in slots, or any number where power counts.
 
-    Raises
-    ------
-    InputError
-        More than `policies.milp.slots.MAX_PATTERNS`.
+    Raises InputError: more than `policies.milp.slots.MAX_PATTERNS`.
     """
     found: list[tuple[int, tuple[int, ...]]] = []
     for v, total in enumerate(gpus):
@@ -141,7 +138,7 @@ def pose(machines: Machines, gain: FloatArray, step_s: float) -> Packing:
     exists = np.isfinite(price)
     if machines.nodes_of_type is not None:
         exists &= machines.nodes_of_type[table.node_type] > 0
-    row_of, first = _equal_columns(value)
+    row_of, first = equal_columns(value)
     kept = _not_dominated(machines, table, np.flatnonzero(exists), value, price)
     demand = np.zeros((len(kept), len(first)))
     np.add.at(demand.T, row_of, table.demand[kept].T)
@@ -167,18 +164,6 @@ def _with_disposal(
             value[fewer, s] = value[fewer, s - 1]
             used[fewer, s] = used[fewer, s - 1]
     return value, used
-
-
-def _equal_columns(value: FloatArray) -> tuple[IntArray, IntArray]:
-    """Kinds of slots that are worth the same to every job become one."""
-    rows: dict[bytes, int] = {}
-    first: list[int] = []
-    row_of = np.empty(value.shape[1], dtype=np.int64)
-    for s, column in enumerate(np.ascontiguousarray(value.T)):
-        row_of[s] = rows.setdefault(column.tobytes(), len(rows))
-        if row_of[s] == len(first):
-            first.append(s)
-    return row_of, np.array(first, dtype=np.int64)
 
 
 def _not_dominated(
@@ -235,10 +220,7 @@ def solve(
     at_least_one : some job has to run, if any can; one that gains, if any does.
     learned : by the packings before, about branching; it saves time, and decides ties within the gap.
 
-    Raises
-    ------
-    RuntimeError
-        The solver found nothing, which no packing should lead to.
+    Raises RuntimeError: the solver found nothing, which no packing should lead to.
     """
     gain = packing.gain
     pays = gain > 0.0
@@ -285,22 +267,11 @@ def _model(
         b.add(b.add_rows(1, lower=1.0, upper=np.inf), x)
     size = packing.demand.sum(axis=1)
     types, sizes = np.unique(packing.node_type), np.unique(size)[1:]
-    levels = [
-        size[None, :],
-        packing.node_type == types[:, None],
-        size >= sizes[:, None],
-        packing.demand.T,
-    ]
     kinds = np.unique(packing.row_of, return_index=True)[1]
     names: list[Hashable] = [*packing.kept.tolist(), "slots"]
     for name, members in (("type", types), ("parts", sizes), ("kind", kinds)):
         names += [(name, m) for m in members.tolist()]
-    for priority, level in zip(range(len(levels), 0, -1), levels, strict=True):
-        counts = b.add_columns(len(level), integer=True, priority=priority)
-        rows = b.add_rows(len(level), lower=0.0, upper=0.0)
-        i, k = np.nonzero(level)
-        b.add(rows[i], p[k], np.asarray(level, dtype=np.float64)[i, k])
-        b.add(rows, counts, -1.0)
+    add_counts(b, p, packing.node_type, packing.demand)
     return b.build(offset=0.0, constant=0.0, tight=True), names
 
 

@@ -67,10 +67,7 @@ def arriving(
     The list is shuffled. Where it asks for less, jobs of it are drawn again, with replacement, and
     appended; where it asks for more, jobs are taken out at random.
 
-    Raises
-    ------
-    InputError
-        No job asks for a GPU, so that none of this comes to an end.
+    Raises InputError: no job asks for a GPU, so that none of this comes to an end.
     """
     gpu = demands.num_gpus * demands.gpu_milli
     limit = ratio * WHOLE_GPU * float(machines.num_gpus.sum())
@@ -116,10 +113,7 @@ def pack(
     memory : main memory limits as well.
     steps : how finely scores are told apart; 0: exactly.
 
-    Raises
-    ------
-    InputError
-        An unknown rule, or jobs without GPUs.
+    Raises InputError: an unknown rule, or jobs without GPUs.
     """
     if rule not in RULES:
         raise InputError(f"unknown rule {rule!r}, expected one of {', '.join(RULES)}")

@@ -23,7 +23,7 @@ from simulator.model.workload import Workload
 BYTES = 1e9
 """Bytes of a GB: memory is counted in them here."""
 
-AWAY = 10**15
+UNUSABLE = 10**15
 """Taken off the CPUs of a node that is down, or of another controller: nothing fits there."""
 
 
@@ -120,11 +120,11 @@ class SharedFirstCome:
                     self._change(job, *placed[job], 1)
 
     def _see_nodes(self, view: View) -> None:
-        """Nodes that went away take nothing; those that came back do."""
+        """Nodes that went down take nothing; those that were repaired do."""
         off = np.ones(view.cluster.num_nodes, dtype=bool)
         off[view.nodes] = False
         changed = off != self._off
-        self._state.cpu[changed] += np.where(off[changed], -AWAY, AWAY)
+        self._state.cpu[changed] += np.where(off[changed], -UNUSABLE, UNUSABLE)
         self._state.changed[changed] += 1
         self._off, self._nodes = off, view.nodes
 

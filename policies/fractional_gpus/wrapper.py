@@ -54,10 +54,8 @@ class _StatesInUnits:
 class FractionalGpus(Wrapper):
     """A policy that sees units of GPUs, and whose plans are carried out on single GPUs.
 
-    Raises
-    ------
-    InputError
-        A policy that does not plan all nodes anew, or that gives one job's GPUs in fractions.
+    Raises InputError: a policy that does not plan all nodes anew, or that gives one job's GPUs in
+    fractions.
     """
 
     def __init__(self, policy: Policy, inner_name: str) -> None:

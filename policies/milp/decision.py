@@ -88,10 +88,7 @@ def decide(
     solver, options : see `policies.milp.solvers.solve`.
     start : give the greedy answer to the solver to begin from.
 
-    Raises
-    ------
-    InputError
-        Unknown formulation or solver, or one that cannot be used here.
+    Raises InputError: unknown formulation or solver, or one that cannot be used here.
     """
     check_formulation(formulation)
     if instance.nodes_in_use == 0:
@@ -173,10 +170,7 @@ def solve_instance(
     fallback; columns, rows, nonzeros, nodes; build_cpu_s, solve_cpu_s; solver; placements, a list of
     job_id, node, vm_type, gpus, by node.
 
-    Raises
-    ------
-    InputError
-        As `decide`.
+    Raises InputError: as `decide`.
     """
     answer = decide(instance, formulation, solver, options, start)
     facts: dict[str, Any] = {"formulation": formulation, **answer.info()}

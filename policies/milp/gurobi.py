@@ -129,10 +129,7 @@ def _status(grb: Any, status: int, found: bool) -> Status:
 def _environment() -> Any:
     """The process's environment, silent from its first line on.
 
-    Raises
-    ------
-    InputError
-        Gurobi is not installed, or no licence was found.
+    Raises InputError: Gurobi is not installed, or no licence was found.
     """
     try:
         import gurobipy as gp

@@ -55,10 +55,7 @@ class Instance:
     horizon_s : H, how long a postponed job waits at the most before the next decision, s.
     open_nodes : how many nodes run something, instead of min(N, J) of (P1n); None as printed.
 
-    Raises
-    ------
-    InputError
-        Shapes that do not fit, or values out of range; one line.
+    Raises InputError: shapes that do not fit, or values out of range; one line.
     """
 
     times_s: FloatArray

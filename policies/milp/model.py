@@ -7,6 +7,7 @@ subject to  row_lower <= A x <= row_upper,  lower <= x <= upper,  x[integer] who
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -136,10 +137,7 @@ class SolverOptions:
         the machine.
     seed : of the solver.
 
-    Raises
-    ------
-    InputError
-        An option out of range.
+    Raises InputError: an option out of range.
     """
 
     mip_gap: float = 1e-6
@@ -196,22 +194,12 @@ def make_solution(
     )
 
 
-@dataclass
 class Builder:
     """Collects columns and rows as blocks of arrays; no object per variable."""
 
-    _cost: list[FloatArray] = field(default_factory=list)
-    _lower: list[FloatArray] = field(default_factory=list)
-    _upper: list[FloatArray] = field(default_factory=list)
-    _integer: list[BoolArray] = field(default_factory=list)
-    _priority: list[Int32Array] = field(default_factory=list)
-    _row: list[Any] = field(default_factory=list)
-    _column: list[Any] = field(default_factory=list)
-    _value: list[Any] = field(default_factory=list)
-    _row_lower: list[FloatArray] = field(default_factory=list)
-    _row_upper: list[FloatArray] = field(default_factory=list)
-    columns: int = 0
-    rows: int = 0
+    def __init__(self) -> None:
+        self._blocks: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
+        self.columns = self.rows = 0
 
     def add_columns(
         self,
@@ -224,62 +212,49 @@ class Builder:
         priority: int = 0,
     ) -> IntArray:
         """New columns; returns their indices in the given shape. Arrays broadcast to it."""
-        count = int(np.prod(shape))
-        for blocks, values in (
-            (self._cost, cost),
-            (self._lower, lower),
-            (self._upper, upper),
-        ):
-            array = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
-            blocks.append(array.reshape(-1))
-        self._integer.append(np.full(count, integer))
-        self._priority.append(np.full(count, priority, dtype=np.int32))
-        index = np.arange(self.columns, self.columns + count).reshape(shape)
-        self.columns += count
+        self._add(shape, np.float64, cost=cost, lower=lower, upper=upper)
+        self._add(shape, np.bool_, integer=integer)
+        self._add(shape, np.int32, priority=priority)
+        index = self.columns + np.arange(int(np.prod(shape))).reshape(shape)
+        self.columns += index.size
         return index
 
     def add_rows(
         self, shape: int | tuple[int, ...], *, lower: npt.ArrayLike, upper: npt.ArrayLike
     ) -> IntArray:
         """New empty rows; returns their indices in the given shape."""
-        count = int(np.prod(shape))
-        for blocks, values in ((self._row_lower, lower), (self._row_upper, upper)):
-            array = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
-            blocks.append(array.reshape(-1))
-        index = np.arange(self.rows, self.rows + count).reshape(shape)
-        self.rows += count
+        self._add(shape, np.float64, row_lower=lower, row_upper=upper)
+        index = self.rows + np.arange(int(np.prod(shape))).reshape(shape)
+        self.rows += index.size
         return index
 
-    def add(
-        self,
-        row: IntArray,
-        column: IntArray,
-        value: npt.ArrayLike = 1.0,
-    ) -> None:
+    def add(self, row: IntArray, column: IntArray, value: npt.ArrayLike = 1.0) -> None:
         """Coefficients; the three arrays broadcast. Each (row, column) at most once."""
-        r, c, v = np.broadcast_arrays(row, column, np.asarray(value, dtype=np.float64))
-        for blocks, array in ((self._row, r), (self._column, c), (self._value, v)):
-            blocks.append(array.reshape(-1))
+        shape = np.broadcast_shapes(row.shape, column.shape, np.shape(value))
+        self._add(shape, np.int64, row=row, column=column)
+        self._add(shape, np.float64, value=value)
+
+    def _add(
+        self, shape: int | tuple[int, ...], dtype: npt.DTypeLike, **blocks: npt.ArrayLike
+    ) -> None:
+        for name, values in blocks.items():
+            block = np.broadcast_to(np.asarray(values, dtype=dtype), shape)
+            self._blocks[name].append(block.reshape(-1))
 
     def build(self, *, offset: float, constant: float, tight: bool = False) -> Model:
         """The model, in compressed rows."""
-        row, value = np.concatenate(self._row), np.concatenate(self._value)
+        of = {name: np.concatenate(blocks) for name, blocks in self._blocks.items()}
+        row, column, value = (of.pop(name) for name in ("row", "column", "value"))
         order = np.argsort(row, kind="stable")
         order = order[value[order] != 0.0]
         start = np.zeros(self.rows + 1, dtype=np.int32)
         np.cumsum(np.bincount(row[order], minlength=self.rows), out=start[1:])
         return Model(
-            cost=np.concatenate(self._cost),
-            lower=np.concatenate(self._lower),
-            upper=np.concatenate(self._upper),
-            integer=np.concatenate(self._integer),
             row_start=start,
-            column=np.concatenate(self._column)[order].astype(np.int32),
+            column=column[order].astype(np.int32),
             value=value[order],
-            row_lower=np.concatenate(self._row_lower),
-            row_upper=np.concatenate(self._row_upper),
             offset=offset,
             constant=constant,
             tight=tight,
-            priority=np.concatenate(self._priority),
+            **of,
         )

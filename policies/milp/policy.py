@@ -102,10 +102,7 @@ class MilpCentralised2019(MilpPolicy):
 def instance_of(view: View, rho: float, mu: float, horizon_s: float) -> Instance:
     """Instance of a view's decision. Job ``i`` of the instance is ``view.jobs[i]``.
 
-    Raises
-    ------
-    InputError
-        Nodes without a limit on their GPUs.
+    Raises InputError: nodes without a limit on their GPUs.
     """
     cluster = view.cluster
     for node_type in cluster.node_types:

@@ -65,10 +65,7 @@ class PatternTable:
 def pattern_table(gpus: tuple[int, ...], with_leader: bool) -> PatternTable:
     """The patterns of nodes with these GPUs; with a leading slot, or all slots of one role.
 
-    Raises
-    ------
-    InputError
-        More than `MAX_PATTERNS`.
+    Raises InputError: more than `MAX_PATTERNS`.
     """
     patterns: list[tuple[int, tuple[int, ...]]] = []
     for v, total in enumerate(gpus):
@@ -269,12 +266,19 @@ def _merge(slots: IntArray, cost: FloatArray) -> tuple[IntArray, FloatArray]:
     number = cost.shape[1]
     occurring = np.unique(slots)
     occurring = occurring[occurring < number]
-    rows: dict[bytes, int] = {}
     row_of = np.full(number, -1, dtype=np.int64)
-    for s, column in zip(occurring, np.ascontiguousarray(cost[:, occurring].T), strict=True):
-        row_of[s] = rows.setdefault(column.tobytes(), len(rows))
-    first = [int(np.argmax(row_of == row)) for row in range(len(rows))]
-    return row_of, cost[:, first]
+    row_of[occurring], first = equal_columns(cost[:, occurring])
+    return row_of, cost[:, occurring[first]]
+
+
+def equal_columns(value: FloatArray) -> tuple[IntArray, IntArray]:
+    """Columns that are equal become one: the number of each, and the first column of each number."""
+    rows: dict[bytes, int] = {}
+    row_of = np.array(
+        [rows.setdefault(column.tobytes(), len(rows)) for column in np.ascontiguousarray(value.T)],
+        dtype=np.int64,
+    )
+    return row_of, np.unique(row_of, return_index=True)[1]
 
 
 def _model(
@@ -299,7 +303,7 @@ def _model(
     pattern, place = np.nonzero(members < len(row_of))
     demand = np.zeros((len(kept), slot_cost.shape[1]))
     np.add.at(demand, (pattern, row_of[members[pattern, place]]), 1.0)
-    _add_counts(b, p, table.pattern_type[kept], demand)
+    add_counts(b, p, table.pattern_type[kept], demand)
     pattern, slot = np.nonzero(demand)
     b.add(slots[slot], p[pattern], -demand[pattern, slot])
     b.add(b.add_rows(1, lower=nodes, upper=nodes), p)
@@ -310,7 +314,7 @@ def _model(
     return b.build(offset=float(postponed.sum()), constant=instance.constant, tight=True)
 
 
-def _add_counts(b: Builder, p: IntArray, node_type: IntArray, demand: FloatArray) -> None:
+def add_counts(b: Builder, p: IntArray, node_type: IntArray, demand: FloatArray) -> None:
     """Columns to branch on, the first ones first (by measurement): all places for jobs; nodes of
     each type; nodes of at least so many jobs; places of each kind.
 

@@ -37,10 +37,7 @@ def solve(
     options : see `SolverOptions`.
     start : ``(n,)`` solution to begin from, NaN where a value is left to the solver.
 
-    Raises
-    ------
-    InputError
-        Unknown solver, or ``"gurobi"`` without a licence or without gurobipy.
+    Raises InputError: unknown solver, or ``"gurobi"`` without a licence or without gurobipy.
     """
     check_solver(solver)
     options = options or SolverOptions()

@@ -70,10 +70,7 @@ def job_types(workload: Workload) -> list[JobType]:
 
     Where the workload does not say these (`SpeedupCurve.long_run`), they are those of all its jobs.
 
-    Raises
-    ------
-    InputError
-        Jobs without curves, or all submitted at once, so that there is no rate.
+    Raises InputError: jobs without curves, or all submitted at once, so that there is no rate.
     """
     performance = workload.performance
     if not isinstance(performance, SpeedupCurve):

@@ -55,10 +55,7 @@ def fixed_width(widths_gpus: FloatArray) -> OwnWidth:
     ----------
     widths_gpus : ``(n,)`` by the type's index, which is its curve's.
 
-    Raises
-    ------
-    InputError
-        A width below one GPU.
+    Raises InputError: a width below one GPU.
     """
     widths = _checked(widths_gpus).tolist()
     return OwnWidth(lambda workload, job: widths[_curves(workload).curve_of[job]], "fixed-width")
@@ -182,10 +179,7 @@ class Autoscaler:
     boot_s : from the order of a GPU to its first use.
     keep_s : how long spare GPUs are kept.
 
-    Raises
-    ------
-    InputError
-        A width below one GPU.
+    Raises InputError: a width below one GPU.
     """
 
     widths_gpus: FloatArray

@@ -173,11 +173,8 @@ def optimal_widths(types: Sequence[JobType], budget_gpus: float) -> OptimalWidth
     types : at least one.
     budget_gpus : b, GPUs rented on average over time; at least the load.
 
-    Raises
-    ------
-    InputError
-        The budget is below the load, or a speed-up is linear without end, so that any width is
-        worth its GPUs.
+    Raises InputError: the budget is below the load, or a speed-up is linear without end, so that any
+    width is worth its GPUs.
     """
     types = _checked(types)
     load = float(_loads(types).sum())

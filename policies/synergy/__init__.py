@@ -48,10 +48,7 @@ def synergy(ordering: str, mechanism: str, **options: float | int | str | bool) 
         that have not run for so long go first (infinite: never); ``released``, as in the released simulator,
         where that leaves the paper; and those of the mechanism.
 
-    Raises
-    ------
-    InputError
-        An unknown name; one line with the known ones.
+    Raises InputError: an unknown name; one line with the known ones.
     """
     return cast(Synergy, make_policy(f"{ordering}+{mechanism}", **options))
 

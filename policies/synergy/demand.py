@@ -111,10 +111,7 @@ class Kinds:
     def of(cls, workload: Workload, capacity: Capacity, node_type: int = 0) -> Kinds:
         """Kinds of the jobs on servers of one type.
 
-        Raises
-        ------
-        InputError
-            A job without a number of GPUs, or durations that depend on it.
+        Raises InputError: a job without a number of GPUs, or durations that depend on it.
         """
         gpus = workload.num_gpus
         if not (gpus > 0).all():

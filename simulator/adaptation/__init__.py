@@ -54,10 +54,7 @@ def adapt(
     ----------
     own : the machines that the workload's times are of, where they are not ``cluster``.
 
-    Raises
-    ------
-    KeyedError
-        A rule that does not go with these jobs or machines; one line that names it.
+    Raises KeyedError: a rule that does not go with these jobs or machines; one line that names it.
     """
     cluster = priced(cluster, rules)
     workload = with_models(workload, rules, streams)

@@ -37,10 +37,7 @@ def fits(values: npt.ArrayLike) -> list[Fit]:
     ----------
     values : ``(n,)`` positive, at least two different ones.
 
-    Raises
-    ------
-    InputError
-        Fewer, or values that are not positive.
+    Raises InputError: fewer, or values that are not positive.
     """
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 2 or not (x > 0).all() or not np.isfinite(x).all() or x.min() == x.max():

@@ -26,10 +26,7 @@ def parse_law(text: str) -> Law:
     ``bimodal:small=10,large=100,p_large=0.1``, ``bounded-pareto:low=1,high=1000,alpha=1.5``,
     ``weibull:40,shape=0.7``, ``empirical:38,41,40.5``; the bare number is the mean.
 
-    Raises
-    ------
-    InputError
-        One line with what was written and what was expected.
+    Raises InputError: one line with what was written and what was expected.
     """
     name, _, rest = text.partition(":")
     if name not in _PARSERS:

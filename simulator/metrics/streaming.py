@@ -75,10 +75,7 @@ class RecordStream:
     ----------
     folder : made where it does not exist.
 
-    Raises
-    ------
-    InputError
-        The folder cannot be made, or holds such records already.
+    Raises InputError: the folder cannot be made, or holds such records already.
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -82,10 +82,8 @@ class Application:
     max_local : largest local batch size that fits in a GPU's memory; None: the largest that was measured.
     keeps_batch : whether jobs keep their users' batch size under policies that choose batch sizes.
 
-    Raises
-    ------
-    InputError
-        Tables of different shapes, batch sizes that do not ascend, or progress that does not.
+    Raises InputError: tables of different shapes, batch sizes that do not ascend, or progress that does
+    not.
     """
 
     name: str
@@ -277,10 +275,7 @@ class Goodput(JobTimes):
     application_of : ``(J,)`` index of each job's application.
     batch_size : ``(J,)`` global batch size that its user chose.
 
-    Raises
-    ------
-    InputError
-        An index without an application, or a batch size outside of its measurements.
+    Raises InputError: an index without an application, or a batch size outside of its measurements.
     """
 
     applications: Sequence[Application]

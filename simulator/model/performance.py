@@ -107,10 +107,8 @@ class FixedDuration(_FixedDemand):
     time_shared : whether a job may hold a part of its GPUs, which means all of them for that part of
         the time. Processor sharing needs this; it is an ideal, switching costs nothing.
 
-    Raises
-    ------
-    InputError
-        A duration that is not positive, or a number of GPUs that is not whole and positive.
+    Raises InputError: a duration that is not positive, or a number of GPUs that is not whole and
+    positive.
     """
 
     time_shared: bool = False
@@ -135,10 +133,7 @@ class TimeTable(JobTimes):
     times_s : ``(J, V, G + 1)`` seconds, infinite where the configuration does not exist; what is
         given for no GPU at all (``g = 0``) does not count.
 
-    Raises
-    ------
-    InputError
-        Another number of dimensions, or a time that is NaN or not positive.
+    Raises InputError: another number of dimensions, or a time that is NaN or not positive.
     """
 
     times_s: FloatArray
@@ -183,10 +178,8 @@ class SpeedupCurve(JobTimes):
     long_run : of each curve, how many of its jobs come in an hour and their mean duration on one
         GPU, h, where a generator knows them; None: only the jobs themselves say so.
 
-    Raises
-    ------
-    InputError
-        A duration that is not positive; a pair that is missing in ``long_run``, or not positive.
+    Raises InputError: a duration that is not positive; a pair that is missing in ``long_run``, or not
+    positive.
     """
 
     duration_s: FloatArray
@@ -245,11 +238,8 @@ class SensitivityMatrix:
     memory_gb : ``(M,)`` GB per GPU, ascending.
     relative : ``(C, M)`` throughput over the throughput at the proportional share.
 
-    Raises
-    ------
-    InputError
-        Grids that do not ascend, another shape, negative or infinite throughput, or one that
-        falls where a job gets more: policies rely on more never being worse.
+    Raises InputError: grids that do not ascend, another shape, negative or infinite throughput, or one
+    that falls where a job gets more: policies rely on more never being worse.
     """
 
     cpus: FloatArray
@@ -293,10 +283,7 @@ class SensitivityMatrix:
     def relative_to(self, cpus_per_gpu: float, memory_gb_per_gpu: float) -> SensitivityMatrix:
         """The same sensitivity with 1 at another share: that of a server of another make.
 
-        Raises
-        ------
-        InputError
-            Throughput is 0 there, so nothing can be relative to it.
+        Raises InputError: throughput is 0 there, so nothing can be relative to it.
         """
         base = self(cpus_per_gpu, memory_gb_per_gpu)
         if base <= 0:

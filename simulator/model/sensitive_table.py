@@ -32,10 +32,7 @@ class SensitiveTable(TimeTable):
     matrix_of : ``(J, V)`` index of the job's matrix on each node type.
     matrices : `SensitivityMatrix` of each network and node type, 1 at the proportional share there.
 
-    Raises
-    ------
-    InputError
-        Another number of rows or types than the table has, or an index without a matrix.
+    Raises InputError: another number of rows or types than the table has, or an index without a matrix.
     """
 
     matrix_of: IntArray = field(kw_only=True)

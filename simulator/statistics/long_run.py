@@ -121,10 +121,7 @@ def steady_state_mean(
     -------
     The estimate; ``n`` is the number of batches.
 
-    Raises
-    ------
-    InputError
-        Batches that are shorter than two relaxation times.
+    Raises InputError: batches that are shorter than two relaxation times.
     """
     x = observations(values)
     check_level(level)

@@ -48,10 +48,8 @@ def size_servers(
     service : law of the time that one decision takes on a server.
     target_delay_s : mean time from a controller's request to its answer, queue and service.
 
-    Raises
-    ------
-    InputError
-        The target is not above the mean service time, which no number of servers can beat.
+    Raises InputError: the target is not above the mean service time, which no number of servers can
+    beat.
     """
     whole(1, controllers=controllers)
     require_law("service", service)

@@ -31,11 +31,8 @@ def read_alibaba(path: str | Path) -> Workload:
     deleted at once are left out. Both are counted in `Workload.notes`. Times start with the first
     pod that is kept.
 
-    Raises
-    ------
-    InputError
-        The first thing wrong with the file. The lists without times (``multigpu``, ``gpuspec``, ..)
-        are not workloads.
+    Raises InputError: the first thing wrong with the file. The lists without times (``multigpu``,
+    ``gpuspec``, ..) are not workloads.
     """
     table = Table.read(path, COLUMNS)
     gpus, part = table.whole_numbers("num_gpu"), table.numbers("gpu_milli")

@@ -113,10 +113,7 @@ def read_instance(
         The authors' greedy chooses by the shortest and runs on the last: with ``last`` both are
         kept (`ListedTimes`), and a policy with ``released=true`` does so too.
 
-    Raises
-    ------
-    InputError
-        A missing file, or the first thing wrong in one.
+    Raises InputError: a missing file, or the first thing wrong in one.
     """
     folder = Path(folder)
     files = _files(folder)

@@ -39,10 +39,7 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
     ----------
     block : jobs of a block, between 1 and the number of jobs.
 
-    Raises
-    ------
-    InputError
-        No such block, or a performance model of another package that has no rows.
+    Raises InputError: no such block, or a performance model of another package that has no rows.
     """
     count = len(workload)
     if not 1 <= block <= count:

@@ -28,10 +28,7 @@ def read_catalog(name: str | Path) -> tuple[NodeType, ...]:
     Names: ``hierarchical`` (nine types, Table II of the paper), ``thesis`` (with NC24X and NV24X),
     ``figure1`` (the paper's example).
 
-    Raises
-    ------
-    InputError
-        An unknown name that is no file either, or the first thing wrong in the file.
+    Raises InputError: an unknown name that is no file either, or the first thing wrong in the file.
     """
     table = read_table("vm_catalog.csv")
     if str(name) in set(table["catalog"]):

@@ -94,10 +94,7 @@ def gpu_types() -> list[str]:
 def rate(name: str, gpu_type: str, gpus: int) -> float:
     """Iterations of one GPU's batch that ``gpus`` GPUs do in a second; 0 where it does not fit.
 
-    Raises
-    ------
-    InputError
-        A GPU type without figures; one line.
+    Raises InputError: a GPU type without figures; one line.
     """
     training = trainings()[name]
     if gpu_type not in training.speed_of:
@@ -117,10 +114,8 @@ def relative_times(name: str, cluster: Cluster, gpu_type: str, gpus: int) -> Flo
 
     Infinite where the weights do not fit into the GPU's memory, and at ``g = 0``.
 
-    Raises
-    ------
-    InputError
-        A GPU type without figures, or a network that does not fit on ``gpu_type`` itself.
+    Raises InputError: a GPU type without figures, or a network that does not fit on ``gpu_type``
+    itself.
     """
     base = rate(name, gpu_type, gpus)
     if base <= 0:

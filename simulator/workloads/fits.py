@@ -26,10 +26,7 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
     each; it must fit on the nodes of any one controller, since any may get it. A job whose GPUs the
     policy chooses needs one finite execution time.
 
-    Raises
-    ------
-    InputError
-        One line with the first job that does not fit.
+    Raises InputError: one line with the first job that does not fit.
     """
     fixed = workload.num_gpus != ELASTIC
     if fixed.any():

@@ -26,10 +26,7 @@ a,u1,vc1,8,32,COMPLETED,2020-04-01 00:10:00,2020-04-01 00:10:05,2020-04-01 01:10
 def read_helios(path: str | Path) -> Workload:
     """Jobs of Helios with GPUs that ran; the others are left out and counted in `Workload.notes`.
 
-    Raises
-    ------
-    InputError
-        The first thing wrong with the file: line, column, value, what was expected.
+    Raises InputError: the first thing wrong with the file: line, column, value, what was expected.
     """
     table = Table.read(path, COLUMNS)
     gpus, duration_s = table.whole_numbers("gpu_num"), table.numbers("duration")

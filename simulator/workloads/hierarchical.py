@@ -95,10 +95,7 @@ class HierarchicalScenario:
     def cluster(self, num_controllers: int | None = None) -> Cluster:
         """``N`` VMs of the catalogue under ``K`` controllers, ``K = N/5`` where not given.
 
-        Raises
-        ------
-        InputError
-            ``K`` does not divide ``N``.
+        Raises InputError: ``K`` does not divide ``N``.
         """
         if num_controllers is None:
             if self.num_nodes % NODES_PER_CONTROLLER:
@@ -116,10 +113,8 @@ def generate(scenario: HierarchicalScenario) -> Workload:
     Streams: ``arrivals``, ``job-mix``, ``due``, ``weight``, so that a variant of one leaves the
     others alone.
 
-    Raises
-    ------
-    InputError
-        A GPU type without training times, or a job that no VM type of the catalogue can run.
+    Raises InputError: a GPU type without training times, or a job that no VM type of the catalogue can
+    run.
     """
     job_mix = Streams(scenario.seed).generator("job-mix")
     if scenario.times == "pool":

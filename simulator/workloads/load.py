@@ -41,10 +41,7 @@ def offered_load(workload: Workload, cluster: Cluster) -> OfferedLoad:
     The rate of submission is ``(J - 1) / (last - first submission)``; jobs of fixed demand that
     need several nodes count the nodes that they fill.
 
-    Raises
-    ------
-    InputError
-        Fewer than two jobs, all submitted at once, or a rental pool, which has no load.
+    Raises InputError: fewer than two jobs, all submitted at once, or a rental pool, which has no load.
     """
     span_s = float(workload.submit_s[-1] - workload.submit_s[0])
     if len(workload) < 2 or span_s <= 0:

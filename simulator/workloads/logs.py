@@ -34,10 +34,7 @@ def jobs_that_ran(
     what, run : words for a job, and for what the jobs that are left out did not have.
     columns : further columns of `Workload`, a value a job; empty where the log lacks them.
 
-    Raises
-    ------
-    InputError
-        No job ran on a GPU.
+    Raises InputError: no job ran on a GPU.
     """
     keep = (duration_s > 0) & (gpus > 0) & np.isfinite(submit_s)
     if not keep.any():

@@ -61,10 +61,8 @@ NODES = (
 def read_pods(path: str | Path) -> Demands:
     """All pods of a list, those without GPUs among them.
 
-    Raises
-    ------
-    InputError
-        The first thing wrong with the file: file, line, column, value, what was expected.
+    Raises InputError: the first thing wrong with the file: file, line, column, value, what was
+    expected.
     """
     table = Table.read(path, PODS)
     gpus, milli = table.whole_numbers("num_gpu"), table.whole_numbers("gpu_milli")
@@ -84,10 +82,7 @@ def read_pods(path: str | Path) -> Demands:
 def read_nodes(path: str | Path) -> Machines:
     """All machines of a list.
 
-    Raises
-    ------
-    InputError
-        The first thing wrong with the file.
+    Raises InputError: the first thing wrong with the file.
     """
     table = Table.read(path, NODES)
     table.texts("sn")
@@ -158,10 +153,7 @@ def openb_queue(
     duration_s : law of the durations, s.
     streams : of ``pods``, ``machines``, ``arrivals`` and ``durations``.
 
-    Raises
-    ------
-    InputError
-        A number, a load or a law of a wrong kind.
+    Raises InputError: a number, a load or a law of a wrong kind.
     """
     whole(1, num_jobs=num_jobs, num_nodes=num_nodes)
     positive(load=load)

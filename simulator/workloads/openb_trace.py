@@ -56,11 +56,8 @@ def openb_trace(
     load, duration_s : times are drawn: a Poisson stream with this load, and durations of this law. Both, or
         neither: the file's own times.
 
-    Raises
-    ------
-    InputError
-        The first thing wrong with a file, one without times where none are to be drawn, no pod is left, or
-        parameters that do not fit together.
+    Raises InputError: the first thing wrong with a file, one without times where none are to be drawn,
+    no pod is left, or parameters that do not fit together.
     """
     if (load is None) != (duration_s is None):
         raise InputError("load and duration_s: got one of them, expected both or neither")

@@ -78,10 +78,8 @@ def read_philly(path: str | Path, attempts: bool = False) -> Workload:
     held no GPU, or still ran when the log was taken are left out and counted in `Workload.notes`.
     Times start with the first job that is kept.
 
-    Raises
-    ------
-    InputError
-        Not such a log: the line of a syntax error, or the first entry that lacks something.
+    Raises InputError: not such a log: the line of a syntax error, or the first entry that lacks
+    something.
     """
     path = Path(path)
     jobs = _load(path)

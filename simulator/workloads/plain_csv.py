@@ -41,11 +41,8 @@ a,0,3600,2,resnet50,7200
 def read_csv_jobs(path: str | Path) -> Workload:
     """Jobs of fixed demand; rows that are not in order of submission are sorted, with a note.
 
-    Raises
-    ------
-    InputError
-        The first thing wrong with the file: one line with file, line, column, value and what was
-        expected.
+    Raises InputError: the first thing wrong with the file: one line with file, line, column, value and
+    what was expected.
     """
     table = Table.read(path, COLUMNS)
     names, submit_s = table.texts("job_id"), table.numbers("submit_time_s")

@@ -80,10 +80,7 @@ def _gaps(text: str | FloatArray, rng: np.random.Generator, count: int) -> Float
 def gaps_of_trace(trace: Workload) -> FloatArray:
     """``(n - 1,)`` gaps between the submissions of a trace, s.
 
-    Raises
-    ------
-    InputError
-        Fewer than two jobs, or all of them at the same time.
+    Raises InputError: fewer than two jobs, or all of them at the same time.
     """
     gaps_s = np.diff(trace.submit_s)
     if not gaps_s.sum() > 0:

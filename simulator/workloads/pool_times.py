@@ -34,10 +34,7 @@ def pool_times(
     Every pair of network and batch size is as likely; the shortest time over all four GPU types is
     log-uniform between the extremes of the pair's eight jobs.
 
-    Raises
-    ------
-    InputError
-        A node type with a GPU type or a number of GPUs that the pool does not have.
+    Raises InputError: a node type with a GPU type or a number of GPUs that the pool does not have.
     """
     cells, pairs = read_table("pool_times.csv"), read_table("pool_jobs.csv")
     factors = cells[[f"factor_{k + 1}" for k in range(FACTORS)]].to_numpy()

@@ -28,10 +28,7 @@ WIDEST = 16
 def time_shared(workload: Workload) -> Workload:
     """The same jobs, which may now share their GPUs in time, as processor sharing does.
 
-    Raises
-    ------
-    InputError
-        Jobs without a fixed demand and one duration.
+    Raises InputError: jobs without a fixed demand and one duration.
     """
     if not isinstance(workload.performance, FixedDuration):
         raise InputError("sharing in time: expected jobs of fixed demand with one duration each")
@@ -53,11 +50,8 @@ def elastic(workload: Workload, cluster: Cluster, gpu_type: str) -> Workload:
     the throughput of its network. A demand of more GPUs than a node has counts for the scale
     alone: the job then runs on one node, for longer.
 
-    Raises
-    ------
-    InputError
-        A job without a known network, a GPU type without throughput, or a network that fits on no
-        node type.
+    Raises InputError: a job without a known network, a GPU type without throughput, or a network that
+    fits on no node type.
     """
     duration_s = fixed_times(workload)
     rows, row_of = _kinds(dnn_models_of(workload), workload.num_gpus)
@@ -254,10 +248,7 @@ def _drawn(law: str, table: FloatArray, rng: np.random.Generator) -> IntArray:
 def on_nodes(workload: Workload, own: Cluster, cluster: Cluster) -> Workload:
     """Elastic jobs of one catalogue on machines of another: the times of the same GPU type.
 
-    Raises
-    ------
-    InputError
-        The catalogue has no node type with such GPUs.
+    Raises InputError: the catalogue has no node type with such GPUs.
     """
     if not isinstance(workload.performance, TimeTable):
         return workload

@@ -49,10 +49,7 @@ def read_swf(path: str | Path) -> Workload:
     Jobs without processors or without a run are left out and counted in `Workload.notes`. Times
     start with the first job that is kept.
 
-    Raises
-    ------
-    InputError
-        The first line that is not 18 numbers, or no job that ran.
+    Raises InputError: the first line that is not 18 numbers, or no job that ran.
     """
     path = Path(path)
     expected = f"{len(COLUMNS)} numbers (SWF)"

@@ -118,11 +118,8 @@ class Table:
     def read(cls, path: str | Path, columns: Sequence[InputColumn]) -> Table:
         """Read a CSV file whose first line names its columns.
 
-        Raises
-        ------
-        InputError
-            A file that cannot be read or is empty, a missing, misspelt or double column, a line
-            with too many fields.
+        Raises InputError: a file that cannot be read or is empty, a missing, misspelt or double column,
+        a line with too many fields.
         """
         path = Path(path)
         required = ", ".join(c.name for c in columns if c.required)
@@ -228,10 +225,7 @@ def read_cells(
 ) -> tuple[pd.DataFrame, IntArray]:
     """All fields of a file as stripped text, without empty lines; and their line numbers.
 
-    Raises
-    ------
-    InputError
-        A file that cannot be read, is empty, or has a line with too many fields.
+    Raises InputError: a file that cannot be read, is empty, or has a line with too many fields.
     """
     content = read_input(path, expected)
     columns = content.partition(b"\n")[0].count(separator.encode()) + 1

@@ -122,10 +122,7 @@ def epoch_s(
 ) -> FloatArray:
     """``(V, G + 1)`` seconds of one epoch on ``g`` GPUs of each node type.
 
-    Raises
-    ------
-    InputError
-        A GPU type without figures.
+    Raises InputError: a GPU type without figures.
     """
     most = max(int(t.gpus) for t in catalog)
     table = np.full((len(catalog), most + 1), np.inf)

@@ -37,10 +37,7 @@ def weights_per_s(
     ----------
     vc : virtual cluster of each job; empty or "" where it is not known.
 
-    Raises
-    ------
-    InputError
-        Costs by virtual cluster, and a job whose virtual cluster has none.
+    Raises InputError: costs by virtual cluster, and a job whose virtual cluster has none.
     """
     if isinstance(weights, Mapping):
         if not any(vc):

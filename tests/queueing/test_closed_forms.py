@@ -356,10 +356,9 @@ LAW = Exponential(1)
         lambda: q.size_servers(1, 1.0, LAW, 1.0),
         lambda: q.size_servers(1, math.nan, LAW, 2.0),
         lambda: checks.require_stable("high"),
-        lambda: checks.whole_servers("two"),
-        lambda: checks.whole_servers([2]),
-        lambda: checks.whole_servers(math.nan),
-        lambda: checks.fraction("half"),
+        lambda: q.erlang_b(1.0, "two"),  # type: ignore[arg-type]
+        lambda: q.erlang_b(1.0, [2]),  # type: ignore[arg-type]
+        lambda: q.erlang_b(1.0, math.nan),  # type: ignore[arg-type]
     ],
 )
 def test_bad_input_is_one_clear_line(call) -> None:  # type: ignore[no-untyped-def]

@@ -84,11 +84,8 @@ def sensitivity_matrices() -> Mapping[str, SensitivityMatrix]:
 def read_sensitivity(path: str | Path) -> dict[str, SensitivityMatrix]:
     """Matrices from a CSV file with the columns `SENSITIVITY`.
 
-    Raises
-    ------
-    InputError
-        A missing column or point, a value that is no number, a point given twice, or a matrix
-        that `SensitivityMatrix` refuses.
+    Raises InputError: a missing column or point, a value that is no number, a point given twice, or a
+    matrix that `SensitivityMatrix` refuses.
     """
     points: dict[str, dict[tuple[float, float], float]] = {}
     table = Table.read(path, SENSITIVITY)

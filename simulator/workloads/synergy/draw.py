@@ -49,10 +49,7 @@ def released_draw(
     seed : of Python's generator.
     spec : the server, which sets the time of an iteration.
 
-    Raises
-    ------
-    InputError
-        No job, a rate that is not positive, or shares that are not per cent.
+    Raises InputError: no job, a rate that is not positive, or shares that are not per cent.
     """
     if num_jobs < 1:
         raise InputError(f"released draw: {num_jobs} jobs, expected at least 1")

@@ -45,10 +45,7 @@ class WholeIterations(Sensitivity):
     iteration_s : ``(J,)`` seconds of one iteration at the proportional share.
     round_s : length of a round, s.
 
-    Raises
-    ------
-    InputError
-        An iteration that takes longer than a round.
+    Raises InputError: an iteration that takes longer than a round.
     """
 
     iteration_s: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -98,10 +95,7 @@ def with_sensitivity(
     round_s : count only whole iterations in rounds of this length, as the released simulator does;
         None: any progress counts. For the paper's ten models.
 
-    Raises
-    ------
-    InputError
-        An unknown model, a job without GPUs, or a cluster without CPUs and memory.
+    Raises InputError: an unknown model, a job without GPUs, or a cluster without CPUs and memory.
     """
     if not any(workload.model):
         return workload
@@ -151,10 +145,7 @@ def with_sensitive_table(workload: Workload, cluster: Cluster) -> Workload:
     workload : jobs of `TimeTable` with a `Workload.model` each.
     cluster : where it will run.
 
-    Raises
-    ------
-    InputError
-        An unknown model, or a node type without CPUs and memory.
+    Raises InputError: an unknown model, or a node type without CPUs and memory.
     """
     performance = workload.performance
     if not isinstance(performance, TimeTable):

@@ -101,10 +101,7 @@ def philly_like_trace(
 def models_of_split(num_jobs: int, split: Sequence[float]) -> list[str]:
     """A network for each job: the task furthest behind its share, its networks in turn.
 
-    Raises
-    ------
-    InputError
-        The split is not three shares >= 0 with a positive sum.
+    Raises InputError: the split is not three shares >= 0 with a positive sum.
     """
     share = np.array(split, dtype=np.float64)
     if share.shape != (len(TASKS),) or not (share >= 0).all() or not share.sum() > 0:
