@@ -205,7 +205,10 @@ class _Worker:
     def start(cls, context: Any, modules: Sequence[str]) -> _Worker:
         ours, theirs = multiprocessing.Pipe()
         process = context.Process(
-            target=_serve, args=(theirs, modules), name="schedlab-worker", daemon=True
+            target=_serve,
+            args=(theirs, modules, os.getcwd()),
+            name="schedlab-worker",
+            daemon=True,
         )
         process.start()
         # Ours must be the only other end, or the death of the worker would not show in the pipe.
@@ -229,8 +232,14 @@ def _ending(process: BaseProcess) -> str:
     return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
 
 
-def _serve(connection: Connection, modules: Sequence[str]) -> None:
-    """The life of a worker: call what comes through the pipe until it closes."""
+def _serve(connection: Connection, modules: Sequence[str], folder: str) -> None:
+    """The life of a worker: call what comes through the pipe until it closes.
+
+    Parameters
+    ----------
+    folder : where relative paths begin: this process may have begun in another one.
+    """
+    os.chdir(folder)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         prepare(modules)

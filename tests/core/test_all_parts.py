@@ -20,6 +20,7 @@ from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.features.network import network_of
 from simulator.features.predictions import PredictedWorkload, Predictions, predicted
+from simulator.features.reconfiguration import Delays
 from simulator.features.tenants import tenants_of
 from simulator.laws import Exponential
 from simulator.logs import ShareRecord
@@ -336,10 +337,10 @@ def test_elastic_jobs_with_parts_at_random(name: str, data: st.DataObject) -> No
     again = {
         "seed": seed,
         "features": [
-            tenants, failures, shown, Admission("reject" if on() else "downgrade") if admits else None
+            tenants, failures, shown, Admission("reject" if on() else "downgrade") if admits else None,
+            Delays.of(20.0 if on() else 0.0),
         ],
         "server": ServerSpec(Exponential(60.0)) if on() else None,
-        "reconfiguration_s": 20.0 if on() else 0.0,
     }  # fmt: skip
     run = simulate(jobs, cluster, make_policy(name, **OPTIONS.get(name, {})), **again)
     assert np.isfinite(run.completion_s).all()

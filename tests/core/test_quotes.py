@@ -21,7 +21,8 @@ from tests.core.jobs import fixed
 ROOT = Path(__file__).parents[2]
 LESSON = (ROOT / "docs/lesson.md").read_text()
 PAGES = (ROOT / "docs/simulator.md").read_text() + LESSON
-BLOCKS = re.findall(r"```py(?:thon)?\n(.*?)```", PAGES, re.S)
+EXTENDING = (ROOT / "docs/extending.md").read_text()
+BLOCKS = re.findall(r"```py(?:thon)?\n(.*?)```", PAGES + EXTENDING, re.S)
 
 
 def test_quoted_code_stands_in_its_file() -> None:
@@ -53,6 +54,6 @@ def test_the_feature_of_the_page_halves_the_rates() -> None:
         fixed([0, 10], [30, 10], [64, 1]),
         Cluster.of_nodes(NodeType("n", "GPU", 65), 1),
         make_policy("fifo-strict"),
-        features=[names["PowerCap"]()],
+        features=[names["PowerCap"](64, 0.5)],
     )
     assert result.completion_s.tolist() == [40, 30]
