@@ -198,7 +198,14 @@ def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
         "by_paper": {page.paper.name: page for page in pages},
         "claims": claims,
         "verdicts": VERDICTS,
-        "printed_numbers": printed_numbers(pages),
+        "printed_numbers": {
+            **{
+                page.paper.name: printed_numbers([page])
+                for page in pages
+                if not page.paper.is_study
+            },
+            "all": printed_numbers(pages),
+        },
         "labels": Counter(label for claim in claims for label in claim.labels),
         "single": False,
         "classroom": (out / "classroom.html").exists(),

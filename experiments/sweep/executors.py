@@ -206,7 +206,7 @@ class _Worker:
         ours, theirs = multiprocessing.Pipe()
         process = context.Process(
             target=_serve,
-            args=(theirs, modules, os.getcwd()),
+            args=(theirs, modules, os.getcwd(), dict(os.environ)),
             name="schedlab-worker",
             daemon=True,
         )
@@ -232,14 +232,18 @@ def _ending(process: BaseProcess) -> str:
     return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
 
 
-def _serve(connection: Connection, modules: Sequence[str], folder: str) -> None:
+def _serve(
+    connection: Connection, modules: Sequence[str], folder: str, environment: dict[str, str]
+) -> None:
     """The life of a worker: call what comes through the pipe until it closes.
 
     Parameters
     ----------
-    folder : where relative paths begin: this process may have begun in another one.
+    folder, environment : those of the process that started the sweep; the server that forks workers
+        may have begun with others.
     """
     os.chdir(folder)
+    os.environ.update(environment)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         prepare(modules)

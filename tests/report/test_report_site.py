@@ -76,7 +76,10 @@ def test_each_printed_number_counts_once_by_its_weakest_row_without_labels(site)
     assert printed_numbers([replace(page, claims=twice)]) == {"not reproduced": 1}
     ours = replace(page.paper, module="experiments.studies.fake")
     assert not printed_numbers([replace(page, paper=ours)])
-    assert "1 count" in (site / "index.html").read_text()
+    index = (site / "index.html").read_text()
+    assert "1 count" in index
+    row = index.partition(">fake</a></td>")[2].partition("</tr>")[0]
+    assert re.findall(r">(\d+)</td>", row) == ["2", "1", "1", "0", "0", "0"]
 
 
 def test_texts_stand_above_the_figures_or_below_theirs(site):
