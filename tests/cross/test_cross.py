@@ -1,7 +1,6 @@
 """The cross experiment: every pair is a valid scenario, ratios and ranks by hand, toy figures."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -213,8 +212,12 @@ class Toy:
         )
 
 
-def test_all_figures_are_drawn_from_toy_results(tmp_path: Path):
-    drawn = PAGE.figures(Toy(), tmp_path)
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    return PAGE.figures(Toy(), tmp_path_factory.mktemp("cross"))
+
+
+def test_all_figures_are_drawn_from_toy_results(drawn):
     assert len(drawn) == 11
     assert {f.name for f in drawn if f.png is None} == {"pareto", "ranks", "floors"}
     for figure in drawn:
@@ -258,14 +261,14 @@ def test_every_study_has_a_claim():
     assert all(np.isfinite(row.ours) for row in rows)
 
 
-def test_the_findings_of_every_study_stand_below_its_figure(tmp_path: Path):
+def test_the_findings_of_every_study_stand_below_its_figure(drawn):
     texts = PAGE.texts(Toy())
     assert [text.figure for text in texts[:2]] == ["", ""]
     below = {text.figure for text in texts[2:]}
     assert below == {
         "dispatching", "controllers", "predictions", "delays", "periods", "bounds", "elasticity",
     }  # fmt: skip
-    assert below <= {figure.name for figure in PAGE.figures(Toy(), tmp_path)}
+    assert below <= {figure.name for figure in drawn}
     assert all(text.lines for text in texts)
 
 
