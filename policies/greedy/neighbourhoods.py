@@ -12,7 +12,7 @@ import numpy as np
 
 from policies.greedy.compiling import compiled
 from policies.greedy.plan import FREE, HOSTED, TYPE
-from policies.greedy.problem import FIRST_FINISH, PAPER, Machines, Profile
+from policies.greedy.problem import PAPER, Machines, Profile
 from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
 from policies.greedy.state import (
     NODE,
@@ -20,8 +20,7 @@ from policies.greedy.state import (
     SLOT,
     State,
     change_of,
-    change_of_all,
-    node_value,
+    change_to,
 )
 from simulator.model.cluster import FloatArray, IntArray
 
@@ -235,27 +234,7 @@ def consider(
     """Price a node with another type, or with the GPUs of the scratch row; keep the best."""
     nodes, gpus, trial = state.nodes, state.gpus, len(state.value)
     change, move = scratch.change, scratch.move
-    if objective == FIRST_FINISH:
-        delta = change_of_all(
-            node,
-            trial,
-            NOWHERE,
-            NOWHERE,
-            v,
-            NOWHERE,
-            NOWHERE,
-            NOWHERE,
-            NOWHERE,
-            state,
-            queue,
-            profile,
-            m,
-        )
-    else:
-        delta = node_value(
-            trial, NOWHERE, NOWHERE, v, nodes, state.hosted, gpus, objective, mu, queue.jobs, queue.row,
-            profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
-        ) - state.value[node]  # fmt: skip
+    delta = change_to(trial, node, v, state, objective, mu, queue, profile, m)
     if delta < change[0]:
         change[0] = delta
         move[KIND], move[FIRST], move[SECOND] = CHANGE_NODE, node, v

@@ -17,7 +17,7 @@ from policies.greedy.state import (
     NODE,
     NOWHERE,
     State,
-    change_of_all,
+    change_to,
     copy_state,
     least_improvement,
     load,
@@ -253,27 +253,7 @@ def fill(
             for g in range(1, nodes[node, FREE] + 1):
                 gpus[trial, here] = g
                 v = nodes[node, TYPE]
-                if objective == FIRST_FINISH:
-                    delta = change_of_all(
-                        node,
-                        trial,
-                        NOWHERE,
-                        NOWHERE,
-                        v,
-                        NOWHERE,
-                        NOWHERE,
-                        NOWHERE,
-                        NOWHERE,
-                        state,
-                        queue,
-                        profile,
-                        m,
-                    )
-                else:
-                    delta = node_value(
-                        trial, NOWHERE, NOWHERE, v, nodes, hosted, gpus, objective, mu, queue.jobs,
-                        queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
-                    ) - value[node]  # fmt: skip
+                delta = change_to(trial, node, v, state, objective, mu, queue, profile, m)
                 if delta < best:
                     best, where, most = delta, node, g
         if where != NOWHERE:

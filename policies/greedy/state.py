@@ -162,6 +162,23 @@ def change_of_all(
 
 
 @compiled
+def change_to(
+    trial: int, node: int, v: int, state: State, objective: int, mu: float,
+    queue: Queue, profile: Profile, m: Machines,
+) -> float:  # fmt: skip
+    """Change of the objective if ``node`` had type ``v`` and the jobs and GPUs of row ``trial``."""
+    if objective == FIRST_FINISH:
+        return change_of_all(
+            node, trial, NOWHERE, NOWHERE, v, NOWHERE, NOWHERE, NOWHERE, NOWHERE, state, queue, profile, m
+        )  # fmt: skip
+    change: float = node_value(
+        trial, NOWHERE, NOWHERE, v, state.nodes, state.hosted, state.gpus, objective, mu, queue.jobs,
+        queue.row, profile.times_s, profile.slowest_s, m.price_per_s, m.gpus,
+    ) - state.value[node]  # fmt: skip
+    return change
+
+
+@compiled
 def change_of(
     here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: State,
     objective: int, mu: float, queue: Queue, profile: Profile, m: Machines,

@@ -57,7 +57,7 @@ IDEAS = (
 
 @PAGE.text
 def recommendations(results: Results) -> Iterator[Text]:
-    """Which policy for which workload, and what the users of each paper would gain."""
+    """Recommendations: a policy for each workload, and the gain of each paper's users."""
     cells = methods_of_cells(results)
     yield who_should_use_which(cells)
     yield gains(cells)
