@@ -14,9 +14,9 @@ import numpy as np
 
 from policies.milp.model import BoolArray, Model, SolverOptions
 from policies.milp.solvers import SolverName, solve
-from policies.shares.problem import Active, Shares
+from policies.shares.problem import Active, Pairs, Shares
 from simulator.errors import InputError
-from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.cluster import FloatArray
 
 SLACK = 1e-9
 """What a value that was reached may lose, relatively, when the next ones are maximised."""
@@ -47,20 +47,30 @@ class Program:
     active : the jobs.
     rows : further conditions.
     solver : which solver answers.
+    pairs : jobs that may also run together; X has a row for each pair, after those of the jobs.
     """
 
-    def __init__(self, active: Active, rows: tuple[Row, ...] = (), solver: SolverName = "highs"):
-        self.active, self.rows, self.solver = active, rows, solver
+    def __init__(
+        self,
+        active: Active,
+        rows: tuple[Row, ...] = (),
+        solver: SolverName = "highs",
+        pairs: Pairs | None = None,
+    ):
         n, k = active.rate.shape
-        self.shape = (n, k)
-        self._fits = [-np.kron(np.eye(n), np.ones(k))]
-        self._fits.append(-np.kron(active.gpus.astype(float), np.eye(k)))
+        self.pairs = pairs or Pairs(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2, k)))
+        self.active, self.rows, self.solver = active, rows, solver
+        self.shape = (n + len(self.pairs), k)
+        runs = np.vstack([np.eye(n), np.eye(n)[self.pairs.members].sum(axis=1)])
+        gpus = np.concatenate([active.gpus, np.ones(len(self.pairs))])
+        self._fits = [-np.kron(runs.T, np.ones(k)), -np.kron(gpus, np.eye(k))]
         self._least = [-np.ones(n), -active.capacity.astype(float)]
         for row in rows:
             self._fits.append(row.coefficients.reshape(1, -1))
             self._least.append(np.array([row.least]))
         self._certain = n + k
-        self._upper = (active.rate > 0).astype(float).ravel()
+        able = np.vstack([active.rate > 0, (self.pairs.speed > 0).all(axis=1)])
+        self._upper = able.astype(float).ravel()
 
     def best(self, gain: FloatArray, rows: tuple[Row, ...] = ()) -> Shares | None:
         """``(n, K)`` shares with the most ``sum(gain * X)``; None where none are possible."""
@@ -70,49 +80,48 @@ class Program:
     def max_min(
         self, value: FloatArray, split: Callable[[BoolArray], FloatArray] | None = None
     ) -> Shares:
-        """``(n, K)`` shares whose job values ``sum_k value * X`` are lexicographically max-min.
+        """``(n + P, K)`` shares whose job values ``sum_k value * X`` are lexicographically max-min.
 
         The values rise together until a job has reached its most; the others go on (water filling).
 
         Parameters
         ----------
-        value : ``(n, K)`` value of each job's time on each type.
+        value : ``(n, K)`` value of each job's time on each type, alone; in a pair, times its speed.
         split : how fast the value of each job rises, ``(n,)``, given which can still rise; None: all alike.
 
         Raises InputError where no shares meet the rows.
         """
-        n = self.shape[0]
         scale = value.max(axis=1)
         open_ = scale > 0
-        value = value / np.where(open_, scale, 1.0)[:, None]
-        floor = np.zeros(n)
+        rows = self._rows_of(value) / np.where(open_, scale, 1.0)[:, None]
+        floor = np.zeros(len(rows))
         while open_.any():
             pace = np.where(open_, 1.0 if split is None else split(open_), 0.0)
             pace /= np.where(scale > 0, scale, 1.0)
             pace /= pace.max()
-            floor = floor + pace * self._level(value, pace, floor)
+            floor = floor + pace * self._level(rows, pace, floor)
             rising = pace > 0
-            rise = self._rise(value, floor, rising)
+            rise = self._rise(rows, floor, rising)
             floor *= 1 - SLACK
             # In exact arithmetic one job at least cannot rise at all.
             open_ &= ~rising | (rise > max(RISES, rise[rising].min()))
-        return self._preferred(value, floor)
+        return self._preferred(rows, floor)
 
     def least(self, value: FloatArray) -> float:
         """Most that all job values reach together."""
-        return self._level(value, np.ones(len(value)), np.zeros(len(value)))
+        return self._level(self._rows_of(value), np.ones(len(value)), np.zeros(len(value)))
 
-    def _rows_of(self, value: FloatArray, jobs: IntArray) -> FloatArray:
-        """``(m, nK)`` rows of the values of some jobs."""
-        n, k = self.shape
-        rows = np.zeros((len(jobs), n * k))
-        for i, j in enumerate(jobs.tolist()):
-            rows[i, j * k : (j + 1) * k] = value[j]
-        return rows
+    def _rows_of(self, value: FloatArray) -> FloatArray:
+        """``(n, (n + P) K)`` rows of the values of all jobs."""
+        n, pairs = len(value), self.pairs
+        rows = np.zeros((n, *self.shape))
+        rows[np.arange(n), np.arange(n)] = value
+        for members, speed in zip(pairs.members.T, pairs.speed.swapaxes(0, 1), strict=True):
+            rows[members, np.arange(n, len(rows[0]))] = value[members] * speed
+        return rows.reshape(n, -1)
 
-    def _level(self, value: FloatArray, pace: FloatArray, floor: FloatArray) -> float:
+    def _level(self, rows: FloatArray, pace: FloatArray, floor: FloatArray) -> float:
         """Most by which all values rise above the floor, each at its pace."""
-        rows = self._rows_of(value, np.arange(len(floor)))
         cost = np.zeros(rows.shape[1] + 1)
         cost[-1] = -1.0
         found = self._solve(cost, np.hstack([rows, -pace[:, None]]), floor, 1, ())
@@ -120,30 +129,25 @@ class Program:
             raise InputError("shares: no shares meet all conditions, expected weaker ones")
         return float(found[-1])
 
-    def _rise(self, value: FloatArray, floor: FloatArray, rising: BoolArray) -> FloatArray:
+    def _rise(self, rows: FloatArray, floor: FloatArray, rising: BoolArray) -> FloatArray:
         """``(n,)`` how far each of some jobs was seen above the floor while the others keep theirs.
 
         Those that no solution has lifted by more than `RISES` are asked for together, until none rises.
         """
-        n = len(floor)
-        rows = self._rows_of(value, np.arange(n))
-        rise, asked = np.zeros(n), rising.copy()
+        rise, asked = np.zeros(len(floor)), rising.copy()
         while asked.any():
-            gain = np.where(asked, 1.0, 0.0)[:, None] * value
-            found = self._solve(-gain.ravel(), rows, floor * (1 - SLACK), 0, ())
+            found = self._solve(-rows[asked].sum(axis=0), rows, floor * (1 - SLACK), 0, ())
             if found is None:
                 break
-            reached = (value * found[: value.size].reshape(self.shape)).sum(axis=1)
-            rise = np.maximum(rise, np.where(rising, reached - floor, 0.0))
+            rise = np.maximum(rise, np.where(rising, rows @ found - floor, 0.0))
             if not (asked & (rise > RISES)).any():
                 break
             asked &= rise <= RISES
         return rise
 
-    def _preferred(self, value: FloatArray, floor: FloatArray) -> Shares:
-        """Of all shares with these values those that prefer the types in their order, first jobs first."""
+    def _preferred(self, rows: FloatArray, floor: FloatArray) -> Shares:
+        """Of all shares with these values those that prefer the types in their order, first jobs first, then pairs."""
         n, k = self.shape
-        rows = self._rows_of(value, np.arange(n))
         order = 1.0 + 1.0 / np.sqrt(np.arange(2, n + 2))
         cost = -np.outer(order, np.arange(k, 0, -1)).ravel()
         found = self._solve(cost, rows, floor * (1 - 100 * SLACK), 0, ())

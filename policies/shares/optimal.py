@@ -11,7 +11,7 @@ import numpy as np
 from policies.milp.solvers import SolverName
 from policies.shares.linear import Program, Row, rounded
 from policies.shares.one_type import centre, knapsack, least, level
-from policies.shares.problem import Active, Shares
+from policies.shares.problem import Active, Pairs, Shares
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 
@@ -46,13 +46,18 @@ def max_min_fairness(
     aware: bool = True,
     solver: SolverName = "highs",
     solution: str = "lexicographic",
+    pairs: Pairs | None = None,
 ) -> Shares:
     """Least attained service by type: the least normalised throughput is maximised.
 
     A job's throughput counts relative to that under equal shares of the cluster, times its GPUs, over its
-    weight (Section 4.1). With ``aware = False`` all types are as fast.
+    weight (Section 4.1). With ``aware = False`` all types are as fast. With pairs it is the sum of that alone and
+    those in pairs (Section 3.1); the shares of the pairs are rows after those of the jobs.
     """
-    return max_min(active, normalised(active, aware) / active.weight[:, None], solver, solution)
+    value = normalised(active, aware) / active.weight[:, None]
+    if pairs is not None:
+        return Program(active, solver=solver, pairs=pairs).max_min(value)
+    return max_min(active, value, solver, solution)
 
 
 def normalised(active: Active, aware: bool = True) -> FloatArray:

@@ -17,8 +17,8 @@ from policies.shares.allox import allox, check_queue, in_order
 from policies.shares.hierarchical import check_within, hierarchical_fairness
 from policies.shares.one_type import check_solution
 from policies.shares.placing import place
-from policies.shares.problem import Active, Shares
-from policies.shares.rounds import Chosen, RoundRules, ShareRounds
+from policies.shares.problem import Active, Pairs, Shares
+from policies.shares.rounds import Chosen, RoundRules, ShareRounds, Unit, jobs_of
 from policies.shares.shockwave import Window, plan_rounds
 from simulator import Decision, InputError, View
 from simulator.model.cluster import FloatArray
@@ -75,11 +75,12 @@ class SharePolicy:
         self._type_of: dict[int, int] = {}
         self._nodes_of: dict[int, list[int]] = {}
         self._rates: dict[int, list[float]] = {}
-        self._runs: dict[int, int] = {}
+        self._runs: dict[Unit, int] = {}
+        self._pairs: list[tuple[int, int]] = []
         self._begin_s = -math.inf
 
     def allocate(self, view: View, active: Active) -> Shares:
-        """``(n, K)`` shares of the active jobs."""
+        """``(n, K)`` shares of the active jobs; after them those of pairs, which are then named in ``_pairs``."""
         raise NotImplementedError
 
     def choose(self, rounds: ShareRounds) -> list[Chosen]:
@@ -93,9 +94,10 @@ class SharePolicy:
         own = not hasattr(view, "rounds")  # else the cluster says when a round is over
         if own and view.now_s < end_s - LEAST_AGAIN_S and view.running:
             return Decision(keep_running=True, again_s=max(LEAST_AGAIN_S, end_s - view.now_s))
-        for job, k in self._runs.items():
-            if job in rounds.gpus_of:
-                rounds.received(job, k, self._received_s(view, job))
+        for unit, k in self._runs.items():
+            if unit in rounds.shares:
+                worked_s = max(self._received_s(view, job) for job in jobs_of(unit))
+                rounds.received(unit, k, worked_s)
         rounds.capacity = self._capacity(view, view.nodes.tolist())
         self._update(view, rounds)
         info: dict[str, float | str] = {}
@@ -106,9 +108,14 @@ class SharePolicy:
         ]
         placements = place(view, chosen, self._nodes_of)
         placed = {p.job for p in placements}
-        self._runs = {c.job: self._types.index(c.gpu_type) for c in chosen if c.job in placed}
+        self._runs = {
+            each.unit: self._types.index(each.gpu_type)
+            for each in chosen
+            if jobs_of(each.unit)[0] in placed
+        }
+        gpus_of = {job: (0,) for unit in self._runs if isinstance(unit, tuple) for job in unit}
         self._begin_s = view.now_s
-        return Decision(placements, info=info, again_s=self.rules.round_s)
+        return Decision(placements, info=info, again_s=self.rules.round_s, gpus_of=gpus_of or None)
 
     def _received_s(self, view: View, job: int) -> float:
         """Seconds that a job worked in the round that is over."""
@@ -187,15 +194,20 @@ class SharePolicy:
             view.now_s - view.submit_s[rows],
         )
         shares = self.allocate(view, active)
-        rounds.reset(view.now_s, dict(zip(jobs, shares.tolist(), strict=True)))
-        time = shares.sum(axis=1)
+        units: list[Unit] = [*jobs, *self._pairs]
+        by_unit = dict(zip(units, shares.tolist(), strict=True))
+        rounds.reset(view.now_s, by_unit)
+        time = shares[: len(jobs)].sum(axis=1)
+        for pair, row in zip(self._pairs, shares[len(jobs) :], strict=True):
+            time[[jobs.index(job) for job in pair]] += row.sum()
         facts: dict[str, float | str] = {
             "least_share": float(time.min()),
             "mean_share": float(time.mean()),
         }
         if self.record_shares:
-            by_job = zip(jobs, shares.tolist(), strict=True)
-            facts["shares"] = json.dumps({view.workload.job_id[job]: row for job, row in by_job})
+            names = view.workload.job_id
+            by_name = {"+".join(names[j] for j in jobs_of(u)): row for u, row in by_unit.items()}
+            facts["shares"] = json.dumps(by_name)
         return facts
 
 
@@ -245,14 +257,46 @@ class MaxMinFairness(MaxMinPolicy):
     Attributes
     ----------
     aware : whether speeds of types count; False: all types are as fast.
+    packing : two jobs of one GPU may share it, at the rates that the table of throughputs has for pairs.
     """
 
     name = "max-min-fairness"
     aware: bool = True
+    packing: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.packing and self.solution != "lexicographic":
+            raise InputError(
+                f"{self.name}: solution is {self.solution!r} with packing, expected lexicographic"
+            )
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Max-min throughputs, of speeds where ``aware``."""
-        return optimal.max_min_fairness(active, self.aware, solution=self.solution)
+        if not self.packing:
+            return optimal.max_min_fairness(active, self.aware, solution=self.solution)
+        assert self._rounds is not None
+        jobs = list(self._rounds.gpus_of)
+        pairs = self._pairs_of(view, jobs, active).useful()
+        shares = optimal.max_min_fairness(active, self.aware, pairs=pairs)
+        used = shares[len(jobs) :].any(axis=1)
+        self._pairs = [(jobs[a], jobs[b]) for a, b in pairs.members[used].tolist()]
+        return np.concatenate([shares[: len(jobs)], shares[len(jobs) :][used]])
+
+    def _pairs_of(self, view: View, jobs: Sequence[int], active: Active) -> Pairs:
+        """All pairs of jobs of one GPU."""
+        progress = view.rounds.progress if hasattr(view, "rounds") else None
+        if progress is None or any(view.cluster.node_types[k].gpus != 1 for k in self._types):
+            raise InputError(
+                f"{self.name}: packing needs rates of pairs on servers of one GPU, expected jobs of kind "
+                "'training' with round_ends = 'last-finisher' and gpus_per_node = 1"
+            )
+        single = np.flatnonzero(active.gpus == 1)
+        first, second = np.triu_indices(len(single), 1)
+        names = [jobs[j] for j in single.tolist()]
+        beside = np.stack([progress.speeds_beside(names, k) for k in self._types], axis=-1)
+        speed = np.stack([beside[first, second], beside[second, first]], axis=1)
+        return Pairs(np.stack([single[first], single[second]], axis=1), speed)
 
 
 @register("min-makespan", requires=NEEDS, paper="Narayanan et al. (Gavel), OSDI 2020")

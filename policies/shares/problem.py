@@ -39,3 +39,27 @@ class Active:
     def throughput(self, shares: Shares) -> FloatArray:
         """``(n,)`` work/s of each job under these shares."""
         return np.asarray((self.rate * shares).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """``P`` pairs of jobs of one GPU that may share it.
+
+    Attributes
+    ----------
+    members : ``(P, 2)`` rows of both jobs in `Active`.
+    speed : ``(P, 2, K)`` of each beside the other, relative to the job alone; 0: they do not run together.
+    """
+
+    members: IntArray
+    speed: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def useful(self) -> Pairs:
+        """Pairs that share some type of GPU; not where the sum of speeds is at most 1, since taking turns is as good."""
+        shares_it = (self.speed.sum(axis=1) > 1) & (self.speed > 0).all(axis=1)
+        speed = np.where(shares_it[:, None, :], self.speed, 0.0)
+        some = shares_it.any(axis=1)
+        return Pairs(self.members[some], speed[some])

@@ -53,10 +53,19 @@ class RoundRules:
             raise InputError(f"rounds: tie_break is {self.tie_break!r}, expected one of {known}")
 
 
-class Chosen(NamedTuple):
-    """A job that runs in a round, on GPUs of one type."""
+Unit = int | tuple[int, int]
+"""A job, or a pair of jobs that share a GPU."""
 
-    job: int
+
+def jobs_of(unit: Unit) -> tuple[int, ...]:
+    """The jobs of a unit."""
+    return unit if isinstance(unit, tuple) else (unit,)
+
+
+class Chosen(NamedTuple):
+    """A job or a pair that runs in a round, on GPUs of one type."""
+
+    unit: Unit
     gpu_type: int
     gpus: int
 
@@ -73,7 +82,7 @@ class ShareRounds:
     Attributes
     ----------
     gpus_of : GPUs of each job that is here, in order of submission.
-    shares : ``(K,)`` shares of each job, as of the last reset.
+    shares : ``(K,)`` shares of each job and of pairs, as of the last reset.
     """
 
     def __init__(self, capacity: Sequence[int], rules: RoundRules | None = None) -> None:
@@ -81,9 +90,9 @@ class ShareRounds:
         self._largest = max(capacity)
         self.rules = rules or RoundRules()
         self.gpus_of: dict[int, int] = {}
-        self.shares: dict[int, tuple[float, ...]] = {}
-        self._received: dict[int, list[float]] = {}
-        self._deficit: dict[int, list[float]] = {}
+        self.shares: dict[Unit, tuple[float, ...]] = {}
+        self._received: dict[Unit, list[float]] = {}
+        self._deficit: dict[Unit, list[float]] = {}
         self._runs_on: dict[int, tuple[bool, ...]] = {}
         self._reset_s = 0.0
         self._stale = False
@@ -112,10 +121,11 @@ class ShareRounds:
         self._stale = True
 
     def remove(self, job: int) -> None:
-        """A job has ended."""
-        tables = (self.gpus_of, self.shares, self._received, self._deficit, self._runs_on)
-        for table in tables:
-            table.pop(job, None)
+        """A job has ended, and so have its pairs."""
+        del self.gpus_of[job], self._runs_on[job]
+        for unit in [unit for unit in self._received if job in jobs_of(unit)]:
+            for table in (self.shares, self._received, self._deficit):
+                table.pop(unit, None)
         self._stale = True
 
     def wants_shares(self, now_s: float) -> bool:
@@ -127,30 +137,34 @@ class ShareRounds:
             return False
         return self._reset_s == 0 or now_s - self._reset_s >= self.rules.reset_s
 
-    def reset(self, now_s: float, shares: Mapping[int, Sequence[float]]) -> None:
-        """Shares of all jobs that are here, from now on.
+    def reset(self, now_s: float, shares: Mapping[Unit, Sequence[float]]) -> None:
+        """Shares of all jobs that are here, and of pairs, from now on.
 
-        What a job did not receive of its old share stays with it as its deficit.
+        What a job did not receive of its old share stays with it as its deficit; so with a pair as long as it has a share.
 
         Raises InputError where shares exceed the time of a job.
         """
         elapsed_s, credit_s = now_s - self._reset_s, self._credit_s
-        for job, old in self.shares.items():
-            deficit, received = self._deficit[job], self._received[job]
+        for unit, old in self.shares.items():
+            deficit, received = self._deficit[unit], self._received[unit]
             for k, share in enumerate(old):
                 deficit[k] += share * elapsed_s - (received[k] - credit_s)
-        self.shares = {job: tuple(map(float, shares[job])) for job in self.gpus_of}
-        for job, row in self.shares.items():
+        pairs = [unit for unit in shares if isinstance(unit, tuple)]
+        units: tuple[Unit, ...] = (*self.gpus_of, *pairs)
+        self.shares = {unit: tuple(map(float, shares[unit])) for unit in units}
+        for unit, row in self.shares.items():
             if not (min(row) >= 0 and sum(row) <= 1 + 1e-6):
                 raise InputError(
-                    f"shares of job {job} are {row}, expected numbers >= 0 with a sum of at most 1"
+                    f"shares of job {unit} are {row}, expected numbers >= 0 with a sum of at most 1"
                 )
-            self._received[job] = [credit_s] * len(row)
+        types = len(self.capacity)
+        self._received = {unit: [credit_s] * types for unit in units}
+        self._deficit = {unit: self._deficit.get(unit) or [0.0] * types for unit in units}
         self._reset_s, self._stale = now_s, False
 
-    def received(self, job: int, gpu_type: int, seconds: float) -> None:
-        """A job has run."""
-        self._received[job][gpu_type] += seconds
+    def received(self, unit: Unit, gpu_type: int, seconds: float) -> None:
+        """A job or a pair has run."""
+        self._received[unit][gpu_type] += seconds
 
     def choose(self) -> list[Chosen]:
         """Jobs of the next round, those of most GPUs first, by priority among equals.
@@ -166,41 +180,48 @@ class ShareRounds:
             else (self._by_priority,)
         ):
             for k in range(len(free)):
-                for job in order(k) if free[k] else ():
-                    gpus = self.gpus_of[job]
-                    if gpus <= free[k] and job not in placed:
-                        chosen.append(Chosen(job, k, gpus))
-                        placed.add(job)
+                for unit in order(k) if free[k] else ():
+                    jobs = jobs_of(unit)
+                    gpus = self.gpus_of[jobs[0]]
+                    if gpus <= free[k] and placed.isdisjoint(jobs):
+                        chosen.append(Chosen(unit, k, gpus))
+                        placed.update(jobs)
                         free[k] -= gpus
                         if not free[k]:
                             break
         chosen.sort(key=lambda each: (each.gpu_type, -each.gpus))
         return chosen
 
-    def priorities(self, gpu_type: int) -> dict[int, float]:
-        """Priority of each job that has a share: that share over the part of the time received."""
+    def priorities(self, gpu_type: int) -> dict[Unit, float]:
+        """Priority of each job and pair that has a share: that share over the part of the time received."""
         k, credit_s = gpu_type, self._credit_s
         total = sum(received[k] for received in self._received.values())
         found = {}
-        for job, shares in self.shares.items():
-            received = self._received[job][k]
+        for unit, shares in self.shares.items():
+            received = self._received[unit][k]
             if received == 0 or (self.rules.unserved_first and received == credit_s):
-                found[job] = 1e9 * shares[k]
+                found[unit] = 1e9 * shares[k]
             else:
-                found[job] = shares[k] / (received / total)
+                found[unit] = shares[k] / (received / total)
         return found
 
-    def _without_share(self, k: int) -> list[int]:
+    def _without_share(self, k: int) -> list[Unit]:
         """Jobs whose share of a type is 0, those of most deficit first."""
-        jobs = [job for job, row in self.shares.items() if not row[k] and self._runs_on[job][k]]
+        jobs: list[Unit] = [
+            job
+            for job, runs_on in self._runs_on.items()
+            if runs_on[k] and job in self.shares and not self.shares[job][k]
+        ]
         return sorted(jobs, key=lambda job: -self._deficit[job][k])
 
-    def _by_priority(self, k: int) -> list[int]:
+    def _by_priority(self, k: int) -> list[Unit]:
         priority = self.priorities(k)
-        jobs = [job for job, value in priority.items() if value > 0]
+        units = [unit for unit, value in priority.items() if value > 0]
         if self.rules.tie_break == "submission":
-            return sorted(jobs, key=lambda job: -priority[job])
+            return sorted(units, key=lambda unit: -priority[unit])
         deficit, shares = self._deficit, self.shares
         return sorted(
-            jobs, key=lambda job: (priority[job], deficit[job][k], shares[job][k]), reverse=True
+            units,
+            key=lambda unit: (priority[unit], deficit[unit][k], shares[unit][k]),
+            reverse=True,
         )

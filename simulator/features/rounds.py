@@ -92,7 +92,7 @@ class Rounds(Feature):
         runs = {
             job: (self._node_type(job, each.shares), each.shares) for job, each in running.items()
         }
-        this.work = progress.round(runs, self.round_s, self._slowdown(running))
+        this.work = progress.round(runs, self.round_s, self._slowdown(running), _beside(running))
         round_s = max(each.seconds for each in this.work.values())
         for job, (seconds, _, left) in this.work.items():
             before = simulation.jobs.remaining[job]
@@ -145,3 +145,15 @@ class Rounds(Feature):
             this.is_over = True
             if cause != "done" or len(controller.active) > 1:
                 controller.ask(once=True)
+
+
+def _beside(running: Mapping[int, Execution]) -> dict[int, int]:
+    """The other job on a job's GPU, for jobs whose GPU has a number."""
+    found: dict[int, int] = {}
+    first: dict[tuple[int, tuple[int, ...]], int] = {}
+    for job, each in running.items():
+        if each.gpus_of:
+            other = first.setdefault((each.shares[0].node, each.gpus_of), job)
+            if other != job:
+                found |= {job: other, other: job}
+    return found

@@ -67,7 +67,7 @@ class Decision:
     info : facts about the decision for the record (solver, objective, bound, gap, ..), scalars.
     relaxed : shares may be fractions of a GPU that nobody names: a bound, which no cluster can carry out.
     gpus_of : where shares are parts of GPUs: which GPUs of its node each placed job uses, by number
-        from 0. The check then covers every single GPU.
+        from 0. The check then covers every single GPU. A job of all GPUs of its nodes need not be named.
     configuration_of : what jobs run with beside their GPUs, for example batch size and accumulation steps,
         for performance models that know it (`simulator.features.changing_rates`).
     choose : how jobs in ``configuration_of`` choose it anew where their progress changes their rate before the

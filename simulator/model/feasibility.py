@@ -324,6 +324,8 @@ def check_gpus(
         v = share.node_type if view.cluster.node_type_of is None else (
             view.cluster.node_type_of[share.node])  # fmt: skip
         most = view.cluster.node_types[v].gpus
+        if not gpus and all(_is_whole(share, view.cluster) for share in shares):
+            continue
         if not gpus or len(shares) > 1 or len(set(gpus)) < len(gpus):
             raise where.error(
                 f"names GPUs {gpus} for job {job} in {len(shares)} shares, expected one"
@@ -337,6 +339,13 @@ def check_gpus(
                 raise where.error(
                     f"node {share.node}: GPU {g} is given away {parts[key]:.3g} times"
                 )
+
+
+def _is_whole(share: Placement, cluster: Cluster) -> bool:
+    """Whether a share is all GPUs of its node, of which none need be named."""
+    fixed = cluster.node_type_of
+    v = share.node_type if fixed is None else fixed[share.node]
+    return share.gpus == cluster.node_types[v].gpus
 
 
 def gpus_have_room(

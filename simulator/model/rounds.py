@@ -6,9 +6,11 @@ job (`simulator.features.rounds`); for example, steps that are whole (`simulator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+
+from simulator.model.cluster import FloatArray
 
 Place = tuple[int, Hashable]
 """Node type of a job's GPUs, and which they are."""
@@ -43,11 +45,18 @@ class Progress(Protocol):
     def time_s(self, job: int, node_type: int) -> float:
         """Seconds of the whole job, as it runs in the next round."""
 
+    def speeds_beside(self, jobs: Sequence[int], node_type: int) -> FloatArray:
+        """``(n, n)`` speed of each job beside each other on one GPU, relative to the job alone; 0: they do not fit."""
+
     def steps(self, job: int) -> float:
         """Steps of the whole job, as it runs in the next round."""
 
     def round(
-        self, runs: Mapping[int, Place], round_s: float, slowdown: Callable[[int], float]
+        self,
+        runs: Mapping[int, Place],
+        round_s: float,
+        slowdown: Callable[[int], float],
+        beside: Mapping[int, int],
     ) -> dict[int, Stretch]:
         """Do the work of a round.
 
@@ -55,6 +64,7 @@ class Progress(Protocol):
         ----------
         runs : where each job runs.
         slowdown : how many times longer a job takes, given its index.
+        beside : the other job on a job's GPU, where there is one.
         """
 
 

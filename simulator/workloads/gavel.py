@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from simulator.workloads.tables import InputColumn, Table, read_cells
 from simulator.workloads.training import (
     MODES,
     SAMPLES,
+    PairRates,
     RoundWork,
     TrainingJobs,
     TrainingTimes,
@@ -156,7 +158,7 @@ def read_training(
     Parameters
     ----------
     path, throughputs : as for `read_gavel`.
-    gpu_types : the kinds of GPU whose rates are read.
+    gpu_types : the kinds of GPU whose rates are read, of jobs alone and of pairs on one GPU.
 
     Raises
     ------
@@ -168,7 +170,8 @@ def read_training(
     table.columns = [replace(c, type="integer") if c.name == "steps" else c for c in COLUMNS]
     gpus, steps = table.whole_numbers("gpus"), table.whole_numbers("steps")
     submit_s = table.numbers("arrival")
-    rates = read_rates(_find(path) if throughputs is None else Path(throughputs), gpu_types)
+    source = _find(path) if throughputs is None else Path(throughputs)
+    rates = read_rates(source, gpu_types)
     kinds = table.texts("type")
     known = set().union(*rates.values())
     found = [pair in known for pair in zip(kinds, gpus.tolist(), strict=True)]
@@ -191,6 +194,7 @@ def read_training(
         weight=weight[order],
         slo=np.where(slo > 0, slo, np.inf)[order],
         rates=rates,
+        pair_rates=read_pair_rates(source, gpu_types),
     )
 
 
@@ -271,18 +275,51 @@ def read_rates(
     Raises InputError where the file is no table of throughputs, or lacks a type of GPU.
     """
     path = Path(path)
+    rates: dict[str, dict[tuple[str, int], float]] = {}
+    for gpu_type, rows in _measured(path, gpu_types).items():
+        alone = {key: row.get("null") for key, row in rows.items() if isinstance(row, dict)}
+        rates[gpu_type] = {
+            _key(path, key): float(rate)
+            for key, rate in alone.items()
+            if isinstance(rate, int | float)
+        }
+    return rates
+
+
+def read_pair_rates(path: str | Path, gpu_types: Sequence[str]) -> PairRates:
+    """Steps/s of jobs of one GPU beside each other: by GPU type, then by both types of job.
+
+    Raises InputError as `read_rates`, and where a pair has no two rates.
+    """
+    path = Path(path)
+    found: dict[str, dict[tuple[str, str], float]] = {}
+    for gpu_type, rows in _measured(path, gpu_types).items():
+        rates = found[gpu_type] = {}
+        for key, row in rows.items():
+            kind, gpus = _key(path, key)
+            for other, pair in row.items() if isinstance(row, dict) and gpus == 1 else ():
+                if other != "null":
+                    rates[kind, _key(path, other)[0]] = _own_rate(pair, f"{path}: {key} {other}")
+    return found
+
+
+def _own_rate(pair: Any, where: str) -> float:
+    """The first of the two rates of a pair."""
+    if isinstance(pair, list) and len(pair) == 2:
+        own = pair[0]
+        if isinstance(own, int | float) and 0 <= own < math.inf:
+            return float(own)
+    raise InputError(f"{where}: {pair!r}, expected two rates of at least 0")
+
+
+def _measured(path: Path, gpu_types: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The rows of a file of throughputs, by type of GPU."""
     measured: Any = read_json(path, "Gavel's throughputs in JSON")
     known = ", ".join(measured) if isinstance(measured, dict) else "none"
-    rates: dict[str, dict[tuple[str, int], float]] = {}
     for gpu_type in gpu_types:
         if not isinstance(measured, dict) or not isinstance(measured.get(gpu_type), dict):
             raise InputError(f"{path}: no rates of {gpu_type!r}, found {known}")
-        rates[gpu_type] = {}
-        for key, row in measured[gpu_type].items():
-            alone = row.get("null") if isinstance(row, dict) else None
-            if isinstance(alone, int | float):
-                rates[gpu_type][_key(path, key)] = float(alone)
-    return rates
+    return {gpu_type: measured[gpu_type] for gpu_type in gpu_types}
 
 
 def _key(path: Path, key: str) -> tuple[str, int]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -41,11 +42,15 @@ LESS_LONG_EPOCHS = 200
 
 GIVEN_UP_AFTER = 5
 """A job without a step left is removed after so many rounds in which it made none."""
+HALF = 0.5
+"""Part of a GPU that a job holds beside another one."""
 LEAST_LEFT = 1e-9
 """Fraction of the work of a job that is not over."""
 
 Rates = Mapping[str, Mapping[tuple[str, int], float]]
 """Steps/s of a job alone, by GPU type, then by (job type, GPUs); a job type is ``"LM (batch size 5)"``."""
+PairRates = Mapping[str, Mapping[tuple[str, str], float]]
+"""Steps/s of a job beside another one on one GPU, by GPU type, then by (its job type, that of the other)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +68,7 @@ class TrainingJobs:
     weight : ``(J,)`` of the job's share.
     slo : ``(J,)`` due after so many durations; infinite: no due date.
     rates : see `Rates`.
+    pair_rates : see `PairRates`; empty: not known.
     """
 
     job_id: Sequence[str]
@@ -75,13 +81,18 @@ class TrainingJobs:
     weight: FloatArray
     slo: FloatArray
     rates: Rates
+    pair_rates: PairRates = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.job_id)
 
     def take(self, jobs: IntArray) -> TrainingJobs:
         """These jobs, in this order."""
-        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "rates"}
+        columns = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in ("rates", "pair_rates")
+        }
         return replace(self, **taken(columns, jobs))
 
     def rate(self, job: int, gpu_type: str, batch_size: int | None = None) -> float:
@@ -304,8 +315,9 @@ class TrainingTimes(FixedDuration):
         return replace(super().take(jobs), jobs=self.jobs.take(jobs))
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
-        """Seconds; infinite with any other number of GPUs than the job's own."""
-        if gpus != self.num_gpus.item(job):
+        """Seconds; infinite with any other number of GPUs than the job's own, or half of its only one."""
+        own = self.num_gpus.item(job)
+        if gpus != own and not (own == 1 and gpus == HALF):
             return math.inf
         return self.times_s.item(job, node_type)
 
@@ -360,25 +372,59 @@ class TrainingProgress:
         rate = self._rate(job, node_type, training.batch_size)
         return training.steps / rate if rate > 0 else math.inf
 
+    def speeds_beside(self, jobs: Sequence[int], node_type: int) -> FloatArray:
+        """``(n, n)`` speed of each job beside each other on one GPU, at the batch sizes of the next round.
+
+        Raises InputError where the table of throughputs has no pairs on this type of GPU.
+        """
+        gpu_type = self._types[node_type]
+        pairs = self._jobs.pair_rates.get(gpu_type)
+        if not pairs:
+            raise InputError(f"no rates of pairs on {gpu_type!r}, expected some in the throughputs")
+        kinds = [self._kind(job) for job in jobs]
+        names = list(dict.fromkeys(kinds))
+        alone = self._jobs.rates[gpu_type]
+        table = [[pairs.get((a, b), 0.0) / (alone[a, 1] or math.inf) for b in names] for a in names]
+        of = [names.index(kind) for kind in kinds]
+        return np.asarray(np.reshape(table, (len(names), len(names)))[np.ix_(of, of)])
+
     def round(
-        self, runs: Mapping[int, Place], round_s: float, slowdown: Callable[[int], float]
+        self,
+        runs: Mapping[int, Place],
+        round_s: float,
+        slowdown: Callable[[int], float],
+        beside: Mapping[int, int] = MappingProxyType({}),
     ) -> dict[int, Stretch]:
-        """Do the work of a round; in the first one of a run nothing is lost on starts."""
+        """Do the work of a round; in the first one of a run nothing is lost on starts.
+
+        Jobs of a pair run at its rates to the end of the round, also where one of them ends before.
+        """
         work = {}
+        rates = {
+            job: self._rate(job, place[0], self._of(job).batch_size, beside.get(job))
+            for job, place in runs.items()
+        }
         for job, place in runs.items():
             training, before = self._of(job), self._before.get(job)
             lost_s = self._rules.lost_s(training.has_run, before is not None, before == place)
-            rate = self._rate(job, place[0], training.batch_size) / slowdown(job)
+            rate = rates[job] / slowdown(job)
             work[job] = self._run(job, training, rate, round_s, 0.0 if self._is_first else lost_s)
         self._before, self._is_first = dict(runs), False
         return work
 
-    def _rate(self, job: int, node_type: int, batch_size: int) -> float:
-        """Steps/s; kept, since the name of a type of job takes time to make."""
+    def _rate(self, job: int, node_type: int, batch_size: int, beside: int | None = None) -> float:
+        """Steps/s; those of a job alone are kept, since the name of a type of job takes time to make."""
+        if beside is not None:
+            kinds = self._kind(job), self._kind(beside)
+            return self._jobs.pair_rates.get(self._types[node_type], {}).get(kinds, 0.0)
         key = job, node_type, batch_size
         if key not in self._rates:
             self._rates[key] = self._jobs.rate(job, self._types[node_type], batch_size)
         return self._rates[key]
+
+    def _kind(self, job: int) -> str:
+        """Type of a job, at the batch size of the next round."""
+        return job_type(self._jobs.model[job], self._of(job).batch_size)
 
     def _run(
         self, job: int, training: Training, rate: float, round_s: float, lost_s: float

@@ -232,6 +232,26 @@ def test_parts_of_single_gpus(gpus_of: dict[int, tuple[int, ...]], line: str | N
         assert str(caught.value) == f"policy mine at 0 s: {line}"
 
 
+@pytest.mark.parametrize("part", [0.5, 0.6])
+def test_a_job_of_whole_nodes_names_no_gpus(part: float) -> None:
+    """Job 0 has all of two nodes, the other two share a GPU, as far as it suffices."""
+    size, law = np.array([2.0, 1.0, 1.0]), np.zeros(3)
+    jobs = Workload(["a", "b", "c"], np.zeros(3), SpeedupCurve(size, law, [lambda k: k]))
+
+    def mine(view: View) -> Decision:
+        placements = {0: (Placement(0, 0, 1), Placement(0, 1, 1))}
+        placements |= {job: (Placement(job, 2, part),) for job in (1, 2)}
+        here = {job: own for job, own in placements.items() if job in view.active}
+        return Decision(here, gpus_of={job: (0,) for job in here if job})
+
+    nodes = Cluster.of_nodes(NodeType("n", "GPU", 1), 3)
+    if part > 0.5:
+        with pytest.raises(InfeasibleDecision, match=r"node 2: 1.2 GPUs used of 1"):
+            simulate(jobs, nodes, mine)
+    else:
+        assert simulate(jobs, nodes, mine).completion_s.tolist() == pytest.approx([1, 2, 2])
+
+
 def test_parts_of_jobs_that_do_not_go_on_are_free_again() -> None:
     """A whole decision names all that runs: the second job takes the GPU of the first."""
 

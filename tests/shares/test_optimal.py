@@ -18,7 +18,9 @@ from policies.shares.optimal import (
     max_throughput,
     min_cost,
     min_makespan,
+    normalised,
 )
+from policies.shares.problem import Pairs
 from policies.shares.shockwave import Window, plan_rounds
 from simulator.errors import InputError
 
@@ -141,6 +143,82 @@ def test_weights_and_speeds_count_in_fairness():
     )  # fmt: skip
     assert max_min_fairness(active).tolist() == [[1, 0], [0, 1]]
     assert max_min_fairness(active, aware=False).sum(axis=1) == pytest.approx([1, 1])
+
+
+def pairs_of(active, seed):
+    """All pairs of jobs of one GPU, with speeds that are drawn."""
+    single = [j for j, g in enumerate(active.gpus) if g == 1]
+    members = np.array([(a, b) for a in single for b in single if a < b])
+    speed = np.random.default_rng(seed).uniform(0.0, 1.0, (len(members), 2, active.rate.shape[1]))
+    return Pairs(members, np.where(speed < 0.1, 0.0, speed))
+
+
+def optimum_of_pairs(active, pairs):
+    """Most of the least normalised throughput, by SciPy: a column for each job or pair and type, one row at a time."""
+    n, k = active.rate.shape
+    columns = [((j,), t) for j in range(n) for t in range(k)]
+    columns += [(tuple(pair), t) for pair in pairs.members.tolist() for t in range(k)]
+    equal = active.rate @ active.capacity / active.capacity.sum()
+    named = zip(pairs.members.tolist(), pairs.speed, strict=True)
+    speed = {(a, b, t): row[:, t] for (a, b), row in named for t in range(k)}
+    rows, most = [], []
+    for j in range(n):
+        of = [
+            active.rate[j, t] * (1 if len(jobs) == 1 else speed[*jobs, t][jobs.index(j)])
+            if j in jobs
+            else 0.0
+            for jobs, t in columns
+        ]
+        rows.append([*(-np.array(of) * active.gpus[j] / equal[j] / active.weight[j]), 1.0])
+        rows.append([*(float(j in jobs) for jobs, _ in columns), 0.0])
+        most += [0.0, 1.0]
+    for t in range(k):
+        rows.append([*(active.gpus[jobs[0]] * (t == on) for jobs, on in columns), 0.0])
+        most.append(active.capacity[t])
+    bounds = [*[(0, None)] * len(columns), (None, None)]
+    return -linprog([*[0.0] * len(columns), -1.0], np.array(rows), most, bounds=bounds).fun
+
+
+def test_two_jobs_share_a_gpu_as_far_as_both_gain():
+    active = Active(
+        np.ones((2, 1)), np.array([1, 1]), np.array([1]), np.ones(2), np.ones(2), np.zeros(2)
+    )
+
+    def shares(first, second):
+        pairs = Pairs(np.array([[0, 1]]), np.array([[[first], [second]]]))
+        return max_min_fairness(active, pairs=pairs)[:, 0].tolist()
+
+    assert shares(0.75, 0.75) == [0, 0, 1]
+    # 0.9 p = 0.3 p + (1 - p): both have 9/16.
+    assert shares(0.9, 0.3) == pytest.approx([0, 0.375, 0.625], abs=2e-6)
+    assert shares(0.4, 0.4) == [0.5, 0.5, 0]
+    assert len(Pairs(np.array([[0, 1]]), np.array([[[0.5], [0.5]]])).useful()) == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("types", [1, 3])
+def test_the_least_throughput_with_pairs_is_the_optimum_whatever_the_solver(seed, types):
+    pytest.importorskip("gurobipy")
+    active = some_jobs(seed, n=10 * types, types=types)
+    pairs = pairs_of(active, seed)
+    shares = max_min_fairness(active, pairs=pairs.useful())
+    value = normalised(active) / active.weight[:, None]
+    best = optimum_of_pairs(active, pairs)
+    assert best > optimum(active, value) * 1.01
+    n = len(active)
+    reached = (value * shares[:n]).sum(axis=1)
+    time = shares[:n].sum(axis=1)
+    kept = pairs.useful()
+    for pair, speed, row in zip(kept.members, kept.speed, shares[n:], strict=True):
+        reached[pair] += (value[pair] * speed * row).sum(axis=1)
+        time[pair] += row.sum()
+    assert reached.min() == pytest.approx(best, rel=1e-5)
+    program = Program(active, pairs=kept)
+    assert program.least(value) == pytest.approx(best, rel=1e-6)
+    assert time.max() <= 1 + 1e-5
+    used = active.gpus @ shares[:n] + shares[n:].sum(axis=0)
+    assert (used <= active.capacity + 1e-4).all()
+    assert max_min_fairness(active, pairs=kept, solver="gurobi") == pytest.approx(shares, abs=3e-6)
 
 
 def test_jobs_of_least_work_left_get_less_time_for_the_makespan():

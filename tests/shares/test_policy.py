@@ -145,6 +145,12 @@ def test_rules_for_one_type_of_gpu_are_refused_on_two(policy, options):
         simulate(workload([600.0] * 3, [1] * 3), machines, make_policy(policy, **options))
 
 
+def test_packing_without_rates_of_pairs_is_refused():
+    policy = make_policy("max-min-fairness", packing=True)
+    with pytest.raises(InputError, match="packing needs rates of pairs on servers of one GPU"):
+        simulate(workload([600.0] * 3, [1] * 3), cluster(nodes=2, gpus=1), policy)
+
+
 def test_released_allox_serves_as_many_jobs_as_gpus_in_order_of_submission():
     """Two GPUs, so jobs 0 and 1 have shares; job 1 of two GPUs half a one, and job 2 fills the idle GPU."""
     policy = make_policy("allox", queue="submission", reset_s=1e6, fill_idle=True)

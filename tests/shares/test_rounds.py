@@ -1,5 +1,7 @@
 """Rounds by shares, against small cases by hand."""
 
+import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -39,6 +41,13 @@ def jobs_of(steps, gpus, rate=1.0, mode="static", model="LM", size=5, submit_s=N
     )
 
 
+def paired(jobs, first, second):
+    """The jobs, of batch sizes 5 and 10, with these steps/s beside one another."""
+    own, other = "LM (batch size 5)", "LM (batch size 10)"
+    rates = {(own, other): first, (other, own): second, (own, own): 0.0}
+    return replace(jobs, pair_rates={"v100": rates})
+
+
 def run(jobs, gpus, policy="gandiva-fair", work=None, features=()):
     """Rounds of 120 s on single V100 GPUs."""
     times = TrainingTimes.of(jobs, ("v100",), work)
@@ -58,8 +67,8 @@ def test_the_job_that_received_least_of_its_share_goes_first():
     order = []
     for _ in range(8):
         (chosen,) = r.choose()
-        order.append(chosen.job)
-        r.received(chosen.job, 0, 100.0)
+        order.append(chosen.unit)
+        r.received(chosen.unit, 0, 100.0)
     # Time received with half a round of credit: 0 runs while 0.75/received_0 > 0.25/received_1.
     assert order == [0, 0, 1, 0, 0, 0, 1, 0]
     assert order.count(0) == 6
@@ -81,7 +90,7 @@ def test_deficits_break_ties_unless_the_order_of_submission_does():
         r.reset(100.0, {0: (0.5,), 1: (0.5,)})
         r.received(0, 0, 100.0)  # so job 1 did not receive its share until the next reset
         r.reset(1100.0, {0: (0.5,), 1: (0.5,)})
-        assert r.choose()[0].job == first
+        assert r.choose()[0].unit == first
 
 
 def test_jobs_wait_for_the_next_reset():
@@ -92,7 +101,7 @@ def test_jobs_wait_for_the_next_reset():
     r.submit(1, 1)
     assert not r.wants_shares(1049.0)
     assert r.wants_shares(1050.0)
-    assert [c.job for c in r.choose()] == [0]
+    assert [c.unit for c in r.choose()] == [0]
 
 
 def test_types_are_served_in_order_and_a_share_of_zero_does_not_run():
@@ -109,7 +118,7 @@ def test_credit_zero_means_that_unserved_jobs_go_first():
     r.submit(1, 1)
     r.reset(0.0, {0: (0.9,), 1: (0.1,)})
     r.received(0, 0, 100.0)
-    assert r.choose()[0].job == 1
+    assert r.choose()[0].unit == 1
 
 
 def test_leases_are_extended():
@@ -153,6 +162,41 @@ def test_time_is_shared_equally_between_jobs_of_any_size():
     result = run(jobs_of([1200, 1200], [2, 2]), 2, work=RoundWork(resume_s=0.0))
     assert result.schedule_table()["job_id"].tolist() == ["0", "0", "1", "1"] * 10
     assert result.completion_s == pytest.approx([2280.0, 2400.0])
+
+
+def test_a_pair_shares_a_gpu_at_its_own_rates():
+    """Steps of 1 s alone, and 0.75 of them in a second together; job 0 ends alone."""
+    jobs = replace(paired(jobs_of([900, 450], [1, 1]), 0.75, 0.75), batch_size=[5, 10])
+    policy = make_policy("max-min-fairness", packing=True, record_shares=True)
+    result = run(jobs, 1, policy, work=RoundWork(resume_s=0.0))
+    # Five rounds of 90 steps each; then the 450 of job 0 that are left take 450 s.
+    assert result.completion_s == pytest.approx([1050.0, 600.0])
+    shares = [json.loads(x) for x in result.decisions_table()["shares"].dropna()]
+    assert shares[0] == {"0": [0.0], "1": [0.0], "0+1": [1.0]}
+    assert result.schedule_table()["gpus"].tolist() == [0.5, 0.5, 1.0]
+    alone = run(jobs, 1, make_policy("max-min-fairness"), work=RoundWork(resume_s=0.0))
+    assert alone.completion_s == pytest.approx([1350.0, 930.0])
+
+
+def test_jobs_of_several_gpus_run_beside_pairs_and_not_in_them():
+    jobs = paired(jobs_of([600, 600, 600], [1, 1, 2]), 0.9, 0.9)
+    jobs = replace(jobs, batch_size=[5, 10, 5])
+    result = run(jobs, 2, make_policy("max-min-fairness", packing=True))
+    gpus = result.schedule_table().groupby("job_id")["gpus"].agg(["min", "max"])
+    assert gpus.loc["2"].tolist() == [1, 1]
+    assert gpus.loc["0", "min"] == 0.5
+
+
+def test_a_job_is_in_one_unit_of_a_round_and_takes_its_pairs_with_it():
+    r = rounds(capacity=(2,))
+    for job in (0, 1, 2):
+        r.submit(job, 1)
+    r.reset(0.0, {0: (0.2,), 1: (0.0,), 2: (0.3,), (0, 1): (0.8,), (1, 2): (0.2,)})
+    assert [c.unit for c in r.choose()] == [(0, 1), 2]
+    r.received((0, 1), 0, 400.0)
+    assert [c.unit for c in r.choose()] == [2, 0]
+    r.remove(1)
+    assert list(r.shares) == [0, 2]
 
 
 def test_what_a_node_that_fails_had_not_done_is_taken_back():
@@ -212,6 +256,14 @@ def test_a_job_left_without_steps_is_given_up_after_five_rounds():
         (lambda: run(jobs_of([10], [4]), 2), "expected at most 2"),
         (lambda: run(jobs_of([10], [1]), 2, features=[Delays.of(5.0)]), "rules of their own"),
         (lambda: gandiva_fair(None, of="weeks"), "of is 'weeks'"),
+        (
+            lambda: run(jobs_of([10], [1]), 2, make_policy("max-min-fairness", packing=True)),
+            "no rates of pairs on 'v100', expected some",
+        ),
+        (
+            lambda: make_policy("max-min-fairness", packing=True, solution="centre"),
+            "solution is 'centre' with packing",
+        ),
     ],
 )
 def test_bad_input_is_one_line(call, message):
@@ -233,7 +285,7 @@ def test_jobs_without_a_share_fill_idle_gpus():
         for job, gpus in enumerate((1, 2, 1)):
             r.submit(job, gpus)
         r.reset(0.0, {0: (1.0,), 1: (0.0,), 2: (0.0,)})
-        assert sorted(chosen.job for chosen in r.choose()) == expected
+        assert sorted(chosen.unit for chosen in r.choose()) == expected
 
 
 def test_past_time_in_steps_does_not_convert_a_change_of_batch_size():

@@ -13,7 +13,7 @@ from simulator.errors import InputError
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.workloads.alibaba import read_alibaba
-from simulator.workloads.gavel import read_gavel, read_training
+from simulator.workloads.gavel import read_gavel, read_pair_rates, read_training
 from simulator.workloads.philly import read_philly
 from simulator.workloads.plain_csv import read_csv_jobs
 from simulator.workloads.traces import FORMATS, Format
@@ -358,6 +358,24 @@ def test_training_jobs_of_a_trace(tmp_path: Path) -> None:
     assert jobs.rates_by_type(["v100"]).tolist() == [[10.0], [10.0]]
     plain = read_gavel(tmp_path / "jobs.trace", tmp_path / "rates.json")
     assert durations(plain) == [60, 60]
+
+
+def test_rates_of_pairs_on_one_gpu(tmp_path: Path) -> None:
+    one, other, large = "('LM (batch size 5)', 1)", "('A3C', 1)", "('A3C', 4)"
+    rates = {one: {"null": 10.0, other: [6.0, 0.7]}, other: {"null": 1.0, one: [0.7, 6.0]}}
+    path = tmp_path / "rates.json"
+    path.write_text(json.dumps({"v100": {**rates, large: {"null": 4.0, large: [2.0, 2.0]}}}))
+    found = read_pair_rates(path, ["v100"])["v100"]
+    assert found == {("LM (batch size 5)", "A3C"): 6.0, ("A3C", "LM (batch size 5)"): 0.7}
+
+
+@pytest.mark.parametrize("pair", [6.0, [6.0], [-1.0, 2.0], ["6", 2.0], None])
+def test_bad_rates_of_a_pair(tmp_path: Path, pair: Any) -> None:
+    path = tmp_path / "rates.json"
+    path.write_text(json.dumps({"v100": {"('A3C', 1)": {"('A3C', 1)": pair}}}))
+    line = f"{path}: ('A3C', 1) ('A3C', 1): {pair!r}, expected two rates of at least 0"
+    with pytest.raises(InputError, match=re.escape(line)):
+        read_pair_rates(path, ["v100"])
 
 
 @pytest.mark.parametrize(
