@@ -39,14 +39,13 @@ def study(
     changes : parameters of the scenario, by dotted name, that differ at this scale.
     smaller : makes a scenario one of this scale, in place, where sizes depend on what is swept.
     """
-    _, tasks = read_sweep(file, changes=changes)
+    _, tasks = read_sweep(file, changes=changes, keep=lambda swept: keep(labels(swept)))
     found = []
     for task in tasks:
         columns = labels(task.labels or {})
-        if keep(columns):
-            config = copy.deepcopy(dict(task.config))
-            smaller(config)
-            found.append(Task(task.function, config, columns, cost_s(columns), sources, task.files))
+        config = copy.deepcopy(dict(task.config))
+        smaller(config)
+        found.append(Task(task.function, config, columns, cost_s(columns), sources, task.files))
     return found
 
 

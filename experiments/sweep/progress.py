@@ -22,6 +22,8 @@ REDRAW_EVERY_S = 0.2
 Kind = tuple[str, str]
 ALL = "*"
 """In place of a function or a policy: of all."""
+LEAST = 1.0
+"""Units of cost, of runs that have ended, from which on their pace counts."""
 
 
 class Pace:
@@ -30,8 +32,9 @@ class Pace:
     A kind is a task function and what decides most of its pace: the policy, or method, of the
     run. The tasks' ``cost_s`` say how runs of one kind compare, not how those of different ones
     do; how long one unit of cost really takes is learnt for each kind, from all its runs together. A kind
-    of which no run has ended yet goes by its function, a function by all runs. Before any has ended
-    ``cost_s`` counts as seconds, unless all tasks have the default.
+    of which runs of less than `LEAST` units have ended goes by its function, a function by all runs, and
+    these by ``cost_s`` as seconds, unless all tasks have the default. So a short run that compiles first
+    does not count for a thousand others.
     """
 
     def __init__(self, tasks: Iterable[Task], slots: int) -> None:
@@ -60,11 +63,12 @@ class Pace:
         work_s = 0.0
         for kind, left in self._left.items():
             groups = (kind, (kind[0], ALL), (ALL, ALL))
-            found = next((self._spent[g] for g in groups if g in self._spent), self._guess)
+            known = (self._spent[g] for g in groups if g in self._spent)
+            found = next((k for k in known if k[1] >= LEAST), self._guess)
             if found is None:
                 return None
             spent_s, cost = found
-            work_s += max(left, 0.0) * spent_s / max(cost, 1e-9)
+            work_s += max(left, 0.0) * spent_s / cost
         return work_s / self._slots
 
 

@@ -27,7 +27,7 @@ import copy
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -122,6 +122,7 @@ def read_sweep(
     allow_code: bool = False,
     changes: Mapping[str, Any] | None = None,
     policies: Sequence[PolicySpec] = (),
+    keep: Callable[[Mapping[str, Scalar]], bool] = lambda _: True,
 ) -> tuple[SweepFile, list[Task]]:
     """The sweep of a file, and its runs: settings x policies x seeds.
 
@@ -132,6 +133,7 @@ def read_sweep(
     changes : parameters of the scenario, by dotted name, that take other values than the file's:
         the same study at another size. What the file sweeps, it sets itself.
     policies : in place of the file's; files of these are relative to the working directory.
+    keep : of a run's labels: whether it is wanted; the others are not checked.
 
     Raises
     ------
@@ -155,15 +157,18 @@ def read_sweep(
     for setting in _settings(spec, file, len(entrants) * len(seeds)):
         values = _resolved(setting, file.parent, function)
         for number, policy in enumerate(entrants):
+            labels = {name: _label(value) for name, value in setting.items()}
+            if policy is not None:
+                labels["policy"] = _policy_label(policy)
+            wanted = [seed for seed in seeds if keep(labels | {"seed": seed})]
+            if not wanted:
+                continue
             config = _with(base, values, policy, str(file)) | {"seed": seeds[0]}
             function.make_absolute(config, Path() if policies else file.parent)
             place = _Combination(file, setting, policy, number)
             config, fixed_jobs = function.checked(config, place)
-            labels = {name: _label(value) for name, value in setting.items()}
-            if policy is not None:
-                labels["policy"] = _policy_label(policy)
             _expect_new(config, labels, seen, file)
-            tasks += [function.task(config, labels, seed, fixed_jobs) for seed in seeds]
+            tasks += [function.task(config, labels, seed, fixed_jobs) for seed in wanted]
     return spec, tasks
 
 

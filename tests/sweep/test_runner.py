@@ -252,6 +252,13 @@ def test_the_time_left_is_known_once_a_run_of_each_function_has_ended():
         assert task is order[0] or pace.left_s() == pytest.approx(left, abs=1e-6)
 
 
+def test_a_short_run_that_compiles_first_does_not_count_for_the_others():
+    tasks = [Task("m:a", {"x": i}, cost_s=0.01) for i in range(1001)]
+    pace = Pace(tasks, slots=1)
+    pace.ended(tasks[0], 20.0)
+    assert pace.left_s() == pytest.approx(10.0)
+
+
 def test_the_time_left_is_that_of_the_work_left_by_kind():
     """Cheap rules and slow solvers of one function: once only solvers are left, their pace counts."""
     tasks = [Task("m:a", {"x": i, "policy": "fifo"}) for i in range(50)]

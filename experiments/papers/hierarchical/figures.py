@@ -66,7 +66,7 @@ def variant_savings(results: Results) -> pd.DataFrame:
     runs = runs[runs["study"].isin(list(VARIANTS))]
     if runs.empty:
         raise NoRuns("no run of a reading")
-    return _over_heuristics(runs, ["study", "num_nodes", "seed"])
+    return _over_heuristics(runs, ["study", "num_nodes", "jobs", "seed"])
 
 
 def _over_heuristics(runs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -181,7 +181,7 @@ def figure_3(results: Results) -> Drawn:
 )
 def figure_savings(results: Results) -> Drawn:
     tables = {law: savings(results, study=study) for law, study in STUDY_OF_LAW.items()}
-    figure, axes = plots.canvas(1, 2, width=5.6, height=4.0, sharex=True, sharey=True)
+    figure, axes = plots.canvas(1, 2, width=5.6, height=4.0, sharey=True)
     rows = []
     for ax, (law, table) in zip(axes, tables.items(), strict=True):
         rows.append(plots.lines(ax, table, "num_nodes", "saving", "method", OVER).assign(due=law))
@@ -194,7 +194,7 @@ def figure_savings(results: Results) -> Drawn:
             plots.paper_band(ax, saved.low, saved.high, label, alpha=alpha)
         least = float(table["saving"].min())
         ax.set(xlabel="nodes N", ylim=(min(0.0, 1.1 * least), 102), title=DUE_LAWS[law])
-    axes[0].set_xticks(sorted({n for table in tables.values() for n in table["num_nodes"]}))
+        ax.set_xticks(sorted(set(table["num_nodes"])))
     axes[0].set(ylabel="saving of the hierarchical method, %")
     plots.legend_below(figure, axes[0], 3)
     return Drawn(figure, pd.concat(rows))
@@ -202,7 +202,7 @@ def figure_savings(results: Results) -> Drawn:
 
 @PAGE.figure(
     "variants",
-    "What the readings of the setup change ({num_nodes} nodes)",
+    "What the readings of the setup change ({num_nodes} nodes, {jobs} jobs)",
     "The printed setup and the released data differ in the law of the arrival gaps, the size of "
     "the tardiness weights, the due dates and the periodic decisions; each difference alone, and all "
     "together. Two more show what wrong predictions of the execution times do.",
@@ -219,7 +219,9 @@ def variants(results: Results) -> Drawn:
     ax.set(xlabel="reading of the setup", ylabel="saving of the hierarchical method, %")
     plots.legend_below(figure, ax, 4)
     numbers = plots.intervals(table, ["study", "method"], "saving")
-    return Drawn(figure, numbers, {"num_nodes": int(table["num_nodes"].iloc[0])})
+    first = table.iloc[0]
+    sizes = {"num_nodes": int(first["num_nodes"]), "jobs": int(first["jobs"])}
+    return Drawn(figure, numbers, sizes)
 
 
 SERVICES = {

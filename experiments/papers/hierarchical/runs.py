@@ -121,7 +121,7 @@ def _cost_tasks(scale: Scale) -> list[Task]:
 
 
 def _variant_tasks(scale: Scale) -> list[Task]:
-    """Those of variants.toml and variants_rules.toml, on five nodes at quick scale."""
+    """Those of variants.toml and variants_rules.toml; 25 jobs on five nodes at quick scale."""
 
     def keep(columns: Labels) -> bool:
         if columns["study"] in SECTION_4:
@@ -129,7 +129,8 @@ def _variant_tasks(scale: Scale) -> list[Task]:
         few = scale == "quick" and columns["study"] not in WITH_A_ROW
         return columns["seed"] in MORE_SEEDS[scale][: 1 if few else None]
 
-    changes = {"workload.num_nodes": 5} if scale == "quick" else {}
+    small = {"workload.num_nodes": 5, "workload.jobs_per_node": 5}
+    changes = small if scale == "quick" else {}
     num_nodes = changes.get("workload.num_nodes", 20)
 
     def labels(swept: Labels) -> dict[str, Scalar]:
@@ -240,7 +241,7 @@ def _server_tasks(scale: Scale) -> list[Task]:
     alone = [
         Task(
             f"{HERE}:run_queue",
-            {"service": service, "requests": 15_000 if scale == "quick" else 200_000, "seed": seed},
+            {"service": service, "requests": 6000 if scale == "quick" else 200_000, "seed": seed},
             labels={"service": service, "seed": seed},
             sources=("simulator",),
         )

@@ -44,6 +44,7 @@ PHILLY_LOAD = 27.0
 
 SEEDS: dict[str, dict[Scale, int]] = {
     "headline": {"quick": 5, "paper": 20},
+    "draws": {"quick": 3, "paper": 20},
     "pairs": {"quick": 3, "paper": 10},
     "few": {"quick": 3, "paper": 5},
     "shown": {"quick": 1, "paper": 5},
@@ -100,7 +101,7 @@ def _group(name: str, columns: Labels) -> str:
     if name == "single_gpu_mechanisms":
         if load in (8, 9):
             return "pairs" if load == 9 else "none" if mechanism == "greedy" else "ten"
-        return "shown" if mechanism == "opt" else "none"
+        return "later" if mechanism == "opt" else "none"
     if name == "cpu_ratios":
         if columns["fixed"]:
             return "ten" if load == 9 else "later"
@@ -130,7 +131,7 @@ def _draws(scale: Scale) -> list[Task]:
 
     def other(columns: Labels) -> bool:
         small = scale == "quick" and columns["seed"] == PAPER_DRAW
-        few = int(columns["seed"] or 0) <= SEEDS["headline"][scale]
+        few = int(columns["seed"] or 0) <= SEEDS["draws"][scale]
         return columns["ratio"] == 3 and (small or few)
 
     def whole(config: dict[str, Any]) -> None:
