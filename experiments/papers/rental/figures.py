@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,6 +181,7 @@ def _paid_and_waited(runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+@cache
 def whole_gpu_loss() -> pd.DataFrame:
     """Loss of whole GPUs over real-valued widths, %, by budget."""
     budgets = np.geomspace(0.8, 30, 300)

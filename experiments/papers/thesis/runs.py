@@ -47,8 +47,6 @@ GAPS_S: dict[Scale, tuple[int, ...]] = {
     "quick": (1000, 10_000, 30_000),
     "paper": (1000, 5000, 10_000, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000),
 }
-MILP_GAPS_S = {"hierarchical-milp": (1000, 30_000), "hierarchical-milp-5": (30_000,)}
-"""Of the hierarchical model at quick scale."""
 GAP_S = 30_000
 NODES_FOR_GAPS: dict[Scale, int] = {"quick": 10, "paper": 20}
 SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 10, 20, 40, 55, 65, 75)}
@@ -185,8 +183,8 @@ def _wanted(columns: Labels, scale: Scale) -> bool:
         known = columns["mean_gap_s"] in GAPS_S[scale]
         if scale == "quick":  # what no row rests on runs where other figures need it anyway
             known &= method not in MODELS or columns["due"] == "min-2max"
-            known &= columns["mean_gap_s"] in MILP_GAPS_S.get(method, GAPS_S[scale])
-            known &= method not in (*VARIANTS, "local-search") or columns["mean_gap_s"] == GAP_S
+            slow = (*MODELS, *VARIANTS, "local-search")
+            known &= method not in slow or columns["mean_gap_s"] == GAP_S
     else:
         all_traces, known = method in BY_SIZE_PRINTED, num_nodes in SIZES[scale]
         small_model = num_nodes <= MILP_UP_TO and columns["due"] == "min-2max"
