@@ -65,9 +65,9 @@ def test_with_five_nodes_hierarchical_is_central() -> None:
 def test_readings_of_the_setup_that_change_nothing_share_their_runs() -> None:
     """The first reading is Figure 3's own; rules that ignore H have one run for three readings."""
     by_key: dict[str, set[str]] = {}
-    for task in hierarchical_tasks("quick"):
+    for task in hierarchical_tasks("paper"):
         labels = task.labels or {}
-        if labels.get("seed") == 1 and labels.get("num_nodes") == 5 and "study" in labels:
+        if labels.get("seed") == 1 and labels.get("num_nodes") == 20 and "study" in labels:
             by_key.setdefault(task.key, set()).add(f"{labels['study']}, {labels['method']}")
     shared = set(map(frozenset, by_key.values()))
     assert {"size, hierarchical", "as printed, hierarchical"} in shared
