@@ -1,4 +1,4 @@
-"""The command line in this process: to start another takes longer than most commands.
+"""The command line, and runs of a sweep, in this process: to start another takes longer than most commands.
 
 What a process decides (its exit, its environment, plug-ins on its path, closed outputs, hash seeds) is tested in
 processes of their own.
@@ -10,11 +10,15 @@ import contextlib
 import io
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from experiments.cli import main
+from experiments.sweep.store import Store
+from experiments.sweep.task import Task
+from experiments.sweep.worker import Order, execute
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,3 +39,9 @@ def schedlab(*words: str | Path | int, cwd: Path = ROOT) -> subprocess.Completed
             main()
     told = (stream.buffer.getvalue().decode() for stream in (out, err))
     return subprocess.CompletedProcess(command, ended.value.code, *told)
+
+
+def compute(tasks: Sequence[Task], store: Store) -> None:
+    """Runs of tasks, kept as a sweep keeps them."""
+    store.plan(tasks)
+    store.record(execute([Order(task.key, task.function, task.config_json) for task in tasks]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import shutil
@@ -62,13 +64,52 @@ COMMANDS = sorted(
 )
 
 
-@pytest.mark.parametrize("page", PYTHON_PAGES, ids=lambda page: page.name)
-def test_python_blocks_run_in_order(page: Path, tmp_path: Path) -> None:
-    code = "\n".join(blocks(page, "python"))
+SMALLER = {
+    "mmc.toml": ("num_jobs = 12000", "num_jobs = 1200"),
+    "hierarchical.toml": ("num_nodes = 10", "num_nodes = 10\njobs_per_node = 3"),
+}
+"""Examples that run for seconds, with fewer jobs; `pytest -m slow tests/cli` runs them as they are."""
+
+
+def with_examples(folder: Path) -> Path:
+    """The folder, in which examples/ is as in the checkout, but for the number of jobs."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    for name, (old, new) in SMALLER.items():
+        file = folder / "examples" / name
+        text = file.read_text("utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new), "utf-8")
+    return folder
+
+
+PROGRAM = """
+import json, sys, traceback
+failed = {}
+for page, code in json.load(sys.stdin).items():
+    try:
+        exec(compile(code, page, "exec"), {"__name__": "__main__"})
+    except BaseException:
+        failed[page] = traceback.format_exc()
+print("failed:", json.dumps(failed))
+"""
+"""All pages in one process: the libraries are imported once."""
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The traceback of each page whose blocks do not run in order."""
+    code = {page.name: "\n".join(blocks(page, "python")) for page in PYTHON_PAGES}
     run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300
-    )
+        [sys.executable, "-c", PROGRAM], input=json.dumps(code), cwd=with_examples(tmp_path_factory.mktemp("pages")),
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
+    return dict(json.loads(run.stdout.rpartition("failed:")[2]))
+
+
+@pytest.mark.parametrize("page", PYTHON_PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_in_order(page: Path, failed: dict[str, str]) -> None:
+    assert page.name not in failed, failed[page.name]
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +118,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     @cache
     def folder_of(command: str) -> Path:
-        folder = tmp_path_factory.mktemp("command")
-        shutil.copytree(ROOT / "examples", folder / "examples")
+        folder = with_examples(tmp_path_factory.mktemp("command"))
         for name in command.split()[2:] if command.startswith(READ_RUNS) else []:
             earlier = [
                 c for c in COMMANDS if c.startswith(RUNS_READ) and c.endswith(f"--out {name}")

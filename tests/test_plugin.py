@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import cli
 from experiments.scenario.run import run_scenario
 from experiments.sweep import codeversion
 from experiments.sweep.sweepfile import read_sweep
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from tests.command import ROOT, schedlab
 
-ROOT = Path(__file__).parent.parent
-
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 OTHERS = {
     "smallest": "def smallest_first", "apart": "def small_apart", "days": "def day_and_night",
@@ -31,9 +31,16 @@ OTHERS = {
 """Modules of the package, and what each documented block of code begins with."""
 
 
+def forget() -> None:
+    """The package's modules are imported anew."""
+    for name in ("shortest_first", *OTHERS):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+
+
 @pytest.fixture
-def installed(tmp_path: Path) -> dict[str, str]:
-    """The documented policy as a package, laid out as an installer leaves it; its environment."""
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """A command with the documented policy as a package, laid out as an installer leaves it, in this process."""
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
     (code,) = [block for block in blocks if "class ShortestFirst" in block]
@@ -51,30 +58,26 @@ def installed(tmp_path: Path) -> dict[str, str]:
         "[schedlab.workloads]\nday-and-night = days:day_and_night\n"
         "[schedlab.features]\npower_cap = capped:PowerCapKeys\nbroken = capped:PowerCap\n"
     )
-    return {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        forget()
+        return schedlab(*words, cwd=tmp_path)
+
+    yield run
+    forget()
 
 
-def run(environment: dict[str, str], folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "experiments.cli", *words],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-
-
-def test_it_is_listed_and_runs(installed: dict[str, str], tmp_path: Path) -> None:
-    listed = run(installed, tmp_path, "policies")
+def test_it_is_listed_and_runs(installed: Run, tmp_path: Path) -> None:
+    listed = installed("policies")
     assert re.search(r"shortest-first\s+Shortest remaining time first.*ageing=0.0", listed.stdout)
     assert 'Dispatcher of a package, dispatcher = "small-apart": ' in listed.stdout
     assert re.search(
         r'Workload of a package, kind = "day-and-night": .*num_jobs.*night=', listed.stdout, re.S
     )
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
-    ran = run(
-        installed, tmp_path, "run", "scenario.toml", "--policy", "shortest-first:ageing=0.1",
+    ran = installed(
+        "run", "scenario.toml", "--policy", "shortest-first:ageing=0.1",
         "--out", "out",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
@@ -96,39 +99,60 @@ gpus = 1
 """
 
 
-def test_a_feature_of_a_package(installed: dict[str, str], tmp_path: Path) -> None:
-    """Two jobs of 100 s, nearly at once: above one GPU all run at half their speed, so they end at 200 s."""
-    path = tmp_path / "capped.toml"
-    for rate, told in (
-        ("", ""),
-        ('rate = "x"', "power_cap.rate: got"),
-        ("rat = 1", "power_cap.rat: unknown key"),
+COMMANDS = """
+import json, sys
+from pathlib import Path
+from tests.command import schedlab
+folder = Path(sys.argv[1])
+told = [schedlab("run", name, "--out", name[:-5], cwd=folder) for name in sys.argv[2:]]
+print(json.dumps([(ran.returncode, ran.stderr) for ran in told]))
+"""
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_feature_of_a_package(tmp_path: Path) -> None:
+    """Two jobs of 100 s, nearly at once: above one GPU all run at half their speed, so they end at 200 s.
+
+    In a process of its own: the keys of a scenario are known from its start on.
+    """
+    files = {
+        "good.toml": CAPPED,
+        "text.toml": f'{CAPPED}rate = "x"',
+        "rat.toml": f"{CAPPED}rat = 1",
+        "broken.toml": CAPPED.replace("[power_cap]", "[broken]"),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    ran = subprocess.run(
+        [sys.executable, "-c", COMMANDS, tmp_path, *files], cwd=ROOT, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, check=True,
+    )  # fmt: skip
+    good, text, rat, broken = json.loads(ran.stdout)
+    assert good[0] == 0, good[1]
+    done = pd.read_csv(tmp_path / "good" / "jobs.csv")["completion_s"]
+    assert done.max() == pytest.approx(200, abs=1)
+    for (code, told), expected in (
+        (text, "power_cap.rate: got"),
+        (rat, "power_cap.rat: unknown key"),
+        (broken, "capped:PowerCap is no FeatureTable"),
     ):
-        path.write_text(CAPPED + rate)
-        ran = run(installed, tmp_path, "run", "capped.toml", "--out", "out")
-        assert ran.returncode == (2 if told else 0), ran.stderr
-        assert told in ran.stderr
-    assert pd.read_csv(tmp_path / "out" / "jobs.csv")["completion_s"].max() == pytest.approx(
-        200, abs=1
-    )
-    path.write_text(CAPPED.replace("[power_cap]", "[broken]"))
-    ran = run(installed, tmp_path, "run", "capped.toml", "--out", "out")
-    assert "capped:PowerCap is no FeatureTable" in ran.stderr
+        assert code == 2
+        assert expected in told
 
 
 def test_a_package_that_breaks_is_told_and_the_others_are_listed(
-    installed: dict[str, str], tmp_path: Path
+    installed: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "shortest_first.py").write_text("import nowhere_to_be_found\n")
     (tmp_path / "apart.py").write_text("raise SystemExit(0)\n")
-    listed = run(installed, tmp_path, "policies")
+    listed = installed("policies")
     assert listed.returncode == 0
     assert "fifo-strict" in listed.stdout
     assert listed.stdout.count("ModuleNotFoundError") == 1
     assert listed.stdout.count("(SystemExit") == 1
     assert 'kind = "day-and-night"' in listed.stdout
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
-    ran = run(installed, tmp_path, "run", "scenario.toml", "--policy", "shortest-first")
+    ran = installed("run", "scenario.toml", "--policy", "shortest-first")
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
     assert "cannot be loaded (ModuleNotFoundError" in ran.stderr
@@ -136,38 +160,16 @@ def test_a_package_that_breaks_is_told_and_the_others_are_listed(
 
 def test_without_it_the_name_is_unknown(tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
-    ran = run(dict(os.environ), tmp_path, "run", "scenario.toml", "--policy", "shortest-first")
+    ran = schedlab("run", "scenario.toml", "--policy", "shortest-first", cwd=tmp_path)
     assert ran.returncode == 2
     assert "unknown policy 'shortest-first'" in ran.stderr
 
 
-def forget() -> None:
-    """The package's modules are imported anew."""
-    for name in OTHERS:
-        sys.modules.pop(name, None)
-    importlib.invalidate_caches()
-
-
-@pytest.fixture
-def here(
-    installed: dict[str, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Callable[..., str]:
-    """A command in this process, which is quicker: it has to fail, and answers with what it says."""
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.chdir(tmp_path)
-
-    def failing(*words: str) -> str:
-        forget()
-        monkeypatch.setattr("sys.argv", ["schedlab", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        assert ended.value.code == 2
-        return capsys.readouterr().err
-
-    return failing
+def refused(installed: Run) -> str:
+    """What the command says of a scenario that it does not run."""
+    ran = installed("run", "scenario.toml", "--out", "out")
+    assert ran.returncode == 2
+    return ran.stderr
 
 
 def documented_scenario(folder: Path, **changes: str) -> None:
@@ -180,11 +182,9 @@ def documented_scenario(folder: Path, **changes: str) -> None:
     (folder / "scenario.toml").write_text(text)
 
 
-def test_workload_dispatcher_and_policy_of_a_package(
-    installed: dict[str, str], tmp_path: Path
-) -> None:
+def test_workload_dispatcher_and_policy_of_a_package(installed: Run, tmp_path: Path) -> None:
     documented_scenario(tmp_path)
-    ran = run(installed, tmp_path, "run", "scenario.toml", "--out", "out")
+    ran = installed("run", "scenario.toml", "--out", "out")
     assert ran.returncode == 0, ran.stderr
     jobs = pd.read_csv(tmp_path / "out" / "jobs.csv")
     assert len(jobs) == 200
@@ -204,35 +204,30 @@ def test_workload_dispatcher_and_policy_of_a_package(
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(
-    here: Callable[..., str], tmp_path: Path, changes: dict[str, str], told: str
+    installed: Run, tmp_path: Path, changes: dict[str, str], told: str
 ) -> None:
     documented_scenario(tmp_path, **changes)
-    complaint = here("run", "scenario.toml", "--out", "out")
+    complaint = refused(installed)
     assert complaint.count("\n") == 1
     assert told in complaint
 
 
-def test_a_package_that_answers_with_something_else_is_told(
-    here: Callable[..., str], tmp_path: Path
-) -> None:
+def test_a_package_that_answers_with_something_else_is_told(installed: Run, tmp_path: Path) -> None:
     documented_scenario(tmp_path)
     (tmp_path / "apart.py").write_text(
         "def small_apart(controllers, rng):\n    return lambda job: 0\n"
     )
-    complaint = here("run", "scenario.toml", "--out", "out")
+    complaint = refused(installed)
     assert "dispatcher: answered with int for job 0, expected one of the controllers" in complaint
     (tmp_path / "days.py").write_text(
         "def day_and_night(streams, num_jobs, night):\n    return 3\n"
     )
-    complaint = here("run", "scenario.toml", "--out", "out")
+    complaint = refused(installed)
     assert "workload.kind: 'day-and-night' answered with int, expected a Workload" in complaint
 
 
-def test_its_options_can_be_swept(
-    installed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_options_can_be_swept(installed: Run, tmp_path: Path) -> None:
     """Another value is another run, and the package's code is part of the version of the code."""
-    monkeypatch.syspath_prepend(tmp_path)
     forget()
     documented_scenario(tmp_path)
     (tmp_path / "sweep.toml").write_text(

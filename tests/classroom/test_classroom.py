@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import accessibility_faults, check_quiet, open_quietly, settle, start
+from pages import accessibility_faults, check_quiet, open_quietly, settle
 
 from experiments import cli, webpage
 from experiments.classroom import runs, write_classroom
 from experiments.classroom.page import MODULES, _student_factor
 from experiments.sweep.results import Results
-from experiments.sweep.runner import run_tasks
 from experiments.sweep.store import Store
 from policies import make_policy
 from policies.rental import JobType, optimal_widths
@@ -24,15 +23,9 @@ from simulator.laws import Exponential
 from simulator.model.speedup import Amdahl, Power
 from simulator.statistics import mean_of_skewed, mser5, student
 from simulator.workloads.reshaping import time_shared
+from tests.command import compute
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = start(tmp_path_factory)
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -253,8 +246,8 @@ def page(tmp_path_factory) -> Path:
     relaxations, runs.RELAXATIONS = runs.RELAXATIONS, {"quick": 0, "paper": 0}
     wanted = runs.tasks("quick")
     with Store(folder / "store", create=True) as store:
-        summary = run_tasks(wanted, store, workers=2, progress=False)
-        assert summary.failed == 0
+        compute(wanted, store)
+        assert store.counts().failed == 0
         path = write_classroom(Results(store, wanted, "quick"), folder / "classroom.html")
     runs.JOBS, runs.SEEDS, runs.RELAXATIONS = before, seeds, relaxations
     return path
@@ -279,40 +272,45 @@ def test_no_serious_accessibility_fault(page, browser, theme):
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
-def test_a_slider_changes_the_numbers_to_the_formulas(page, browser):
-    open_quietly(browser, page)
+@pytest.fixture
+def opened(page, browser):
+    """The browser with the page, as the tests before left it: each looks at a panel of its own."""
+    if browser.run("location.href") != page.as_uri():
+        open_quietly(browser, page)
+    return browser
+
+
+def test_a_slider_changes_the_numbers_to_the_formulas(opened):
     for name, value in (("controllers", 60), ("servers", 2)):
-        browser.run(
+        opened.run(
             f"(() => {{ const s = document.getElementById('server-{name}'); s.value = {value}; "
             "s.dispatchEvent(new Event('input', {bubbles: true})); })()"
         )
-    settle(browser)
+    settle(opened)
     expected = q.mmc_mean_response_s(60 / 4500, 40.0, 2)
-    shown = browser.run("document.querySelector('#server .facts li').textContent")
+    shown = opened.run("document.querySelector('#server .facts li').textContent")
     assert f"{expected:.2f} s to a decision" in shown
-    check_quiet(browser)
+    check_quiet(opened)
 
 
-def test_the_percentile_is_the_one_of_the_formula(page, browser):
-    open_quietly(browser, page)
-    browser.run(
+def test_the_percentile_is_the_one_of_the_formula(opened):
+    opened.run(
         "(() => { const s = document.getElementById('variability-what'); s.value = 1; "
         "s.dispatchEvent(new Event('input', {bubbles: true})); })()"
     )
-    chart = browser.run("classroom.variability.charts[0]")
+    chart = opened.run("classroom.variability.charts[0]")
     assert chart["y"]["label"] == "95 % wait at most, h"
     load, shown = chart["series"][1]["data"][15]
     assert shown == pytest.approx(q.mg1_wait_quantile_s(load, Exponential(1.0), 0.95), rel=1e-8)
-    entry = browser.run(
+    entry = opened.run(
         "classroom.data.queues.find((e) => e.panel == 'variability' && e.service == 1)"
     )
     assert [entry["load"], *entry["p95_wait"]] in chart["series"][5]["data"]
 
 
-def test_what_it_says_to_compute_can_be_computed(page, browser, tmp_path, monkeypatch, capsys):
+def test_what_it_says_to_compute_can_be_computed(opened, tmp_path, monkeypatch, capsys):
     """The Python lines and the commands of all panels; tests/test_docs.py runs those of README.md."""
-    open_quietly(browser, page)
-    found = browser.run(
+    found = opened.run(
         "[...document.querySelectorAll('.how code')].map((c) => [c.className, c.textContent])"
     )
     assert len(found) == 10
@@ -334,41 +332,37 @@ def test_what_it_says_to_compute_can_be_computed(page, browser, tmp_path, monkey
             assert ended.value.code in (0, None), line
 
 
-def test_every_slider_at_both_ends_draws_without_a_complaint(page, browser):
-    open_quietly(browser, page)
-    browser.run("""document.querySelectorAll('.slider input').forEach((s) => {
+def test_every_slider_at_both_ends_draws_without_a_complaint(opened):
+    opened.run("""document.querySelectorAll('.slider input').forEach((s) => {
         for (const value of [s.min, s.max]) {
             s.value = value; s.dispatchEvent(new Event('input', {bubbles: true}));
             if (/NaN|undefined/.test(s.closest('section').innerHTML)) throw new Error(s.id);
         }
     })""")
-    check_quiet(browser)
+    check_quiet(opened)
 
 
-def test_new_random_numbers_change_the_runs_and_not_the_formula(page, browser):
-    open_quietly(browser, page)
+def test_new_random_numbers_change_the_runs_and_not_the_formula(opened):
     state = "JSON.stringify(classroom.filling.charts[0].series.map((s) => s.data))"
-    first = json.loads(browser.run(state))
-    browser.run("document.querySelector('#filling button').click()")
-    second = json.loads(browser.run(state))
+    first = json.loads(opened.run(state))
+    opened.run("document.querySelector('#filling button').click()")
+    second = json.loads(opened.run(state))
     assert first[0] != second[0]
     assert first[1] == second[1]
     assert first[2] != second[2]
 
 
-def test_films_play_in_step(page, browser):
-    open_quietly(browser, page)
-    names = browser.run("classroom.packing.replay.runs.map((r) => r.name)")
+def test_films_play_in_step(opened):
+    names = opened.run("classroom.packing.replay.runs.map((r) => r.name)")
     assert names == ["FIFO", "backfill", "SRTF", "greedy", "optimum of each decision"]
-    browser.run("classroom.packing.jump(classroom.packing.replay.end / 4)")
-    times = browser.run("classroom.packing.panels.map((p) => p.scene.painted.time)")
+    opened.run("classroom.packing.jump(classroom.packing.replay.end / 4)")
+    times = opened.run("classroom.packing.panels.map((p) => p.scene.painted.time)")
     assert len(set(times)) == 1
-    assert browser.run("classroom.four.replay.runs.length") == 3
+    assert opened.run("classroom.four.replay.runs.length") == 3
 
 
-def test_points_have_intervals(page, browser):
+def test_points_have_intervals(opened):
     """The points of the page are the means of the runs."""
-    open_quietly(browser, page)
-    entry = browser.run("classroom.data.queues[0]")
+    entry = opened.run("classroom.data.queues[0]")
     mean, low, high = entry["mean_wait"]
     assert low < mean < high

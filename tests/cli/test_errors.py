@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,17 +36,9 @@ def fifo(view):
 """
 
 
-def with_plug_ins(path: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own that finds what is installed in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "experiments.cli", *map(str, words)],
-        cwd=ROOT, text=True, timeout=120, env=os.environ | {"PYTHONPATH": str(path)},
-        capture_output=True, check=False,
-    )  # fmt: skip
-
-
 @pytest.fixture
-def plug_in(tmp_path: Path) -> Path:
+def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package, as if it were installed in this process."""
     folder = tmp_path / "site"
     (folder / "odd-1.0.dist-info").mkdir(parents=True)
     (folder / "odd_policies.py").write_text(PLUG_IN)
@@ -54,7 +47,9 @@ def plug_in(tmp_path: Path) -> Path:
         "[schedlab.policies]\nleaves = odd_policies:leaves\nbreaks = odd_policies:breaks\n"
         "fifo = odd_policies:fifo\n"
     )
-    return folder
+    monkeypatch.syspath_prepend(folder)
+    yield folder
+    sys.modules.pop("odd_policies", None)
 
 
 def jobs(folder: Path) -> Path:
@@ -66,7 +61,7 @@ def jobs(folder: Path) -> Path:
 def test_a_policy_cannot_end_the_process_quietly(plug_in: Path, tmp_path: Path) -> None:
     """`sys.exit(0)` in it must not look like a run that went well."""
     words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "leaves"]
-    ran = with_plug_ins(plug_in, *words, "--out", tmp_path / "out")
+    ran = schedlab(*words, "--out", tmp_path / "out")
     assert ran.returncode == 1
     assert ran.stderr.count("\n") == 1
     assert "ended the process" in ran.stderr
@@ -78,11 +73,11 @@ def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
 ) -> None:
     words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "breaks"]
     words += ["--out", tmp_path / "out"]
-    ran = with_plug_ins(plug_in, *words)
+    ran = schedlab(*words)
     assert ran.returncode == 1
     assert ran.stderr.count("\n") == 1
     assert "two lines \\x1b[31mand a colour; --debug shows where" in ran.stderr
-    for debugged in (with_plug_ins(plug_in, *words, "--debug"), with_plug_ins(plug_in, "--debug", *words)):  # fmt: skip
+    for debugged in (schedlab(*words, "--debug"), schedlab("--debug", *words)):
         assert debugged.returncode == 1
         assert "odd_policies.py" in debugged.stderr
         assert "Traceback" in debugged.stderr
@@ -91,9 +86,9 @@ def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
 def test_a_package_never_replaces_a_built_in_policy(plug_in: Path, tmp_path: Path) -> None:
     """Its own `fifo` starts nothing; schedlab's does."""
     words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo"]
-    ran = with_plug_ins(plug_in, *words, "--out", tmp_path / "out")
+    ran = schedlab(*words, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr
-    listed = with_plug_ins(plug_in, "policies")
+    listed = schedlab("policies")
     assert "a package registers a policy 'fifo'; the name is taken" in listed.stderr
 
 
@@ -114,7 +109,7 @@ def test_malformed_metadata_of_packages_stands_in_nobody_s_way(
         folder.mkdir()
         (folder / "METADATA").write_text(f"Name: bad{i}\nVersion: 1.0\n")
         (folder / "entry_points.txt").write_text(metadata)
-    listed = with_plug_ins(plug_in, "policies")
+    listed = schedlab("policies")
     assert listed.returncode == 0, listed.stderr
     assert "fifo-strict" in listed.stdout
     assert "breaks" in listed.stdout
@@ -122,7 +117,7 @@ def test_malformed_metadata_of_packages_stands_in_nobody_s_way(
     file.write_text(
         'policies = ["fifo"]\nscenario.workload = { kind = "hierarchical", num_nodes = 2 }\n'
     )
-    ran = with_plug_ins(plug_in, "sweep", "run", file, "--workers", 1, "--out", tmp_path / "swept")
+    ran = schedlab("sweep", "run", file, "--workers", 1, "--out", tmp_path / "swept")
     assert ran.returncode == 0, ran.stderr
 
 
@@ -136,9 +131,9 @@ def test_version() -> None:
 def test_nobody_listens(close: str) -> None:
     """A closed output is no traceback; a closed pipe ends quietly."""
     command = {
-        "stdout": '"$@" policies >&-',
+        "stdout": '"$@" policies fifo >&-',
         "stderr": '"$@" run nowhere.toml 2>&-',
-        "pipe": '"$@" policies | true; exit ${PIPESTATUS[0]}',
+        "pipe": '"$@" policies fifo | true; exit ${PIPESTATUS[0]}',
     }[close]
     words = ["bash", "-c", command, "x", sys.executable, "-m", "experiments.cli"]
     ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)

@@ -22,7 +22,7 @@ from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.registry import COLUMNS
 from simulator.laws import Deterministic, Exponential
 from simulator.metrics.run_tables import TABLES as SCHEMAS
-from tests.command import schedlab
+from tests.command import ROOT, schedlab
 
 MILP = """
 policy = "milp"
@@ -87,22 +87,30 @@ service = "exponential:40"
 """
 
 
-@pytest.mark.parametrize(
-    "scenario", [f"{MILP}num_controllers = 2\n", TROUBLE, SERVER], ids=["milp", "trouble", "server"]
-)
-def test_two_runs_of_a_scenario_leave_the_same_bytes(scenario: str, tmp_path: Path) -> None:
+OTHER_PROCESS = """
+import sys
+from tests.command import ROOT, schedlab
+assert all(schedlab("run", name, "--out", f"{name}-b").returncode == 0 for name in sys.argv[1:])
+"""
+
+
+def test_two_runs_of_a_scenario_leave_the_same_bytes(tmp_path: Path) -> None:
     """In two processes; also where the policy notes the CPU time of its solver."""
-    path, one, other = tmp_path / "scenario.toml", tmp_path / "a", tmp_path / "b"
-    path.write_text(scenario)
-    assert schedlab("run", path, "--out", one).returncode == 0
-    command = [sys.executable, "-m", "experiments.cli", "run", path, "--out", other]
-    subprocess.run(command, check=True, capture_output=True)
-    names = sorted(path.name for path in one.iterdir())
-    assert "timing.csv" not in names
-    assert names == sorted(path.name for path in other.iterdir())
-    for name in names:
-        assert (one / name).read_bytes() == (other / name).read_bytes(), name
-    assert ("objective" in pd.read_csv(one / "decisions.csv")) == scenario.startswith(MILP)
+    scenarios = {"milp": f"{MILP}num_controllers = 2\n", "trouble": TROUBLE, "server": SERVER}
+    paths = [tmp_path / f"{name}.toml" for name in scenarios]
+    for path, text in zip(paths, scenarios.values(), strict=True):
+        path.write_text(text)
+        assert schedlab("run", path, "--out", f"{path}-a").returncode == 0
+    command = [sys.executable, "-c", OTHER_PROCESS, *paths]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    for path in paths:
+        one, other = (Path(f"{path}-{run}") for run in "ab")
+        names = sorted(file.name for file in one.iterdir())
+        assert "timing.csv" not in names
+        assert names == sorted(file.name for file in other.iterdir())
+        for name in names:
+            assert (one / name).read_bytes() == (other / name).read_bytes(), (path.stem, name)
+        assert ("objective" in pd.read_csv(one / "decisions.csv")) == (path.stem == "milp")
 
 
 def test_cpu_times_have_a_file_of_their_own(tmp_path: Path) -> None:

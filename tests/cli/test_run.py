@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from experiments.commands.renamed import renamed
+from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.output import FORMAT
+from experiments.scenario.schema import read_scenario
 from simulator.errors import InputError
 from tests.command import ROOT, schedlab
 
@@ -353,28 +355,49 @@ def test_a_file_of_another_kind_is_answered_with_its_command(
     assert not (tmp_path / "out").exists()
 
 
-FURTHER_TABLES = {
-    "failures": ["outages.csv"],
-    "goodput": ["configurations.csv"],
-    "philly": ["tenants.csv"],
-    "spot": ["outages.csv"],
-    "tenants": ["shares.csv", "tenants.csv"],
-}
-"""Of examples whose scenario has failures, tenants or tables of goodput."""
+WRITTEN = {
+    "summary.json", "jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv", "machines.json",
+}  # fmt: skip
+FEW = "workload.num_jobs=20"
 
 
 @pytest.mark.parametrize(
-    "example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda p: p.stem
+    ("example", "smaller", "further"),
+    [
+        ("racks", FEW, set()),
+        ("failures", FEW, {"outages.csv"}),
+        ("tenants", FEW, {"shares.csv", "tenants.csv"}),
+        ("goodput", "seed=1", {"configurations.csv"}),
+        ("philly", "workload.max_jobs=20", {"tenants.csv"}),
+    ],
 )
+def test_files_of_a_run(tmp_path: Path, example: str, smaller: str, further: set[str]) -> None:
+    """Further ones where the scenario has failures, tenants or tables of goodput."""
+    file = f"examples/{example}.toml"
+    ran = schedlab("run", file, "--set", smaller, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == WRITTEN | further
+
+
+SCENARIOS = [
+    path
+    for path in sorted((ROOT / "examples").glob("*.toml"))
+    if not path.stem.startswith(("sweep", "rental"))
+]
+
+
+@pytest.mark.parametrize("example", SCENARIOS, ids=lambda path: path.stem)
+def test_examples_are_scenarios(example: Path) -> None:
+    """Of jobs and machines that fit; tests/core/test_written.py runs them with fewer jobs."""
+    ScenarioChecks()(read_scenario(example))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", SCENARIOS, ids=lambda path: path.stem)
 def test_examples_run(tmp_path: Path, example: Path) -> None:
-    if example.stem.startswith(("sweep", "rental")):
-        pytest.skip("not a scenario; its own command has its test")
     ran = schedlab("run", example, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "summary.json", "jobs.csv", "decisions.csv", "schedule.csv", "timeline.csv", "machines.json",
-        *FURTHER_TABLES.get(example.stem, []),
-    }  # fmt: skip
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= WRITTEN
 
 
 def test_policies_are_listed_with_their_options() -> None:

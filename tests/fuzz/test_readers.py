@@ -346,7 +346,7 @@ def edited(rng: random.Random, sample: bytes) -> bytes:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("format", FORMATS)
 def test_edited_files(tmp_path: Path, format: str, count: int) -> None:
     sample = FORMATS[format][1].encode()
@@ -372,7 +372,7 @@ def test_the_samples_themselves_are_read(tmp_path: Path, format: str) -> None:
 PIECES = "exponential lognormal bimodal empirical : , = mean cv 40 1e999 nan -1 0 low=1 high=1e308"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.one_of(
         st.text(max_size=30),

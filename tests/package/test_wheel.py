@@ -44,7 +44,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     venv.create(folder / "env", symlinks=True)
     bin_folder = folder / "env" / "bin"
     into = [sys.executable, "-m", "pip", "--python", bin_folder / "python"]
-    words = [*into, "install", "--no-deps", "--no-index", wheel]
+    words = [*into, "install", "--no-deps", "--no-index", "--no-compile", wheel]
     subprocess.run(list(map(str, words)), check=True, capture_output=True)
     (packages,) = (folder / "env" / "lib").glob("python*/site-packages")
     (packages / "libraries.pth").write_text("\n".join(site.getsitepackages()) + "\n")
@@ -83,6 +83,7 @@ def test_it_works_outside_the_checkout(installed: Run, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "gantt.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_every_paper_finds_its_files(installed: Run) -> None:
     """Its tables and studies: listing the runs reads them; no checkout is at hand."""
     code = (

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pages import open_quietly, start
+from pages import open_quietly
 from replay_runs import fixed_jobs
 
 from experiments.replay import replay, replay_folders
@@ -24,13 +24,6 @@ def folders(tmp_path_factory) -> list[Path]:
         write_result(fixed_jobs(60, 3, policy), folder)
         made.append(folder)
     return made
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = start(tmp_path_factory)
-    yield browser
-    browser.close()
 
 
 def test_three_runs_side_by_side(folders, tmp_path, browser):

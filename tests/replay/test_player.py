@@ -7,19 +7,12 @@ import time
 
 import numpy as np
 import pytest
-from pages import accessibility_faults, check_quiet, key, open_quietly, settle, start
+from pages import accessibility_faults, check_quiet, key, open_quietly, settle
 from replay_runs import fixed_jobs, vms
 
 from experiments.replay import Recording, replay
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = start(tmp_path_factory)
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from browser import CHROMIUM, Browser
+from browser import Browser
 
 from experiments.papers import registry
 from experiments.papers.registry import available, load, papers
@@ -255,15 +255,6 @@ def test_every_link_resolves_and_none_leaves_the_site(site):
 def test_the_report_is_one_file(site):
     links = Links((site / "report.html").read_text())
     assert all(link.startswith(("#", "data:")) for link in links.links)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
-    browser = Browser(tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from pages import accessibility_faults, open_quietly, start
+from pages import accessibility_faults, open_quietly
 
 pytest.importorskip("furo", reason="needs the extra 'docs'")
 ROOT = Path(__file__).parents[2]
@@ -25,13 +25,6 @@ def site(tmp_path_factory) -> Path:
     assert run.returncode == 0, run.stderr
     assert "xref_missing" not in run.stderr
     return out
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = start(tmp_path_factory)
-    yield browser
-    browser.close()
 
 
 def pages_of(site: Path) -> list[Path]:

@@ -27,7 +27,7 @@ def cluster():
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)
     try:
         with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster:
             yield cluster
     finally:
@@ -70,11 +70,12 @@ def exported(folder: Path) -> bytes:
 
 
 def test_same_bytes_as_on_this_machine_alone(tmp_path, cluster):
-    assert run(draws(40), tmp_path / "dask", cluster).done == 40
-    run(draws(40), tmp_path / "local", None)
+    assert run(draws(10), tmp_path / "dask", cluster).done == 10
+    run(draws(10), tmp_path / "local", None)
     assert exported(tmp_path / "dask") == exported(tmp_path / "local")
 
 
+@pytest.mark.slow
 def test_a_lost_worker_loses_nothing(tmp_path, cluster):
     def kill_one() -> None:
         time.sleep(0.5)
@@ -93,7 +94,11 @@ def test_a_lost_worker_loses_nothing(tmp_path, cluster):
     ("does", "told"),
     [
         ("raise", "ValueError: seed 3 is <not> wanted"),
-        ("hang", "RunTimeout: the run was ended at its time limit of 3 s"),
+        pytest.param(
+            "hang",
+            "RunTimeout: the run was ended at its time limit of 3 s",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             "die",
             "WorkerDied: the run's worker process ended several times",
@@ -104,10 +109,10 @@ def test_a_lost_worker_loses_nothing(tmp_path, cluster):
 def test_a_run_that_fails_fails_alone(tmp_path, cluster, does, told):
     tasks = [
         Task("sweep_functions:trouble", {"seed": s, "does": does, "at": [3]}, {"seed": s})
-        for s in range(30)
+        for s in range(6)
     ]
     summary = run(tasks, tmp_path, cluster, time_limit_s=3.0)
-    assert (summary.done, summary.failed) == (29, 1)
+    assert (summary.done, summary.failed) == (5, 1)
     with Store(tmp_path) as store:
         ((labels, error),) = store.failures()
     assert labels == {"seed": 3}

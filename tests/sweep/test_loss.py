@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
+import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +13,7 @@ import pandas as pd
 import pytest
 
 from experiments.sweep.export import write_export
-from experiments.sweep.runner import run_tasks
+from experiments.sweep.runner import exit_code, run_tasks
 from experiments.sweep.store import DATABASE, Report, Store, StoreLost
 from experiments.sweep.sweep import export, retry, status
 from experiments.sweep.task import Task
@@ -62,41 +60,23 @@ def test_links_in_place_of_the_store_s_own_files_are_not_followed(tmp_path, name
     assert victim.read_text() == "mine"
 
 
-SWEEP = """
-import shutil, sys, threading, time
-from pathlib import Path
-from experiments.sweep.runner import exit_code, run_tasks
-from experiments.sweep.store import DATABASE, Report, Store, StoreLost
-from experiments.sweep.task import Task
-out = Path(sys.argv[1])
-tasks = [Task("sweep_functions:draw", {"seed": s, "sleep_s": 0.02}) for s in range(40)]
+def test_a_folder_that_is_removed_during_a_sweep_is_reported(tmp_path, capsys):
+    """The sweep must not end "12 of 12 done" where nothing is left."""
+    out = tmp_path / "out"
 
-def work():
-    with Store(out, create=True) as store:
-        def remove():
-            while store_done() < 5:
-                time.sleep(0.01)
+    def remove(done):
+        if len(done) >= 5:
             shutil.rmtree(out, ignore_errors=True)
-        def store_done():
-            with Store(out) as other:
-                return len(other.states())
-        threading.Thread(target=remove, daemon=True).start()
-        summary = run_tasks(tasks, store, workers=1, progress=False)
-        print(summary.done)
+
+    def work() -> int:
+        with Store(out, create=True) as store:
+            run_tasks(tasks(12), store, workers=1, progress=False, watch=remove)
         return 0
 
-sys.exit(exit_code(work))
-"""
-
-
-def test_a_folder_that_is_removed_during_a_sweep_is_reported(tmp_path):
-    """The sweep must not end "40 of 40 done" where nothing is left."""
-    here = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-    words = [sys.executable, "-c", SWEEP, str(tmp_path / "out")]
-    ran = subprocess.run(words, env=here, capture_output=True, text=True, timeout=120)
-    assert (ran.returncode, ran.stdout) == (1, "")
-    assert "was removed or replaced while a sweep" in ran.stderr
-    assert ran.stderr.count("\n") == 1
+    assert exit_code(work) == 1
+    told = capsys.readouterr().err
+    assert "was removed or replaced while a sweep" in told
+    assert told.count("\n") == 1
 
 
 def test_a_folder_replaced_by_another_sweep_is_noticed(finished, tmp_path):

@@ -1,6 +1,6 @@
-"""A whole sweep, as a process: killed, interrupted, without room, started twice.
+"""A whole sweep: killed, interrupted, without room, started twice.
 
-In every case no finished run is lost or done twice, and in the end the tables are the bytes of a
+What is killed or interrupted is a process of its own; what goes on with it is this one. In every case no finished run is lost or done twice, and in the end the tables are the bytes of a
 sweep that nothing disturbed.
 """
 
@@ -20,32 +20,37 @@ from pathlib import Path
 
 import pytest
 
+from experiments.sweep import codeversion
 from experiments.sweep.store import Store
-from experiments.sweep.sweep import export
+from experiments.sweep.sweep import export, retry, sweep
+from simulator.errors import InputError
 
 HERE = Path(__file__).parent
 COMMAND = """
 import sys
 from pathlib import Path
 from experiments.sweep import codeversion
-from experiments.sweep.sweep import retry, sweep
-from simulator.errors import InputError
-# Somebody may be editing the sources while the tests run; that is tested elsewhere.
+from experiments.sweep.sweep import sweep
 codeversion.code_version = lambda function, sources: "the same"
-try:
-    if sys.argv[1] == "retry":
-        sys.exit(retry(Path(sys.argv[2]), workers=2, allow_code=True))
-    sys.exit(sweep(Path(sys.argv[1]), Path(sys.argv[2]), workers=2, allow_code=True))
-except InputError as error:
-    print(f"schedlab: {error}", file=sys.stderr)
-    sys.exit(2)
+sys.exit(sweep(Path(sys.argv[1]), Path(sys.argv[2]), workers=2, allow_code=True))
 """
 
 
-def start(*arguments: Path | str) -> subprocess.Popen[str]:
+@pytest.fixture(autouse=True)
+def same_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may be editing the sources while the tests run; that is tested elsewhere."""
+    monkeypatch.setattr(codeversion, "code_version", lambda function, sources: "the same")
+
+
+def go_on(file: Path, out: Path) -> int:
+    """The sweep in this process; its exit code."""
+    return sweep(file, out, workers=2, progress=False, allow_code=True)
+
+
+def start(file: Path, out: Path) -> subprocess.Popen[str]:
     """A sweep in a process group of its own, as a shell would start it."""
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *map(str, arguments)],
+        [sys.executable, "-c", COMMAND, str(file), str(out)],
         env=os.environ | {"PYTHONPATH": str(HERE)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -111,8 +116,7 @@ def undisturbed(tmp_path_factory) -> Callable[[int], bytes]:
     def of(runs: int) -> bytes:
         if runs not in tables:
             folder = tmp_path_factory.mktemp("undisturbed")
-            code, _, err = finish(start(write_sweep(folder, runs, 0.0), folder / "out"))
-            assert code == 0, err
+            assert go_on(write_sweep(folder, runs, 0.0), folder / "out") == 0
             tables[runs] = exported(folder / "out")
         return tables[runs]
 
@@ -142,8 +146,7 @@ def stop_and_resume(
         # Only what was under way, one run a worker, may have ended without being written down.
         assert ended <= kept + 2 * len(codes)
     ended, kept = sum(endings(folder).values()), done(out)
-    code, _, err = finish(start(file, out))
-    assert code == 0, err
+    assert go_on(file, out) == 0
     assert done(out) == runs
     assert sum(endings(folder).values()) == ended + runs - kept
     return codes, words
@@ -160,9 +163,9 @@ def _alive(pid: str) -> bool:
         return False
 
 
-def test_coordinator_killed_twice(tmp_path, undisturbed):
-    codes, _ = stop_and_resume(tmp_path, signal.SIGKILL, 60, [10, 35])
-    assert codes == [-signal.SIGKILL] * 2
+def test_coordinator_killed(tmp_path, undisturbed):
+    codes, _ = stop_and_resume(tmp_path, signal.SIGKILL, 60, [20])
+    assert codes == [-signal.SIGKILL]
     assert exported(tmp_path / "out") == undisturbed(60)
 
 
@@ -183,35 +186,27 @@ def test_interrupted(tmp_path, undisturbed, number, code):
     assert exported(tmp_path / "out") == undisturbed(60)
 
 
-def test_ctrl_c_reaches_the_whole_process_group(tmp_path, undisturbed):
-    file, out = write_sweep(tmp_path, 60), tmp_path / "out"
+def test_one_sweep_at_a_time_and_ctrl_c_ends_its_whole_process_group(tmp_path, undisturbed):
+    """A second one is refused in one line, and leaves the first alone."""
+    file, out = write_sweep(tmp_path, 20, sleep_s=0.3), tmp_path / "out"
     process = start(file, out)
-    wait_until(lambda: done(out) >= 5)
+    wait_until(lambda: done(out) >= 2)
+    for second in (go_on, lambda file, out: retry(out, workers=2, allow_code=True)):
+        with pytest.raises(InputError) as error:
+            second(file, out)
+        told = str(error.value)
+        assert f"{out}: a sweep is running on this folder (process {process.pid} on" in told
+        assert "\n" not in told
     os.killpg(process.pid, signal.SIGINT)
     code, _, err = finish(process)
     assert code == 130
     assert "Traceback" not in err
     assert "runs left; the same command goes on with them" in err.splitlines()[-1]
-    assert finish(start(file, out))[0] == 0
-    assert exported(out) == undisturbed(60)
+    assert go_on(file, out) == 0
+    assert exported(out) == undisturbed(20)
 
 
-def test_second_sweep_on_a_folder_is_refused_in_one_line(tmp_path):
-    file, out = write_sweep(tmp_path, 60, sleep_s=1.0), tmp_path / "out"
-    first = start(file, out)
-    wait_until(lambda: done(out) >= 1)
-    for arguments in ((file, out), ("retry", out)):
-        code, words, err = finish(start(*arguments))
-        assert code == 2
-        assert words == ""
-        assert f"{out}: a sweep is running on this folder (process {first.pid} on" in err
-        assert len(err.strip().splitlines()) == 1
-    assert first.poll() is None
-    first.send_signal(signal.SIGINT)
-    assert finish(first)[0] == 130
-
-
-def test_failures_are_told_and_retried(tmp_path):
+def test_failures_are_told_and_retried(tmp_path, capsys):
     file, mark = tmp_path / "sweep.toml", tmp_path / "mark"
     file.write_text(
         f"""
@@ -220,15 +215,14 @@ def test_failures_are_told_and_retried(tmp_path):
         scenario = {{ mark = "{mark}" }}
         """
     )
-    code, words, _ = finish(start(file, tmp_path / "out"))
-    assert code == 1
+    assert go_on(file, tmp_path / "out") == 1
+    words = capsys.readouterr().out
     assert "0 of 4 runs done, 4 failed" in words
     assert "failed: seed=0 (and 3 more): FileNotFoundError: not yet" in words
     assert f"schedlab sweep retry {tmp_path / 'out'} --failed" in words
     mark.touch()
-    code, words, _ = finish(start("retry", tmp_path / "out"))
-    assert code == 0
-    assert "4 of 4 runs done, 0 failed; 4 computed now" in words
+    assert retry(tmp_path / "out", workers=2, progress=False, allow_code=True) == 0
+    assert "4 of 4 runs done, 0 failed; 4 computed now" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -257,7 +251,7 @@ def small_disk(tmp_path):
         (40, 40),
     ],
 )
-def test_disk_full(tmp_path, small_disk, kb, text_kb):
+def test_disk_full(tmp_path, small_disk, capsys, kb, text_kb):
     disk, make_room = small_disk
     file = tmp_path / "sweep.toml"
     file.write_text(
@@ -268,26 +262,21 @@ def test_disk_full(tmp_path, small_disk, kb, text_kb):
         """
     )
     out = disk / "out"
-    code, words, err = finish(start(file, out))
-    assert code == 1
-    assert words == ""
-    kept = done(out)
-    assert 5 <= kept < 40
-    assert err.strip().splitlines()[-1] == (
-        f"schedlab: {out}: the disk is full; {kept} finished runs are kept, "
-        "free some space and start the same command again"
-    )
-    assert "Traceback" not in err
-    code, _, err = finish(start(file, out))  # Still full: it says so again, and loses nothing.
-    assert code == 1
-    assert "the disk is full" in err
-    assert done(out) >= kept
-    kept = done(out)
+    kept = 5
+    for _ in range(2):  # The second time it is still full: it says so again, and loses nothing.
+        assert go_on(file, out) == 1
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert kept <= done(out) < 40
+        kept = done(out)
+        assert told.err.strip().splitlines()[-1] == (
+            f"schedlab: {out}: the disk is full; {kept} finished runs are kept, "
+            "free some space and start the same command again"
+        )
     make_room()
-    code, words, err = finish(start(file, out))
-    assert code == 0, err
-    assert f"40 of 40 runs done, 0 failed; {40 - kept} computed now" in words
-    assert finish(start(file, tmp_path / "out"))[0] == 0
+    assert go_on(file, out) == 0
+    assert f"40 of 40 runs done, 0 failed; {40 - kept} computed now" in capsys.readouterr().out
+    assert go_on(file, tmp_path / "out") == 0
     export(out)
     export(tmp_path / "out")
     assert (out / "runs.csv").read_bytes() == (tmp_path / "out" / "runs.csv").read_bytes()

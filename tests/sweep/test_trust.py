@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,9 @@ from experiments.sweep.sweep import retry
 from experiments.sweep.sweepfile import read_sweep
 from experiments.sweep.task import Task
 from experiments.sweep.trust import expect_trusted
+from simulator import plugins
 from simulator.errors import InputError
+from tests.command import schedlab
 
 
 def write(folder: Path, function: str) -> Path:
@@ -23,29 +22,25 @@ def write(folder: Path, function: str) -> Path:
     return path
 
 
-def run(folder: Path, *words: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | ({"PYTHONPATH": str(path)} if path else {})
-    command = [sys.executable, "-m", "experiments.cli", *words]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
-    )
-
-
-def test_a_function_of_one_s_own_needs_leave(tmp_path: Path) -> None:
+def test_a_function_of_one_s_own_needs_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its module is not even imported without; with --allow-code it runs."""
-    (tmp_path / "my_model.py").write_text(
+    (tmp_path / "own_model.py").write_text(
         "from pathlib import Path\nfrom experiments.sweep.task import Outcome\n"
         f"Path({str(tmp_path / 'imported')!r}).touch()\n"
         "def run(config):\n    return Outcome({'x': config['x'] + config['seed']})\n"
     )
-    write(tmp_path, "my_model:run")
-    words = ["sweep", "run", "sweep.toml", "--out", "out", "--workers", "1"]
-    refused = run(tmp_path, *words, path=tmp_path)
+    write(tmp_path, "own_model:run")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv(plugins.CODE_ALLOWED, "")
+    words = ["sweep", "run", "sweep.toml", "--out", "out", "--workers", 1]
+    refused = schedlab(*words, cwd=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "sweep.toml: function: got 'my_model:run', which would run code" in refused.stderr
+    assert "sweep.toml: function: got 'own_model:run', which would run code" in refused.stderr
     assert not (tmp_path / "imported").exists()
     assert not (tmp_path / "out").exists()
-    ran = run(tmp_path, *words, "--allow-code", path=tmp_path)
+    ran = schedlab(*words, "--allow-code", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert "2 of 2 runs done" in ran.stdout
 
@@ -80,15 +75,6 @@ def test_schedlab_s_own_task_functions_are_trusted_and_nothing_else_of_it() -> N
     ):  # fmt: skip
         with pytest.raises(InputError, match="which would run code"):
             expect_trusted([function], "x", allow_code=False)
-
-
-def test_every_function_of_a_reproduction_is_trusted() -> None:
-    """`schedlab retry results/quick/store --failed` needs no leave."""
-    from experiments.papers.registry import load, papers
-
-    functions = {task.function for paper in papers() for task in load(paper).tasks("quick")}
-    assert functions
-    expect_trusted(functions, "x", allow_code=False)
 
 
 @pytest.mark.parametrize("code", ["def f(:", "raise SystemExit(0)", "import nowhere_at_all", "1/0"])
