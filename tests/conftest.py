@@ -1,6 +1,7 @@
 """What all tests share: every figure that is saved is legible, bytecode is kept, and there is one browser.
 
-What is hard to read in a figure fails the test. Without bytecode every process that a test starts
+What is hard to read in a figure fails the test. The file is the picture as it was drawn for this;
+tests/pictures/test_legibility.py has a real one. Without bytecode every process that a test starts
 would compile all of schedlab anew, and every start of the tests all tests.
 """
 
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments.report import contents
@@ -19,19 +21,22 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
-@pytest.fixture(autouse=True)
-def legible(monkeypatch: pytest.MonkeyPatch) -> None:
-    write = contents.write_drawing
+@pytest.fixture(autouse=True, scope="session")
+def legible() -> Iterator[None]:
+    """For all figures of a run, also those of fixtures that several tests share."""
 
     def checked(drawing, png):
+        from PIL import Image
+
         from tests.pictures.legibility import faults
 
         found = faults(drawing)
         assert not found, f"{png.name}: {'; '.join(found)}"
-        drawing.set_layout_engine("none")  # all is in its place: saving need not find it again
-        write(drawing, png)
+        Image.fromarray(np.asarray(drawing.canvas.buffer_rgba())).save(png)
 
-    monkeypatch.setattr(contents, "write_drawing", checked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contents, "write_drawing", checked)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -231,7 +231,7 @@ def peak(changes: list[tuple[float, float]]) -> float:
 
 @pytest.mark.parametrize("name", POLICIES)
 @settings(
-    max_examples=6,
+    max_examples=4,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -295,7 +295,7 @@ SLOW = ("milp-centralised-2019", "milp-literal")
 
 @pytest.mark.parametrize("name", [*ELASTIC, *ON_EQUAL_NODES])
 @settings(
-    max_examples=4,
+    max_examples=3,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -201,8 +201,8 @@ def test_server_is_the_paper_s_mg1_queue(law) -> None:  # type: ignore[no-untype
     means = []
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        submit_s = np.cumsum(rng.exponential(225.0, 3000))
-        workload = fixed(submit_s.tolist(), [1e-3] * 3000, [1] * 3000)
+        submit_s = np.cumsum(rng.exponential(225.0, 1000))
+        workload = fixed(submit_s.tolist(), [1e-3] * 1000, [1] * 1000)
         result = simulate(
             workload,
             Cluster.of_nodes(NodeType("n", "GPU", 4), 1),

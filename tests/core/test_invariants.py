@@ -34,7 +34,7 @@ OPTIONS = {
 SYNERGY = [f"{o}+{m}" for o in ("fifo", "srtf", "las") for m in ("proportional", "greedy", "tune")]
 
 common = settings(
-    max_examples=8,
+    max_examples=4,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -114,7 +114,9 @@ def _is_whole(workload: Workload, share) -> bool:  # type: ignore[no-untyped-def
     return bool(demand in (0, share.gpus))
 
 
-@pytest.mark.parametrize("name", [n for n in ELASTIC if "servers" not in requirements_of(n)])
+@pytest.mark.parametrize(
+    "name", [n for n in ELASTIC if "servers" not in requirements_of(n) and n != "milp-literal"]
+)
 @given(
     seed=st.integers(0, 10_000),
     count=st.integers(1, 12),

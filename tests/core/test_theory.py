@@ -12,7 +12,7 @@ from simulator.statistics import Streams, student
 from simulator.theory import littles_law, mg1_mean_wait_s, mmc_mean_wait_s
 from simulator.workloads.poisson import poisson_jobs
 
-JOBS, WARM_UP, REPLICATIONS = 3000, 500, 10
+JOBS, WARM_UP, REPLICATIONS = 1500, 300, 10
 
 
 def run(law: Law, load: float, servers: int, seed: int) -> Result:

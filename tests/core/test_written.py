@@ -17,7 +17,10 @@ from tests.core.written import Folder
 OFTEN = {"time_to_failure": "exponential:6000", "repair": "exponential:1500"}
 
 
-@pytest.mark.parametrize("seed", range(300, 360))
+MORE = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(320, 360)]
+
+
+@pytest.mark.parametrize("seed", [*range(300, 320), *MORE])
 def test_random_scenarios(seed: int, tmp_path: Path) -> None:
     data, _ = drawn(np.random.default_rng((7, seed)), seed)
     try:
@@ -29,6 +32,7 @@ def test_random_scenarios(seed: int, tmp_path: Path) -> None:
     Folder(tmp_path, limited="quota" in tenants and not tenants.get("borrowing")).check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data", [pytest.param(e["scenario"], id=e["name"]) for e in examples() if "stream" not in e]
 )

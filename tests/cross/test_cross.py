@@ -1,5 +1,6 @@
 """The cross experiment: every pair is a valid scenario, ratios and ranks by hand, toy figures."""
 
+import functools
 import math
 
 import numpy as np
@@ -23,6 +24,13 @@ from experiments.studies.cross.texts_of_studies import _with_k
 from experiments.studies.same_jobs import differs, paired
 from simulator.laws import parse_law
 from simulator.statistics import Estimate
+
+
+@functools.cache
+def planned() -> list[studies.Run]:
+    """All runs of the studies, read once."""
+    return list(studies.runs_of_studies("quick"))
+
 
 # -- scenarios -------------------------------------------------------------------------------
 
@@ -57,9 +65,9 @@ def test_loads_of_traces_are_what_they_are_called():
 
 
 def test_every_run_of_a_study_is_a_valid_scenario():
-    for q in studies.runs_of_studies("quick"):
+    for q in planned():
         Scenario.model_validate(q.scenario)
-    names = {q.study for q in studies.runs_of_studies("quick")}
+    names = {q.study for q in planned()}
     assert names == {
         "dispatching", "controllers", "predictions", "delays", "periods", "elasticity",
     }  # fmt: skip
@@ -127,6 +135,7 @@ def test_ratios_in_words():
     assert differs(Estimate(1.2, 1.1, 1.3, 5))
 
 
+@functools.cache
 def toy_cells() -> pd.DataFrame:
     """Costs that grow with a method's place in the list, noise by seed."""
     rng = np.random.default_rng(1)
@@ -194,14 +203,14 @@ class Toy:
                 "mean_jct_s": rng.uniform(1e4, 2e4),
                 "stuck": 0,
             }
-            for q in studies.runs_of_studies("quick")
+            for q in planned()
             if q.study == self._study
         ]
         return pd.DataFrame(rows)
 
     def table(self, name: str) -> pd.DataFrame:
         if self._part == "run_cell":
-            return toy_cells()
+            return toy_cells().copy()
         return pd.DataFrame(
             [
                 {"load": load, "seed": seed, "method": method, "ratio": 1.5}

@@ -41,7 +41,7 @@ POLICIES = [
 
 
 few = settings(
-    max_examples=4,
+    max_examples=2,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -51,7 +51,7 @@ def test_a_run_and_its_bound() -> None:
     found = bounds.scalars
     assert found["best"] == max(found["alone"], found["lagrangian"])
     assert found["best"] <= run
-    plan = run_bracket({"scenario": scenario, "seed": 77, "steps": 20}).scalars
+    plan = run_bracket({"scenario": scenario, "seed": 77, "steps": 5}).scalars
     assert plan["foresight"] == pytest.approx(run)
     assert found["best"] <= plan["clairvoyant"] < plan["foresight"]
 

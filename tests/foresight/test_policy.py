@@ -64,7 +64,7 @@ def run(workload: Workload, cluster: Cluster, **more) -> Result:  # type: ignore
 
 
 @settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -177,8 +177,8 @@ def test_odd_input_is_carried_out(odd: str, cluster: Cluster) -> None:
     assert np.isfinite(result.completion_s).all()
 
 
-def test_equal_jobs_by_the_hundred() -> None:
-    count = 100
+def test_equal_jobs_by_the_dozen() -> None:
+    count = 40
     times = np.tile(
         [[[np.inf, 900.0, np.inf, np.inf], [np.inf, 800.0, 500.0, 400.0]]], (count, 1, 1)
     )
@@ -189,7 +189,7 @@ def test_equal_jobs_by_the_hundred() -> None:
         due_s=np.full(count, 3000.0),
         weight_per_s=np.full(count, 1e-3),
     )
-    result = run(workload, Cluster.of_vms(CATALOG, 10))
+    result = run(workload, Cluster.of_vms(CATALOG, 5))
     check(result)
     assert float(alone(workload, result.cluster).sum()) <= result.total_cost
 
@@ -239,7 +239,7 @@ def test_it_asks_again_after_one_mean_gap() -> None:
 
 def test_a_delay_of_reconfiguration_is_not_paid_for_nothing() -> None:
     """With a delay of ten minutes jobs are moved less often, not counted by run but by hour."""
-    workload, cluster = jobs(7, 30, weight=50.0), Cluster.of_vms(CATALOG, 3)
+    workload, cluster = jobs(7, 20, weight=50.0), Cluster.of_vms(CATALOG, 3)
     free, dear = run(workload, cluster), run(workload, cluster, features=[Delays.of(600.0)])
     blind = simulate(workload, cluster, Blind(), seed=1, features=[Delays.of(600.0)])
     moves = [int((r.preemptions + r.reconfigurations).sum()) for r in (free, dear, blind)]

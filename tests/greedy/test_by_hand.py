@@ -63,7 +63,8 @@ class Case:
             self.cluster, range(self.cluster.num_nodes), "share", times
         )
         self.profile = profile_of(times, self.machines, price)
-        self.settings = Settings(rho=self.rho)
+        # With an int the kernels would be compiled once more.
+        self.settings = Settings(rho=float(self.rho))
 
     def named(self, place: Sequence[int], nodes: list[tuple[int, list[list[int]]]]) -> Nodes:
         """Nodes by name; ``place`` says which job stands where in the queue."""

@@ -29,7 +29,7 @@ def nodes_of(answer, rank):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(4))
 def test_kernel_is_its_twin_to_the_last_bit(block):
     for seed in range(block * 200, block * 200 + 200):
         instance, settings = random_instance(seed), settings_of(**random_settings(seed))
@@ -44,7 +44,7 @@ def test_kernel_is_its_twin_to_the_last_bit(block):
             assert plan.objective == pytest.approx(value, rel=1e-9, abs=1e-9 * abs(x.base)), seed
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(60))
 def test_solutions_can_be_carried_out(seed):
     jobs, profile, machines = random_instance(seed, 30, 8)
     answer = solve((jobs, profile, machines), settings_of(**random_settings(seed)), 20, 5, seed)
@@ -65,7 +65,7 @@ def test_solutions_can_be_carried_out(seed):
                 assert np.isfinite(profile.times_s[answer[0].row[i], v, g])
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(30))
 def test_randomised_is_never_worse_than_pure(seed):
     instance, settings = random_instance(seed, 30, 8), settings_of(**random_settings(seed))
     pure = solve(instance, settings, 1, 1, 0)[5][0]

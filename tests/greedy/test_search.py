@@ -35,7 +35,7 @@ def nodes_of(nodes, hosted, gpus):
     ]
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", range(2))
 def test_local_search_is_its_twin(block):
     for seed in range(block * 60, block * 60 + 60):
         (_, profile, m), settings, pool, x, plans, objective = prepared(seed)
@@ -50,7 +50,7 @@ def test_local_search_is_its_twin(block):
         assert nodes_of(*answer[:3]) == [(n.node_type, n.hosted) for n in found], seed
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", range(2))
 def test_path_relinking_is_its_twin(block):
     for seed in range(block * 60, block * 60 + 60):
         (_, profile, m), settings, pool, x, plans, objective = prepared(seed)
@@ -69,21 +69,21 @@ def test_path_relinking_is_its_twin(block):
 def test_never_worse_than_its_start_and_feasible(policy, objective, mu):
     options = {"iterations": 30, "candidate_share": 0.3, "mu": mu, "objective": objective}
     better = 0
-    for seed in range(120):
+    for seed in range(40):
         jobs, profile, m = random_instance(seed, 30, 8)
         start, _ = RandomisedGreedyPolicy(**options).solve(jobs, profile, m, seed)
         found, _ = policy(**options).solve(jobs, profile, m, seed)
         assert found.objective <= start.objective * (1 + 1e-9) + 1e-9
         better += found.objective < start.objective * (1 - 1e-9)
         check(found, jobs, profile, m)
-    assert better > 20
+    assert better > 6
 
 
 @pytest.mark.parametrize("policy", [LocalSearchPolicy, PathRelinkingPolicy])
 @pytest.mark.parametrize("objective", ["first-finish", "own-finish", "ratio"])
 def test_value_is_that_of_the_whole_solution(policy, objective):
     searched = policy(iterations=30, candidate_share=0.3, objective=objective)
-    for seed in range(60):
+    for seed in range(25):
         jobs, profile, m = random_instance(seed, 30, 8)
         found, _ = searched.solve(jobs, profile, m, seed)
         x = reference.Instance(jobs, profile, m, searched.settings)

@@ -30,7 +30,7 @@ FACTS = Path(os.environ.get("SCHEDLAB_FACTS", "nowhere"))
 def toys(tmp_path_factory):
     """Figures and claims of the three papers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hierarchical_runs, "LITERAL_LIMIT_S", {"quick": 0.5, "paper": 0.5})
+        patch.setattr(hierarchical_runs, "LITERAL_LIMIT_S", {"quick": 0.2, "paper": 0.2})
         patch.setattr(andreas_runs, "ARMIDA_SEEDS", {"quick": 4})
         made = {}
         for name, experiment in (

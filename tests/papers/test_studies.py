@@ -46,7 +46,7 @@ def test_scales_and_methods() -> None:
 
 
 def few_jobs(config):
-    return {**config, "workload": {**config["workload"], "jobs_per_node": 4}}
+    return {**config, "workload": {**config["workload"], "jobs_per_node": 2}}
 
 
 def test_with_five_nodes_hierarchical_is_central() -> None:
@@ -77,6 +77,13 @@ def test_readings_of_the_setup_that_change_nothing_share_their_runs() -> None:
     assert {"all as released, hierarchical"} in shared
 
 
+@pytest.fixture
+def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file of draws has its jobs drawn once to check it: from fewer jobs of the log."""
+    monkeypatch.setattr("simulator.workloads.synergy.draw.LOG_JOBS", 100)
+
+
+@pytest.mark.usefixtures("short_log")
 def test_runs_of_synergy_are_the_files_at_paper_scale() -> None:
     """But for the end of the paper's draw, which changes nothing; the quick scale keeps the load of a server."""
 

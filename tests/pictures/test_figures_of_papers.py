@@ -73,7 +73,8 @@ def held_out(task, random):
     return pd.DataFrame(rows)
 
 
-def test_synergy(tmp_path: Path) -> None:
+def test_synergy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simulator.workloads.synergy.draw.LOG_JOBS", 100)  # drawn to check a file
     ends = ("", "_low", "_high")
     rounds = {
         f"{m}_of_opt{end}": 0.9 for m in ("tune", "tune_by_gpus", "tune_released") for end in ends

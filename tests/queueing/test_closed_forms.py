@@ -127,10 +127,10 @@ LAWS: list[Law] = [
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_inverted_waits_have_the_mean_of_pollaczek_khinchine(law: Law) -> None:
     top = q.mg1_wait_quantile_s(0.7, law, 0.9999)
-    steps = np.geomspace(1e-3, 8 * top, 101)
+    steps = np.geomspace(1e-3, 8 * top, 51)
     exceeds = np.array([q.mg1_wait_exceeds(0.7, law, t) for t in steps])
     mean = 0.7e-3 + integrate.simpson(exceeds * steps, np.log(steps))
-    assert mean == pytest.approx(q.mg1_mean_wait_s(0.7, law), rel=1e-3)
+    assert mean == pytest.approx(q.mg1_mean_wait_s(0.7, law), rel=2e-3)
     t = q.mg1_wait_quantile_s(0.7, law, 0.95)
     assert q.mg1_wait_exceeds(0.7, law, t) == pytest.approx(0.05, abs=1e-7)
     assert q.mg1_wait_quantile_s(0.7, law, 0.2) == 0

@@ -54,7 +54,7 @@ def test_jobs_wait_where_all_vms_are_open() -> None:
 
 def test_every_way_and_rule_on_the_same_jobs() -> None:
     outcome = run_bridge(
-        {"num_nodes": 5, "jobs_per_node": 10, "gap": 1.0, "due": "min-2max", "seed": 2}
+        {"num_nodes": 5, "jobs_per_node": 4, "gap": 1.0, "due": "min-2max", "seed": 2}
     )
     table = outcome.tables["methods"].set_index("method")
     assert len(table) == 10

@@ -17,7 +17,7 @@ def test_tasks_that_share_a_run_have_labels_of_their_own() -> None:
 
 
 def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(runs.JOBS, "quick", 60)
+    monkeypatch.setitem(runs.JOBS, "quick", 30)
     monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
     monkeypatch.setattr(runs, "BUDGETS", (1.0, 5.0))
     monkeypatch.setattr(runs, "RIVAL_BUDGETS", (5.0,))

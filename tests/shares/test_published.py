@@ -111,7 +111,10 @@ def test_a_scenario_gives_the_same():
 
 @pytest.mark.parametrize(
     ("name", "policy"),
-    [("max_min_fairness", "max-min-fairness"), ("min_total_duration", "min-makespan")],
+    [
+        pytest.param("max_min_fairness", "max-min-fairness", marks=pytest.mark.slow),
+        ("min_total_duration", "min-makespan"),
+    ],
 )
 def test_makespans_stay_within_what_another_solver_changes(name, policy):
     """The released program with HiGHS in place of ECOS was seen to differ by up to 2.6 % in makespan."""
@@ -124,9 +127,10 @@ def test_makespans_stay_within_what_another_solver_changes(name, policy):
     ("name", "policy", "options", "mean", "makespan"),
     [
         ("max_min_fairness", "max-min-fairness", {"solution": "centre"}, 0.002, 0.001),
-        ("min_total_duration", "min-makespan", {"solution": "centre"}, 0.02, 0.005),
-        ("finish_time_fairness", "finish-time-fairness",
-         {"past": "steps", "solution": "centre"}, 0.002, 0.015),
+        pytest.param("min_total_duration", "min-makespan", {"solution": "centre"}, 0.02, 0.005,
+                     marks=pytest.mark.slow),
+        pytest.param("finish_time_fairness", "finish-time-fairness",
+                     {"past": "steps", "solution": "centre"}, 0.002, 0.015, marks=pytest.mark.slow),
         ("allox", "allox", {"queue": "submission", "reset_s": 1000.0, "fill_idle": True}, 0.001, 0.001),
     ],
 )  # fmt: skip

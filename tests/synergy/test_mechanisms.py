@@ -34,14 +34,14 @@ SPLITS = [(20, 70, 10), (33, 33, 33), (50, 0, 50)]
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("mechanism", ["proportional", "tune", "opt"])
 def test_nobody_is_slower_than_at_the_proportional_share(run, small, split, mechanism):
-    workload, servers = small(1, split, jobs=80)
+    workload, servers = small(1, split, jobs=40)
     rates = []
 
     def look(view, placed):
         rates.extend(rate_of(workload, job, shares) for job, shares in placed.items())
 
     run(workload, servers, Watched(synergy("srtf", mechanism), look))
-    assert len(rates) > 500
+    assert len(rates) > 200
     assert min(rates) >= 1 - 1e-6
     if mechanism != "proportional":
         assert max(rates) > 1.4
@@ -50,7 +50,7 @@ def test_nobody_is_slower_than_at_the_proportional_share(run, small, split, mech
 @pytest.mark.parametrize("placement", ["packed", "consolidated", "spread"])
 @pytest.mark.parametrize("ordering", ["fifo", "las", "tetris"])
 def test_tune_leaves_no_gpu_idle_while_a_job_fits(run, small, ordering, placement):
-    workload, servers = small(2, jobs=80)
+    workload, servers = small(2, jobs=40)
 
     def look(view, placed):
         free = servers.total_gpus - sum(p.gpus for shares in placed.values() for p in shares)
@@ -77,7 +77,7 @@ def test_split_shares_are_proportional(run, small):
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_ilp_bounds_what_every_mechanism_reaches_with_the_same_jobs(small, split):
-    workload, servers = small(4, split)
+    workload, servers = small(4, split, jobs=40)
     kinds = kinds_of(workload, servers)
     group = Group(Capacity.of(servers.node_types[0]), 0, 4, kinds.kinds)
     for mechanism in ("proportional", "greedy", "tune", "static"):
@@ -96,7 +96,7 @@ def test_ilp_bounds_what_every_mechanism_reaches_with_the_same_jobs(small, split
             Watched(synergy("las", mechanism), look),
             decision_points=DecisionPoints.rounds(3600),
         )
-        assert len(checked) > 20
+        assert len(checked) > 10
 
 
 @pytest.mark.parametrize("name", ["static", "dynamic"])
@@ -148,14 +148,14 @@ def test_throughput_of_a_round_beside_opt_at_128_gpus(split, multi_gpu, tune, re
     assert mean[1] >= released - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ordering", "multi_gpu", "load", "seeds"),
     [
-        ("fifo", False, 7, [1]),
-        pytest.param("fifo", False, 5, [1, 2, 3], marks=pytest.mark.slow),
-        pytest.param("fifo", False, 7, [2, 3], marks=pytest.mark.slow),
-        pytest.param("las", True, 5.5, [1, 2, 3], marks=pytest.mark.slow),
-        pytest.param("srtf", True, 5.5, [1, 2, 3], marks=pytest.mark.slow),
+        ("fifo", False, 5, [1, 2, 3]),
+        ("fifo", False, 7, [1, 2, 3]),
+        ("las", True, 5.5, [1, 2, 3]),
+        ("srtf", True, 5.5, [1, 2, 3]),
     ],
 )
 def test_average_jct_of_tune_is_within_ten_percent_of_opt_below_overload(
@@ -174,7 +174,7 @@ def test_average_jct_of_tune_is_within_ten_percent_of_opt_below_overload(
 
 
 def test_opt_cuts_at_most_three_jobs_a_server(run, small):
-    workload, servers = small(5, (60, 30, 10), jobs=100)
+    workload, servers = small(5, (60, 30, 10), jobs=50)
     result = run(workload, servers, synergy("fifo", "opt"))
     cut = [info["fragmented_jobs"] for info in result.decisions.info.values()]
     assert max(cut) <= 12
@@ -277,7 +277,7 @@ def test_runnable_takes_every_job_whose_gpus_fit():
 
 
 def test_every_composition_finishes_every_job(run, small):
-    workload, servers = small(7, jobs=40)
+    workload, servers = small(7, jobs=15)
     work = np.array(workload.performance.duration_s)
     assert len(composed_names()) == len(ORDERINGS) * 5
     for name in composed_names():
@@ -331,7 +331,7 @@ def mixed():
     slow = SensitivityMatrix(*grids, np.array([[0.2, 0.2], [0.4, 0.5], [0.4, 0.8]]))
     gpus = np.resize([1, 2, 4, 8], 30)
     performance = Sensitivity(
-        np.linspace(1e3, 9e3, 30), gpus, np.tile([0, 1], (30, 1)), [fast, slow]
+        np.linspace(1e3, 5e3, 30), gpus, np.tile([0, 1], (30, 1)), [fast, slow]
     )
     workload = Workload([str(i) for i in range(30)], np.zeros(30), performance, num_gpus=gpus)
     return workload, servers

@@ -22,6 +22,9 @@ from simulator.workloads.synergy import (
 from tests.synergy.released_oracle import Job, replay
 
 MECHANISMS = ("proportional", "greedy", "tune")
+MECHANISMS_OF_THE_TRACES = tuple(
+    pytest.param(name, marks=() if name == "tune" else pytest.mark.slow) for name in MECHANISMS
+)
 PAPERS_ORDERINGS = ("fifo", "srtf", "las", "ftf", "drf", "tetris")
 
 
@@ -60,7 +63,7 @@ def random_trace(seed, count=60, gpus=(1, 1, 1, 2, 4, 8, 16)):
     )
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", MECHANISMS_OF_THE_TRACES)
 @pytest.mark.parametrize("ordering", PAPERS_ORDERINGS)
 def test_each_job_of_the_dynamic_trace_ends_in_the_same_round(run, ordering, mechanism):
     workload = deployment_trace("dynamic")
@@ -68,7 +71,7 @@ def test_each_job_of_the_dynamic_trace_ends_in_the_same_round(run, ordering, mec
     assert ours == pytest.approx(oracle_ends(workload, 4, ordering, mechanism))
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", MECHANISMS_OF_THE_TRACES)
 @pytest.mark.parametrize("ordering", PAPERS_ORDERINGS)
 def test_each_job_of_the_static_trace_ends_in_the_same_round(run, ordering, mechanism):
     """The released simulator submits its jobs a millisecond apart, its first round is at second 1."""
@@ -101,7 +104,7 @@ def test_the_oracle_has_the_known_headline_of_the_released_simulator(mechanism, 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("ordering", PAPERS_ORDERINGS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_each_job_of_up_to_sixteen_gpus_ends_in_the_same_round(run, seed, ordering, mechanism):
     workload = random_trace(seed)
     ours = our_ends(run, workload, 4, ordering, mechanism)

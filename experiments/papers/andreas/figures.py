@@ -94,8 +94,8 @@ def figure_3(results: Results, scenario: int) -> Drawn:
         "Energy cost, total cost, time to finish and time of a call; J = 10 N, mixed arrivals, "
         f"means and 95 % intervals over {_seeds_by_method(runs[runs['method'].isin(SHOWN)])}, left at the "
         f"{RATES['measured']}, right at the {RATES['node']}. FIFO, EDF and PS are one line, the mean of the "
-        f"three: they cost the same in {_share_of_equal_rivals(runs)} runs. Dashed: the paper's average saving "
-        f"of total cost below that line. The text of the paper assigns this scenario to its Figure "
+        f"three: they cost the same in {_share_of_equal_rivals(runs)} runs. Dash-dotted: the paper's average "
+        f"saving of total cost below that line. The text of the paper assigns this scenario to its Figure "
         f"{4 - scenario}, the caption there is that of the other scenario."
     )
     runs = _rivals_as_one(runs)
@@ -110,9 +110,9 @@ def figure_3(results: Results, scenario: int) -> Drawn:
         ax.set(xlabel="", ylabel=what if rates == "measured" else "")
         if value == "total_cost":
             below, saved = drawn[drawn["method"] == RIVALS], PAGE[f"saving.{scenario}"].low
-            dashed = below["num_nodes"], (1 - saved / 100) * below["mean"]
+            there = below["num_nodes"], (1 - saved / 100) * below["mean"]
             label = f"paper: {saved:g} % below FIFO, EDF and PS"
-            ax.plot(*dashed, "--", color=plots.PAPER, label=label)
+            ax.plot(*there, "-.", color=plots.PAPER, label=label)
         elif value == "mean_decision_cpu_s":
             limit_s = PAGE[f"call-time.{scenario}"].high
             plots.paper_line(ax, limit_s, f"paper: below {limit_s:g} s")
