@@ -69,7 +69,7 @@ class Steps:
         """None."""
 
     def round(
-        self, runs: Mapping[int, Place], round_s: float, slowdown: object
+        self, runs: Mapping[int, Place], round_s: float, slowdown: object, beside: object
     ) -> dict[int, Stretch]:
         """The steps that fit."""
         return {job: self.stretch(job, place, round_s) for job, place in runs.items()}

@@ -165,7 +165,7 @@ def figure_3(results: Results) -> Drawn:
     ax.set(
         xlabel="nodes N (J = 10 N jobs)",
         ylabel="total cost / cost of the best heuristic",
-        ylim=(0, 1.15 * float(table["mean"].max())),
+        ylim=(0, 1.1 * float(runs["relative"].max())),
     )
     ax.set_xticks(sorted(set(runs["num_nodes"])))
     plots.legend_below(figure, ax, 2)
