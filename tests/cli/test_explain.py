@@ -381,7 +381,7 @@ def on_two_nodes(view):
 def test_what_is_short_at_every_change_of_every_wait(tmp_path, policy, parts):
     """Of quotas, outages, parts of GPUs and machines that policies choose."""
     rng = np.random.default_rng(5)
-    count, most = 60, parts.get("most", 4)
+    count, most = 45, parts.get("most", 4)
     gpus = rng.integers(1, most + 1, count)
     submit_s = np.cumsum(rng.exponential(15, count))
     duration_s = rng.uniform(20, 400, count)

@@ -19,7 +19,7 @@ from simulator.workloads.poisson import gaps_cv2, poisson_jobs
 
 
 def scenario(policy: str, gpus: int = 1, **jobs: object) -> Scenario:
-    workload = {"kind": "poisson", "num_jobs": 3000, "arrival_rate_per_h": 0.6 * gpus, **jobs}
+    workload = {"kind": "poisson", "num_jobs": 400, "arrival_rate_per_h": 0.6 * gpus, **jobs}
     cluster = {"kind": "nodes", "num_nodes": 1, "gpus_per_node": gpus}
     return Scenario.model_validate({"policy": policy, "workload": workload, "cluster": cluster})
 
