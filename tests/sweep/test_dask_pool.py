@@ -27,7 +27,7 @@ def cluster():
     os.environ["PYTHONPATH"] = str(Path(__file__).parent)
     try:
         with distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster:
             yield cluster
     finally:
