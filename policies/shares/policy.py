@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.milp.solvers import SolverName, check_solver
 from policies.packing import proportional_share
 from policies.registration import register
 from policies.shares import gandiva, optimal
@@ -19,7 +18,6 @@ from policies.shares.one_type import check_solution
 from policies.shares.placing import place
 from policies.shares.problem import Active, Pairs, Shares
 from policies.shares.rounds import Chosen, RoundRules, ShareRounds, Unit, jobs_of
-from policies.shares.shockwave import Window, plan_rounds
 from simulator import Decision, InputError, View
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
@@ -388,64 +386,6 @@ class AlloX(SharePolicy):
             return shares
         runs = [self._runs.get(job, -1) for job in self._rounds.gpus_of]
         return allox(active, np.array(runs))
-
-
-@register("shockwave", requires=(*NEEDS, "one-type"), paper="Zheng et al., NSDI 2023")
-@dataclass(eq=False)
-class Shockwave(SharePolicy):
-    """Rounds of a window are planned by a market with logarithmic utility (Shockwave).
-
-    Attributes
-    ----------
-    window : rounds that are planned at once.
-    regularizer : weight of the longest remaining time against the mean of logarithms.
-    exponent : power of the estimated finish-time fairness, which is the price of a job.
-    gap : gap of the program at which to stop.
-    solver : "auto" (Gurobi with a full licence, else HiGHS), "highs", "gurobi".
-    """
-
-    name = "shockwave"
-    reset_s: float = 0.0
-    window: int = 20
-    regularizer: float = 1e-3
-    exponent: float = 12.0
-    gap: float = 1e-3
-    solver: str = "highs"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_solver(self.solver)
-        self._window = Window(self.window, self.round_s, self.regularizer, self.exponent, self.gap)
-        self._planned: dict[int, int] = {}
-        self._left: dict[int, float] = {}
-
-    def choose(self, rounds: ShareRounds) -> list[Chosen]:
-        """Jobs with planned rounds, then the others; those first that run already, then those of least work left."""
-        free, chosen = rounds.capacity[0], []
-        ahead, left = self._planned, self._left
-        here = [job for job in ahead if job in rounds.gpus_of]
-        order = sorted(here, key=lambda job: (ahead[job] <= 0, job not in self._runs, left[job]))
-        for job in order:
-            gpus = rounds.gpus_of[job]
-            if gpus <= free:
-                free -= gpus
-                chosen.append(Chosen(job, 0, gpus))
-                ahead[job] -= 1
-        return sorted(chosen, key=lambda each: -each.gpus)
-
-    def allocate(self, view: View, active: Active) -> Shares:
-        """Parts of the window's rounds."""
-        assert self._rounds is not None
-        needed_s = active.left / active.rate.max(axis=1)
-        whole_s = 1 / active.rate.max(axis=1)
-        contention = max(1.0, float(active.gpus.sum()) / float(active.capacity.sum()))
-        fairness = (active.age_s + needed_s * contention) / (whole_s * contention)
-        name: SolverName = self.solver  # type: ignore[assignment]
-        runs = plan_rounds(active, 1 - active.left, fairness, self._window, name)
-        jobs = list(self._rounds.gpus_of)
-        self._planned = dict(zip(jobs, runs.tolist(), strict=True))
-        self._left = dict(zip(jobs, needed_s.tolist(), strict=True))
-        return np.asarray(runs[:, None] / self.window)
 
 
 @register("finish-time-fairness", requires=NEEDS, paper="Gavel, OSDI 2020, after Themis, NSDI 2020")

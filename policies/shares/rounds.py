@@ -128,6 +128,10 @@ class ShareRounds:
                 table.pop(unit, None)
         self._stale = True
 
+    def expire(self) -> None:
+        """Shares are computed anew in the next round, as when jobs come or go."""
+        self._stale = True
+
     def wants_shares(self, now_s: float) -> bool:
         """Whether jobs have come or gone since the last reset, and that is long enough ago.
 

@@ -21,7 +21,7 @@ from policies.shares.optimal import (
     normalised,
 )
 from policies.shares.problem import Pairs
-from policies.shares.shockwave import Window, plan_rounds
+from policies.shares.shockwave import Window, due_rounds, plan_rounds
 from simulator.errors import InputError
 
 PRICES = np.array([3.0, 1.0, 0.5])
@@ -343,6 +343,28 @@ def test_shockwave_plans_a_window():
     active.left[:] = 20.0, 100.0
     only = Window(rounds=4, round_s=10.0, regularizer=1e6)
     assert plan_rounds(active, 0 * ones, ones, only, "highs").tolist() == [0, 4]
+
+
+def test_jobs_that_would_end_too_late_must_have_rounds():
+    # A window of 4 rounds of 10 s on one GPU. With two parts of the cluster, a job of 50 s may take 100 s.
+    ones = np.ones(2)
+    window = Window(rounds=4, round_s=10.0)
+    gpu = np.array([1])
+    active = Active(
+        np.full((2, 1), 1 / 50),
+        gpu.repeat(2),
+        gpu,
+        np.array([1.0, 0.6]),
+        ones,
+        np.array([25.0, 41.0]),
+    )
+    # Job 0 has 100 - 25 - 40 = 35 s after the window for 50 s of work; job 1 19 s for 30 s.
+    assert due_rounds(active, 1.0, 2, window).tolist() == [2, 2]
+    assert due_rounds(active, 2.0, 2, window).tolist() == [0, 0]
+    active.age_s[:] = 45.0
+    assert due_rounds(active, 1.0, 2, window).tolist() == [4, 0], "which is all that fits"
+    plan = plan_rounds(active, 1 - active.left, ones, window, "highs", np.array([0, 3]))
+    assert plan.tolist() == [1, 3]
 
 
 def test_all_jobs_run_where_there_is_room():

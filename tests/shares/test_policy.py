@@ -126,6 +126,9 @@ def test_bad_options(options, message):
     [
         ("min-makespan", {"solution": "middle"}, "solution is 'middle', expected one of"),
         ("finish-time-fairness", {"past": "long"}, "past is 'long', expected one of"),
+        ("shockwave", {"contention": "jobs"}, "contention is 'jobs', expected one of gpus, mean"),
+        ("shockwave", {"order": "size"}, "order is 'size', expected one of run, plan"),
+        ("shockwave", {"times": "last"}, "times is 'last', expected one of now, first"),
         ("allox", {"queue": "fifo"}, "queue is 'fifo', expected one of matching, submission"),
     ],
 )
@@ -164,6 +167,25 @@ def test_a_window_that_is_kept_outlives_its_jobs():
     jobs = workload([120.0, 600.0, 240.0], [2, 2, 2], [0.0, 0.0, 200.0])
     result = simulate(jobs, cluster(nodes=1), make_policy("shockwave", reset_s=1000.0))
     assert np.isfinite(result.completion_s).all()
+
+
+def test_a_job_that_the_plan_has_in_every_round_does_not_wait():
+    """The longest remaining time counts most, so the last job has all five rounds of the plan; two run already."""
+    jobs = workload([600.0, 600.0, 1200.0], [1, 1, 1], [0.0, 0.0, 60.0])
+    starts_s = {}
+    for order in ("run", "plan"):
+        policy = make_policy("shockwave", regularizer=1e6, window=5, order=order)
+        starts_s[order] = simulate(jobs, cluster(nodes=1), policy).first_start_s.tolist()
+    assert starts_s == {"run": [0.0, 0.0, 360.0], "plan": [0.0, 0.0, 120.0]}
+
+
+def test_a_plan_is_made_anew_after_so_many_rounds():
+    def plans(**options):
+        policy = make_policy("shockwave", record_shares=True, **options)
+        result = simulate(workload([1200.0, 1200.0], [2, 2]), cluster(nodes=1), policy)
+        return len(result.decisions_table()["shares"].dropna())
+
+    assert plans() < plans(replan_rounds=4) < plans(replan_rounds=2)
 
 
 def test_a_job_larger_than_any_type_is_refused_in_one_line():

@@ -11,6 +11,7 @@ import pytest
 
 from experiments.scenario import run as scenarios
 from experiments.scenario.schema import Scenario
+from experiments.studies.shares.measured import RELEASED
 from policies import make_policy
 from simulator import Decision, Placement, simulate
 from simulator.core.feature import Feature
@@ -132,6 +133,7 @@ def test_makespans_stay_within_what_another_solver_changes(name, policy):
         pytest.param("finish_time_fairness", "finish-time-fairness",
                      {"past": "steps", "solution": "centre"}, 0.002, 0.015, marks=pytest.mark.slow),
         ("allox", "allox", {"queue": "submission", "reset_s": 1000.0, "fill_idle": True}, 0.001, 0.001),
+        ("shockwave", "shockwave", RELEASED["shockwave"], 0.015, 0.045),
     ],
 )  # fmt: skip
 def test_released_rules_come_near_the_published_results(name, policy, options, mean, makespan):

@@ -36,6 +36,14 @@ RELEASED: dict[str, dict[str, Any]] = {
     "min_total_duration": {"solution": "centre"},
     "finish_time_fairness": {"solution": "centre", "past": "steps"},
     "allox": {"queue": "submission", "reset_s": 1000.0, "fill_idle": True},
+    "shockwave": {
+        "limit": 1.0,
+        "relative": False,
+        "contention": "mean",
+        "times": "first",
+        "order": "plan",
+        "replan_rounds": 8,
+    },
 }
 """Options that follow the released program."""
 ROUND_S = 120.0
