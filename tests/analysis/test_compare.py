@@ -75,9 +75,9 @@ def scenario(tmp_path: Path, jobs: int = 60, gpus: str = "[1]") -> Path:
 
 
 def test_replicates_until_it_is_precise(tmp_path: Path) -> None:
-    table = compare(scenario(tmp_path, jobs=400), [], ["mean_jct_s"], precision=0.05).table
+    table = compare(scenario(tmp_path, jobs=400), [], ["mean_jct_s"], precision=0.08).table
     row = table.iloc[0]
-    assert (row["upper"] - row["lower"]) / 2 <= 0.05 * row["mean"]
+    assert (row["upper"] - row["lower"]) / 2 <= 0.08 * row["mean"]
     assert row["replications"] > 10
     # The empty start shortens the mean of so few jobs a little.
     truth = mmc_mean_response_s(1.2 / 3600, 3600, 2)

@@ -231,7 +231,7 @@ def peak(changes: list[tuple[float, float]]) -> float:
 
 @pytest.mark.parametrize("name", POLICIES)
 @settings(
-    max_examples=4,
+    max_examples=3,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

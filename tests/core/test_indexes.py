@@ -28,7 +28,7 @@ from simulator.core import simulation as core
 from simulator.laws import Exponential
 from simulator.model.contract import Changes
 
-common = settings(max_examples=25, deadline=None, derandomize=True)
+common = settings(max_examples=12, deadline=None, derandomize=True)
 KEYS = {
     "fifo-strict": None,
     "fifo-backfill": None,

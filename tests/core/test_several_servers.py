@@ -31,7 +31,7 @@ ON_SHARED_NODES = ["fifo-shared", "edf-shared", "ps-shared"]
 ON_VMS = ["fifo", "edf", "ps"]
 
 common = settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

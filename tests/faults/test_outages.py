@@ -24,7 +24,7 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.failures import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages, guard
 from simulator.features.failures.outages import failure_rates
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic, Exponential
@@ -192,6 +192,13 @@ def run_one(failures, cluster=None, duration_s=1000.0, model=""):
     )
 
 
+@pytest.fixture
+def soon_hopeless(monkeypatch):
+    """A run without progress ends after fewer outages."""
+    monkeypatch.setattr(guard, "HOPELESS", 500)
+
+
+@pytest.mark.usefixtures("soon_hopeless")
 def test_by_hand_without_and_with_checkpoints():
     """A failure every 600 s of up time, repaired in 50 s; the job needs 1000 s."""
     cause = Outages.of_each_node(1, Deterministic(600.0), Deterministic(50.0))
@@ -202,10 +209,11 @@ def test_by_hand_without_and_with_checkpoints():
     assert saved.parts["failures"].lost_gpu_s[0] == pytest.approx(180 + 175)
     assert saved.parts["failures"].overhead_gpu_s[0] == pytest.approx(20 + 25 + 5)
     assert saved.parts["failures"].down_s[0] == pytest.approx(100.0)
-    with pytest.raises(InfeasibleDecision, match=r"none of 1 jobs got on .* 5,000 outages"):
+    with pytest.raises(InfeasibleDecision, match=r"none of 1 jobs got on .* 500 outages"):
         run_one(Failures([cause]))
 
 
+@pytest.mark.usefixtures("soon_hopeless")
 def test_notice_saves_the_work_but_for_the_time_of_a_checkpoint():
     def end(notice_s):
         cause = Outages(

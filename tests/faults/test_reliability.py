@@ -78,7 +78,7 @@ def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
 
 def test_availability_and_the_queue_with_breakdowns():
     """Avi-Itzhak and Naor: M/M/1, exponential breakdowns and repairs, work is kept."""
-    service, up, down, rate, count = 100.0, 1000.0, 200.0, 1 / 200, 3000
+    service, up, down, rate, count = 100.0, 1000.0, 200.0, 1 / 200, 1500
     failures = Failures(
         [Outages.of_each_node(1, Exponential(up), Exponential(down))], Checkpoints(0.0)
     )

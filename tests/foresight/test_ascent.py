@@ -121,7 +121,7 @@ def test_whole_runs_without_exact_packing(odd: str, cluster: Cluster) -> None:
 
 def test_the_rule_and_what_is_recorded() -> None:
     """Few pairs: exact, and no gap is recorded. The costs of the two are near each other."""
-    workload, cluster = jobs(3, 12), Cluster.of_vms(CATALOG, 3)
+    workload, cluster = jobs(3, 8), Cluster.of_vms(CATALOG, 3)
     exact, prices = (
         simulate(workload, cluster, make_policy("foresight", exact_up_to=limit), seed=1)
         for limit in (40_000, 0)

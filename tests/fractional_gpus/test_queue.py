@@ -72,7 +72,7 @@ def test_no_gpu_is_given_away_twice(seed, rule, failing):
 
 def test_halves_of_one_gpu_are_two_servers():
     """M/M/2: one GPU, jobs of half of it."""
-    service, rate, count = 100.0, 1 / 70, 2000
+    service, rate, count = 100.0, 1 / 70, 1000
     waits = []
     for seed in range(6):
         rng = np.random.default_rng(seed)

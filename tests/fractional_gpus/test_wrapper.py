@@ -115,7 +115,7 @@ def test_who_cannot():
 
 
 @settings(
-    max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 @given(
     seed=st.integers(0, 10_000),

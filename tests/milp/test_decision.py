@@ -82,7 +82,7 @@ def test_a_solver_that_fails_does_not_end_the_simulation(monkeypatch):
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_start_does_not_change_the_optimum(formulation):
-    for seed in range(12):
+    for seed in range(6):
         x = tiny(seed, fixed=seed % 2 == 0)
         plain = decide(x, formulation, "highs")
         begun = decide(x, formulation, "highs", start=True)

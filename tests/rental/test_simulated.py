@@ -54,13 +54,12 @@ def test_response_and_budget_are_the_formulas_whatever_the_laws(size: str, arriv
 @pytest.mark.parametrize("budget", [1.5, 6.0])
 def test_no_rival_lies_below_the_frontier_of_its_own_jobs(policy: str, budget: float) -> None:
     config = {"policy": policy, "budget_gpus": budget, "size": "bimodal", "arrivals": "mmpp"}
-    for seed in range(2):
-        run = run_pool(config | {"jobs": 200, "seed": seed}).scalars
-        assert run["mean_response_time_h"] >= run["least_h"] * (1 - 1e-9)  # type: ignore[operator]
-        if policy in ("equi", "srpt", "hesrpt"):
-            assert run["paid_gpus"] == pytest.approx(budget)
-        if policy == "autoscaler":  # but for the warm-up and what ends after the last arrival
-            assert run["paid_gpus"] > 0.7 * run["work_gpus"]  # type: ignore[operator]
+    run = run_pool(config | {"jobs": 150, "seed": 1}).scalars
+    assert run["mean_response_time_h"] >= run["least_h"] * (1 - 1e-9)  # type: ignore[operator]
+    if policy in ("equi", "srpt", "hesrpt"):
+        assert run["paid_gpus"] == pytest.approx(budget)
+    if policy == "autoscaler":  # but for the warm-up and what ends after the last arrival
+        assert run["paid_gpus"] > 0.7 * run["work_gpus"]  # type: ignore[operator]
 
 
 def test_the_optimal_widths_reach_the_frontier_where_the_path_is_as_planned() -> None:

@@ -277,7 +277,7 @@ def test_runnable_takes_every_job_whose_gpus_fit():
 
 
 def test_every_composition_finishes_every_job(run, small):
-    workload, servers = small(7, jobs=15)
+    workload, servers = small(7, jobs=10)
     work = np.array(workload.performance.duration_s)
     assert len(composed_names()) == len(ORDERINGS) * 5
     for name in composed_names():

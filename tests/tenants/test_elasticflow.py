@@ -52,7 +52,7 @@ def run(seed, rule="reject", count=25, policy="elasticflow"):
     return simulate(jobs, cluster, make_policy(policy), features=[Admission(rule)])
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.sampled_from(["reject", "downgrade"]))
 @example(17, "reject")  # here a new plan fails, and the one before goes on
 def test_every_promise_is_kept(seed, rule):
@@ -102,7 +102,7 @@ def test_the_least_share_first_then_who_gains():
     ]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     st.lists(st.tuples(st.integers(10, 99), st.floats(0.1, 0.95)), min_size=1, max_size=3),
     st.integers(0, 7),
@@ -134,7 +134,7 @@ def test_numbers_of_gpus_that_always_fit():
     assert kept == [math.inf, math.inf, math.inf, math.inf, 30.0]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.sampled_from([4, 6, 8, 12]), st.integers(2, 4), st.data())
 def test_they_fit_the_largest_first(gpus, nodes, data):
     sizes = sorted({int(s) for s in packed(gpus, nodes) if s})

@@ -25,7 +25,7 @@ from tests.tenants.slow_admission import all_on_time_slowly
 
 LIST = ("fifo-strict", "fifo-backfill", "srpt", "sjf", "random-order", "priority")
 BETWEEN = ("fair-share", "drf", "capacity", "finish-time-fair", "themis")
-quick = settings(max_examples=12, deadline=None, derandomize=True)
+quick = settings(max_examples=6, deadline=None, derandomize=True)
 
 
 def jobs_of(names, duration_s, gpus, submit_s=None, due_s=None, **more):
@@ -335,7 +335,7 @@ def test_on_one_gpu_the_test_is_exact(rows):
     assert all_on_time(promises, 1.0) == exact
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.tuples(st.integers(-5, 200), st.integers(1, 4), st.integers(0, 30)),
@@ -353,7 +353,7 @@ def test_the_quick_test_answers_as_the_plain_one(rows, total, unit):
     assert all_on_time(promises, total) == all_on_time_slowly(promises, total)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.tuples(
