@@ -17,6 +17,7 @@ import pytest
 
 from experiments.cli import main
 from experiments.sweep.store import Store
+from experiments.sweep.sweepfile import read_sweep
 from experiments.sweep.task import Task
 from experiments.sweep.worker import Order, execute
 
@@ -39,6 +40,13 @@ def schedlab(*words: str | Path | int, cwd: Path = ROOT) -> subprocess.Completed
             main()
     told = (stream.buffer.getvalue().decode() for stream in (out, err))
     return subprocess.CompletedProcess(command, ended.value.code, *told)
+
+
+def swept(file: Path, out: Path) -> Path:
+    """The folder of a sweep file's runs."""
+    with Store(out, create=True) as store:
+        compute(read_sweep(file)[1], store)
+    return out
 
 
 def compute(tasks: Sequence[Task], store: Store) -> None:

@@ -35,6 +35,7 @@ LONG = (
     "classroom",
     "notebook",
     "--bootstrap",
+    "--precision",
     "schedlab new",
     "my_policy.py",
 )

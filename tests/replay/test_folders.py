@@ -12,7 +12,7 @@ from replay_runs import fixed_jobs
 from experiments.replay import replay, replay_folders
 from experiments.scenario.output import write_result
 from simulator import InputError
-from tests.command import schedlab
+from tests.command import schedlab, swept
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +69,7 @@ cluster = { kind = "nodes", num_nodes = 2, gpus_per_node = 4, price_per_hour = 2
 
 def test_runs_of_a_sweep(tmp_path, browser):
     (tmp_path / "sweep.toml").write_text(SWEEP + 'tables = ["jobs", "decisions", "schedule"]\n')
-    assert (
-        schedlab(
-            "sweep", "run", tmp_path / "sweep.toml", "--out", tmp_path / "s", "--workers", "1"
-        ).returncode
-        == 0
-    )
+    swept(tmp_path / "sweep.toml", tmp_path / "s")
     found = schedlab("show", "replay", tmp_path / "s", "--where", "seed=2")
     assert (found.returncode, found.stderr) == (0, "")
     open_quietly(browser, tmp_path / "s" / "replay.html")
@@ -92,7 +87,7 @@ def test_runs_of_a_sweep(tmp_path, browser):
 
 def test_a_sweep_that_kept_no_schedule_says_how_to(tmp_path):
     (tmp_path / "sweep.toml").write_text(SWEEP)
-    schedlab("sweep", "run", tmp_path / "sweep.toml", "--out", tmp_path / "s", "--workers", "1")
+    swept(tmp_path / "sweep.toml", tmp_path / "s")
     found = schedlab("show", "replay", tmp_path / "s", "--where", "seed=1")
     assert found.returncode == 2
     assert "no schedule table, expected a run that kept its schedule" in found.stderr

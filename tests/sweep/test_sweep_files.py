@@ -14,6 +14,7 @@ from experiments.sweep.store import Store
 from experiments.sweep.sweep import export, retry, status, sweep
 from experiments.sweep.sweepfile import read_sweep
 from simulator.errors import InputError
+from tests.command import compute, swept
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep_small.toml"
 BASE = """
@@ -460,8 +461,8 @@ def test_the_example_has_200_runs_and_its_first_and_last_work(tmp_path):
     _, tasks = read_sweep(EXAMPLE)
     assert len({task.key for task in tasks}) == 200
     with Store(tmp_path, create=True) as store:
-        summary = run_tasks([tasks[0], tasks[-1]], store, workers=1, progress=False)
-    assert (summary.done, summary.failed) == (2, 0)
+        compute([tasks[0], tasks[-1]], store)
+        assert store.counts().done == 2
 
 
 def test_the_documented_file_is_a_sweep(tmp_path):
@@ -474,13 +475,13 @@ def test_the_documented_file_is_a_sweep(tmp_path):
 def test_decisions_of_a_solver_are_exported_without_what_it_took(tmp_path):
     """The table is the same bytes wherever it was computed."""
     text = BASE.replace('"fifo", "edf"', '{ name = "milp", options = { solver = "highs" } }')
-    tables = []
-    for name in ("a", "b"):
-        assert sweep(write(tmp_path, text), tmp_path / name, workers=1, progress=False) == 0
-        assert export(tmp_path / name, table="decisions") == 0
-        tables.append((tmp_path / name / "decisions.csv").read_bytes())
-    assert b",objective," in tables[0]
-    assert tables[0] == tables[1]
+    file, there, here = write(tmp_path, text), tmp_path / "a", tmp_path / "b"
+    assert sweep(file, there, workers=1, progress=False) == 0
+    swept(file, here)
+    for out in (there, here):
+        assert export(out, table="decisions") == 0
+    assert b",objective," in (there / "decisions.csv").read_bytes()
+    assert (there / "decisions.csv").read_bytes() == (here / "decisions.csv").read_bytes()
 
 
 def test_points_may_have_names(tmp_path):
