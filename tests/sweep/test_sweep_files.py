@@ -219,18 +219,12 @@ cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (f'{BASE}dispatcher = "rr"', "scenario.dispatcher: unknown dispatcher 'rr', expected one"),
         (f'{BASE}server.service = "expo:4"', "scenario.server.service: law 'expo:4': expected"),
-        (f'{BASE}server.service = "exponential:x"', "scenario.server.service: law 'exponential:x'"),
         (f"{BASE}window = [3, 2]", "scenario.window: got 3:2, expected 0 <= first < last <= 10"),
         (
             f"{BASE}window = [0, 10]\n[grid]\nworkload.num_nodes = [5, 4]",
             "scenario.window: got 0:10, expected 0 <= first < last <= 8 jobs "
             "(at workload.num_nodes = 4)",
-        ),
-        (
-            f"{BASE}decisions.round_s = 3\ndecisions.period_s = 3",
-            "scenario.decisions: both round_s",
         ),
         (
             f"{BASE}decisions.round_s = 3\n[grid]\ndecisions.period_s = [3]",
@@ -240,7 +234,6 @@ cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
             f"{BASE}decisions.period_s = 1e-9",
             "decisions.period_s: got 1e-09, expected at least 0.001",
         ),
-        (f"{BASE}decisions.finish_at_round = true", "decisions.finish_at_round: given without"),
         (
             f'{BASE}cluster = {{ kind = "vms", num_controllers = 3 }}',
             "scenario.cluster.num_controllers: 3 controllers for 5 nodes, expected a number that",
@@ -248,10 +241,6 @@ cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
         (
             f'{BASE}cluster.kind = "vms"\n[grid]\ncluster.num_controllers = [1, 2]',
             "swept parameter cluster.num_controllers: 2 controllers for 5 nodes",
-        ),
-        (
-            f'{BASE}cluster = {{ kind = "vms", catalog = "aws" }}',
-            "scenario.cluster.catalog: got 'aw",
         ),
         (f'{BASE}cluster = {{ kind = "pool" }}', "scenario.cluster.kind: got 'pool', expected"),
         (BASE.replace('"edf"', '"edv"'), "sweep.toml: policies[1]: unknown policy 'edv'; did you"),
@@ -268,10 +257,6 @@ cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
             "swept parameter cluster.num_controllers: 3 controllers for 4 nodes",
         ),
         (POISSON.replace("cluster", "# "), "scenario.cluster: missing, expected 'nodes' or 'pool'"),
-        (
-            f"{POISSON}window = [0, 21]",
-            "scenario.window: got 0:21, expected 0 <= first < last <= 20",
-        ),
         (
             POISSON.replace(DRAWN, 'kind = "csv", path = "none.csv"'),
             "none.csv: no such file",
@@ -311,8 +296,6 @@ def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
     ("old", "new", "told"),
     [
         ("num_nodes = 5", "num_nodes = -3", "scenario.workload.num_nodes: got -3, expected an"),
-        ("num_nodes = 5", "nodes = 5", "scenario.workload.nodes: unknown key, did you mean 'num_"),
-        ('kind = "hierarchical"', 'kind = "x"', 'scenario.workload.kind: got "x", expected one of'),
         (
             "seeds = [3, 5]",
             "seeds = 0",
