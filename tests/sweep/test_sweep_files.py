@@ -219,6 +219,7 @@ cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        (f'{BASE}dispatcher = "rr"', "scenario.dispatcher: unknown dispatcher 'rr', expected one"),
         (f'{BASE}server.service = "expo:4"', "scenario.server.service: law 'expo:4': expected"),
         (f"{BASE}window = [3, 2]", "scenario.window: got 3:2, expected 0 <= first < last <= 10"),
         (
