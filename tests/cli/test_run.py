@@ -16,38 +16,14 @@ from simulator.errors import InputError
 from tests.command import ROOT, schedlab
 
 SUMMARY = [
-    "jobs",
-    "mean_wait_s",
-    "mean_jct_s",
-    "p99_jct_s",
-    "makespan_s",
-    "leasing_cost",
-    "energy_cost",
-    "tardiness_cost",
-    "total_cost",
-    "decisions",
-    "gpu_utilisation",
-    "policy",
-    "seed",
-    "version",
-]
+    "jobs", "mean_wait_s", "mean_jct_s", "p99_jct_s", "makespan_s", "leasing_cost", "energy_cost",
+    "tardiness_cost", "total_cost", "decisions", "gpu_utilisation", "policy", "seed", "version",
+]  # fmt: skip
 JOBS = [
-    "job_id",
-    "arrival_s",
-    "first_start_s",
-    "completion_s",
-    "gpu_seconds",
-    "preemptions",
-    "tardiness_s",
-    "gpus",
-    "ideal_s",
-    "slowdown",
-    "due_s",
-    "weight_per_s",
-    "model",
-    "first_wait_s",
+    "job_id", "arrival_s", "first_start_s", "completion_s", "gpu_seconds", "preemptions",
+    "tardiness_s", "gpus", "ideal_s", "slowdown", "due_s", "weight_per_s", "model", "first_wait_s",
     "total_wait_s",
-]
+]  # fmt: skip
 
 
 def write_jobs(path: Path, text: str) -> Path:
@@ -172,10 +148,7 @@ def test_bad_options_are_one_line(tmp_path: Path, words: list[str], complaint: s
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (
-            ["run", "--sed", "4"],
-            "run: No such option: --sed (Possible options: ",
-        ),
+        (["run", "--sed", "4"], "run: No such option: --sed (Possible options: "),
         (["run"], "run: Missing argument 'FILE'"),
         (
             ["run", "examples/mmc.toml", "--seed", "-1"],

@@ -240,48 +240,12 @@ TOKENS = [
 
 
 VALUES = [
-    *(
-        "0",
-        "-1",
-        "1",
-        "2",
-        "7",
-        "0.5",
-        "1e308",
-        "5e-324",
-        "-0.0",
-        "99999",
-        "9999999999",
-        "inf",
-        "nan",
-    ),
-    *(
-        "true",
-        '""',
-        '"a"',
-        '"-"',
-        '"0"',
-        '"none"',
-        "[]",
-        "[0]",
-        "[1, 2]",
-        "[[]]",
-        "{}",
-        "{ a = 1 }",
-    ),
+    *("0", "-1", "1", "2", "7", "0.5", "1e308", "5e-324", "-0.0", "99999", "9999999999", "inf", "nan"),
+    *("true", '""', '"a"', '"-"', '"0"', '"none"', "[]", "[0]", "[1, 2]", "[[]]", "{}", "{ a = 1 }"),
     *('"exponential:1e308"', '"exponential:5e-324"', '"deterministic:0"', '"weibull:1,shape=1e-3"'),
     *('"lognormal:1e300,cv=1e10"', '"factor:1e308,1e308"', '"bimodal:1"', '"law:philly"', '"daly"'),
-    *(
-        '"vms"',
-        '"pool"',
-        '"hierarchical"',
-        '"elastic"',
-        '"openb-like"',
-        '"milp"',
-        '"shared"',
-        "1979-05-27",
-    ),
-]
+    *('"vms"', '"pool"', '"hierarchical"', '"elastic"', '"openb-like"', '"milp"', '"shared"', "1979-05-27"),
+]  # fmt: skip
 
 
 def is_toml(sample: bytes) -> bool:
@@ -375,11 +339,7 @@ PIECES = "exponential lognormal bimodal empirical : , = mean cv 40 1e999 nan -1 
 @settings(max_examples=150, deadline=None)
 @given(
     st.one_of(
-        st.text(max_size=30),
-        st.lists(
-            st.sampled_from(PIECES.split()),
-            max_size=9,
-        ).map("".join),
+        st.text(max_size=30), st.lists(st.sampled_from(PIECES.split()), max_size=9).map("".join)
     )
 )
 def test_laws_options_and_keys(text: str) -> None:

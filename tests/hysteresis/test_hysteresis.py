@@ -127,10 +127,7 @@ def test_waiting_jobs_start_where_there_is_room():
 def test_jobs_make_room_for_one_that_fits_nowhere():
     """A (2900 s left) moves to node 1, so that B (2 GPUs) need not wait: 2900 s saved for 300 s lost."""
     two = jobs([0.0, 100.0], [3000.0, 1000.0], [1, 2])
-    script = {
-        0.0: [Placement(0, 0, 1)],
-        100.0: [Placement(0, 1, 1), Placement(1, 0, 2)],
-    }
+    script = {0.0: [Placement(0, 0, 1)], 100.0: [Placement(0, 1, 1), Placement(1, 0, 2)]}
     cluster = Cluster((NodeType("a", "K80", 2, 1.0), NodeType("b", "K80", 1, 1.0)), 2, (0, 1))
     policy = Hysteresis(Scripted(script), "scripted")
     assert ends(two, cluster, policy) == pytest.approx([3300.0, 1100.0])

@@ -17,13 +17,7 @@ from experiments.papers import registry
 from experiments.papers.registry import available, load, papers
 from experiments.papers.reproduce import _Drawing, _in_order, reproduce
 from experiments.report.contents import Claim, Paper, Text
-from experiments.report.site import (
-    number,
-    printed_numbers,
-    read_pages,
-    seeds_listed,
-    write_site,
-)
+from experiments.report.site import number, printed_numbers, read_pages, seeds_listed, write_site
 from experiments.sweep.executors import LocalPool
 from experiments.sweep.store import Store
 from experiments.sweep.task import Task

@@ -44,10 +44,7 @@ class Scenario(Config):
     options: dict[str, int] = Field(default_factory=dict)
 
 
-GOOD: dict[str, Any] = {
-    "cluster": {"num_nodes": 4},
-    "workload": {"kind": "trace", "num_jobs": 10},
-}
+GOOD: dict[str, Any] = {"cluster": {"num_nodes": 4}, "workload": {"kind": "trace", "num_jobs": 10}}
 
 
 @pytest.mark.parametrize(

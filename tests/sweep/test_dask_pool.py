@@ -95,9 +95,7 @@ def test_a_lost_worker_loses_nothing(tmp_path, cluster):
     [
         ("raise", "ValueError: seed 3 is <not> wanted"),
         pytest.param(
-            "hang",
-            "RunTimeout: the run was ended at its time limit of 3 s",
-            marks=pytest.mark.slow,
+            "hang", "RunTimeout: the run was ended at its time limit of 3 s", marks=pytest.mark.slow
         ),
         pytest.param(
             "die",

@@ -258,10 +258,7 @@ cluster = {{ kind = "nodes", num_nodes = 4, gpus_per_node = 2 }}
             "swept parameter cluster.num_controllers: 3 controllers for 4 nodes",
         ),
         (POISSON.replace("cluster", "# "), "scenario.cluster: missing, expected 'nodes' or 'pool'"),
-        (
-            POISSON.replace(DRAWN, 'kind = "csv", path = "none.csv"'),
-            "none.csv: no such file",
-        ),
+        (POISSON.replace(DRAWN, 'kind = "csv", path = "none.csv"'), "none.csv: no such file"),
         (
             POISSON.replace(DRAWN, 'kind = "csv", path = "jobs.csv"'),
             "jobs.csv: job 'a': num_gpus is 9, expected at most 8",

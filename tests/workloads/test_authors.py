@@ -59,8 +59,7 @@ def test_2020(tmp_path: Path) -> None:
     assert (c.num_nodes, c.num_controllers, c.is_configurable) == (4, 2, True)
     inf = np.inf
     np.testing.assert_array_equal(
-        times(instance),
-        [[[inf, 400, inf], [inf, 400, 250]], [[inf, 900, inf], [inf, inf, 500]]],
+        times(instance), [[[inf, 400, inf], [inf, 400, 250]], [[inf, 900, inf], [inf, inf, 500]]]
     )
 
 
@@ -219,10 +218,7 @@ def test_andreas(tmp_path: Path) -> None:
     inf = np.inf
     np.testing.assert_array_equal(
         times(instance),
-        [
-            [[inf, 6893.4, 4888.1], [inf, 17713.7, inf]],
-            [[inf, 7000, inf], [inf, 10678.5, inf]],
-        ],
+        [[[inf, 6893.4, 4888.1], [inf, 17713.7, inf]], [[inf, 7000, inf], [inf, 10678.5, inf]]],
     )
     assert any("1 rows with a share of a GPU, dropped" in note for note in w.notes)
 

@@ -14,10 +14,7 @@ from simulator.workloads.load import RULES, choice_shares, offered_load
 
 INF = math.inf
 SERVER = NodeType("server", "V100", 4, cpus=16, memory_gb=100)
-TYPES = (
-    NodeType("small", "A", 1, price_per_hour=1.0),
-    NodeType("big", "B", 2, price_per_hour=3.0),
-)
+TYPES = (NodeType("small", "A", 1, price_per_hour=1.0), NodeType("big", "B", 2, price_per_hour=3.0))
 
 
 def fixed(
