@@ -102,7 +102,8 @@ class SharePolicy:
         if rounds.wants_shares(view.now_s):
             info = self._reset(view, rounds)
         chosen = [
-            each._replace(gpu_type=self._types[each.gpu_type]) for each in self.choose(rounds)
+            each._replace(gpu_type=self._types[each.gpu_type])
+            for each in self._fitting(view, rounds)
         ]
         placements = place(view, chosen, self._nodes_of)
         placed = {p.job for p in placements}
@@ -114,6 +115,22 @@ class SharePolicy:
         gpus_of = {job: (0,) for unit in self._runs if isinstance(unit, tuple) for job in unit}
         self._begin_s = view.now_s
         return Decision(placements, info=info, again_s=self.rules.round_s, gpus_of=gpus_of or None)
+
+    def _fitting(self, view: View, rounds: ShareRounds) -> list[Chosen]:
+        """Jobs of the next round; pairs that do not fit on a GPU since their batches grew have no share any more."""
+
+        def fits(pair: tuple[int, int], k: int) -> bool:
+            speed = view.rounds.progress.speeds_beside(pair, self._types[k])
+            return bool(speed[0, 1] > 0 and speed[1, 0] > 0)
+
+        while True:
+            chosen = self.choose(rounds)
+            pairs = [(unit, k) for unit, k, _ in chosen if isinstance(unit, tuple)]
+            too_large = [pair for pair, k in pairs if not fits(pair, k)]
+            if not too_large:
+                return chosen
+            for pair in too_large:
+                rounds.forget(pair)
 
     def _received_s(self, view: View, job: int) -> float:
         """Seconds that a job worked in the round that is over."""

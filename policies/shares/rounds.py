@@ -124,9 +124,13 @@ class ShareRounds:
         """A job has ended, and so have its pairs."""
         del self.gpus_of[job], self._runs_on[job]
         for unit in [unit for unit in self._received if job in jobs_of(unit)]:
-            for table in (self.shares, self._received, self._deficit):
-                table.pop(unit, None)
+            self.forget(unit)
         self._stale = True
+
+    def forget(self, unit: Unit) -> None:
+        """A job or a pair has no share any more."""
+        for table in (self.shares, self._received, self._deficit):
+            table.pop(unit, None)
 
     def expire(self) -> None:
         """Shares are computed anew in the next round, as when jobs come or go."""

@@ -415,8 +415,14 @@ class TrainingProgress:
     def _rate(self, job: int, node_type: int, batch_size: int, beside: int | None = None) -> float:
         """Steps/s; those of a job alone are kept, since the name of a type of job takes time to make."""
         if beside is not None:
-            kinds = self._kind(job), self._kind(beside)
-            return self._jobs.pair_rates.get(self._types[node_type], {}).get(kinds, 0.0)
+            gpu_type, kinds = self._types[node_type], (self._kind(job), self._kind(beside))
+            rate = self._jobs.pair_rates.get(gpu_type, {}).get(kinds, 0.0)
+            if not rate > 0:
+                raise InputError(
+                    f"job {self._jobs.job_id[job]}: no rate of {kinds[0]!r} beside {kinds[1]!r} on one GPU of "
+                    f"{gpu_type!r}, expected one above 0 in the throughput table"
+                )
+            return rate
         key = job, node_type, batch_size
         if key not in self._rates:
             self._rates[key] = self._jobs.rate(job, self._types[node_type], batch_size)

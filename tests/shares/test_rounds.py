@@ -178,6 +178,17 @@ def test_a_pair_shares_a_gpu_at_its_own_rates():
     assert alone.completion_s == pytest.approx([1350.0, 930.0])
 
 
+def test_a_pair_ends_where_its_batches_have_grown_too_large():
+    """From its second epoch on the job has batches of 80, which run beside no other job."""
+    jobs = paired(jobs_of([124_124, 20_000], [1, 1], rate=100.0, mode="accordion"), 75.0, 75.0)
+    jobs = replace(jobs, batch_size=[5, 10], mode=["accordion", "static"])
+    result = run(jobs, 1, make_policy("max-min-fairness", packing=True, reset_s=1e6))
+    own = result.schedule_table().query("job_id == '0'").sort_values("start_s")["gpus"].tolist()
+    assert own[0] == 0.5
+    assert own[-1] == 1.0
+    assert np.isfinite(result.completion_s).all()
+
+
 def test_jobs_of_several_gpus_run_beside_pairs_and_not_in_them():
     jobs = paired(jobs_of([600, 600, 600], [1, 1, 2]), 0.9, 0.9)
     jobs = replace(jobs, batch_size=[5, 10, 5])
