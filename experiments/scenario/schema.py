@@ -23,14 +23,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    create_model,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, create_model, model_validator
+from pydantic.functional_validators import ModelWrapValidatorHandler
 
 from experiments.config import Config, FileKeys, checked, path_keys, path_of, read_toml
 from experiments.scenario.extensions import is_registered

@@ -108,6 +108,7 @@ def test_no_random_widths_lie_below_the_frontier(
     assert best.mean_response_time_h <= rival.mean_response_time_h * (1 + 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")
 def test_a_general_solver_finds_the_same() -> None:
     """SLSQP on the convex form, in the times of a unit of work."""
     types = (*FIGURE_1, JobType("log", 1.0, 0.3, UserDefined(lambda k: 1 + math.log(k))))
