@@ -15,10 +15,10 @@ from experiments.studies.queueing.runs import (
     run_waits,
 )
 from experiments.sweep.results import Results
-from experiments.sweep.runner import run_tasks
 from experiments.sweep.store import Store
 from simulator.statistics import student
 from simulator.theory import erlang_b, fcfs_wait_s
+from tests.command import compute
 
 
 def test_the_engine_and_the_recursion_wait_alike() -> None:
@@ -84,7 +84,7 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(runs.FILLING_RUNS, "quick", 3)
     listed = PAGE.tasks("quick")
     with Store(tmp_path / "store", create=True) as store:
-        run_tasks(listed, store, workers=1, progress=False)
+        compute(listed, store)
         results = Results(store, listed, "quick")
         assert not results.missing
         drawn = PAGE.figures(results, tmp_path)

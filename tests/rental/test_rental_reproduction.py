@@ -6,8 +6,8 @@ import pytest
 
 from experiments.papers.rental import PAGE, bridge, runs
 from experiments.sweep.results import Results
-from experiments.sweep.runner import run_tasks
 from experiments.sweep.store import Store
+from tests.command import compute
 
 
 def test_tasks_that_share_a_run_have_labels_of_their_own() -> None:
@@ -26,7 +26,7 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(bridge.DUES, "quick", ("min-2max",))
     listed = PAGE.tasks("quick")
     with Store(tmp_path / "store", create=True) as store:
-        run_tasks(listed, store, workers=1, progress=False)
+        compute(listed, store)
         results = Results(store, listed, "quick")
         assert not results.missing
         drawn = PAGE.figures(results, tmp_path)

@@ -14,9 +14,9 @@ from experiments.papers.synergy.profiles import predicted
 from experiments.papers.synergy.tables import draws, gain, largest, with_length
 from experiments.report.estimates import geometric
 from experiments.sweep.results import Results
-from experiments.sweep.runner import run_tasks
 from experiments.sweep.store import Store
 from simulator.workloads.synergy import sensitivity_matrices
+from tests.command import compute
 
 
 def test_ratios_are_averaged_on_their_logarithm():
@@ -76,7 +76,7 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     monkeypatch.setitem(runs.PHILLY_SERVERS, "quick", 2)
     listed = PAGE.tasks("quick")
     with Store(tmp_path / "store", create=True) as store:
-        run_tasks(listed, store, workers=1, progress=False)
+        compute(listed, store)
         results = Results(store, listed, "quick")
         assert not results.missing
         drawn = PAGE.figures(results, tmp_path)
