@@ -36,7 +36,7 @@ clusters = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(clusters, st.integers(1, 14), st.integers(0, 10_000))
 def test_it_fits_and_its_gap_holds(cluster: Cluster, count: int, seed: int) -> None:
     """Never beyond capacity; worth what it says; the exact packing lies within the recorded gap."""

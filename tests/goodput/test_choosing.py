@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from policies.goodput.agents import Learner
-from policies.goodput.dividing import place_apart
+from policies.goodput.agents import Agent, Learner
+from policies.goodput.dividing import Candidate, place_apart
 from policies.goodput.estimate import StepModel, best_batch_sizes, candidates, fit
 from policies.goodput.pollux import Pollux, share_out
 from policies.goodput.sia import Sia, assign, configurations
@@ -85,6 +85,32 @@ def test_numbers_of_gpus_are_the_best_of_all() -> None:
         key=lambda c: sum(value[k, g] for k, g in enumerate(c)),
     )
     assert share_out(value, 4) == list(best)
+
+
+class Fixed(Agent):
+    """An agent whose speed-ups are given."""
+
+    def __init__(self, *speedups: float, starts: int = 0) -> None:
+        self.known, self.starts = np.array(speedups), starts
+
+    def speedups(self, per_node: int, most: int) -> np.ndarray:
+        return self.known[: most + 1].copy()
+
+
+def test_beyond_a_node_a_job_of_pollux_has_whole_nodes() -> None:
+    """Three GPUs would be best for the first job; two nodes of two have none for it but 2 or 4."""
+    jobs = [
+        Candidate(Fixed(0, 1, 1.1, 3, 3.1), 0, 0.0),
+        Candidate(Fixed(0, 1, 1.01, 1.01, 1.01), 0, 0.0),
+    ]
+    assert Pollux().divide(jobs, 2, 2) == [2, 2]
+    assert Pollux().divide(jobs, 4, 1) == [3, 1]
+
+
+@pytest.mark.parametrize(("age_s", "gpus"), [(30.0, 1), (3000.0, 2)])
+def test_a_young_job_of_pollux_stays_where_it_is(age_s: float, gpus: int) -> None:
+    """A move leaves 30 / 60 of 1.5 times the speed, or 3000 / 3030."""
+    assert Pollux().divide([Candidate(Fixed(0, 1, 1.5, starts=1), 1, age_s)], 2, 1) == [gpus]
 
 
 def more(job: int, nodes: tuple[tuple[int, int], ...]) -> float:

@@ -149,13 +149,6 @@ def test_a_rental_pool_is_refused():
         simulate(jobs, Cluster.rental_pool(), MilpPolicy())
 
 
-def test_same_run_twice():
-    def run():
-        return simulate(workload(20, 9, 4), Cluster.of_vms(CATALOG, 4, 2), MilpPolicy(), seed=1)
-
-    assert run().completion_s.tobytes() == run().completion_s.tobytes()
-
-
 def test_registered_under_three_names():
     for name in ("milp", "milp-literal", "milp-centralised-2019"):
         info = describe(name)

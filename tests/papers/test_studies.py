@@ -111,6 +111,7 @@ SCENARIOS = ("published", "servers", "solver_times")
 """Files that are no sweeps: printed numbers, a scenario that sweeps vary, measured times."""
 
 
+@pytest.mark.usefixtures("short_log")
 @pytest.mark.parametrize(
     "file",
     sorted(

@@ -32,6 +32,8 @@ SMALLER = {
     "run_server": {"num_nodes": 5, "period_s": 36_000.0},
     "run_literal": {"period_s": 36_000.0},
     "run_armida_seeds": {"seeds": 20},
+    "run_queue": {"requests": 3000},
+    "run_largest": {"num_nodes": 60},
 }
 """Sizes of the runs that take longest; simulations have few jobs a node."""
 

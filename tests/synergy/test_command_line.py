@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -63,8 +64,12 @@ def test_philly_table_with_models_of_a_split(tmp_path, split):
     assert (mean_s >= fastest) == (not split)
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize("mechanism", ["proportional", "greedy", "tune", "opt", "static"])
+MECHANISMS = ("proportional", "greedy", "tune", "opt", "static")
+
+
+@pytest.mark.parametrize(
+    ("ordering", "mechanism"), list(zip(ORDERINGS, itertools.cycle(MECHANISMS), strict=False))
+)
 def test_every_policy_runs_from_the_command_line(tmp_path, ordering, mechanism):
     jobs = tmp_path / "jobs.csv"
     rows = "".join(f"{i},{100 * i},{900 + 100 * i},{1 + i % 3},alexnet\n" for i in range(12))
