@@ -308,10 +308,15 @@ def described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
         name += f" of {described(schema['items'], plural=True)}"
     if "prefixItems" in schema:
         return f"a list of {len(schema['prefixItems'])} entries"
-    bounds = [text.format(schema[key]) for key, text in BOUNDS.items() if key in schema]
+    bounds = [text.format(_whole(schema[key])) for key, text in BOUNDS.items() if key in schema]
     if "minItems" in schema and schema["minItems"] == schema.get("maxItems"):
         bounds = [f"with {schema['minItems']} entries"]
     return " ".join([name, " and ".join(bounds)]).strip()
+
+
+def _whole(value: Any) -> Any:
+    """A whole number without ".0", which versions of Pydantic write or leave out."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 # -- writing ---------------------------------------------------------------------------------

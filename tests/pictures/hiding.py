@@ -129,7 +129,7 @@ def _under_lines(axes: Axes) -> Iterator[str]:
     named = {id(line): str(line.get_label()) for line in axes.lines}
     for container in axes.containers:
         if isinstance(container, ErrorbarContainer) and container.lines[0] is not None:
-            named[id(container.lines[0])] = str(container.get_label())
+            named[id(container.lines[0])] = str(container.get_label() or "_")
     series = [
         (named[id(line)], line, _pixels(line))
         for line in axes.lines
