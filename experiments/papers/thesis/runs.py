@@ -239,7 +239,7 @@ def run_decision(config: dict[str, Any]) -> Outcome:
         everyone,
         np.ones(len(everyone)),
         workload.due_s - workload.submit_s,
-        workload.weight_per_s,
+        workload.weight_per_s.copy(),  # kernels for arrays that may be written are compiled already
     )
     scalars: dict[str, Any] = {"jobs": len(everyone)}
     methods: list[tuple[GreedyPolicy, int]] = [(GreedyPolicy(), 20), (RandomisedGreedyPolicy(), 1)]
