@@ -7,7 +7,7 @@ which job takes which slot is settled afterwards (`policies.synergy.assignment`)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 from policies.synergy.demand import Capacity, Kind, Share
 from simulator.model.tolerances import CAPACITY
@@ -96,15 +96,38 @@ class Packing:
 
     def place_on_fewest(self, kind: int, share: Share) -> bool:
         """Place one job on the fewest servers that hold it, its share the same on each GPU."""
-        return self._place_in_order(
-            kind,
-            share,
-            lambda gpus_on: sorted(gpus_on, key=lambda i: (-gpus_on[i], self._free_parts[i])),
-        )
+        left = self.kinds[kind].gpus
+        gpus_on = self._gpus_on(share)
+        if sum(gpus_on.values()) < left:
+            return False
+        parts: list[tuple[int, float]] = []
+        for i in sorted(gpus_on, key=lambda i: (-gpus_on[i], self._free_parts[i])):
+            if gpus_on[i] >= left:
+                # What is left goes where it fits most tightly.
+                used = {j for j, _ in parts}
+                able = [j for j in gpus_on if gpus_on[j] >= left and j not in used]
+                i = min(able, key=lambda j: (gpus_on[j], self._free_parts[j], j))
+            take = min(left, gpus_on[i])
+            parts.append((i, take))
+            left -= take
+            if not left:
+                break
+        self.add(Slot(kind, share, tuple(sorted(parts))))
+        return True
 
     def place_first(self, kind: int, share: Share) -> bool:
         """Place one job on the first free GPUs in order of the servers."""
-        return self._place_in_order(kind, share, sorted, best_fit_rest=False)
+        left = self.kinds[kind].gpus
+        parts: list[tuple[int, float]] = []
+        for i, free in enumerate(self.free_gpus):
+            take = min(left, self._gpus_that_fit(i, share)) if free > 0 else 0
+            if take > 0:
+                parts.append((i, take))
+                left -= take
+            if not left:
+                self.add(Slot(kind, share, tuple(parts)))
+                return True
+        return False
 
     def place_spread(self, kind: int, share: Share) -> bool:
         """Place one job GPU by GPU, each on the server with the most free."""
@@ -118,32 +141,6 @@ class Packing:
             i = max(able, key=lambda i: (self.free_gpus[i] - parts.get(i, 0), -i))
             parts[i] = parts.get(i, 0) + 1
         self.add(Slot(kind, share, tuple(sorted(parts.items()))))
-        return True
-
-    def _place_in_order(
-        self,
-        kind: int,
-        share: Share,
-        order: Callable[[dict[int, int]], Iterable[int]],
-        best_fit_rest: bool = True,
-    ) -> bool:
-        left = self.kinds[kind].gpus
-        gpus_on = self._gpus_on(share)
-        if sum(gpus_on.values()) < left:
-            return False
-        parts: list[tuple[int, float]] = []
-        for i in order(gpus_on):
-            if best_fit_rest and gpus_on[i] >= left:
-                # What is left goes where it fits most tightly.
-                used = {j for j, _ in parts}
-                able = [j for j in gpus_on if gpus_on[j] >= left and j not in used]
-                i = min(able, key=lambda j: (gpus_on[j], self._free_parts[j], j))
-            take = min(left, gpus_on[i])
-            parts.append((i, take))
-            left -= take
-            if not left:
-                break
-        self.add(Slot(kind, share, tuple(sorted(parts))))
         return True
 
     def _gpus_on(self, share: Share) -> dict[int, int]:
