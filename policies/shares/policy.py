@@ -19,8 +19,10 @@ from policies.shares.placing import place
 from policies.shares.problem import Active, Pairs, Shares
 from policies.shares.rounds import Chosen, RoundRules, ShareRounds, Unit, jobs_of
 from simulator import Decision, InputError, View
+from simulator.arguments import one_of
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
+from simulator.model.rounds import Progress
 
 NEEDS = ("servers", "fixed-demand", "one-kind")
 """Requirements of all these policies."""
@@ -77,6 +79,12 @@ class SharePolicy:
         self._pairs: list[tuple[int, int]] = []
         self._begin_s = -math.inf
 
+    @property
+    def _jobs(self) -> list[int]:
+        """The active jobs, in order of submission."""
+        assert self._rounds is not None
+        return list(self._rounds.gpus_of)
+
     def allocate(self, view: View, active: Active) -> Shares:
         """``(n, K)`` shares of the active jobs; after them those of pairs, which are then named in ``_pairs``."""
         raise NotImplementedError
@@ -93,17 +101,16 @@ class SharePolicy:
         if own and view.now_s < end_s - LEAST_AGAIN_S and view.running:
             return Decision(keep_running=True, again_s=max(LEAST_AGAIN_S, end_s - view.now_s))
         for unit, k in self._runs.items():
-            if unit in rounds.shares:
-                worked_s = max(self._received_s(view, job) for job in jobs_of(unit))
-                rounds.received(unit, k, worked_s)
+            worked_s = max(self._received_s(view, job) for job in jobs_of(unit))
+            rounds.received(unit, k, worked_s)
         rounds.capacity = self._capacity(view, view.nodes.tolist())
         self._update(view, rounds)
+        self._end_pairs(view, rounds)
         info: dict[str, float | str] = {}
         if rounds.wants_shares(view.now_s):
             info = self._reset(view, rounds)
         chosen = [
-            each._replace(gpu_type=self._types[each.gpu_type])
-            for each in self._fitting(view, rounds)
+            each._replace(gpu_type=self._types[each.gpu_type]) for each in self.choose(rounds)
         ]
         placements = place(view, chosen, self._nodes_of)
         placed = {p.job for p in placements}
@@ -116,20 +123,12 @@ class SharePolicy:
         self._begin_s = view.now_s
         return Decision(placements, info=info, again_s=self.rules.round_s, gpus_of=gpus_of or None)
 
-    def _fitting(self, view: View, rounds: ShareRounds) -> list[Chosen]:
-        """Jobs of the next round; pairs that do not fit on a GPU since their batches grew have no share any more."""
-
-        def fits(pair: tuple[int, int], k: int) -> bool:
-            speed = view.rounds.progress.speeds_beside(pair, self._types[k])
-            return bool(speed[0, 1] > 0 and speed[1, 0] > 0)
-
-        while True:
-            chosen = self.choose(rounds)
-            pairs = [(unit, k) for unit, k, _ in chosen if isinstance(unit, tuple)]
-            too_large = [pair for pair, k in pairs if not fits(pair, k)]
-            if not too_large:
-                return chosen
-            for pair in too_large:
+    def _end_pairs(self, view: View, rounds: ShareRounds) -> None:
+        """Pairs that do not fit on a GPU any more, since their batches have grown."""
+        for pair in [unit for unit in rounds.shares if isinstance(unit, tuple)]:
+            types = [k for k, share in zip(self._types, rounds.shares[pair], strict=True) if share]
+            speeds = [view.rounds.progress.speeds_beside(pair, k) for k in types]
+            if any(speed[0, 1] == 0 or speed[1, 0] == 0 for speed in speeds):
                 rounds.forget(pair)
 
     def _received_s(self, view: View, job: int) -> float:
@@ -170,7 +169,7 @@ class SharePolicy:
         gpus, rates = int(view.workload.num_gpus[job]), []
         if not gpus:
             raise InputError(f"{self.name}: this policy needs jobs of fixed demand")
-        progress = view.rounds.progress if hasattr(view, "rounds") else None
+        progress = _progress(view)
         for k, capacity in zip(self._types, self._all, strict=True):
             cpus, memory_gb = proportional_share(view.cluster.node_types[k], gpus)
             if progress is None:
@@ -187,15 +186,13 @@ class SharePolicy:
 
     def _steps(self, view: View) -> FloatArray:
         """``(n,)`` steps of each whole job as it runs now; 1 where the performance model does not count steps."""
-        assert self._rounds is not None
-        progress = view.rounds.progress if hasattr(view, "rounds") else None
-        jobs = self._rounds.gpus_of
-        return np.array([1.0 if progress is None else progress.steps(job) for job in jobs])
+        progress = _progress(view)
+        return np.array([1.0 if progress is None else progress.steps(job) for job in self._jobs])
 
     def _reset(self, view: View, rounds: ShareRounds) -> dict[str, float | str]:
         """New shares, of the cluster as it is when no node is down."""
-        jobs = list(rounds.gpus_of)
-        if hasattr(view, "rounds") and view.rounds.progress is not None:  # batch sizes change
+        jobs = self._jobs
+        if _progress(view) is not None:  # batch sizes change
             self._rates |= {job: self._rates_of(view, job) for job in jobs}
         place_of = {job: i for i, job in enumerate(view.jobs.tolist())}
         rows = [place_of[job] for job in jobs]
@@ -224,6 +221,12 @@ class SharePolicy:
             by_name = {"+".join(names[j] for j in jobs_of(u)): row for u, row in by_unit.items()}
             facts["shares"] = json.dumps(by_name)
         return facts
+
+
+def _progress(view: View) -> Progress | None:
+    """Progress of jobs that the performance model counts by itself; None: it does not, or rounds are the policy's."""
+    progress: Progress | None = view.rounds.progress if hasattr(view, "rounds") else None
+    return progress
 
 
 @register("gandiva-fair", requires=NEEDS, paper="Chaudhary et al., EuroSys 2020")
@@ -290,8 +293,7 @@ class MaxMinFairness(MaxMinPolicy):
         """Max-min throughputs, of speeds where ``aware``."""
         if not self.packing:
             return optimal.max_min_fairness(active, self.aware, solution=self.solution)
-        assert self._rounds is not None
-        jobs = list(self._rounds.gpus_of)
+        jobs = self._jobs
         pairs = self._pairs_of(view, jobs, active).useful()
         shares = optimal.max_min_fairness(active, self.aware, pairs=pairs)
         used = shares[len(jobs) :].any(axis=1)
@@ -300,7 +302,7 @@ class MaxMinFairness(MaxMinPolicy):
 
     def _pairs_of(self, view: View, jobs: Sequence[int], active: Active) -> Pairs:
         """All pairs of jobs of one GPU."""
-        progress = view.rounds.progress if hasattr(view, "rounds") else None
+        progress = _progress(view)
         if progress is None or any(view.cluster.node_types[k].gpus != 1 for k in self._types):
             raise InputError(
                 f"{self.name}: packing needs rates of pairs on servers of one GPU, expected jobs of kind "
@@ -368,8 +370,7 @@ class MinCost(SharePolicy):
         price = price if price.any() else np.ones(len(types))
         if not self.due:
             return optimal.min_cost(active, price)
-        assert self._rounds is not None
-        due_s = view.workload.due_s[list(self._rounds.gpus_of)]
+        due_s = view.workload.due_s[self._jobs]
         return optimal.min_cost(active, price, due_s - view.now_s)
 
 
@@ -390,18 +391,17 @@ class AlloX(SharePolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_queue(self.queue)
-        self._holders: dict[int, None] = {}
+        self._holders: set[int] = set()
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Shares of the jobs that run."""
-        assert self._rounds is not None
+        jobs = self._jobs
         if self.queue == "submission":
-            jobs = list(self._rounds.gpus_of)
             holds = np.array([job in self._holders for job in jobs])
             shares = in_order(active, holds)
-            self._holders = {j: None for j, row in zip(jobs, shares, strict=True) if row.any()}
+            self._holders = {j for j, row in zip(jobs, shares, strict=True) if row.any()}
             return shares
-        runs = [self._runs.get(job, -1) for job in self._rounds.gpus_of]
+        runs = [self._runs.get(job, -1) for job in jobs]
         return allox(active, np.array(runs))
 
 
@@ -421,10 +421,7 @@ class FinishTimeFairness(MaxMinPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.past not in ("age", "progress", "steps"):
-            raise InputError(
-                f"{self.name}: past is {self.past!r}, expected one of age, progress, steps"
-            )
+        one_of(("age", "progress", "steps"), self.name, past=self.past)
         self._past_s: dict[int, float] = {}
         self._before: dict[int, tuple[float, float]] = {}
 
@@ -435,12 +432,10 @@ class FinishTimeFairness(MaxMinPolicy):
 
     def _so_far_s(self, view: View, active: Active) -> FloatArray:
         """``(n,)`` seconds on an n-th of the cluster for the progress since submission."""
-        assert self._rounds is not None
         unit = self._steps(view) if self.past == "steps" else np.ones(len(active))
         left, rate = active.left * unit, optimal.alone_rate(active) * unit
-        now = dict(
-            zip(self._rounds.gpus_of, zip(left.tolist(), rate.tolist(), strict=True), strict=True)
-        )
+        pairs = zip(left.tolist(), rate.tolist(), strict=True)
+        now = dict(zip(self._jobs, pairs, strict=True))
         for job, (before, pace) in self._before.items():
             if job in now:
                 self._past_s[job] = self._past_s.get(job, 0.0) + (before - now[job][0]) / pace
@@ -471,9 +466,8 @@ class HierarchicalFairness(SharePolicy):
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Water filling over the tenants."""
-        assert self._rounds is not None
         entity, weight = np.zeros(len(active), dtype=np.int64), np.ones(1)
         if hasattr(view, "tenants"):  # else one tenant has all jobs
-            entity = view.tenants.of[list(self._rounds.gpus_of)]
+            entity = view.tenants.of[self._jobs]
             weight = view.tenants.weight
         return hierarchical_fairness(active, entity, weight, self.within)

@@ -125,12 +125,12 @@ class ShareRounds:
         del self.gpus_of[job], self._runs_on[job]
         for unit in [unit for unit in self._received if job in jobs_of(unit)]:
             self.forget(unit)
-        self._stale = True
 
     def forget(self, unit: Unit) -> None:
-        """A job or a pair has no share any more."""
+        """A job or a pair has no share any more, so others may have it from the next reset on."""
         for table in (self.shares, self._received, self._deficit):
             table.pop(unit, None)
+        self._stale = True
 
     def expire(self) -> None:
         """Shares are computed anew in the next round, as when jobs come or go."""
@@ -146,7 +146,7 @@ class ShareRounds:
         return self._reset_s == 0 or now_s - self._reset_s >= self.rules.reset_s
 
     def reset(self, now_s: float, shares: Mapping[Unit, Sequence[float]]) -> None:
-        """Shares of all jobs that are here, and of pairs, from now on.
+        """Shares from now on: of all jobs that are here, in order of submission, then of pairs.
 
         What a job did not receive of its old share stays with it as its deficit; so with a pair as long as it has a share.
 
@@ -157,17 +157,15 @@ class ShareRounds:
             deficit, received = self._deficit[unit], self._received[unit]
             for k, share in enumerate(old):
                 deficit[k] += share * elapsed_s - (received[k] - credit_s)
-        pairs = [unit for unit in shares if isinstance(unit, tuple)]
-        units: tuple[Unit, ...] = (*self.gpus_of, *pairs)
-        self.shares = {unit: tuple(map(float, shares[unit])) for unit in units}
+        self.shares = {unit: tuple(map(float, row)) for unit, row in shares.items()}
         for unit, row in self.shares.items():
             if not (min(row) >= 0 and sum(row) <= 1 + 1e-6):
                 raise InputError(
                     f"shares of job {unit} are {row}, expected numbers >= 0 with a sum of at most 1"
                 )
         types = len(self.capacity)
-        self._received = {unit: [credit_s] * types for unit in units}
-        self._deficit = {unit: self._deficit.get(unit) or [0.0] * types for unit in units}
+        self._received = {unit: [credit_s] * types for unit in shares}
+        self._deficit = {unit: self._deficit.get(unit) or [0.0] * types for unit in shares}
         self._reset_s, self._stale = now_s, False
 
     def received(self, unit: Unit, gpu_type: int, seconds: float) -> None:
@@ -182,11 +180,8 @@ class ShareRounds:
         chosen: list[Chosen] = []
         placed: set[int] = set()
         free = list(self.capacity)
-        for order in (
-            (self._by_priority, self._without_share)
-            if self.rules.fill_idle
-            else (self._by_priority,)
-        ):
+        orders = [self._by_priority, *([self._without_share] if self.rules.fill_idle else [])]
+        for order in orders:
             for k in range(len(free)):
                 for unit in order(k) if free[k] else ():
                     jobs = jobs_of(unit)

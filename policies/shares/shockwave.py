@@ -14,7 +14,7 @@ from policies.shares.policy import NEEDS, SharePolicy
 from policies.shares.problem import Active, Shares
 from policies.shares.rounds import Chosen, ShareRounds
 from simulator import View
-from simulator.arguments import one_of
+from simulator.arguments import nonnegative, one_of, whole
 from simulator.model.cluster import FloatArray, IntArray
 
 STEPS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
@@ -32,7 +32,7 @@ class Window:
     rounds, round_s : length of the window, in rounds, and of a round, s.
     regularizer : weight of the longest remaining time, 1/s, against the mean utility (``k``).
     exponent : of the estimated finish-time fairness, as the price of a job (``lambda``).
-    relative : that fairness counts relative to the largest.
+    relative : whether fairness counts relative to the largest.
     gap : relative gap at which the search for a plan ends.
     """
 
@@ -55,13 +55,13 @@ class Shockwave(SharePolicy):
     replan_rounds : a new plan is made after so many rounds, too; 0: only when jobs have come or gone.
     regularizer : weight of the longest remaining time against the mean of logarithms.
     exponent : power of the estimated finish-time fairness, which is the price of a job.
-    relative : that fairness counts relative to the largest.
-    contention : by which jobs would be slower on equal shares: GPUs asked for now over GPUs ("gpus"), or the mean number of jobs
-        since a job's submission over GPUs ("mean").
+    relative : whether fairness counts relative to the largest.
+    contention : how many times slower a job is on an equal share: GPUs asked for now over GPUs ("gpus"), or the mean number of
+        jobs since its submission over GPUs ("mean").
     limit : no job ends after so many times its time on an n-th of the cluster, n being all jobs of the workload, as
         far as it can be helped; 0: no limit.
-    times : of a job as it runs "now"; or at its "first" batch size, although that has changed.
-    order : within a window those jobs first that "run" already; or those that the plan has in all rounds left ("plan").
+    times : those of a job at the batch size that it has "now", or at its "first" one.
+    order : which planned jobs come first: those that "run" already, or those that the plan has in all rounds left ("plan").
     gap : gap of the program at which to stop.
     solver : "auto" (Gurobi with a full licence, else HiGHS), "highs", "gurobi".
     """
@@ -86,6 +86,10 @@ class Shockwave(SharePolicy):
         one_of(("gpus", "mean"), self.name, contention=self.contention)
         one_of(("now", "first"), self.name, times=self.times)
         one_of(("run", "plan"), self.name, order=self.order)
+        whole(1, self.name, window=self.window)
+        whole(0, self.name, replan_rounds=self.replan_rounds)
+        options = {"regularizer": self.regularizer, "exponent": self.exponent, "limit": self.limit}
+        nonnegative(self.name, **options)
         self._window = Window(
             self.window, self.round_s, self.regularizer, self.exponent, self.relative, self.gap
         )
@@ -126,14 +130,13 @@ class Shockwave(SharePolicy):
 
     def allocate(self, view: View, active: Active) -> Shares:
         """Parts of the window's rounds."""
-        assert self._rounds is not None
-        jobs = list(self._rounds.gpus_of)
+        jobs = self._jobs
         if self.times == "first":
             for job, rate in zip(jobs, active.rate, strict=True):
                 self._rate.setdefault(job, rate)
             active = replace(active, rate=np.array([self._rate[job] for job in jobs]))
-        needed_s = active.left / active.rate.max(axis=1)
-        whole_s = 1 / active.rate.max(axis=1)
+        fastest = active.rate.max(axis=1)
+        needed_s, whole_s = active.left / fastest, 1 / fastest
         contention = self._contention(jobs, active)
         fairness = (active.age_s + needed_s * contention) / (whole_s * contention)
         due = (

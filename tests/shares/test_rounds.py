@@ -48,12 +48,12 @@ def paired(jobs, first, second):
     return replace(jobs, pair_rates={"v100": rates})
 
 
-def run(jobs, gpus, policy="gandiva-fair", work=None, features=()):
-    """Rounds of 120 s on single V100 GPUs."""
+def run(jobs, nodes, policy="gandiva-fair", work=None, features=(), gpus=1):
+    """Rounds of 120 s on V100 GPUs, one a node."""
     times = TrainingTimes.of(jobs, ("v100",), work)
     return simulate(
         Workload(jobs.job_id, jobs.submit_s, times, jobs.num_gpus),
-        Cluster.of_nodes(NodeType("v100", "v100", 1), gpus),
+        Cluster.of_nodes(NodeType("v100", "v100", gpus), nodes),
         make_policy(policy) if isinstance(policy, str) else policy,
         features=[Rounds(120.0), *features],
     )
@@ -138,6 +138,7 @@ def test_leases_are_extended():
     # 5 takes 0 and 1, so 7 and 8 must move.
     assert nodes(chosen) == {5: [0, 1], 6: [2], 7: [3], 8: [4]}
     assert nodes(chosen[1:]) == {7: [1], 8: [0], 6: [2]}
+    assert nodes([Chosen((6, 7), 0, 1)]) == {6: [1], 7: [1]}
 
 
 def test_a_round_ends_with_its_last_job_and_steps_are_whole():
@@ -171,22 +172,31 @@ def test_a_pair_shares_a_gpu_at_its_own_rates():
     result = run(jobs, 1, policy, work=RoundWork(resume_s=0.0))
     # Five rounds of 90 steps each; then the 450 of job 0 that are left take 450 s.
     assert result.completion_s == pytest.approx([1050.0, 600.0])
-    shares = [json.loads(x) for x in result.decisions_table()["shares"].dropna()]
-    assert shares[0] == {"0": [0.0], "1": [0.0], "0+1": [1.0]}
+    first = result.decisions_table().iloc[0]
+    assert json.loads(first["shares"]) == {"0": [0.0], "1": [0.0], "0+1": [1.0]}
+    assert (first["least_share"], first["mean_share"]) == (1.0, 1.0)
     assert result.schedule_table()["gpus"].tolist() == [0.5, 0.5, 1.0]
     alone = run(jobs, 1, make_policy("max-min-fairness"), work=RoundWork(resume_s=0.0))
     assert alone.completion_s == pytest.approx([1350.0, 930.0])
 
 
+def test_a_job_that_is_slow_beside_another_has_time_alone():
+    """0.9 p = 0.3 p + (1 - p), where p is the share of the pair."""
+    jobs = replace(paired(jobs_of([900, 900], [1, 1]), 0.9, 0.3), batch_size=[5, 10])
+    policy = make_policy("max-min-fairness", packing=True, record_shares=True)
+    shares = json.loads(run(jobs, 1, policy).decisions_table()["shares"].iloc[0])
+    found = np.ravel([shares[unit] for unit in ("0", "1", "0+1")])
+    assert found == pytest.approx([0.0, 0.375, 0.625], abs=2e-6)
+
+
 def test_a_pair_ends_where_its_batches_have_grown_too_large():
-    """From its second epoch on the job has batches of 80, which run beside no other job."""
-    jobs = paired(jobs_of([124_124, 20_000], [1, 1], rate=100.0, mode="accordion"), 75.0, 75.0)
+    """From its eleventh epoch on the job has batches of 80, which run beside no other job: 13 rounds of 9,000 steps."""
+    jobs = paired(jobs_of([400_000, 150_000], [1, 1], rate=100.0, mode="accordion"), 75.0, 75.0)
     jobs = replace(jobs, batch_size=[5, 10], mode=["accordion", "static"])
-    result = run(jobs, 1, make_policy("max-min-fairness", packing=True, reset_s=1e6))
-    own = result.schedule_table().query("job_id == '0'").sort_values("start_s")["gpus"].tolist()
-    assert own[0] == 0.5
-    assert own[-1] == 1.0
-    assert np.isfinite(result.completion_s).all()
+    table = run(jobs, 1, make_policy("max-min-fairness", packing=True)).schedule_table()
+    pair, alone = (table[table["gpus"] == gpus] for gpus in (0.5, 1.0))
+    assert pair["end_s"].tolist() == [1560.0, 1560.0]
+    assert alone["start_s"].min() == 1560.0, "both have shares of their own"
 
 
 def test_jobs_of_several_gpus_run_beside_pairs_and_not_in_them():
@@ -199,7 +209,7 @@ def test_jobs_of_several_gpus_run_beside_pairs_and_not_in_them():
 
 
 def test_a_job_is_in_one_unit_of_a_round_and_takes_its_pairs_with_it():
-    r = rounds(capacity=(2,))
+    r = rounds(capacity=(3,))
     for job in (0, 1, 2):
         r.submit(job, 1)
     r.reset(0.0, {0: (0.2,), 1: (0.0,), 2: (0.3,), (0, 1): (0.8,), (1, 2): (0.2,)})
@@ -270,6 +280,15 @@ def test_a_job_left_without_steps_is_given_up_after_five_rounds():
         (
             lambda: run(jobs_of([10], [1]), 2, make_policy("max-min-fairness", packing=True)),
             "no rates of pairs on 'v100', expected some",
+        ),
+        (
+            lambda: run(
+                paired(jobs_of([9, 9], [1, 1]), 0.9, 0.9),
+                1,
+                make_policy("max-min-fairness", packing=True),
+                gpus=2,
+            ),
+            "packing needs rates of pairs on servers of one GPU",
         ),
         (
             lambda: make_policy("max-min-fairness", packing=True, solution="centre"),

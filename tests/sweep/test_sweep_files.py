@@ -90,6 +90,20 @@ def test_every_policy_meets_the_same_seeds(tmp_path):
     assert seeds == {"fifo": [0, 1, 2, 3], "edf": [0, 1, 2, 3]}
 
 
+def test_only_runs_that_are_kept_are_checked_and_made(tmp_path):
+    file = write(tmp_path, f"{BASE}[grid]\nworkload.num_nodes = [5, 0]")
+    with pytest.raises(InputError, match="swept parameter workload.num_nodes: got 0"):
+        read_sweep(file)
+    wanted = {("fifo", 5), ("edf", 3)}
+    _, tasks = read_sweep(
+        file,
+        keep=lambda run: (run["policy"], run["seed"]) in wanted and run["workload.num_nodes"] == 5,
+    )
+    assert [(task.config["policy"], task.config["seed"]) for task in tasks] == [
+        ("fifo", 5), ("edf", 3),
+    ]  # fmt: skip
+
+
 def test_policies_have_options_and_labels(tmp_path):
     text = """
     policies = [
