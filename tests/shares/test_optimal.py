@@ -345,6 +345,16 @@ def test_shockwave_plans_a_window():
     assert plan_rounds(active, 0 * ones, ones, only, "highs").tolist() == [0, 4]
 
 
+def test_prices_count_against_the_longest_remaining_time():
+    """Two jobs of 20 and 100 s whose fairness is 10: prices of 10 each outweigh it, prices of 1 do not."""
+    ones = np.ones(2)
+    gpu = np.array([1])
+    active = Active(np.ones((2, 1)), gpu.repeat(2), gpu, np.array([20.0, 100.0]), ones, 0 * ones)
+    for relative, planned in ((True, [1, 3]), (False, [2, 2])):
+        window = Window(4, 10.0, regularizer=0.02, exponent=1.0, relative=relative, gap=0.0)
+        assert plan_rounds(active, 0 * ones, 10 * ones, window, "highs").tolist() == planned
+
+
 def test_jobs_that_would_end_too_late_must_have_rounds():
     # A window of 4 rounds of 10 s on one GPU. With two parts of the cluster, a job of 50 s may take 100 s.
     ones = np.ones(2)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy
+from policies.shares import Active
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
 from simulator.features.failures import Failures, Outages
 from simulator.features.tenants import Tenants
@@ -182,13 +183,36 @@ def test_a_job_that_the_plan_has_in_every_round_does_not_wait():
     assert starts_s == {"run": [0.0, 0.0, 360.0], "plan": [0.0, 0.0, 120.0]}
 
 
-def test_a_plan_is_made_anew_after_so_many_rounds():
-    def plans(**options):
-        policy = make_policy("shockwave", record_shares=True, **options)
-        result = simulate(workload([1200.0, 1200.0], [2, 2]), cluster(nodes=1), policy)
-        return len(result.decisions_table()["shares"].dropna())
+@pytest.mark.parametrize(("after", "planned"), [(0, [0, 10]), (4, [0, 4, 8, 10, 12, 16])])
+def test_a_plan_is_made_anew_after_so_many_rounds_and_when_a_job_has_gone(after, planned):
+    policy = make_policy("shockwave", record_shares=True, replan_rounds=after)
+    result = simulate(workload([1200.0, 1200.0], [2, 2]), cluster(nodes=1), policy)
+    assert np.flatnonzero(result.decisions_table()["shares"].notna()).tolist() == planned
 
-    assert plans() < plans(replan_rounds=4) < plans(replan_rounds=2)
+
+@pytest.mark.parametrize(
+    ("limit", "later", "end_s"), [(0.0, 0, 1440.0), (1.0, 0, 240.0), (1.0, 1, 1200.0)]
+)
+def test_a_limit_gives_a_job_the_rounds_that_its_part_of_the_cluster_asks_for(limit, later, end_s):
+    """Without it the longest remaining time alone counts. Of two jobs one of 240 s may take 480 s, so it has two rounds.
+
+    With a third job, which comes later, it may take 720 s: a round in the first window, and one in the second, in which
+    the job that runs already has its four rounds first.
+    """
+    jobs = workload([1200.0, 240.0] + [120.0] * later, [1, 1] + [1] * later, [0, 0] + [1e4] * later)
+    replan = 5 if later else 0
+    policy = make_policy("shockwave", regularizer=1e6, window=5, replan_rounds=replan, limit=limit)
+    assert simulate(jobs, cluster(nodes=1, gpus=1), policy).completion_s[1] == end_s
+
+
+@pytest.mark.parametrize(("contention", "times"), [("gpus", [1.5, 1.5]), ("mean", [2.0, 1.25])])
+def test_contention_is_that_of_now_or_the_mean_since_submission(contention, times):
+    """Two jobs of 1 and 2 GPUs on two GPUs; jobs there, round by round; the second came in the fourth."""
+    policy = make_policy("shockwave", contention=contention)
+    policy._jobs_in, policy._first = [5, 5, 5, 3, 2], {0: 0, 1: 3}
+    ones, gpus = np.ones(2), np.array([1, 2])
+    active = Active(np.ones((2, 1)), gpus, np.array([2]), ones, ones, 0 * ones)
+    assert policy._contention([0, 1], active).tolist() == times
 
 
 def test_a_job_larger_than_any_type_is_refused_in_one_line():

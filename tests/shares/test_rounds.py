@@ -326,3 +326,14 @@ def test_past_time_in_steps_does_not_convert_a_change_of_batch_size():
         for past in ("progress", "steps")
     }
     assert ends_s["steps"] != ends_s["progress"]
+
+
+def test_times_at_the_first_batch_size_make_a_growing_job_urgent():
+    """Its steps seem to take as long as with the small batch, so its price is higher."""
+    jobs = jobs_of([2_400_000, 600_000, 600_000], [1] * 3, 100.0)
+    jobs = replace(jobs, mode=["accordion", "static", "static"])
+    ends_s = {
+        times: run(jobs, 1, make_policy("shockwave", times=times, replan_rounds=4)).completion_s
+        for times in ("now", "first")
+    }
+    assert ends_s["first"][0] < 0.7 * ends_s["now"][0]
