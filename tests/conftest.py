@@ -23,7 +23,7 @@ sys.dont_write_bytecode = False
 
 @pytest.fixture(autouse=True, scope="session")
 def legible() -> Iterator[None]:
-    """For all figures of a run, also those of fixtures that several tests share."""
+    """Check of all figures of a run, also those of fixtures that several tests share."""
 
     def checked(drawing, png):
         from PIL import Image

@@ -12,12 +12,11 @@ from pathlib import Path
 import numba
 import pytest
 
-from experiments import cli
 from experiments.sweep.store import DATABASE, Report, Store
 from experiments.sweep.task import Task
 from simulator.errors import InputError
+from tests.command import ROOT, schedlab
 
-ROOT = Path(__file__).parents[2]
 JOBS = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\n"
 SWEEP = """
 policies = ["fifo"]
@@ -41,19 +40,6 @@ def disk(tmp_path: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-@pytest.fixture
-def schedlab(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """A command in this process: its exit code, and what it prints."""
-
-    def run(*words: object) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = cli._run([str(word) for word in words], debug=False)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
-
-
 def contents(folder: Path) -> dict[Path, bytes]:
     return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
@@ -67,13 +53,13 @@ def finished_sweep(folder: Path) -> Task:
     return task
 
 
-def test_results_that_cannot_be_written(disk, schedlab, tmp_path: Path) -> None:
+def test_results_that_cannot_be_written(disk, tmp_path: Path) -> None:
     """Each command that writes, into a folder that is there and into one that is not."""
     folder, freeze = disk
     (tmp_path / "jobs.csv").write_text(JOBS)
     (tmp_path / "sweep.toml").write_text(SWEEP)
     run = ("run", tmp_path / "jobs.csv", "--set", "cluster.num_nodes=2", "--policy", "fifo")
-    assert schedlab(*run, "--out", tmp_path / "out")[0] == 0
+    assert schedlab(*run, "--out", tmp_path / "out").returncode == 0
     finished_sweep(tmp_path / "swept")
     (folder / "there").mkdir()
     freeze()
@@ -90,29 +76,32 @@ def test_results_that_cannot_be_written(disk, schedlab, tmp_path: Path) -> None:
             ("classroom", "--out", out / "page.html"),
             ("reproduce", "rental", "--out", out),
         ):
-            code, _, err = schedlab(*words)
-            told = [line for line in err.splitlines() if not line.startswith("schedlab: note:")]
-            assert (words[0], code, len(told)) == (words[0], 2, 1), err
+            ran = schedlab(*words)
+            told = [
+                line for line in ran.stderr.splitlines() if not line.startswith("schedlab: note:")
+            ]
+            assert (words[0], ran.returncode, len(told)) == (words[0], 2, 1), ran.stderr
             assert "cannot be written" in told[0], words
     assert contents(folder) == {}
 
 
-def test_a_sweep_that_cannot_be_written_can_be_read(disk, schedlab, tmp_path: Path) -> None:
+def test_a_sweep_that_cannot_be_written_can_be_read(disk, tmp_path: Path) -> None:
     folder, freeze = disk
     finished_sweep(folder / "swept")
     freeze()
     before = contents(folder)
-    code, out, _ = schedlab("sweep", "status", folder / "swept")
-    assert (code, "1 runs, 1 done" in out) == (0, True)
-    code, out, _ = schedlab("sweep", "export", folder / "swept", "--out", tmp_path / "runs.csv")
-    assert (code, (tmp_path / "runs.csv").read_text()) == (0, "seed,status,error,x\n1,done,,1.5\n")
+    ran = schedlab("sweep", "status", folder / "swept")
+    assert (ran.returncode, "1 runs, 1 done" in ran.stdout) == (0, True)
+    ran = schedlab("sweep", "export", folder / "swept", "--out", tmp_path / "runs.csv")
+    assert ran.returncode == 0
+    assert (tmp_path / "runs.csv").read_text() == "seed,status,error,x\n1,done,,1.5\n"
     for words in (
         ("sweep", "export", folder / "swept"),
         ("sweep", "retry", folder / "swept", "--allow-code"),
     ):
-        code, _, err = schedlab(*words)
-        assert (code, err.count("\n")) == (2, 1), err
-        assert "cannot be written" in err
+        ran = schedlab(*words)
+        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr
+        assert "cannot be written" in ran.stderr
     assert contents(folder) == before
 
 
