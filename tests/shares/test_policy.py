@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from policies.shares import Active
+from policies.shares import Active, ShareRounds
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
 from simulator.features.failures import Failures, Outages
 from simulator.features.tenants import Tenants
@@ -239,3 +239,16 @@ def test_tenants_share_by_weight():
     )
     # b runs three rounds of four until it ends: 20 of 26.
     assert result.completion_s == pytest.approx([4800.0, 3120.0])
+
+
+def test_a_job_runs_where_its_planned_rounds_are_all_that_are_left():
+    """Plans of 4, 4 and 2 rounds of five on two GPUs: the third job begins in the fourth round, not in the fifth."""
+    policy, rounds = make_policy("shockwave", order="plan"), ShareRounds((2,))
+    policy._planned, policy._left, policy._rounds_left = {0: 4, 1: 4, 2: 2}, {0: 1, 1: 2, 2: 3}, 5
+    for job in range(3):
+        rounds.submit(job, 1)
+    chosen = []
+    for _ in range(5):
+        chosen.append({each.unit for each in policy.choose(rounds)})
+        policy._runs = dict.fromkeys(chosen[-1], 0)
+    assert chosen == [{0, 1}, {0, 1}, {0, 1}, {0, 2}, {1, 2}]
