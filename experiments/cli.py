@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -161,7 +162,9 @@ def _described(error: Exception) -> str:
         )
     if isinstance(error, MemoryError):
         return f"not enough memory ({one_line(error) or 'the input is too large'})"
-    return f"unexpected {type(error).__name__}: {one_line(error)}"
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(at.filename).name}, line {at.lineno}"
+    return f"unexpected {type(error).__name__}: {one_line(error)} ({place})"
 
 
 def _complain(message: str, error: BaseException | None = None) -> None:

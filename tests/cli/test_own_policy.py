@@ -79,7 +79,11 @@ def test_from_template_to_figure(command, tmp_path: Path) -> None:
         ("def other(view): pass", "mine", "mine.py has no 'mine', expected one of other"),
         ("import sys\nsys.exit(0)", "mine", "mine.py, line 2: SystemExit: 0"),
         ("def mine(view, x): pass", "mine", "has no default for view, x, expected one for every"),
-        ("def mine(view): raise ValueError('no')", "mine", "unexpected ValueError: no"),
+        (
+            "def mine(view): raise ValueError('no')",
+            "mine",
+            "unexpected ValueError: no (mine.py, line 1)",
+        ),
         ("mine = 3", "mine", "mine.py has no 'mine', expected a class or a function there"),
         (None, "mine", "no such file, expected mine.py"),
     ],

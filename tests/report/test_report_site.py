@@ -17,7 +17,14 @@ from experiments.papers import registry
 from experiments.papers.registry import available, load, papers
 from experiments.papers.reproduce import _Drawing, _in_order, reproduce
 from experiments.report.contents import Claim, Paper, Text
-from experiments.report.site import number, printed_numbers, read_pages, seeds_listed, write_site
+from experiments.report.site import (
+    number,
+    printed_numbers,
+    read_pages,
+    seeds_listed,
+    write_page,
+    write_site,
+)
 from experiments.sweep.executors import LocalPool
 from experiments.sweep.store import Store
 from experiments.sweep.task import Task
@@ -58,6 +65,18 @@ def test_what_is_left_behind(site):
     link = '<a href="fake/figure_1_replay.html">Watch this run</a>'
     assert link in (site / "fake.html").read_text()
     assert link not in (site / "report.html").read_text()
+
+
+def test_a_figure_of_numbers_alone_is_kept_and_shown(site, tmp_path):
+    (page,) = read_pages(site, papers())
+    alone = replace(page.figures[0], png=None, replay=None)
+    (tmp_path / "fake").mkdir()
+    (tmp_path / "fake" / "figure_1.csv").write_text("n,value\n1,2\n")
+    write_page(tmp_path, replace(page, figures=[alone]))
+    assert read_pages(tmp_path, papers())[0].figures[0].png is None
+    write_site(tmp_path, "quick", papers())
+    assert "figure_1.csv" in (tmp_path / "fake.html").read_text()
+    assert "figure_1.png" not in (tmp_path / "fake.html").read_text()
 
 
 def test_each_printed_number_counts_once_by_its_weakest_row_without_labels(site):
