@@ -162,7 +162,10 @@ def _described(error: Exception) -> str:
         )
     if isinstance(error, MemoryError):
         return f"not enough memory ({one_line(error) or 'the input is too large'})"
-    at = traceback.extract_tb(error.__traceback__)[-1]
+    first: BaseException = error
+    while first.__cause__ is not None:  # SimPy raises anew what a process raised
+        first = first.__cause__
+    at = traceback.extract_tb(first.__traceback__)[-1]
     place = f"{Path(at.filename).name}, line {at.lineno}"
     return f"unexpected {type(error).__name__}: {one_line(error)} ({place})"
 

@@ -76,7 +76,7 @@ def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
     ran = schedlab(*words)
     assert ran.returncode == 1
     assert ran.stderr.count("\n") == 1
-    assert "two lines \\x1b[31mand a colour; --debug shows where" in ran.stderr
+    assert "two lines \\x1b[31mand a colour (odd_policies.py, line " in ran.stderr
     for debugged in (schedlab(*words, "--debug"), schedlab("--debug", *words)):
         assert debugged.returncode == 1
         assert "odd_policies.py" in debugged.stderr
