@@ -2,7 +2,8 @@
 
     python -m benchmarks.bench_goodput [WORKLOAD TABLES NODES]
 
-Without a workload it takes the one of the examples, on two nodes. Wanted on 160 jobs and 16 nodes of 4 GPUs: Tiresias 1 CPU s, Optimus 5 CPU s, Sia 50 decisions a CPU s.
+Without a workload it takes the one of the examples, on two nodes. Wanted on 160 jobs and 16 nodes of
+4 GPUs: Tiresias 1 CPU s, Optimus 5 CPU s, Sia 50 decisions a CPU s.
 """
 
 import sys

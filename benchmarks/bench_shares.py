@@ -2,7 +2,8 @@
 
     python -m benchmarks.bench_shares [TRACE THROUGHPUTS GPUS]
 
-Without a trace it takes the one of the examples, on 8 GPUs. Prints the best of three runs of each policy, after one that warms up.
+Without a trace it takes the one of the examples, on 8 GPUs. Prints the best of three runs of each policy,
+after one that warms up.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What all tests share: every figure that is saved is legible, bytecode is kept, and there is one browser.
+"""Fixtures of all tests: every figure that is saved is legible, bytecode is kept, and there is one browser.
 
 What is hard to read in a figure fails the test. The file is the picture as it was drawn for this;
 tests/pictures/test_legibility.py has a real one. Without bytecode every process that a test starts

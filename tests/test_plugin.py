@@ -166,7 +166,7 @@ def test_without_it_the_name_is_unknown(tmp_path: Path) -> None:
 
 
 def refused(installed: Run) -> str:
-    """What the command says of a scenario that it does not run."""
+    """Message of the command for a scenario that it does not run."""
     ran = installed("run", "scenario.toml", "--out", "out")
     assert ran.returncode == 2
     return ran.stderr

@@ -41,8 +41,8 @@ class Figure:
     title: str
     caption: str
     csv: Path
-    png: Path | None
     command: str
+    png: Path | None = None
     seeds: tuple[int, ...] = ()
     replay: Path | None = None
 
@@ -160,7 +160,7 @@ def save_figure(
             caption = f"{caption} {NOTE}"
         write_drawing(drawing, png)
         plt.close(drawing)
-    return Figure(name, title, caption, csv, png, command, tuple(int(seed) for seed in seeds))
+    return Figure(name, title, caption, csv, command, png, tuple(int(seed) for seed in seeds))
 
 
 def write_drawing(drawing: Drawing, png: Path) -> None:

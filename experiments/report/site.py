@@ -121,8 +121,7 @@ def read_pages(out: Path, papers: Iterable[Paper]) -> list[Page]:
 
 def _figure(entry: dict[str, Any], folder: Path) -> Figure:
     paths = {name: folder / entry[name] for name in ("csv", "png", "replay") if name in entry}
-    no_picture = {"png": None}
-    return Figure(**(no_picture | entry | paths | {"seeds": tuple(entry["seeds"])}))
+    return Figure(**(entry | paths | {"seeds": tuple(entry["seeds"])}))
 
 
 def write_claims(out: Path, claims: Iterable[Claim]) -> None:

@@ -320,12 +320,9 @@ def check_gpus(
         if not touched & {share.node for share in shares}:
             continue
         gpus = gpus_of.get(job) if job in shares_of else held.get(job)
-        share = shares[0]
-        v = share.node_type if view.cluster.node_type_of is None else (
-            view.cluster.node_type_of[share.node])  # fmt: skip
-        most = view.cluster.node_types[v].gpus
-        if not gpus and all(_is_whole(share, view.cluster) for share in shares):
-            continue
+        share, most = shares[0], _gpus_of_node(shares[0], view.cluster)
+        if not gpus and all(s.gpus == _gpus_of_node(s, view.cluster) for s in shares):
+            continue  # whole nodes: `check_decision` lets nobody else have a part of them
         if not gpus or len(shares) > 1 or len(set(gpus)) < len(gpus):
             raise where.error(
                 f"names GPUs {gpus} for job {job} in {len(shares)} shares, expected one"
@@ -341,11 +338,10 @@ def check_gpus(
                 )
 
 
-def _is_whole(share: Placement, cluster: Cluster) -> bool:
-    """Whether a share is all GPUs of its node, of which none need be named."""
+def _gpus_of_node(share: Placement, cluster: Cluster) -> float:
+    """GPUs of the node of a share."""
     fixed = cluster.node_type_of
-    v = share.node_type if fixed is None else fixed[share.node]
-    return share.gpus == cluster.node_types[v].gpus
+    return cluster.node_types[share.node_type if fixed is None else fixed[share.node]].gpus
 
 
 def gpus_have_room(

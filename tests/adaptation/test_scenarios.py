@@ -176,7 +176,7 @@ def test_wrong_predictions_are_one_line(tmp_path: Path):
 
 
 def groups(output: str) -> dict[str, str]:
-    """What `policies --for` says of each policy: policies that are alike stand together."""
+    """Answer of `policies --for` for each policy: policies that are alike stand together."""
     parts = [" ".join(p.split()) for p in re.split(r"\n\s*\n", output)]
     return {word.rstrip(","): part for part in parts for word in part.split()}
 

@@ -142,7 +142,7 @@ def test_one_of_the_two_is_wanted(tmp_path: Path) -> None:
 
 
 def test_no_bound_is_below_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing costs anything, the bound by prices of node-time ends a little below 0, by rounding."""
+    """Bounds of runs without any cost: the bound by prices of node-time ends a little below 0, by rounding."""
     cluster = Cluster.of_nodes(NodeType("n", "G", 1), 1)
     jobs = Workload(["a"], [0.0], FixedDuration([10.0], [1]), num_gpus=np.ones(1, dtype=int))
     monkeypatch.setattr("experiments.analysis.lagrangian.lagrangian", lambda *_: -8e-5)

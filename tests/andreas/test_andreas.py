@@ -132,7 +132,7 @@ def test_runs_are_functions_of_their_configuration():
 
 
 def test_files_and_replay_have_the_same_methods():
-    """What a method is called in the sweep files is the policy that the replay runs by that name."""
+    """Names of methods in the sweep files are policies that the replay runs by that name."""
     for task in tasks("quick"):
         if task.function.endswith(":run_scenario") and task.config["policy_options"]:
             in_file = make_policy(task.config["policy"], **task.config["policy_options"])

@@ -258,7 +258,7 @@ def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path: Path
 
 
 def test_planted_links_under_names_of_streamed_tables_are_not_followed(tmp_path: Path) -> None:
-    """What a killed run left under such a name does not stand in the way either."""
+    """Files that a killed run left under such a name do not stand in the way either."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
     out = tmp_path / "out"

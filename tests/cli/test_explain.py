@@ -408,7 +408,7 @@ def test_what_is_short_at_every_change_of_every_wait(tmp_path, policy, parts):
 
 
 def what_is_short(folder):
-    """What was short at each change of each wait."""
+    """Resources that were short at each change of each wait."""
     run = read_run(folder)
     for _, job in run.jobs.iterrows():
         own = run.schedule[run.schedule["job_id"] == job["job_id"]]

@@ -178,7 +178,7 @@ def test_a_law_with_a_value_given_twice_is_refused(text: str) -> None:
 
 
 def test_a_target_hard_by_the_service_time_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where noise keeps every simulated mean above the target, more servers do not help."""
+    """More servers do not help if noise keeps every simulated mean above the target."""
     looked_at: list[int] = []
 
     def noisy(servers: int, *_: object) -> Estimate:

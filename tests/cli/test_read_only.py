@@ -106,7 +106,7 @@ def test_a_sweep_that_cannot_be_written_can_be_read(disk, tmp_path: Path) -> Non
 
 
 def test_runs_beside_the_database_are_not_lost_in_silence(disk, tmp_path: Path) -> None:
-    """What a killed sweep did last lies in a second file, which SQLite cannot read there."""
+    """The last runs of a killed sweep lie in a second file, which SQLite cannot read there."""
     folder, freeze = disk
     task = finished_sweep(tmp_path / "swept")
     with Store(tmp_path / "swept", create=True) as store:

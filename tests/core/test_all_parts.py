@@ -78,7 +78,7 @@ Times = list[tuple[float, float]]
 
 
 def away_times(failures: Failures, result: Result) -> list[Times]:
-    """When each node is away until the last job ends, drawn anew from the laws and the seed, without the engine."""
+    """Times at which each node is down until the last job ends, drawn anew from the laws and the seed, without the engine."""
     begin_s, end_s = float(result.workload.submit_s[0]), float(result.completion_s.max())
     found: list[Times] = [[] for _ in range(result.cluster.num_nodes)]
     for cause in failures.outages:

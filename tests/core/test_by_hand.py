@@ -161,7 +161,7 @@ def test_controllers_have_nodes_and_jobs_in_turn() -> None:
 
 
 def on_two_nodes(types: tuple[NodeType, NodeType], times: object) -> float:
-    """When a job ends that has a GPU on node 0 and one on node 1."""
+    """End of a job that has a GPU on node 0 and one on node 1."""
     cluster = Cluster(types, 2, (0, 1))
     workload = Workload(["wide"], np.zeros(1), times, num_gpus=np.array([2]))  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""What a policy may hand in, what it cannot change, and what is refused before the run."""
+"""Contract of policies: decisions that are allowed, data that they cannot change, refusals before the run."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_million_jobs_on_a_thousand_nodes_are_checked_in_little_memory() -> No
 
 
 def test_fractions_may_miss_a_node_by_their_tolerance() -> None:
-    """What the check of a decision lets pass as rounding does not stop the simulation at a start."""
+    """A rounding error that the check of a decision allows does not stop the simulation at a start."""
     eight = Cluster.of_nodes(NodeType("server", "GPU", 8), 1)
     jobs = Workload(
         ["a", "b"],

@@ -28,7 +28,7 @@ def sent(
     left: dict[int, float] | None = None,
     times: int = 1,
 ) -> list[int]:
-    """Where the last job goes, at 0 s, when these jobs wait at the controllers; each has 4 GPUs."""
+    """Controller of the last job, at 0 s, when these jobs wait at the controllers; each has 4 GPUs."""
     states = JobStates.of_size(len(jobs))
     for job, fraction in (left or {}).items():
         states.remaining[job] = fraction

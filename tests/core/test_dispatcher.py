@@ -1,4 +1,4 @@
-"""Which controller a job goes to."""
+"""Controller of a job, by dispatcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a decision may not say, each with its whole line; and how far it may go."""
+"""Decisions that are not feasible, each with its whole line, and the tolerances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VMS = Cluster.of_vms([NodeType("one", "A", 1), NodeType("two", "A", 2)], 2)
 
 
 def complaint(cluster: Cluster, placements: Sequence[Placement], **said: bool) -> str:
-    """What is wrong with a first decision at 7 s, about one job that comes then."""
+    """Error of a first decision at 7 s, about one job that comes then."""
     if cluster is VMS:
         jobs = Workload(["a", "b"], [7.0, 7.0], TimeTable(np.full((2, 2, 3), 5.0)))
     else:

@@ -73,7 +73,7 @@ def elastic_jobs(seed: int, count: int, types: int, width: int) -> Workload:
 
 
 def check(result: Result, restarts: bool = False) -> None:
-    """What no policy may break."""
+    """Invariants of every policy."""
     workload, cluster = result.workload, result.cluster
     assert np.isfinite(result.completion_s).all()
     assert (result.first_start_s >= workload.submit_s - 1e-9).all()

@@ -70,7 +70,7 @@ OPTIONS = {
 
 
 def columns_of(rng: np.random.Generator, mean_s: float, count: int) -> dict[str, np.ndarray]:
-    """What jobs are made of."""
+    """Columns of jobs."""
     return {
         "duration_s": rng.uniform(0.2, 2.0, count) * mean_s,
         "gpus": rng.choice([1, 1, 1, 2, 4], count),
@@ -127,7 +127,7 @@ def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
 
 
 def until_then(name: str, elastic: bool, jobs: Workload, until_s: float) -> str:
-    """When a policy decided before an instant, and all that ran until then."""
+    """Decisions of a policy before an instant, and all that ran until then."""
     types = [NodeType("v", "A", 2, 0.5), NodeType("w", "B", 2, 1.2)]
     if not elastic:
         cluster = Cluster.of_nodes(NodeType("server", "GPU", 4, 2.0, cpus=12, memory_gb=200), 2)

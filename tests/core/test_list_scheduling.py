@@ -1,4 +1,4 @@
-"""Where list scheduling puts jobs of fixed demand, on paper."""
+"""Placements of list scheduling for jobs of fixed demand, worked out by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes meter, computed by hand: uses of GPUs and CPUs, and what open nodes cost."""
+"""Meters of nodes, computed by hand: uses of GPUs and CPUs, and what open nodes cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user's own policy, plug-in or setting may get wrong, each told in one line."""
+"""Mistakes in a user's own policy, plug-in or setting, each told in one line."""
 
 from __future__ import annotations
 

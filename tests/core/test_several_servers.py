@@ -264,7 +264,7 @@ def test_a_change_of_a_job_that_another_plan_has_changed_is_dropped() -> None:
 
 
 def test_a_full_decision_says_all_that_runs() -> None:
-    """What an older plan has started since, and the newer one leaves out, waits again."""
+    """A job that an older plan has started since, and the newer one leaves out, waits again."""
 
     def policy(view: View) -> Decision:
         return Decision([Placement(max(view.jobs.tolist()), 0, 4)])

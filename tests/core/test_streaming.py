@@ -115,7 +115,7 @@ def test_a_planted_link_under_a_name_in_the_making_is_not_followed(
 def test_a_disk_that_is_full_at_the_end_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
 ) -> None:
-    """Where one file cannot be closed, none gets its name, and none stays under a random one."""
+    """No file gets its name if one cannot be closed, and none stays under a random one."""
     close, closed = pq.ParquetWriter.close, []
 
     def full(self: pq.ParquetWriter) -> None:

@@ -1,4 +1,4 @@
-"""What users read off a result by name: a name that changes breaks their scripts."""
+"""Names by which users read a result: a name that changes breaks their scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy sees at a decision, computed by hand."""
+"""View of a policy at a decision, computed by hand."""
 
 from __future__ import annotations
 

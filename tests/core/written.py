@@ -136,7 +136,7 @@ class Folder:
         _near(summary["total_cost"], sum(summary[part] for part in parts))
 
     def _clipped(self, node: int) -> list[tuple[float, float]]:
-        """When a node was away, from the first submission to the last completion."""
+        """Times at which a node was down, from the first submission to the last completion."""
         clipped = [(max(a, self.begin_s), min(b, self.end_s)) for a, b in self.away[node]]
         return [(a, b) for a, b in clipped if a < b]
 
@@ -160,7 +160,7 @@ class Folder:
         assert summary["job_failures"] == self.jobs["failures"].sum()
 
     def work_is_held_less_lost_and_overhead(self) -> None:
-        """Where nothing slows jobs down: each job's work is its demand times its time alone."""
+        """Work of jobs that nothing slows down: demand times the time alone."""
         assert self.outages is not None
         assert self.done.all()
         work_gpu_s = (self.jobs["gpus"] * self.jobs["ideal_s"]).sum()

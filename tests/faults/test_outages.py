@@ -80,7 +80,7 @@ STAGGER_S = 170.0
 
 
 def windows(node, time_to, duration, begin_s, end_s):
-    """When a node of deterministic outages is away, between two instants."""
+    """Times at which a node of deterministic outages is down, between two instants."""
     t = begin_s + node * STAGGER_S
     while (t := t + time_to) < end_s:
         yield t, t + duration
@@ -297,7 +297,7 @@ def test_attempts_with_preemption_checkpoints_and_a_limit():
 )
 @pytest.mark.parametrize("servers", [0, 2])
 def test_attempts_beside_all_else_that_goes_wrong(policy, servers):
-    """What was held is the work of the last attempts, what was lost, and what was no work."""
+    """GPU-hours held are the work of the last attempts, the lost work and the overhead."""
     rng = np.random.default_rng(4)
     plain = fixed_jobs(rng, 24)
     parts = [

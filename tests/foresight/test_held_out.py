@@ -142,7 +142,7 @@ def test_seeds_are_fresh_and_tasks_are_distinct() -> None:
 
 
 def test_every_study_has_the_instances_of_the_comparison() -> None:
-    """What is divided by a run or a bound of the comparison is on the very same jobs."""
+    """Ratios to a run or a bound of the comparison are on the very same jobs."""
     jobs = {}
     for task in planned("paper"):
         columns = task.columns()

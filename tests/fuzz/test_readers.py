@@ -266,7 +266,7 @@ def revalued(seed: int, sample: bytes) -> bytes:
 
 
 def complaint_of(call: Callable[[], Any]) -> str:
-    """What a reader finds wrong; empty where it answers. Any other exception is a failure."""
+    """Complaint of a reader; empty if it answers. Any other exception is a failure."""
     try:
         call()
     except InputError as error:

@@ -470,7 +470,7 @@ def objective(x: Instance, nodes: list[Node]) -> float:
 
 
 def released_objective(x: Instance, nodes: list[Node]) -> float:
-    """What the released program minimises instead.
+    """Objective of the released program.
 
     `FIRST_FINISH`: up to the first finish anywhere, the prices of the open nodes and the running
     jobs' tardiness at that instant; worst-case tardiness of the postponed jobs. `OWN_FINISH`:

@@ -34,7 +34,7 @@ class Context:
         return 1e-9 * (1.0 + abs(self.x.base))
 
     def value(self, node_type: int, hosted: list[list[int]], first: float = math.inf) -> float:
-        """What a node contributes to the objective; infinite where a job cannot run so.
+        """Contribution of a node to the objective; infinite if a job cannot run so.
 
         ``first``: when the first job of all finishes, for `FIRST_FINISH` alone.
         """
@@ -73,14 +73,14 @@ class Context:
         return self.value(node.node_type, node.hosted, first)
 
     def first(self, nodes: list[Node]) -> float:
-        """When the first job of all finishes, where that counts."""
+        """Finish of the first job of all, if that counts."""
         if self.objective != FIRST_FINISH:
             return math.inf
         times = [self.x.time(i, node.node_type, g) for node in nodes for i, g in node.hosted]
         return min(times, default=math.inf)
 
     def change(self, nodes: list[Node], changes: Changes) -> float:
-        """What a move changes: the nodes that it names, then all others if the first finish is
+        """Nodes that a move changes: the nodes that it names, then all others if the first finish is
         another one after it."""
         before, after = self.first(nodes), list(nodes)
         for n, (node_type, hosted) in changes.items():
@@ -281,7 +281,7 @@ def walk(context: Context, start: list[Node], guide: list[Node]) -> Iterator[lis
 
 
 def step_value(context: Context, nodes: list[Node], n: int, model: Node) -> float:
-    """What changes when node n becomes equal to a node of the guide."""
+    """Change of the objective if node n becomes equal to a node of the guide."""
     after = step(nodes, n, model)
     before, first = context.first(nodes), context.first(after)
     leaving = [i for i, _ in model.hosted]
@@ -313,7 +313,7 @@ def step(nodes: list[Node], n: int, model: Node) -> list[Node]:
 
 
 def match(context: Context, nodes: list[Node], guide: list[Node]) -> list[int]:
-    """Which node each node of the guide becomes: the free one with which it shares the most jobs,
+    """Node that each node of the guide becomes: the free one with which it shares the most jobs,
     then those that share none what is left, then new ones. Fixed nodes keep their type."""
     machines = context.x.machines
     become: dict[int, int] = {}

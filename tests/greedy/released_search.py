@@ -161,7 +161,7 @@ class Decision:
     # --- objectives -----------------------------------------------------------------------------
 
     def first_finish(self, plan):
-        """What the randomised greedy minimises."""
+        """Objective of the randomised greedy."""
         x, shares = self.x, plan.shares
         first = min(self.time(j, plan.nodes[n][0], g) for j, (n, g) in shares.items())
         total = sum(first * x.prices[size, 1] / HOUR for size, used in plan.nodes if used)
@@ -183,7 +183,7 @@ class Decision:
         return cost, max(0.0, self.now + t - self.x.jobs[job]["due"])
 
     def ratio(self, plan):
-        """What local search maximises."""
+        """Ratio that local search maximises."""
         total = 0.0
         for job in plan.shares:
             cost, late = self.share_costs(plan, job)

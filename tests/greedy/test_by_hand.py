@@ -115,7 +115,7 @@ def twin_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
 
 
 def kernel_plan(case: Case) -> Nodes:
-    """What the compiled pure greedy builds."""
+    """Plan of the compiled pure greedy."""
     order = pressure_order(case.jobs, case.profile)
     found = randomised_greedy(
         order, case.jobs, case.profile, case.machines, case.settings, 1, 1, np.uint64(0)
@@ -342,7 +342,7 @@ def test_a_vm_shrinks_only_where_no_job_gets_slower(plan_of: Callable[[Case], No
 
 @planned_by
 def test_idle_gpus_go_to_a_job_that_they_speed_up(plan_of: Callable[[Case], Nodes]) -> None:
-    """Where the VM cannot shrink, its idle GPU is given away for any speed-up at all."""
+    """An idle GPU of a VM that cannot shrink is given away for any speed-up at all."""
     assert plan_of(shrinking(11, 9.9)) == [("A2", {"a": 2})]
     assert plan_of(shrinking(11, 10)) == [("A2", {"a": 1})]
     assert plan_of(shrinking(11, 10.1)) == [("A2", {"a": 1})]

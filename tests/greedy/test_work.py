@@ -1,4 +1,4 @@
-"""How much the greedy does at a decision, counted: many nodes and jobs must not make all of it longer."""
+"""Operations of the greedy at a decision, counted: many nodes and jobs must not make all of it longer."""
 
 from __future__ import annotations
 

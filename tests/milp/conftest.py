@@ -1,4 +1,4 @@
-"""What several tests of the MILP need."""
+"""Fixtures of several tests of the MILP."""
 
 import pytest
 

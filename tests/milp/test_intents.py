@@ -1,4 +1,4 @@
-"""What the exact decision means, in cases small enough to see."""
+"""Exact decisions in cases that are small enough to check by hand."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_endless_patience_changes_nothing():
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_invariants(data):
-    """Who waits longer than it may leaves, at that instant and without GPUs; nobody else does."""
+    """A job that waits longer than it may leaves, at that instant and without GPUs; nobody else does."""
     count = data.draw(st.integers(1, 12))
     numbers = st.lists(st.integers(0, 20), min_size=count, max_size=count)
     submit_s = np.sort(np.array(data.draw(numbers), dtype=float))

@@ -61,7 +61,7 @@ class MadeUp:
         self._config = {task.key: task.config_json for task in tasks}
 
     def run(self, key: str) -> Any:
-        """What the task left, all its numbers times one factor."""
+        """Outcome of the task, all its numbers times one factor."""
         found = self._outcome[self._kind[key]]
         factor = random.Random(self._config[key]).uniform(0.7, 1.3)
         scalars = {

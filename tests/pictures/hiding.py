@@ -1,4 +1,4 @@
-"""What hides what in a drawn figure: legends, texts and series that lie on others.
+"""Overlaps in a drawn figure: legends, texts and series that lie on others.
 
 matplotlib knows where everything is drawn. Example of a fault: a legend over the paper's line.
 """
@@ -38,7 +38,7 @@ def hidden(figure: Figure, renderer: RendererAgg) -> Iterator[str]:
 
 
 def _under(axes: Axes, box: Bbox) -> Iterator[str]:
-    """What a legend covers of these axes."""
+    """Parts of these axes that a legend covers."""
     from matplotlib.transforms import Bbox
 
     common = Bbox.intersection(box, axes.bbox)

@@ -1,4 +1,4 @@
-"""What makes a drawn figure hard to read, found by matplotlib itself.
+"""Faults of legibility of a drawn figure, found by matplotlib itself.
 
 Texts that cover each other, texts outside the picture, points that lie outside their axes without a
 mark (`experiments.pictures.edges` makes the marks), axes without a name, units in two styles, and
@@ -35,7 +35,7 @@ UPRIGHT = (0.0, 90.0, 180.0, 270.0)
 
 
 def faults(figure: Figure) -> list[str]:
-    """What is hard to read in a figure, one line each; empty where nothing is.
+    """Faults of legibility, one line each; empty if there are none.
 
     The figure is drawn for it once more, which does not change it.
     """

@@ -35,7 +35,7 @@ class MadeUpStore:
         self._scalars, self._tables = scalars, tables
 
     def run(self, key: str) -> Any:
-        """What the task left."""
+        """Outcome of the task."""
         task = self._tasks[key]
         name = task.function.partition(":")[2]
         factor = self._random(task).lognormal(0.0, 0.5)

@@ -1,4 +1,4 @@
-"""How long a simulation of a queue has to be, against closed forms and against many runs."""
+"""Necessary length of a simulation of a queue, against closed forms and against many runs."""
 
 from __future__ import annotations
 

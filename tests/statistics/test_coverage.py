@@ -1,4 +1,4 @@
-"""How often printed intervals contain the truth: a fast version of benchmarks/coverage.py."""
+"""Coverage of printed intervals: a fast version of benchmarks/coverage.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mistake in a configuration file looks like: one line with the path to the key."""
+"""Mistakes in configuration files: one line with the path to the key."""
 
 from __future__ import annotations
 

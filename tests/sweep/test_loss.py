@@ -217,7 +217,7 @@ def damage(folder: Path, sql: str) -> None:
 
 
 def complaint(command: Callable[[], object]) -> str:
-    """What a command finds wrong; empty where it does its work."""
+    """Complaint of a command; empty if it does its work."""
     try:
         command()
     except InputError as error:

@@ -51,7 +51,7 @@ def package(tmp_path, monkeypatch):
 
 
 def version() -> set[str]:
-    """What counts, as a process sees it that starts now."""
+    """Version of the code, as a process sees it that starts now."""
     for name in [name for name in sys.modules if name.startswith("key_package")]:
         del sys.modules[name]
     codeversion._origin.cache_clear()

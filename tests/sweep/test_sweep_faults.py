@@ -80,7 +80,7 @@ def write_sweep(folder: Path, runs: int, sleep_s: float = 0.02) -> Path:
 
 
 def endings(folder: Path) -> Counter[str]:
-    """How often each process came to the end of a run, by process id."""
+    """Number of runs that each process ended, by process id."""
     return Counter(
         {file.stem: len(file.read_text().split()) for file in (folder / "log").iterdir()}
     )

@@ -73,7 +73,7 @@ class Job:
 
 
 def key_of(ordering, job, now_s, servers, mechanism):
-    """What jobs are sorted by, smallest first; then by arrival."""
+    """Sort key of jobs, smallest first; then by arrival."""
     speed = 1.0 if mechanism == "proportional" or job.put_back else job.full_speed
     alone_s = job.iteration_s * job.iterations
     left_s = job.iteration_s * (job.iterations - job.done) / speed
@@ -97,7 +97,7 @@ def key_of(ordering, job, now_s, servers, mechanism):
 
 
 class Servers:
-    """What is free on each server, and who is on it."""
+    """Free resources of each server, and the jobs on it."""
 
     def __init__(self, count):
         self.free = [[GPUS, CPUS, MEMORY_GB] for _ in range(count)]
@@ -175,7 +175,7 @@ def allocate(job, servers, mechanism):
 
 
 def decide(waiting, num_servers, ordering, mechanism, now_s):
-    """Who runs in the round that begins, with parts, shares and marks set."""
+    """Jobs that run in the round that begins, with parts, shares and marks set."""
     waiting.sort(
         key=lambda j: (key_of(ordering, j, now_s, num_servers, mechanism), j.arrival_s, j.number)
     )

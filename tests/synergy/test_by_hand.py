@@ -630,7 +630,7 @@ def test_the_released_rule_leaves_those_at_or_below_their_share() -> None:
 
 
 def test_a_released_job_over_servers_that_hold_others_above_their_kind() -> None:
-    """What its own rule does not put back, as nobody wants it, the paper's rule does."""
+    """The paper's rule puts back resources that the job's own rule does not, as nobody wants them."""
     packing = Packing(SERVER, 3, [kind(3), kind(2), kind(4)])
     packing.add(Slot(0, Share(4, 10), ((1, 3),)))
     packing.add(Slot(0, Share(4, 10), ((0, 3),)))

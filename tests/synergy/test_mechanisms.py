@@ -1,4 +1,4 @@
-"""What holds in every round, whatever the jobs: fairness, no idle GPUs, proportional shares."""
+"""Invariants of every round, whatever the jobs: fairness, no idle GPUs, proportional shares."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def all_ways(values):
 
 
 def worth(values, won):
-    """How many get something, and the product of their values."""
+    """Number of winners, and the product of their values."""
     got = values[np.arange(len(values)), list(won)]
     return int((got > 0).sum()), float(np.prod(got[got > 0]))
 
@@ -62,7 +62,7 @@ def test_parts_in_closed_form(bidders, gpus):
 @many
 @given(tables(1), st.data())
 def test_nobody_gains_by_a_wrong_bid(rows, data):
-    """What is kept of the true value is largest where the bid is true, whatever the others bid."""
+    """The value that a bidder keeps is largest with the true bid, whatever the others bid."""
     values = np.array(rows, dtype=float)
     wrong = values.copy()
     wrong[0] = data.draw(
@@ -100,7 +100,7 @@ def test_equal_bidders_tie_whatever_their_value_is():
 
 
 def test_without_payments_a_wrong_bid_would_gain():
-    """Who bids nothing for less than three of four GPUs wins three; with the part that it keeps, less than before."""
+    """A bidder of nothing for less than three of four GPUs wins three; with the part that it keeps, less than before."""
     values = np.array([[1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 2.0, 3.0, 4.0, 5.0]])
     wrong = np.array([[1.0, 1.0, 1.0, 40.0, 40.0], values[1]])
     won, lied = largest_product(values), largest_product(wrong)
@@ -128,7 +128,7 @@ def test_the_worst_off_tenant_bids_alone():
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 0.5, 1.0]))
 def test_nothing_is_idle_while_somebody_waits(seed, fairness):
-    """Who loses in the lottery gets what is left, if nobody else wants it."""
+    """A loser of the lottery gets the rest, if nobody else wants it."""
     jobs = jobs_of_one_gpu(seed)
     policy = make_policy("themis", fairness=fairness, lease_s=60.0)
     found = shares(simulate(jobs, cluster_of(2), policy, seed=seed, features=[tenants_of(jobs)]))

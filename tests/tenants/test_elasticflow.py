@@ -108,7 +108,7 @@ def test_the_least_share_first_then_who_gains():
     st.integers(0, 7),
 )
 def test_spreading_against_brute_force(rows, free):
-    """Where each GPU helps less than the one before, no other way to give them away is faster in sum."""
+    """With decreasing gains of each GPU, no other way to give them away is faster in sum."""
     left_s = {
         j: [math.inf, *(t / g**power for g in range(1, 5))] for j, (t, power) in enumerate(rows)
     }
@@ -154,7 +154,7 @@ def test_they_fit_the_largest_first(gpus, nodes, data):
     [(2, 2, True), (2, 3, True), (3, 2, False), (1, 2, False), (2, 1, False), (1, 1, True)],
 )
 def test_whether_a_plan_goes_on_where_a_node_goes_or_comes_back(monkeypatch, before, now, goes_on):
-    """Where a new plan fails for a job. With fewer nodes its GPUs are not there; a plan for a single node holds any
+    """Jobs for which a new plan fails. With fewer nodes its GPUs are not there; a plan for a single node holds any
     number of GPUs, so its jobs need not fit on two. With more nodes it fits as before."""
     ask = Ask(90.0, 0, [math.inf, 160.0, 80.0])
     piece = Piece(0.0, 80.0, 2)

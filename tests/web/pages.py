@@ -1,4 +1,4 @@
-"""What every page of ours must pass, in a real browser."""
+"""Checks of every page, in a real browser."""
 
 from __future__ import annotations
 
