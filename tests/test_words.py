@@ -25,7 +25,6 @@ REPLACED = {
     r"NEEDED_BEHIND|\bLacks?\b": "missing requirement",
     r"kind_of_controller|short_answers|\bOccasions\b": "decision triggers, incremental decisions",
     r"GateRecord|make gate\b|--gate\b": "admission control; make bench-check",
-    r"beside_log": "dodge",
     r"\b[Ss]eating\b|\bNodeLevels\b|\bmake_room\b": "assignment, index of free GPUs, eviction",
     r"\b_?Room\b(?! for)": "free capacity, package",
     r"\bLedger\b": "arrival statistics",

@@ -6,7 +6,6 @@ and the paper's own value, where it gives one, in dark grey beside ours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +23,7 @@ from simulator.statistics import student
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
     from simulator.statistics import Estimate
 
@@ -262,23 +261,6 @@ def log_ticks(ax: Axes, which: Literal["x", "y"] = "y") -> None:
 def thousands(axis: Any) -> None:
     """Ticks as 10,000 instead of 10000."""
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}"))
-
-
-def dodge(x: Series, index: int, of: int, span: float | None = None) -> Series:
-    """Places a little apart, so that equal lines and their intervals are all seen.
-
-    Parameters
-    ----------
-    span : how long the axis is; None: as long as these places are.
-    """
-    apart = 0.015 * (float(x.max() - x.min()) if span is None else span)
-    return x.astype(float).add(apart * (index - (of - 1) / 2))
-
-
-def dodge_log(x: Series, index: int, of: int, span: float | None = None) -> Series:
-    """The same on a logarithmic axis, ``span`` a factor."""
-    wide = float(x.max() / x.min()) if span is None else span
-    return dodge(x.astype(float).map(math.log), index, of, math.log(wide)).map(math.exp)
 
 
 def means_by_row(ax: Axes, runs: DataFrame, key: str, value: str, scale: float = 1.0) -> DataFrame:

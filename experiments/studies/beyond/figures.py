@@ -13,6 +13,7 @@ from experiments.pictures.plots import (
     draw_line,
     intervals,
     legend_below,
+    lines,
     log_ticks,
 )
 from experiments.report.experiment import Drawn
@@ -92,6 +93,7 @@ def _failing(results: Results) -> Drawn:
     figure, axes = canvas(1, 2, width=5.0, height=4.0)
     found = []
     levels = sorted(runs["up_h"].unique(), key=lambda h: -h if h else -np.inf)
+    runs["level"] = runs["up_h"].map(levels.index)
     names = ["none" if h == 0 else f"{h:g} h" for h in levels]
     for ax, value, label in zip(
         axes,
@@ -99,14 +101,9 @@ def _failing(results: Results) -> Drawn:
         ("mean JCT over that without failures", "goodput"),
         strict=True,
     ):
-        points = intervals(runs, ["policy", "up_h"], value)
-        for k, policy in enumerate(POLICIES):
-            part = points[points["policy"] == policy].set_index("up_h").loc[levels].reset_index()
-            x = np.arange(len(levels)) + 0.05 * (k - 1.5)
-            draw_line(ax, x, part, policy, k)
+        points = lines(ax, runs, "level", value, "policy", {name: name for name in POLICIES})
         ax.set_xticks(range(len(levels)), names)
         ax.set(xlabel="mean time between failures of a node", ylabel=label)
-        ax.set_ylim(bottom=0.8, top=None if value == "ratio" else 1.01)
         found.append(points.assign(quantity=value))
     legend_below(figure, axes[0], 3)
     return Drawn(figure, pd.concat(found))

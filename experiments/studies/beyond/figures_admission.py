@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from experiments.pictures.plots import canvas, draw_line, intervals, legend_below
+from experiments.pictures.plots import canvas, legend_below, lines
 from experiments.report.experiment import Drawn
 from experiments.studies.beyond.page import PAGE
 from experiments.studies.beyond.runs import ADMISSION_LOADS, WIDTH_LOADS, WIDTHS
@@ -50,22 +50,17 @@ def _by_load(
     by: str,
     names: Mapping[str, str],
     loads: Sequence[float],
-    top: float | None = None,
+    top: float = 0.0,
 ) -> Drawn:
     """A panel for each column, with its label: a line over the load for each name, at least up to ``top``."""
     figure, axes = canvas(1, len(columns), width=4.6, height=4.0)
     points = []
     for ax, (column, label) in zip(axes, columns.items(), strict=True):
-        table = intervals(runs.dropna(subset=[column]), [by, "load"], column)
-        for k, name in enumerate(names):
-            part = table[table[by] == name]
-            if not part.empty:
-                draw_line(ax, part["load"] + 0.015 * (k - 1), part, names[name], k)
+        table = lines(ax, runs.dropna(subset=[column]), "load", column, by, names)
         ax.set_xticks(loads, [f"{load:g}" for load in loads])
         ax.set(xlabel="load while jobs come", ylabel=label)
-        ax.set_ylim(bottom=min(0.0, 1.1 * float(table["low"].min())))
-        if top is not None:
-            ax.set_ylim(top=max(top, 1.02 * float(table["high"].max())))
+        low, high = ax.get_ylim()
+        ax.set_ylim(min(0.0, low), max(top, high))
         points.append(table.assign(quantity=column))
     legend_below(figure, axes[0], len(names))
     return Drawn(figure, pd.concat(points))

@@ -8,9 +8,8 @@ from experiments.pictures.plots import (
     PALETTE,
     PAPER,
     canvas,
-    dodge,
-    draw_line,
     intervals,
+    lines,
     log_ticks,
 )
 from experiments.report.experiment import Drawn
@@ -43,24 +42,21 @@ def guessed_figure(results: Results) -> Drawn:
     """One line a policy; a level for the one that is blind to predictions."""
     runs = over_exact(results)
     figure, (ax,) = canvas(width=7.4, height=4.6)
-    points = intervals(runs, ["policy", "error"], "ratio", geometric=True)
-    errors = sorted(runs["error"].unique())
-    for k, policy in enumerate(GUESSED_BY):
-        part = points[points["policy"] == policy]
-        if part.empty:
-            continue
-        if policy == BLIND:
-            mean = float(part["mean"].iloc[0])
-            ax.axhline(mean, color=PALETTE[k], linestyle=":", label=f"{policy} (sees no times)")
-            continue
-        places = dodge(100 * part["error"], k, len(GUESSED_BY), 100 * max(errors))
-        draw_line(ax, places, part, policy, k)
+    runs["percent"] = 100 * runs["error"]
+    seeing = [name for name in GUESSED_BY if name != BLIND]
+    points = lines(ax, runs, "percent", "ratio", "policy", {n: n for n in seeing}, geometric=True)
+    blind = intervals(runs[runs["policy"] == BLIND], ["policy"], "ratio", geometric=True)
+    if not blind.empty:
+        ax.axhline(
+            blind["mean"].iloc[0], color=PALETTE[7], linestyle=":", label=f"{BLIND} (sees no times)"
+        )
+    errors = sorted(runs["percent"].unique())
     ax.axhline(1.0, color=PAPER, linewidth=1.0, linestyle="--")
-    ax.set_xticks([100 * e for e in errors], [f"{100 * e:g}" for e in errors])
+    ax.set_xticks(errors, [f"{e:g}" for e in errors])
     ax.set(
         xlabel="standard deviation of each of two error factors, %",
         ylabel=f"mean JCT over that of {EXACT} with exact times",
     )
     log_ticks(ax)
     ax.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    return Drawn(figure, points)
+    return Drawn(figure, pd.concat([points, blind]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -11,11 +11,10 @@ from experiments.pictures.plots import (
     PALETTE,
     PAPER,
     canvas,
-    dodge,
-    dodge_log,
     draw_line,
     intervals,
     legend_below,
+    lines,
     log_ticks,
 )
 from experiments.report.experiment import Drawn
@@ -40,25 +39,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def _lines(
-    ax: Axes,
-    table: pd.DataFrame,
-    x: str,
-    names: Sequence[str],
-    value: str,
-    by: str = "method",
-    log: bool = False,
-) -> pd.DataFrame:
-    """A line for each name, geometric means with intervals; the numbers behind them."""
-    drawn = []
-    for index, name in enumerate(names):
-        part = table[table[by] == name]
-        if not part.empty:
-            line = intervals(part, [x], value, geometric=True)
-            places = (dodge_log if log else dodge)(line[x], index, len(names))
-            draw_line(ax, places, line, name, index)
-            drawn.append(line.assign(**{by: name}))
-    return pd.concat(drawn)
+def _named(names: Iterable[str]) -> dict[str, str]:
+    """The names as their own labels."""
+    return {name: name for name in names}
 
 
 def _at_one(ax: Axes) -> None:
@@ -154,14 +137,14 @@ def controllers(results: Results) -> Drawn:
             (axes[column], at_one, TIMES, "solver"),
             (axes[len(loads) + column], hour, servers, "named"),
         ):
-            drawn = _lines(ax, own, "controllers", names, "ratio", by, log=True)
+            drawn = lines(ax, own, "controllers", "ratio", by, _named(names), geometric=True)
             rows.append(drawn.assign(load=load))
             ax.set_xscale("log", base=2)
             ticks = sorted(set(part["controllers"]))
             ax.set_xticks(ticks, [str(k) for k in ticks])
             log_ticks(ax)
             _at_one(ax)
-            ax.set_ylabel("total cost over K = 1, no time")
+            ax.set(xlabel="", ylabel="total cost over K = 1, no time")
         axes[column].set_title(f"load {load:g}, one server")
         axes[len(loads) + column].set_title(f"load {load:g}, an hour a decision")
         axes[len(loads) + column].set_xlabel("controllers K")
@@ -199,7 +182,8 @@ def predictions(results: Results) -> Drawn:
         for row, (part, names) in enumerate(((on_times, ON_TIMES), (on_tables, ON_TABLES))):
             ax = axes[2 * row + column]
             own = part[part["kind"] == kind].assign(percent=100 * part["error"])
-            drawn = _lines(ax, own, "percent", [n for n in names if n not in BLIND], "ratio")
+            seeing = _named(n for n in names if n not in BLIND)
+            drawn = lines(ax, own, "percent", "ratio", "method", seeing, geometric=True)
             rows.append(drawn.assign(kind=kind, value=("mean_jct_s", "total_cost")[row]))
             for i, blind in enumerate(BLIND if row == 0 else ()):
                 level = intervals(
@@ -242,7 +226,7 @@ def delays(results: Results) -> Drawn:
         own = table[table["method"].isin(list(names))]
         ratios = relative(own, value, {"delay_s": 0.0}, ["method", "seed"])
         ratios = ratios[ratios["delay_s"] > 0]  # without a delay all are at 1
-        drawn = _lines(ax, ratios, "minutes", list(names), "ratio", log=True)
+        drawn = lines(ax, ratios, "minutes", "ratio", "method", _named(names), geometric=True)
         _at_minutes(ax, ratios["minutes"])
         rows.append(drawn.assign(value=value))
         ax.set(xlabel="reconfiguration delay, min", ylabel=f"{said} over no delay")
@@ -287,7 +271,7 @@ def periods(results: Results) -> Drawn:
     names = {"SRTF": "SRTF, mean completion time", "greedy": "greedy, total cost",
              "EDF": "EDF, total cost"}  # fmt: skip
     ratios = ratios.assign(method=ratios["method"].map(names))
-    drawn = _lines(ax, ratios, "minutes", list(names.values()), "ratio", log=True)
+    drawn = lines(ax, ratios, "minutes", "ratio", "method", _named(names.values()), geometric=True)
     _at_minutes(ax, ratios["minutes"])
     _at_one(ax)
     ax.set(
@@ -309,7 +293,7 @@ def bounds(results: Results) -> Drawn:
     """Distance to the lower bound by load."""
     table = over_bounds(results)
     figure, (ax,) = canvas(1, 1, width=6.4, height=4.4)
-    drawn = _lines(ax, table, "load", list(BOUNDED), "ratio")
+    drawn = lines(ax, table, "load", "ratio", "method", _named(BOUNDED), geometric=True)
     ax.set(xlabel="offered load (0.5: jobs as often as in the paper)",
            ylabel="total cost over the lower bound")  # fmt: skip
     log_ticks(ax)
@@ -334,7 +318,9 @@ def elasticity(results: Results) -> Drawn:
     pairs = (("mean_jct_s", "mean completion time"), ("total_cost", "total cost"))
     for ax, (value, said) in zip(axes, pairs, strict=True):
         ratios = relative(table, value, {"method": "fixed, SRTF"}, ["load", "seed"])
-        drawn = _lines(ax, ratios, "load", list(FIXED_OR_ELASTIC), "ratio")
+        drawn = lines(
+            ax, ratios, "load", "ratio", "method", _named(FIXED_OR_ELASTIC), geometric=True
+        )
         rows.append(drawn.assign(value=value))
         ax.set(xlabel="offered load of the trace's demands", yscale="log",
                ylabel=f"{said} over SRTF, fixed")  # fmt: skip
