@@ -42,7 +42,7 @@ class Number(BaseModel):
     place : where the paper says it ("Section V-B, Figure 3").
     claim : the statement in our words, as a template of `str.format`.
     kind : how it is meant. "equal" is a value without a part: within the margin or not. "up to" is the largest of several values, "ordering" says that a ratio or
-        difference is at least ``value``, "theorem" is exact; "context" is a number
+        difference is at least ``value``, and has no part either, "theorem" is exact; "context" is a number
         of the paper beside which ours measures something else: the row is new.
     value : the number, or low and high of a range.
     no_effect : the value of no effect, where the number is an effect (0 % saved, 1 times as fast).
@@ -105,7 +105,8 @@ class Number(BaseModel):
         if self.kind == "at most":
             return Published(-math.inf, high, math.nan, 0.0, self.printed or f"<= {high:g}")
         if self.kind in ("at least", "ordering"):
-            return Published(low, math.inf, math.nan, 0.0, self.printed or f">= {low:g}")
+            text, has_part = self.printed or f">= {low:g}", self.kind != "ordering"
+            return Published(low, math.inf, math.nan, 0.0, text, has_part=has_part)
         text = self.printed or ("" if low == high else f"{low:g} to {high:g}")
         none = math.nan if self.no_effect is None else self.no_effect
         if self.kind == "theorem":

@@ -10,7 +10,7 @@ the whole confidence interval of ours, never at its middle alone:
   interval contains the value. For a bound: all of it keeps the bound.
 - **partly**: all of it shows at least half and at most twice the effect in the paper's direction; an
   amount lies within a factor of two, and so does what misses a bound. A theorem has no part, nor has
-  "almost equal".
+  "almost equal" or an order ("greedy beats tune").
 - **not reproduced**: all of it lies outside of that.
 - **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
   because one observation says nothing of its error. The row says which of two it is: an interval
@@ -53,7 +53,7 @@ class Published:
     none : the value of no effect; NaN for an amount or a bound.
     margin : of the effect, or relative to the amount; 0 for a range.
     text : what the report prints; empty: the number.
-    has_part : whether a part of it counts; "almost equal" has none.
+    has_part : whether a part of it counts; "almost equal" and an order have none.
     """
 
     low: float

@@ -95,6 +95,15 @@ def test_almost_equal_has_no_part():
     assert same.printed == "almost equal"
 
 
+def test_an_order_has_no_part():
+    """A ratio of at least 1: 0.9 is no part of it, though it misses the bound by less than a factor of two."""
+    order = Number(place="", claim="", kind="ordering", value=1.0).rule
+    found = [
+        verdict(order, interval(low, high)) for low, high in ((1, 1.2), (0.8, 0.9), (0.9, 1.1))
+    ]
+    assert found == ["reproduced", "not reproduced", "inconclusive"]
+
+
 def test_one_observation_tells_nothing_and_an_exact_number_all():
     assert verdict(effect(10, none=0), student([10.0])) == "inconclusive"
     assert verdict(effect(10, none=0), 10.0) == "reproduced"

@@ -116,7 +116,8 @@ def _with_names_of_servers(ratios: pd.DataFrame) -> tuple[pd.DataFrame, list[str
     "(a table of CPU times that were measured once, so that runs stay the same); 40 s, the paper's solver; "
     "40 s for five nodes and more with the square of the nodes; an hour. One server computes all of "
     "them. Below: decisions of an hour, on more servers. Splitting costs where the curve of no time "
-    "rises; deciding costs what lies between it and the others.",
+    "rises; deciding costs what lies between it and the others. Of lines that lie on each other the last in "
+    "the legend is on top.",
 )
 def controllers(results: Results) -> Drawn:
     """From one controller to one a node: above by times of a decision, below by servers."""
