@@ -71,10 +71,7 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
         [f"simulator/statistics/{part}.py" for part in STATISTICS],
         [f"tests/statistics/test_{part}.py" for part in ("by_hand", "exact", "streams")],
     ),
-    "selection": (
-        ["policies/selection.py"],
-        ["tests/greedy/test_selection.py", "tests/greedy/test_selection_ties.py"],
-    ),
+    "selection": (["policies/selection.py"], ["tests/greedy/test_selection.py"]),
     "mechanisms": (
         ["policies/synergy/mechanisms.py", "policies/synergy/eviction.py"],
         ["tests/synergy/test_by_hand.py"],

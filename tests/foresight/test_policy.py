@@ -64,10 +64,7 @@ def run(workload: Workload, cluster: Cluster, **more) -> Result:  # type: ignore
 
 
 @settings(
-    max_examples=6,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 @given(
     st.integers(0, 1000),

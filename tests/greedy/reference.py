@@ -69,15 +69,6 @@ class Plan:
     objective: float
 
 
-@dataclass
-class Choice:
-    """A candidate of the restricted list: configuration, its time, chance up to it."""
-
-    config: int
-    time: float
-    cumulative: float
-
-
 class Instance:
     """One decision: the jobs in order of pressure, the machines, the settings.
 
@@ -86,10 +77,10 @@ class Instance:
 
     def __init__(self, jobs: Jobs, profile: Profile, machines: Machines, settings: Settings):
         self.profile, self.machines, self.s = profile, machines, settings
-        slack = []
-        for k, rem, due in zip(*(jobs[c].tolist() for c in range(3)), strict=True):
-            runs = profile.num_configs[k] > 0
-            slack.append(due - rem * float(profile.fastest_s[k]) if runs else math.inf)
+        slack = [
+            due - rem * float(profile.fastest_s[k]) if profile.num_configs[k] > 0 else math.inf
+            for k, rem, due in zip(*(jobs[c].tolist() for c in range(3)), strict=True)
+        ]
         if settings.weigh_late:
             weights = jobs.weight_per_s.tolist()
             slack = [s * w if s < 0 else s for s, w in zip(slack, weights, strict=True)]
@@ -102,15 +93,12 @@ class Instance:
         self.lowest_weight = min((w for w in self.weight if w > 0), default=math.inf)
         self.postponed = [self._postponed(i) for i in range(len(self.order))]
         self.base = 0.0
-        for value in self.postponed:
+        for value in self.postponed:  # `sum` rounds otherwise from Python 3.12 on
             self.base += value
 
     def _postponed(self, i: int) -> float:
-        """The job's part of the objective when it waits: w rho (H + M - d)^+.
-
-        With a due date in the past it is late by (-d)^+ already; the released objectives leave
-        that out.
-        """
+        """The job's part of the objective when it waits: w rho (H + M - d)^+, and in the papers'
+        objective w (-d)^+, what it is late already."""
         k, s = self.index[i], self.s
         slowest = self.remaining[i] * float(self.profile.slowest_s[k])
         late = s.rho * max(0.0, s.horizon_s + slowest - self.due[i])
@@ -155,26 +143,22 @@ class Instance:
         """D*: the configurations that meet the due date, cheapest first."""
         return [c for c in self.by_cost(i) if self.meets(i, self.known_time(i, c))]
 
-    def candidates(self, i: int) -> list[Choice]:
-        """The restricted candidate list: the best share of D*, or of all where D* is empty."""
+    def candidates(self, i: int) -> list[tuple[int, float]]:
+        """The restricted candidate list, the best share of D*, or of all where D* is empty: each
+        configuration with the chance of it and all before it."""
         d_star = self.on_time(i)
         wanted = d_star or self.by_time(i)
-        if not wanted:
-            return []
         size = min(len(wanted), max(1, math.ceil(self.s.candidate_share * len(wanted))))
         costs = [float(c) for c in self.profile.cost[self.index[i]]]
         rank = {c: r for r, c in enumerate(self.by_cost(i))}
-        result: list[Choice] = []
-        so_far, best = 0.0, 0.0
+        so_far, best, reached = 0.0, math.nan, list[float]()
         for config in wanted[:size]:
             time = self.config_time(i, config)
             value = self.remaining[i] * costs[rank[config]] if d_star else time
-            best = value if not result else best
+            best = value if not reached else best
             so_far += 1.0 if self.s.pick == 1 or best <= 0 else best / value
-            result.append(Choice(config, time, so_far))
-        for choice in result:
-            choice.cumulative /= so_far
-        return result
+            reached.append(so_far)
+        return [(config, r / so_far) for config, r in zip(wanted, reached, strict=False)]
 
 
 class Construction:
@@ -183,13 +167,6 @@ class Construction:
     def __init__(self, instance: Instance, random: Random | None) -> None:
         self.x, self.random = instance, random
         self.nodes: list[Node] = []
-        # Open nodes of a family by free GPUs, in opening order.
-        families = len(instance.machines.families)
-        most = instance.machines.price_per_s.shape[1] - 1
-        self.buckets: list[list[list[int]]] = [
-            [[] for _ in range(most + 1)] for _ in range(families)
-        ]
-        self.opened = [0] * families
         self.max_nodes = min(instance.machines.num_nodes, len(instance.order))
 
     def run(self) -> Plan:
@@ -223,10 +200,7 @@ class Construction:
         return Plan(self.nodes, total)
 
     def queue(self) -> Iterator[int]:
-        """The jobs by pressure, until nothing is free.
-
-        Randomised, each may lose its turn to the next behind it, again and again.
-        """
+        """The jobs by pressure until nothing is free; randomised, each may lose its turn to the next."""
         x, n = self.x, len(self.x.order)
         current = 0
         for following in range(1, n + 1):
@@ -247,21 +221,18 @@ class Construction:
         """Whether the cluster has a node that is not open."""
         return len(self.nodes) < self.max_nodes
 
-    def most_free(self, f: int) -> int:
-        """The most free GPUs of an open node of a family."""
-        return max((free for free, nodes in enumerate(self.buckets[f]) if nodes), default=0)
-
-    def room(self, f: int) -> int:
-        """The most GPUs that one node of a family can give, opening one if that is possible."""
-        family = self.x.machines.families[f]
-        if self.may_open() and self.opened[f] < family[LIMIT]:
-            return int(family[SIZE])
-        return self.most_free(f)
+    def open_of(self, f: int) -> list[tuple[int, int]]:
+        """Free GPUs and number of each open node of a family, the fullest first."""
+        family_of = self.x.machines.family_of
+        return sorted((n.free, k) for k, n in enumerate(self.nodes) if family_of[n.node_type] == f)
 
     def fits(self, config: int) -> bool:
         """Whether a configuration fits on an open node or on one that can be opened."""
         f, g, _ = self.x.machines.configs[config]
-        return int(g) <= self.room(int(f))
+        family, opened = self.x.machines.families[f], self.open_of(int(f))
+        if self.may_open() and len(opened) < family[LIMIT]:
+            return int(g) <= int(family[SIZE])
+        return int(g) <= max((free for free, _ in opened), default=0)
 
     def select(self, i: int) -> tuple[int, int] | None:
         """Configuration and node (-1: a new one) of a job; None: it waits."""
@@ -271,31 +242,23 @@ class Construction:
         choice = 0
         if self.random is not None and len(candidates) > 1:
             draw = self.random.uniform()
-            choice = sum(draw >= c.cumulative for c in candidates[:-1])
-        config = candidates[choice].config
+            choice = sum(draw >= reached for _, reached in candidates[:-1])
+        config, node = candidates[choice][0], -1
         if not self.fits(config):
             suboptimal = self.suboptimal(i)
             if suboptimal is None:
                 return None
             config, node = suboptimal
-            if node >= 0:
-                return config, node
-        return config, self.open_node(config)
+        return config, node if node >= 0 else self.open_node(config)
 
     def open_node(self, config: int) -> int:
         """The open node for a configuration by best fit or first fit; -1: none fits."""
         f, g, _ = (int(value) for value in self.x.machines.configs[config])
-        if self.most_free(f) < g:
+        fullest_first = [(free, k) for free, k in self.open_of(f) if free >= g]
+        if not fullest_first:
             return -1
         if self.x.s.first_fit:
-            family_of = self.x.machines.family_of
-            return next(
-                k
-                for k, node in enumerate(self.nodes)
-                if family_of[node.node_type] == f and node.free >= g
-            )
-        fullest_first = [(free, k) for free in range(g, len(self.buckets[f]))
-                         for k in sorted(self.buckets[f][free])]  # fmt: skip
+            return min(k for _, k in fullest_first)
         size = max(1, math.ceil(self.x.s.node_share * len(fullest_first)))
         if self.random is None or size == 1:
             return fullest_first[0][1]
@@ -323,11 +286,8 @@ class Construction:
         return last[min(int(draw / weight(levels[-1])), len(last) - 1)]
 
     def suboptimal(self, i: int) -> tuple[int, int] | None:
-        """Another configuration, and the node where the rule names one (else -1).
-
-        Best version: the best configuration that fits somewhere. First version: the first open
-        node with room, in the job's best configuration there.
-        """
+        """Another configuration, and the node where the rule names one (else -1): the best that
+        fits somewhere, or (first fit) the first open node with room, the best that fits there."""
         x = self.x
         acceptable = x.on_time(i) + (x.by_time(i) if x.s.fall_back else [])
         if not x.s.suboptimal_first_fit or self.may_open():
@@ -344,18 +304,12 @@ class Construction:
         """Give a job its GPUs on an open node, or on a new one (-1)."""
         machines = self.x.machines
         f, g, _ = (int(value) for value in machines.configs[config])
-        buckets = self.buckets[f]
         if k < 0:
-            node = Node(int(machines.families[f, OPENS_AS]), int(machines.families[f, SIZE]))
-            k = len(self.nodes)
-            self.nodes.append(node)
-            self.opened[f] += 1
-        else:
-            node = self.nodes[k]
-            buckets[node.free].remove(k)
+            family = machines.families[f]
+            self.nodes.append(Node(int(family[OPENS_AS]), int(family[SIZE])))
+        node = self.nodes[k]
         node.hosted.append([i, g])
         node.free -= g
-        buckets[node.free].append(k)
         price = float(machines.price_per_s[node.node_type, g])
         node.leader = min(node.leader, price * self.x.config_time(i, config))
 
@@ -372,12 +326,8 @@ class Construction:
 
 
 def node_parts(x: Instance, node: Node) -> tuple[float, float]:
-    """The tardiness of the jobs on a node, and the cost of the cheapest job to finish.
-
-    The papers count one job a node, its leader: alpha_jn picks it freely among the node's jobs
-    (ANDREAS, 4l and 4m), so the cheapest counts; on a VM, whose price does not depend on the
-    GPUs in use, that is the first to finish.
-    """
+    """The tardiness of the jobs on a node, and the cost of the cheapest job to finish: alpha_jn
+    picks the one that counts freely among the node's jobs (ANDREAS, 4l and 4m)."""
     tardiness, leader = 0.0, math.inf
     for i, g in node.hosted:
         time = x.time(i, node.node_type, g)
@@ -403,10 +353,7 @@ def shrink(x: Instance, node: Node) -> None:
 
 
 def expand(x: Instance, node: Node) -> bool:
-    """Give idle GPUs to the job with the highest speed-up; False where no job gains.
-
-    Times are not monotone in the number of GPUs: more are given only where they help.
-    """
+    """Give idle GPUs to the job with the highest speed-up; False where no job gains."""
     best, winner = SAME_TIME, None
     for place, (i, now) in enumerate(node.hosted):
         times = x.profile.times_s[x.index[i], node.node_type]
@@ -472,10 +419,9 @@ def objective(x: Instance, nodes: list[Node]) -> float:
 def released_objective(x: Instance, nodes: list[Node]) -> float:
     """Objective of the released program.
 
-    `FIRST_FINISH`: up to the first finish anywhere, the prices of the open nodes and the running
-    jobs' tardiness at that instant; worst-case tardiness of the postponed jobs. `OWN_FINISH`:
-    every running job's share of its node and its tardiness at its own finish. `RATIO`: minus the
-    sum over running jobs of slowest time over that cost.
+    `FIRST_FINISH`: prices of the open nodes up to the first finish anywhere, running jobs'
+    tardiness then, worst-case tardiness of the others. `OWN_FINISH`: every running job's share of
+    its node and tardiness at its own finish. `RATIO`: minus the sum of slowest times over that.
     """
     machines = x.machines
     finishes = [x.time(i, node.node_type, g) for node in nodes for i, g in node.hosted]

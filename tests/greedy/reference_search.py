@@ -268,9 +268,7 @@ def walk(context: Context, start: list[Node], guide: list[Node]) -> Iterator[lis
     become = match(context, nodes, guide)
     closed = range(len(nodes), len(start) + len(guide))
     nodes += [Node(0, 0) for _ in closed]
-    homeless = sorted(
-        {i for node in (*start, *guide) for i, _ in node.hosted},
-    )
+    homeless = sorted({i for node in (*start, *guide) for i, _ in node.hosted})
     left = list(range(len(guide)))
     while left:
         deltas = [step_value(context, nodes, become[k], guide[k]) for k in left]

@@ -1,15 +1,11 @@
 """The authors' pure greedy, told in 150 lines that share nothing with schedlab.
 
-It reads an instance folder, plays the events and adds up the cost; it was written from what their
-program does, so that its totals are an oracle where their own figures are not at hand. Two kinds
+It reads an instance folder, plays the events and adds up the cost, as their program does. Two kinds
 of instance: VMs whose size a decision chooses (2020, 2021), and nodes of fixed types (ANDREAS).
-
-    python -m tests.greedy.released_program FOLDER
 """
 
 import csv
 import math
-import sys
 from pathlib import Path
 
 HOUR = 3600.0
@@ -86,10 +82,7 @@ class Plan:
         return self.x.sizes[node[0]][1] - node[1]
 
     def place(self, job, name, gpus):
-        """On the fullest open node that has room, else on a new one; whether there is one.
-
-        Of equally full nodes the one that was opened first.
-        """
+        """On the fullest open node with room (of equals the first), else on a new one; if there is one."""
         gpu_type = self.x.sizes[name][0]
         fits = [n for n in self.nodes
                 if self.x.sizes[n[0]][0] == gpu_type and self.free(n) >= gpus]  # fmt: skip
@@ -188,7 +181,3 @@ def total_and_makespan(folder):
                 remaining[job] -= (then - now) / time
         now = then
     return total, now
-
-
-if __name__ == "__main__":
-    print("total {:.9g}, makespan {:.9g} s".format(*total_and_makespan(sys.argv[1])))

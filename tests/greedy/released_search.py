@@ -1,15 +1,11 @@
 """The authors' randomised greedy and local search of 2020 and 2021, rebuilt apart from schedlab.
 
-Written from what their program does, VMs only. Its random numbers are others, so only distributions
-can agree. ``whole_nodes=True`` leaves out the one step that gives away GPUs which a node does not
-have (`seventh`).
-
-    python -m tests.greedy.released_search FOLDER METHOD ITERATIONS SEEDS [whole]
+VMs only. Its random numbers are others, so only distributions can agree. ``whole_nodes=True`` leaves
+out the one step that gives away GPUs which a node does not have (`seventh`).
 """
 
 import math
 import random
-import sys
 
 from tests.greedy.released_program import HOUR, Instance, first_of, rows_of
 
@@ -324,9 +320,8 @@ class Decision:
         return size, {j: plan.shares[j][1] // 2 for j in hosted}
 
     def seventh(self, plan, job, n, hosted, whole_nodes):
-        """Each job in turn asks for the whole node (one GPU less where it has it). The second one
-        is refused, but the first keeps what it got and the others theirs; and what was asked for,
-        the refused share included, counts as used when the node's price is split."""
+        """Each job asks for the whole node (one GPU less where it has it). The second is refused, but
+        what was asked for, the refused share included, counts as used when the price is split."""
         size = plan.nodes[n][0]
         most = self.x.sizes[size][1]
         asked, shares = 0, {}
@@ -386,12 +381,3 @@ def play(folder, method, iterations, seed, whole_nodes=False):
                 remaining[job] -= (then - now) / x.last[x.jobs[job]["id"]][plan.nodes[n][0], gpus]
         now = then
     return counted + tardiness, paid + tardiness, over / busy, now
-
-
-if __name__ == "__main__":
-    folder, method, iterations, seeds, *rest = sys.argv[1:]
-    for seed in range(1, int(seeds) + 1):
-        result = play(folder, method, int(iterations), seed, whole_nodes=bool(rest))
-        print(
-            "counted {:.6g}, paid {:.6g}, over {:.3f}, makespan {:.0f}".format(*result), flush=True
-        )

@@ -26,12 +26,9 @@ def prepared(seed):
 
 def nodes_of(nodes, hosted, gpus):
     return [
-        (
-            int(nodes[k, TYPE]),
-            [[int(i), int(g)] for i, g in zip(hosted[k], gpus[k], strict=True)][: nodes[k, HOSTED]],
-        )
-        for k in range(len(nodes))
-        if nodes[k, HOSTED] > 0
+        (int(node[TYPE]), jobs[: node[HOSTED]].tolist())
+        for node, jobs in zip(nodes, np.stack([hosted, gpus], axis=2), strict=True)
+        if node[HOSTED] > 0
     ]
 
 
@@ -75,7 +72,8 @@ def test_never_worse_than_its_start_and_feasible(policy, objective, mu):
         found, _ = policy(**options).solve(jobs, profile, m, seed)
         assert found.objective <= start.objective * (1 + 1e-9) + 1e-9
         better += found.objective < start.objective * (1 - 1e-9)
-        check(found, jobs, profile, m)
+        for solution in (start, found):
+            check(solution, jobs, profile, m)
     assert better > 6
 
 

@@ -191,8 +191,7 @@ def test_nodes_keep_their_fixed_type():
 
 
 @pytest.mark.parametrize(
-    "folder",
-    ["v2020_1-5-50-45000-100-1000", "v2021_1-5-50-1000-exponential-30000"],
+    "folder", ["v2020_1-5-50-45000-100-1000", "v2021_1-5-50-1000-exponential-30000"]
 )
 def test_the_authors_instances(folder, gurobi):
     """Both solvers agree on decisions of the authors' public instances."""

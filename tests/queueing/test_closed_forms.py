@@ -173,9 +173,7 @@ def one_server(rate: float, sizes: np.ndarray, classes: np.ndarray, rng, preempt
 
 
 @pytest.mark.parametrize(
-    "law",
-    [Exponential(1), Bimodal.with_mean(1, 0.1, 20), HyperExponential.with_cv2(1, 4)],
-    ids=str,
+    "law", [Exponential(1), Bimodal.with_mean(1, 0.1, 20), HyperExponential.with_cv2(1, 4)], ids=str
 )
 def test_srpt_against_a_simulated_server(law: Law) -> None:
     def run(streams: Streams) -> float:

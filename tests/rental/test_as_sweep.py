@@ -7,13 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.papers.rental.runs import (
-    AUTOSCALER_BUDGETS,
-    OTHER_SEEDS,
-    SIZES,
-    run_pool,
-    tasks,
-)
+from experiments.papers.rental.runs import AUTOSCALER_BUDGETS, OTHER_SEEDS, SIZES, run_pool, tasks
 from experiments.scenario.build import build
 from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.run import run_scenario

@@ -303,8 +303,7 @@ def test_greedy_goes_to_the_fastest_type_that_has_room() -> None:
 
 
 @pytest.mark.parametrize(
-    ("placement", "parts"),
-    [("packed", ((0, 1), (1, 2))), ("spread", ((0, 1), (1, 1), (2, 1)))],
+    ("placement", "parts"), [("packed", ((0, 1), (1, 2))), ("spread", ((0, 1), (1, 1), (2, 1)))]
 )
 def test_greedy_takes_the_first_gpus_or_those_where_most_are_free(
     placement: PlacementRule, parts: tuple[tuple[int, int], ...]

@@ -436,10 +436,7 @@ def test_a_job_larger_than_the_cluster_is_refused(run):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [
-        (("stf", "tune"), "did you mean 'srtf'"),
-        (("srtf", "tuna"), "did you mean 'tune'"),
-    ],
+    [(("stf", "tune"), "did you mean 'srtf'"), (("srtf", "tuna"), "did you mean 'tune'")],
 )
 def test_unknown_names(name, message):
     with pytest.raises(InputError, match=message):
