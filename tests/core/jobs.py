@@ -1,20 +1,73 @@
-"""Jobs, and a law of times, that several tests build."""
+"""Jobs, machines, a law of times, and runs that several tests build."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from simulator import FixedDuration, Workload
+from policies import make_policy
+from simulator import (
+    Cluster,
+    DecisionPoints,
+    FixedDuration,
+    NodeType,
+    Result,
+    ServerSpec,
+    Workload,
+    simulate,
+)
+from simulator.features.fractional import SharedDuration
+from simulator.laws import Deterministic
 
 
-def fixed(submit_s: list[float], duration_s: list[float], gpus: list[int]) -> Workload:
-    """Jobs of fixed demand, named j0, j1, .."""
-    return Workload(
-        [f"j{i}" for i in range(len(submit_s))],
-        submit_s,
-        FixedDuration(np.array(duration_s, dtype=float), np.array(gpus)),
-        num_gpus=gpus,
-    )
+def fixed(
+    submit_s: Sequence[float],
+    duration_s: Sequence[float],
+    gpus: Sequence[float] | None = None,
+    **columns: Any,
+) -> Workload:
+    """Jobs of fixed demand, named j0, j1, ..; of one GPU unless it is said."""
+    gpus = [1] * len(submit_s) if gpus is None else gpus
+    times = FixedDuration(np.array(duration_s, dtype=float), np.array(gpus))
+    return Workload([f"j{j}" for j in range(len(submit_s))], submit_s, times, gpus, **columns)
+
+
+def sharing(
+    submit_s: Sequence[float], duration_s: Sequence[float], part: Any = 0.5, **columns: Any
+) -> Workload:
+    """Jobs that want a part of one GPU each, half of it unless it is said."""
+    ones = np.ones(len(submit_s), dtype=np.int64)
+    times = SharedDuration(np.array(duration_s, dtype=float), ones, part=ones * part)
+    return Workload([f"j{j}" for j in range(len(ones))], submit_s, times, ones, **columns)
+
+
+def nodes(gpus: int = 1, count: int = 1, controllers: int = 1, **spec: Any) -> Cluster:
+    """Equal nodes of the type n."""
+    return Cluster.of_nodes(NodeType("n", "GPU", gpus, **spec), count, controllers)
+
+
+def run(
+    jobs: Workload,
+    cluster: Cluster,
+    policy: Any = "fifo-strict",
+    *features: object,
+    server_s: float | None = None,
+    servers: int = 1,
+    period_s: float | None = None,
+    round_s: float | None = None,
+    **options: Any,
+) -> Result:
+    """A simulation; a decision takes ``server_s`` on one of ``servers``, and is made at periods or in rounds."""
+    if server_s is not None:
+        options["server"] = ServerSpec(Deterministic(server_s), servers)
+    if period_s is not None:
+        options["decision_points"] = DecisionPoints(period_s=period_s)
+    if round_s is not None:
+        options["decision_points"] = DecisionPoints.rounds(round_s)
+    policy = make_policy(policy) if isinstance(policy, str) else policy
+    return simulate(jobs, cluster, policy, features=features, **options)
 
 
 class Once:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,6 +47,12 @@ def servers_of_types(
     return np.arange(len(queue)), Servers(groups, kinds)
 
 
+def run(mechanism: Any, servers: int, *queue: Kind) -> tuple[list[int], Packed]:
+    """Jobs that run, and how they are packed, on equal servers."""
+    jobs, packed = mechanism.run(*servers_of(servers, *queue))
+    return jobs.tolist(), packed
+
+
 def laid(packed: Packed) -> list[tuple[int, tuple[tuple[int, float], ...]]]:
     """Kind and parts of each slot, in order of placing."""
     return [(slot.kind, slot.parts) for slot in packed.slots]
@@ -57,25 +64,88 @@ def cpus(packed: Packed) -> dict[int, float]:
     return {slot.kind: slot.share.cpus for slot in packed.slots}
 
 
-# -- proportional -----------------------------------------------------------------------------
+# -- where jobs lie, and what they are given --------------------------------------------------
+
+ONE_FOUR_THREE = (kind(1), kind(4), kind(3))
+# Servers with 1, 2 and 2 free GPUs, and a job of three.
+LEAVE_1_2_2 = (kind(3, 1), kind(2, 5), kind(2, 5.5), kind(3, 0.5))
+TIGHT = (kind(3, 10 / 3, rate=1.2), kind(3, 3.2, rate=1.1), kind(2, 2, rate=1.3))
 
 
-def test_proportional_places_the_largest_first_and_the_released_one_as_queued() -> None:
-    order, servers = servers_of(2, kind(1), kind(4), kind(3))
-    jobs, packed = Proportional().run(order, servers)
-    assert jobs.tolist() == [0, 1, 2]
-    assert laid(packed) == [(1, ((0, 4),)), (2, ((1, 3),)), (0, ((1, 1),))]
-    assert {slot.share for slot in packed.slots} == {FAIR}
-    jobs, packed = Proportional(released=True).run(order, servers_of(2, *servers.kinds.kinds)[1])
-    assert jobs.tolist() == [0, 1, 2]
-    # First free GPUs, so the second job lies over both servers.
-    assert laid(packed) == [(0, ((0, 1),)), (1, ((0, 3), (1, 1))), (2, ((1, 3),))]
+@pytest.mark.parametrize(
+    ("mechanism", "servers", "queue", "expected"),
+    [
+        (Proportional(), 2, ONE_FOUR_THREE, [(1, ((0, 4),)), (2, ((1, 3),)), (0, ((1, 1),))]),
+        # First free GPUs, so the second job lies over both servers.
+        (
+            Proportional(released=True), 2, ONE_FOUR_THREE,
+            [(0, ((0, 1),)), (1, ((0, 3), (1, 1))), (2, ((1, 3),))],
+        ),
+        (Proportional(placement="spread"), 3, (kind(3),), [(0, ((0, 1), (1, 1), (2, 1)))]),
+        # No server has the GPUs for the third.
+        (Tune(), 2, TIGHT, [(0, ((0, 3),)), (1, ((1, 3),)), (2, ((0, 1), (1, 1)))]),
+        (
+            Tune(placement="consolidated"), 2, TIGHT,
+            [(0, ((0, 3),)), (1, ((1, 3),)), (2, ((0, 1), (1, 1)))],
+        ),
+        (Tune(released=True), 2, (kind(1), kind(4, 2)), [(0, ((0, 1),)), (1, ((0, 3), (1, 1)))]),
+        (
+            Greedy(), 3, LEAVE_1_2_2,
+            [(0, ((0, 3),)), (1, ((1, 2),)), (2, ((2, 2),)), (3, ((0, 1), (1, 2)))],
+        ),
+        (
+            Greedy(placement="spread"), 3, LEAVE_1_2_2,
+            [(0, ((0, 3),)), (1, ((1, 2),)), (2, ((2, 2),)), (3, ((0, 1), (1, 1), (2, 1)))],
+        ),
+        # Whole where a server can hold it, which the released one does not ask.
+        (Greedy(), 2, (kind(3), kind(2)), [(0, ((0, 3),)), (1, ((1, 2),))]),
+        (Greedy(placement="spread"), 2, (kind(3), kind(2)), [(0, ((0, 3),)), (1, ((1, 2),))]),
+        (Greedy(released=True), 2, (kind(3), kind(2)), [(0, ((0, 3),)), (1, ((0, 1), (1, 1)))]),
+    ],
+)  # fmt: skip
+def test_where_jobs_lie(
+    mechanism: Any, servers: int, queue: tuple[Kind, ...], expected: list[Any]
+) -> None:
+    jobs, packed = run(mechanism, servers, *queue)
+    assert jobs == list(range(len(queue)))
+    assert laid(packed) == expected
 
 
-def test_proportional_shares_even_where_jobs_want_more_or_less() -> None:
-    order, servers = servers_of(1, kind(2, 6, 20, rate=2), kind(1, 1, 1))
-    _, packed = Proportional().run(order, servers)
-    assert [slot.share for slot in packed.slots] == [FAIR, FAIR]
+HUNGRY_TWO = (kind(1, 6, rate=2), kind(1, 9, rate=3))
+# The 9 CPUs of the first are needed in part: it releases 6, of which the third takes 3.
+LEAVES_OVER = (kind(1, 9, rate=1.5), kind(1, 6, rate=1.2), kind(1))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "queue", "jobs", "expected"),
+    [
+        (Proportional(), (kind(2, 6, 20, rate=2), kind(1, 1, 1)), [0, 1], {0: 3, 1: 3}),
+        # Nine CPUs go to the second; the first falls back to its proportional share.
+        (Tune(), HUNGRY_TWO, [0, 1], {0: 3, 1: 9}),
+        (Tune(sort_by_gpus=True), HUNGRY_TWO, [0, 1], {0: 6, 1: 3}),
+        # 9 and 3 CPUs are given when the third comes. It wants 3: the first is put back.
+        (Tune(), (kind(1, 9, rate=3), kind(1, 3, 11), kind(1, 3, 10)), [0, 1, 2], {0: 3, 1: 3, 2: 3}),
+        (Tune(), LEAVES_OVER, [0, 1, 2], {0: 3, 1: 3, 2: 3}),
+        (Tune(regrant=True), LEAVES_OVER, [0, 1, 2], {0: 3, 1: 6, 2: 3}),
+        (Greedy(), (kind(2, 7), kind(2, 6), kind(2, 6.5)), [1], {1: 6}),
+    ],
+)  # fmt: skip
+def test_cpus_on_one_server(
+    mechanism: Any, queue: tuple[Kind, ...], jobs: list[int], expected: dict[int, float]
+) -> None:
+    ran, packed = run(mechanism, 1, *queue)
+    assert (ran, cpus(packed)) == (jobs, expected)
+
+
+@pytest.mark.parametrize(
+    ("queue", "shares"),
+    [
+        ((kind(2, 1, 4),), [Share(1, 4)]),  # no more than the demand
+        ((kind(3, 4, rate=2), kind(1, 1, 4)), [FAIR, Share(1, 4)]),  # made to fit with that
+    ],
+)
+def test_who_wants_less_than_its_share(queue: tuple[Kind, ...], shares: list[Share]) -> None:
+    assert [slot.share for slot in run(Tune(), 1, *queue)[1].slots] == shares
 
 
 def test_proportional_goes_where_its_share_is_fastest_and_tune_where_its_demand_is() -> None:
@@ -85,19 +155,10 @@ def test_proportional_goes_where_its_share_is_fastest_and_tune_where_its_demand_
         assert laid(mechanism.run(order, servers)[1]) == [(0, ((server, 1),))]
 
 
-def test_proportional_spreads_when_asked() -> None:
-    order, servers = servers_of(3, kind(3))
-    _, packed = Proportional(placement="spread").run(order, servers)
-    assert laid(packed) == [(0, ((0, 1), (1, 1), (2, 1)))]
-
-
 def test_whom_the_order_of_the_queue_concerns() -> None:
-    assert Proportional().depends_on_set_alone
-    assert Tune().depends_on_set_alone
-    assert not Proportional(released=True).depends_on_set_alone
-    assert not Tune(released=True).depends_on_set_alone
-    assert not Tune(sort_by_gpus=True).depends_on_set_alone
-    assert not Greedy().depends_on_set_alone
+    alone = (Proportional(), Tune())
+    ordered = (Proportional(released=True), Tune(released=True), Tune(sort_by_gpus=True), Greedy())
+    assert [m.depends_on_set_alone for m in (*alone, *ordered)] == [True] * 2 + [False] * 4
 
 
 @pytest.mark.parametrize("mechanism", [Proportional(), Tune()])
@@ -111,92 +172,32 @@ def test_the_same_jobs_in_another_order_are_packed_once(mechanism: Proportional 
 # -- tune ---------------------------------------------------------------------------------------
 
 
-def test_tune_places_the_hungriest_first_and_by_gpus_alone_as_queued() -> None:
-    order, servers = servers_of(1, kind(1, 6, rate=2), kind(1, 9, rate=3))
-    jobs, packed = Tune().run(order, servers)
-    # Nine CPUs go to the second; the first falls back to its proportional share.
-    assert (jobs.tolist(), cpus(packed)) == ([0, 1], {0: 3, 1: 9})
-    _, packed = Tune(sort_by_gpus=True).run(order, servers_of(1, *servers.kinds.kinds)[1])
-    assert cpus(packed) == {0: 6, 1: 3}
-    assert not packed.in_order
-
-
 def test_by_gpus_alone_the_larger_comes_first_and_then_who_came_first() -> None:
-    order, servers = servers_of(2, kind(1, 2), kind(2, 1), kind(1, 3), kind(2, 3))
-    _, packed = Tune(sort_by_gpus=True).run(order, servers)
-    assert [slot.kind for slot in packed.slots] == [1, 3, 0, 2]
     many = [kind(1 + i % 2, 1 + i / 100) for i in range(40)]
-    order, servers = servers_of(20, *many)
-    _, packed = Tune(sort_by_gpus=True).run(order, servers)
+    _, packed = run(Tune(sort_by_gpus=True), 20, *many)
     assert [slot.kind for slot in packed.slots] == [*range(1, 40, 2), *range(0, 40, 2)]
-
-
-def test_tune_gives_no_more_than_the_demand_where_that_is_below_the_share() -> None:
-    order, servers = servers_of(1, kind(2, 1, 4))
-    _, packed = Tune().run(order, servers)
-    assert packed.slots[0].share == Share(1, 4)
-
-
-@pytest.mark.parametrize("placement", ["packed", "consolidated"])
-def test_tune_splits_a_job_that_no_server_has_the_gpus_for(placement: PlacementRule) -> None:
-    order, servers = servers_of(
-        2, kind(3, 10 / 3, rate=1.2), kind(3, 3.2, rate=1.1), kind(2, 2, rate=1.3)
-    )
-    _, packed = Tune(placement=placement).run(order, servers)
-    assert laid(packed) == [(0, ((0, 3),)), (1, ((1, 3),)), (2, ((0, 1), (1, 1)))]
 
 
 def test_consolidated_gives_up_the_demand_rather_than_split() -> None:
     # The first takes 8 CPUs of server 0, the second 8.1 of server 1. Four are left on each.
     queue = (kind(2, 4, rate=2), kind(2, 4.05, rate=2), kind(2, 3.5, rate=1.1))
-    order, servers = servers_of(2, *queue)
-    _, packed = Tune(placement="consolidated").run(order, servers)
-    third = next(slot for slot in packed.slots if slot.kind == 2)
-    assert len(third.parts) == 1
-    order, servers = servers_of(2, *queue)
-    _, packed = Tune().run(order, servers)
-    third = next(slot for slot in packed.slots if slot.kind == 2)
-    assert (third.share.cpus, len(third.parts)) == (3.5, 2)
-
-
-def test_who_wants_less_than_its_share_is_made_to_fit_with_that() -> None:
-    order, servers = servers_of(1, kind(3, 4, rate=2), kind(1, 1, 4))
-    _, packed = Tune().run(order, servers)
-    assert [slot.share for slot in packed.slots] == [FAIR, Share(1, 4)]
-
-
-def test_who_finds_no_cpus_takes_them_from_others_and_gets_its_proportional_share() -> None:
-    # Nine and three CPUs are given when the third job comes. It wants 3: the first is put back.
-    order, servers = servers_of(1, kind(1, 9, rate=3), kind(1, 3, 11), kind(1, 3, 10))
-    _, packed = Tune().run(order, servers)
-    assert cpus(packed) == {0: 3, 1: 3, 2: 3}
+    for placement, parts in (("consolidated", 1), ("packed", 2)):
+        _, packed = run(Tune(placement=placement), 2, *queue)
+        third = next(slot for slot in packed.slots if slot.kind == 2)
+        assert len(third.parts) == parts
+    assert third.share.cpus == 3.5
 
 
 def test_several_jobs_of_a_kind_are_each_made_to_fit() -> None:
     hungry, modest = kind(1, 6, rate=2), kind(1)
-    order, servers = servers_of(1, hungry, hungry, modest, modest)
-    jobs, packed = Tune().run(order, servers)
-    assert jobs.tolist() == [0, 1, 2, 3]
+    jobs, packed = run(Tune(), 1, hungry, hungry, modest, modest)
+    assert jobs == [0, 1, 2, 3]
     # The first of them takes 3 of 6 CPUs from one of the hungry, the second from the other.
-    assert [(slot.kind, slot.share.cpus) for slot in packed.slots] == [
-        (0, 3),
-        (0, 3),
-        (1, 3),
-        (1, 3),
-    ]
+    assert [(s.kind, s.share.cpus) for s in packed.slots] == [(0, 3), (0, 3), (1, 3), (1, 3)]
     packing = Packing(SERVER, 1, [hungry, modest])
     Tune().place(packing, 0, (hungry.best, FAIR), count=2)
     Tune().place(packing, 1, (FAIR,))
     assert [slot.share.cpus for slot in packing.slots] == [3, 6, 3]
-
-
-def test_regranting_gives_back_what_a_victim_left_over() -> None:
-    # The 9 CPUs of the first are needed in part: it releases 6, of which the third takes 3.
-    queue = (kind(1, 9, rate=1.5), kind(1, 6, rate=1.2), kind(1))
-    order, servers = servers_of(1, *queue)
-    assert cpus(Tune().run(order, servers)[1]) == {0: 3, 1: 3, 2: 3}
-    order, servers = servers_of(1, *queue)
-    assert cpus(Tune(regrant=True).run(order, servers)[1]) == {0: 3, 1: 6, 2: 3}
 
 
 @pytest.mark.parametrize(("placement", "server"), [("packed", 1), ("spread", 0)])
@@ -237,23 +238,10 @@ def test_released_tune_answers_in_order_of_the_queue_by_type_of_server() -> None
     """The first job is faster on the second type, the second on the first."""
     first = (kind(1, 3, rate=1), kind(1, 3, rate=2))
     second = (kind(1, 3, 11, rate=2), kind(1, 3, 11, rate=1))
-    order, servers = servers_of_types([1, 1], first, second)
-    jobs, packed = Tune(released=True).run(order, servers)
-    assert packed.in_order
-    assert jobs.tolist() == [1, 0]
-    assert laid(packed) == [(1, ((0, 1),)), (0, ((1, 1),))]
-    order, servers = servers_of_types([1, 1], first, second)
-    jobs, packed = Tune().run(order, servers)
-    assert not packed.in_order
-    assert jobs.tolist() == [0, 1]
-    assert laid(packed) == [(1, ((0, 1),)), (0, ((1, 1),))]
-
-
-def test_released_tune_takes_the_first_gpus_and_keeps_the_queue() -> None:
-    order, servers = servers_of(2, kind(1), kind(4, 2))
-    _, packed = Tune(released=True).run(order, servers)
-    assert laid(packed) == [(0, ((0, 1),)), (1, ((0, 3), (1, 1)))]
-    assert [slot.share.cpus for slot in packed.slots] == [3, 2]
+    for mechanism, order in ((Tune(released=True), [1, 0]), (Tune(), [0, 1])):
+        jobs, packed = mechanism.run(*servers_of_types([1, 1], first, second))
+        assert (packed.in_order, jobs.tolist()) == (mechanism.released, order)
+        assert laid(packed) == [(1, ((0, 1),)), (0, ((1, 1),))]
 
 
 def test_released_tune_makes_room_in_its_own_way() -> None:
@@ -281,15 +269,11 @@ def test_greedy_passes_over_a_whole_kind_and_goes_on() -> None:
     assert jobs.tolist() == [0]
 
 
-def test_greedy_ends_when_no_gpu_is_free_or_no_kind_fits() -> None:
+def test_greedy_ends_when_no_gpu_is_free() -> None:
     small = kind(1, 1, 1)
-    order, servers = servers_of(2, kind(4, 2), small, small, small, small, small)
-    jobs, packed = Greedy().run(order, servers)
-    assert jobs.tolist() == [0, 1, 2, 3, 4]
+    jobs, packed = run(Greedy(), 2, kind(4, 2), *[small] * 5)
+    assert jobs == [0, 1, 2, 3, 4]
     assert [slot.parts for slot in packed.slots] == [((0, 4),), *[((1, 1),)] * 4]
-    order, servers = servers_of(1, kind(2, 7), kind(2, 6), kind(2, 6.5))
-    jobs, packed = Greedy().run(order, servers)
-    assert (jobs.tolist(), cpus(packed)) == ([1], {1: 6})
 
 
 def test_greedy_goes_to_the_fastest_type_that_has_room() -> None:
@@ -302,36 +286,17 @@ def test_greedy_goes_to_the_fastest_type_that_has_room() -> None:
     assert laid(Greedy().run(order, servers)[1]) == [(0, ((2, 3),))]
 
 
-@pytest.mark.parametrize(
-    ("placement", "parts"), [("packed", ((0, 1), (1, 2))), ("spread", ((0, 1), (1, 1), (2, 1)))]
-)
-def test_greedy_takes_the_first_gpus_or_those_where_most_are_free(
-    placement: PlacementRule, parts: tuple[tuple[int, int], ...]
-) -> None:
-    """Servers with 1, 2 and 2 free GPUs, and a job of three."""
-    order, servers = servers_of(3, kind(3, 1), kind(2, 5), kind(2, 5.5), kind(3, 0.5))
-    _, packed = Greedy(placement=placement).run(order, servers)
-    assert laid(packed) == [(0, ((0, 3),)), (1, ((1, 2),)), (2, ((2, 2),)), (3, parts)]
-
-
-def test_greedy_holds_a_job_whole_where_a_server_can_and_the_released_one_does_not() -> None:
-    for mechanism, parts in ((Greedy(), ((1, 2),)), (Greedy(released=True), ((0, 1), (1, 1)))):
-        order, servers = servers_of(2, kind(3), kind(2))
-        _, packed = mechanism.run(order, servers)
-        assert laid(packed)[1] == (1, parts)
-    order, servers = servers_of(2, kind(3), kind(2))
-    _, packed = Greedy(placement="spread").run(order, servers)
-    assert laid(packed)[1] == (1, ((1, 2),))
-
-
 # -- whose CPUs and memory are taken back -------------------------------------------------------
 
 
-def one_server(*shares: tuple[float, float], gpus: Sequence[int] = ()) -> Packing:
+def one_server(
+    *shares: tuple[float, float], gpus: Sequence[int] = (), capacity: Capacity = SERVER
+) -> Packing:
     """A server with a job of its own kind for each share, all with what they want."""
     gpus = gpus or [1] * len(shares)
-    kinds = [kind(g, *share, rate=2) for g, share in zip(gpus, shares, strict=True)]
-    packing = Packing(SERVER, 1, kinds)
+    wanted = zip(gpus, shares, strict=True)
+    kinds = [Kind(g, capacity.fair, Share(*share), 2.0, ()) for g, share in wanted]
+    packing = Packing(capacity, 1, kinds)
     for i, k in enumerate(kinds):
         packing.add(Slot(i, k.best, ((0, k.gpus),)))
     return packing
@@ -341,71 +306,85 @@ def shares(packing: Packing) -> list[tuple[float, float]]:
     return [tuple(slot.share) for slot in packing.slots]
 
 
-def test_nobody_is_put_back_where_nothing_is_short() -> None:
-    packing = one_server((6, 20))
-    put_back(packing, 0, 1, FAIR)
-    assert shares(packing) == [(6, 20)]
+@pytest.mark.parametrize(
+    ("wanted", "gpus", "share", "left"),
+    [
+        ([(6, 20)], 1, FAIR, [(6, 20)]),  # nothing is short
+        # Six and 4.5 CPUs leave 1.5, and 3 are wanted. Both cover the 1.5: who releases least.
+        ([(6, 10), (4.5, 10)], 1, FAIR, [(6, 10), (3, 10)]),
+        ([(4.5, 10), (6, 10)], 1, FAIR, [(3, 10), (6, 10)]),
+        # Released is counted in shares. 1.5 CPUs are short. The first releases 2 of 3 CPUs: 0.67,
+        # the second 1.5 of 3 and 4 of 10: 0.9.
+        ([(5, 10), (4.5, 14), (1, 1)], 1, FAIR, [(3, 10), (4.5, 14), (1, 1)]),
+        # The first releases 3 of 3 CPUs: 1. The second 1.5 of 3 and 4 of 10: 0.9.
+        ([(6, 10), (4.5, 14)], 1, FAIR, [(6, 10), (3, 10)]),
+        ([(3, 16), (3, 18)], 1, FAIR, [(3, 10), (3, 18)]),  # 4 GB are short
+        # 1.8 CPUs are short. Of 1.1, 1.2 and 0.7 the second covers most; for the 0.6 that are left
+        # then the third is enough.
+        ([(4.1, 10), (4.2, 10), (3.7, 10)], 1, (1.8, 10), [(4.1, 10), (3, 10), (3, 10)]),
+        # 3 CPUs are short, each releases 3: an exact cover is a cover.
+        ([(6, 10), (6, 10.5)], 1, FAIR, [(3, 10), (6, 10.5)]),
+        # 3 CPUs and 10 GB are short. The first releases 3 CPUs and takes 5 GB, the second 15 GB.
+        ([(6, 5), (3, 25)], 2, FAIR, [(3, 10), (3, 10)]),
+        # 0.5 CPUs are short. The second spills less: 3 CPUs, less 5 GB. Then 2 GB are short, and
+        # the first gives these and enough CPUs: the second gets its demand back.
+        ([(4.5, 12), (6, 5)], 2, (1, 10), [(3, 10), (6, 5)]),
+        # 1 GB is short. The first gives 4 and takes a CPU; the third gives that and takes 5 GB; the
+        # second gives 4 GB and 2 CPUs, so the third is not needed. The first is.
+        ([(2, 14), (5, 14), (4, 5)], 1, (1, 8), [(3, 10), (3, 10), (4, 5)]),
+        # 1 CPU and 5 GB are short. The third gives all CPUs and 2 of 5 GB: 1.4 of 2, more than the
+        # others (1 each). Then the first gives the 3 GB. Each is needed.
+        ([(3, 15), (4, 10), (5, 12)], 1, (1, 8), [(3, 10), (4, 10), (3, 10)]),
+        # 0.5 CPUs and 4 GB are short. The first alone gives both.
+        ([(3.5, 15), (2, 14), (5, 10)], 1, (2, 5), [(3, 10), (2, 14), (5, 10)]),
+        # 0.5 CPUs and 5 GB are short, and again the first alone is enough.
+        ([(3.5, 18), (5, 5), (3, 12)], 1, (1, 10), [(3, 10), (5, 5), (3, 12)]),
+        # 2 CPUs are short, and 20 GB free. The first takes 5 of them, which nobody misses.
+        ([(5, 5), (5, 14)], 2, (2, 2), [(3, 10), (5, 14)]),
+    ],
+)
+def test_victims(
+    wanted: list[tuple[float, float]], gpus: int, share: tuple[float, float],
+    left: list[tuple[float, float]],
+) -> None:  # fmt: skip
+    packing = one_server(*wanted)
+    put_back(packing, 0, gpus, Share(*share))
+    assert shares(packing) == left
 
 
-def test_of_those_who_cover_the_shortage_the_one_that_releases_least_is_put_back() -> None:
-    # Six and 4.5 CPUs leave 1.5, and 3 are wanted. Both cover the 1.5.
-    packing = one_server((6, 10), (4.5, 10))
-    put_back(packing, 0, 1, FAIR)
-    assert shares(packing) == [(6, 10), (3, 10)]
-    # The other way round, so that it is not the last one that is taken.
-    packing = one_server((4.5, 10), (6, 10))
-    put_back(packing, 0, 1, FAIR)
-    assert shares(packing) == [(3, 10), (6, 10)]
+@pytest.mark.parametrize(
+    ("wanted", "share", "left"),
+    [
+        # One CPU is short. The first has a GPU with 2 too many, the second two with 0.5 too many.
+        ([(5, 10), (3.5, 10)], (1, 10), [(5, 10), (3, 10)]),
+        # Two GB are short: 8 too many beside one GPU, or 1 too many beside each of two.
+        ([(3, 18), (3, 11)], (3, 2), [(3, 18), (3, 10)]),
+    ],
+)
+def test_the_gpus_of_a_victim_multiply_what_it_releases(
+    wanted: list[tuple[float, float]], share: tuple[float, float], left: list[tuple[float, float]]
+) -> None:
+    packing = one_server(*wanted, gpus=[1, 2])
+    put_back(packing, 0, 1, Share(*share))
+    assert shares(packing) == left
 
 
-def test_what_is_released_is_counted_in_proportional_shares() -> None:
-    # 1.5 CPUs are short. The first releases 2 of 3 CPUs: 0.67. The second 1.5 of 3 and 4 of 10: 0.9.
-    packing = one_server((5, 10), (4.5, 14), (1, 1))
-    put_back(packing, 0, 1, FAIR)
-    assert shares(packing) == [(3, 10), (4.5, 14), (1, 1)]
-    # The first releases 3 of 3 CPUs: 1. The second 1.5 of 3 and 4 of 10: 0.9.
-    packing = one_server((6, 10), (4.5, 14))
-    put_back(packing, 0, 1, FAIR)
-    assert shares(packing) == [(6, 10), (3, 10)]
-
-
-def test_memory_is_taken_back_like_cpus() -> None:
-    # 4 GB are short.
-    packing = one_server((3, 16), (3, 18))
-    put_back(packing, 0, 1, FAIR)
-    assert shares(packing) == [(3, 10), (3, 18)]
-
-
-def test_the_gpus_of_a_victim_multiply_what_it_releases() -> None:
-    # One CPU is short. The first has a GPU with 2 too many, the second two GPUs with 0.5 too many.
-    packing = one_server((5, 10), (3.5, 10), gpus=[1, 2])
-    put_back(packing, 0, 1, Share(1, 10))
-    assert shares(packing) == [(5, 10), (3, 10)]
-    # Two GB are short: 8 too many beside one GPU, or 1 too many beside each of two.
-    packing = one_server((3, 18), (3, 11), gpus=[1, 2])
-    put_back(packing, 0, 1, Share(3, 2))
-    assert shares(packing) == [(3, 18), (3, 10)]
-
-
-def test_who_covers_most_goes_first_where_none_covers_all() -> None:
-    """1.8 CPUs are short. Of 1.1, 1.2 and 0.7 the second covers most; for the 0.6 that are left then
-    the third is enough."""
-    packing = one_server((4.1, 10), (4.2, 10), (3.7, 10))
-    put_back(packing, 0, 1, Share(1.8, 10))
-    assert shares(packing) == [(4.1, 10), (3, 10), (3, 10)]
-
-
-def test_an_exact_cover_is_a_cover() -> None:
-    packing = one_server((6, 10), (6, 10.5))  # 3 CPUs are short, each releases 3
-    put_back(packing, 0, 1, FAIR)
-    assert shares(packing) == [(3, 10), (6, 10.5)]
-
-
-def test_a_victim_that_takes_memory_for_its_cpus_is_followed_by_another() -> None:
-    """3 CPUs and 10 GB are short. The first releases 3 CPUs and takes 5 GB, the second 15 GB."""
-    packing = one_server((6, 5), (3, 25))
-    put_back(packing, 0, 2, FAIR)
-    assert shares(packing) == [(3, 10), (3, 10)]
+@pytest.mark.parametrize(
+    ("capacity", "wanted", "short", "left"),
+    [
+        (Capacity(4, 2, 40), [(1, 10), (0.75, 14)], (0.25, 0), [(1, 10), (0.5, 10)]),
+        (Capacity(4, 12, 2), [(3, 1), (4.2, 0.75)], (0, 0.25), [(3, 1), (3, 0.5)]),
+    ],
+)
+def test_small_shares_weigh_like_large_ones(
+    capacity: Capacity, wanted: list[tuple[float, float]], short: tuple[float, float],
+    left: list[tuple[float, float]],
+) -> None:  # fmt: skip
+    """Of half a CPU (or GB) a GPU. The first spills one share of it, the second 0.5 and 0.4."""
+    packing = one_server(*wanted, capacity=capacity)
+    free = packing.free_cpus[0], packing.free_memory_gb[0]
+    put_back(packing, 0, 1, Share(free[0] + short[0], free[1] + short[1]))
+    assert shares(packing) == left
 
 
 def used(slots: Sequence[Slot], servers: int) -> list[tuple[float, float, float]]:
@@ -464,60 +443,9 @@ def test_no_server_is_overdrawn_and_everybody_has_the_demand_or_the_share(name: 
             assert slot.share in (servers.kinds.kinds[slot.kind].best, FAIR)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "share", "left"),
-    [
-        # 0.5 CPUs are short. The second spills less: 3 CPUs, less 5 GB. Then 2 GB are short, and
-        # the first gives these and enough CPUs: the second gets its demand back.
-        (((4.5, 12), (6, 5)), (2, (1, 10)), ((3, 10), (6, 5))),
-        # 1 GB is short. The first gives 4 and takes a CPU; the third gives that and takes 5 GB; the
-        # second gives 4 GB and 2 CPUs, so the third is not needed. The first is.
-        (((2, 14), (5, 14), (4, 5)), (1, (1, 8)), ((3, 10), (3, 10), (4, 5))),
-        # 1 CPU and 5 GB are short. The third gives all CPUs and 2 of 5 GB: 1.4 of 2, more than the
-        # others (1 each). Then the first gives the 3 GB. Each is needed.
-        (((3, 15), (4, 10), (5, 12)), (1, (1, 8)), ((3, 10), (4, 10), (3, 10))),
-        # 0.5 CPUs and 4 GB are short. The first alone gives both.
-        (((3.5, 15), (2, 14), (5, 10)), (1, (2, 5)), ((3, 10), (2, 14), (5, 10))),
-        # 0.5 CPUs and 5 GB are short, and again the first alone is enough.
-        (((3.5, 18), (5, 5), (3, 12)), (1, (1, 10)), ((3, 10), (5, 5), (3, 12))),
-        # 2 CPUs are short, and 20 GB free. The first takes 5 of them, which nobody misses.
-        (((5, 5), (5, 14)), (2, (2, 2)), ((3, 10), (5, 14))),
-    ],
-)
-def test_victims_in_two_resources(
-    wanted: tuple[tuple[float, float], ...],
-    share: tuple[int, tuple[float, float]],
-    left: tuple[tuple[float, float], ...],
-) -> None:
-    packing = one_server(*wanted)
-    put_back(packing, 0, share[0], Share(*share[1]))
-    assert tuple(shares(packing)) == left
-
-
-@pytest.mark.parametrize(
-    ("capacity", "wanted"),
-    [(Capacity(4, 2, 40), ((1, 10), (0.75, 14))), (Capacity(4, 12, 2), ((3, 1), (4.2, 0.75)))],
-)
-def test_small_shares_weigh_like_large_ones(
-    capacity: Capacity, wanted: tuple[tuple[float, float], ...]
-) -> None:
-    """Of half a CPU (or GB) a GPU. The first spills one share of it, the second 0.5 and 0.4."""
-    kinds = [Kind(1, capacity.fair, Share(*w), 2.0, ()) for w in wanted]
-    packing = Packing(capacity, 1, kinds)
-    for i, k in enumerate(kinds):
-        packing.add(Slot(i, k.best, ((0, 1),)))
-    free = Share(packing.free_cpus[0], packing.free_memory_gb[0])
-    short = (0.25, 0.0) if capacity.cpus == 2 else (0.0, 0.25)
-    put_back(packing, 0, 1, Share(free.cpus + short[0], free.memory_gb + short[1]))
-    assert [slot.share == k.best for slot, k in zip(packing.slots, kinds, strict=True)] == [
-        True,
-        False,
-    ]
-
-
 def test_regranting_starts_with_those_that_gain_most() -> None:
     kinds = [kind(1, 6, rate=1.5), kind(1, 6, rate=2.5), kind(1, 6, rate=2.5)]
-    packing = Packing(Capacity(4, 12, 40), 1, kinds)
+    packing = Packing(SERVER, 1, kinds)
     for i in (2, 1, 0):
         packing.add(Slot(i, FAIR, ((0, 1),)))
     regrant(packing)  # 9 of 12 CPUs are given: one of the three fits
@@ -604,28 +532,26 @@ def test_the_released_rule_takes_whole_jobs_with_the_most_cpus_then_memory() -> 
     assert packing.on_server[0][:3] == [put_in_order[2], put_in_order[1], put_in_order[0]]
 
 
-def test_the_released_rule_goes_on_until_nothing_is_short() -> None:
-    packing = one_server((4, 10), (4, 10), (4, 10))
+@pytest.mark.parametrize(
+    ("wanted", "free_cpus", "left"),
+    [
+        # It goes on until nothing is short.
+        ([(4, 10), (4, 10), (4, 10)], None, [(3, 10), (3, 10), (3, 10), (3, 10)]),
+        ([(4, 10)], None, [(4, 10), (3, 10)]),  # nothing is short
+        # Who wants less than its share keeps it; one that has its share is passed over.
+        ([(2, 8), (6, 10), (3.5, 10)], 2.5, [(2, 8), (3, 10), (3, 10), (3, 10)]),
+    ],
+)
+def test_the_released_rule_on_one_server(
+    wanted: list[tuple[float, float]], free_cpus: float | None, left: list[tuple[float, float]]
+) -> None:
+    packing = one_server(*wanted)
+    if free_cpus is not None:
+        packing.change_share(packing.slots[1], FAIR)
+        packing.free_cpus[0] = free_cpus
     packing.kinds = [*packing.kinds, kind(1)]
-    evict_released(packing, 3, FAIR)
-    assert [tuple(slot.share) for slot in packing.slots] == [(3, 10)] * 4
-
-
-def test_the_released_rule_takes_nothing_where_nothing_is_short() -> None:
-    packing = one_server((4, 10))
-    packing.kinds = [*packing.kinds, kind(1)]
-    evict_released(packing, 1, FAIR)
-    assert [tuple(slot.share) for slot in packing.slots] == [(4, 10), (3, 10)]
-
-
-def test_the_released_rule_leaves_those_at_or_below_their_share() -> None:
-    """A job that wants less than its share keeps it; one that has its share is passed over."""
-    packing = one_server((2, 8), (6, 10), (3.5, 10))
-    packing.change_share(packing.slots[1], FAIR)
-    packing.kinds = [*packing.kinds, kind(1)]
-    packing.free_cpus[0] = 2.5
-    evict_released(packing, 3, FAIR)
-    assert [tuple(slot.share) for slot in packing.slots] == [(2, 8), (3, 10), (3, 10), (3, 10)]
+    evict_released(packing, len(wanted), FAIR)
+    assert shares(packing) == left
 
 
 def test_a_released_job_over_servers_that_hold_others_above_their_kind() -> None:

@@ -7,17 +7,27 @@ import json
 
 import pytest
 
-from experiments.cli import app
-from experiments.commands.renamed import renamed
 from experiments.scenario.build import build
 from experiments.scenario.schema import read_scenario
 from policies.synergy import ORDERINGS
 from simulator import InputError, Sensitivity
 from simulator.workloads.synergy import WholeIterations, deployment_trace
+from tests.command import schedlab
 
 TABLE = "job_id,submit_time_s,duration_s,num_gpus,virtual_cluster\n" + "".join(
     f"{i},{900 * i},{3000 + 500 * (i % 7)},{1 + i % 2},vc\n" for i in range(40)
 )
+CLUSTER = """
+[cluster]
+kind = "nodes"
+num_nodes = {nodes}
+gpus_per_node = 8
+cpus_per_node = {cpus}
+memory_gb_per_node = 500
+[decisions]
+{decisions}
+"""
+ROUNDS = "round_s = 300\nfinish_at_round = true"
 SERVERS = [
     "--set", "cluster.num_nodes=2", "--set", "cluster.gpus_per_node=8",
     "--set", "cluster.cpus_per_node=24", "--set", "cluster.memory_gb_per_node=500",
@@ -25,40 +35,21 @@ SERVERS = [
 ]  # fmt: skip
 
 
-def run(*words):
-    with pytest.raises(SystemExit) as ended:
-        app(list(words))
-    assert not ended.value.code
-
-
-def summary(folder):
-    return json.loads((folder / "summary.json").read_text())
+def summary(out, *words):
+    """Summary of a run that the command line makes."""
+    ended = schedlab("run", *words, "--out", out)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads((out / "summary.json").read_text())
 
 
 @pytest.mark.parametrize("split", ["", "split = [1, 0, 0]"])
 def test_philly_table_with_models_of_a_split(tmp_path, split):
     (tmp_path / "philly.csv").write_text(TABLE)
+    head = 'policy = "srtf+tune"\nwindow = [10, 30]\n[workload]\nkind = "philly-table"\n'
+    of_servers = CLUSTER.format(nodes=2, cpus=24, decisions="round_s = 300")
     scenario = tmp_path / "philly.toml"
-    scenario.write_text(
-        f"""
-        policy = "srtf+tune"
-        window = [10, 30]
-        [workload]
-        kind = "philly-table"
-        path = "{tmp_path / "philly.csv"}"
-        {split}
-        [cluster]
-        kind = "nodes"
-        num_nodes = 2
-        gpus_per_node = 8
-        cpus_per_node = 24
-        memory_gb_per_node = 500
-        [decisions]
-        round_s = 300
-        """
-    )
-    run("run", str(scenario), "--out", str(tmp_path / "out"))
-    mean_s = summary(tmp_path / "out")["mean_jct_s"]
+    scenario.write_text(f'{head}path = "philly.csv"\n{split}{of_servers}')
+    mean_s = summary(tmp_path / "out", scenario)["mean_jct_s"]
     # Never a queue: only image models, with more CPUs than their share, end before their duration.
     fastest = sum(3000 + 500 * (i % 7) for i in range(10, 30)) / 20
     assert (mean_s >= fastest) == (not split)
@@ -74,46 +65,28 @@ def test_every_policy_runs_from_the_command_line(tmp_path, ordering, mechanism):
     jobs = tmp_path / "jobs.csv"
     rows = "".join(f"{i},{100 * i},{900 + 100 * i},{1 + i % 3},alexnet\n" for i in range(12))
     jobs.write_text("job_id,submit_time_s,duration_s,num_gpus,model\n" + rows)
-    arguments = ["run", str(jobs), *SERVERS, "--policy", f"{ordering}+{mechanism}"]
-    run(*arguments, "--out", str(tmp_path / "out"), "--set", "window=[2,10]")
-    found = summary(tmp_path / "out")
+    words = [*SERVERS, "--policy", f"{ordering}+{mechanism}", "--set", "window=[2,10]"]
+    found = summary(tmp_path / "out", jobs, *words)
     assert found["p50_jct_s"] <= found["p95_jct_s"] <= found["p99_jct_s"]
     assert found["rounds"] > 0
     assert 0 < found["cpu_utilisation"] <= 1
 
 
-SCENARIO = """
-policy = "{policy}"
-[workload]
-kind = "synergy"
-num_jobs = 40
-jobs_per_hour = 9
-{keys}
-[cluster]
-kind = "nodes"
-num_nodes = 1
-gpus_per_node = 8
-cpus_per_node = 24
-memory_gb_per_node = 500
-[decisions]
-round_s = 300
-finish_at_round = true
-[policy_options]
-{options}
-"""
-
-
-def workload_of(tmp_path, policy="srtf+tune", keys="", options=""):
+def workload_of(tmp_path, policy="srtf+tune", keys="", options="", cpus=24, decisions=ROUNDS):
+    of_servers = CLUSTER.format(nodes=1, cpus=cpus, decisions=decisions)
     path = tmp_path / "scenario.toml"
-    path.write_text(SCENARIO.format(policy=policy, keys=keys, options=options))
+    path.write_text(
+        f'policy = "{policy}"\n[workload]\nkind = "synergy"\nnum_jobs = 40\njobs_per_hour = 9\n'
+        f"{keys}{of_servers}[policy_options]\n{options}"
+    )
     return build(read_scenario(path))[0]
 
 
 @pytest.mark.parametrize("policy", ["srtf+tune", "srtf+opt", "fifo"])
 def test_a_policy_and_its_options_leave_the_jobs_alone(tmp_path, policy):
-    plain = workload_of(tmp_path, policy)
-    released = workload_of(tmp_path, policy, options="released = true")
-    performances = [w.performance for w in (plain, released)]
+    performances = [
+        workload_of(tmp_path, policy, options=text).performance for text in ("", "released = true")
+    ]
     assert type(performances[0]) is type(performances[1]) is Sensitivity
     for job in range(40):
         fast = [p.time_s(job, 0, 1, 12, 200) for p in performances]
@@ -126,9 +99,8 @@ def test_speeds_are_a_key_of_the_workload(tmp_path):
     assert isinstance(released, WholeIterations)
     whole = workload_of(tmp_path, keys="whole_iterations = true").performance
     assert isinstance(whole, WholeIterations)
-    partial = workload_of(
-        tmp_path, keys='speeds = "released"\nwhole_iterations = false'
-    ).performance
+    keys = 'speeds = "released"\nwhole_iterations = false'
+    partial = workload_of(tmp_path, keys=keys).performance
     # AlexNet: 1.0 or 2.94 and nothing in between, where the matrix has 6 CPUs at twice the speed.
     job = workload_of(tmp_path).model.index("alexnet")
     half = [p.duration_s[job] / p.time_s(job, 0, 1, 6, 62.5) for p in (paper, partial)]
@@ -148,15 +120,11 @@ def test_the_released_draw_is_one_key(tmp_path):
 
 def test_durations_at_another_ratio_keep_the_iterations(tmp_path):
     """At 6 CPUs per GPU a job takes as long as one of the ratio 3 takes with 6 CPUs there."""
-    path = tmp_path / "scenario.toml"
-
-    def performance(cpus, keys=""):
-        text = SCENARIO.format(policy="fifo+tune", keys=keys, options="")
-        path.write_text(text.replace("cpus_per_node = 24", f"cpus_per_node = {cpus}"))
-        return build(read_scenario(path))[0].performance
-
-    at_three, at_six = performance(24), performance(48)
-    fixed = performance(48, "durations_at_cpus_per_gpu = 3")
+    keys = ("", "", "durations_at_cpus_per_gpu = 3")
+    at_three, at_six, fixed = (
+        workload_of(tmp_path, "fifo+tune", key, cpus=cpus).performance
+        for key, cpus in zip(keys, (24, 48, 48), strict=True)
+    )
     for job in range(20):
         seconds = fixed.time_s(job, 0, 1, 6, 62.5)
         assert seconds == pytest.approx(at_three.time_s(job, 0, 1, 6, 62.5))
@@ -164,31 +132,28 @@ def test_durations_at_another_ratio_keep_the_iterations(tmp_path):
         assert at_six.duration_s[job] == at_three.duration_s[job]
 
 
-def test_whole_iterations_need_rounds(tmp_path, capsys):
-    path = tmp_path / "scenario.toml"
-    text = SCENARIO.format(policy="fifo+tune", keys="whole_iterations = true", options="")
-    path.write_text(text.replace("round_s = 300\nfinish_at_round = true", "period_s = 300"))
+def test_whole_iterations_need_rounds(tmp_path):
     with pytest.raises(InputError, match="whole_iterations"):
-        build(read_scenario(path))
+        workload_of(tmp_path, keys="whole_iterations = true", decisions="period_s = 300")
 
 
 @pytest.mark.parametrize(("mechanism", "rounds"), [("proportional", 183), ("tune", 132)])
 def test_released_on_the_command_line_is_the_released_simulator(tmp_path, mechanism, rounds):
     trace = deployment_trace("static")
     rows = [
-        f"{i},0,{float(trace.performance.duration_s[i])!r},1,{trace.model[i]}"
-        for i in range(len(trace))
+        f"{i},0,{duration!r},1,{model}"
+        for i, (duration, model) in enumerate(
+            zip(trace.performance.duration_s.tolist(), trace.model, strict=True)
+        )
     ]
     jobs = tmp_path / "jobs.csv"
     jobs.write_text("\n".join(["job_id,submit_time_s,duration_s,num_gpus,model", *rows, ""]))
-    as_released, _ = renamed(["run", "--policy", f"fifo+{mechanism}", "--released"])
-    run(
-        *as_released,
-        str(jobs),
+    words = [
         *SERVERS,
         "--set",
         "cluster.num_nodes=4",
-        "--out",
-        str(tmp_path / "out"),
-    )
-    assert summary(tmp_path / "out")["makespan_s"] == 300 * rounds
+        "--policy",
+        f"fifo+{mechanism}",
+        "--released",
+    ]
+    assert summary(tmp_path / "out", jobs, *words)["makespan_s"] == 300 * rounds

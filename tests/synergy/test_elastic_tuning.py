@@ -27,7 +27,7 @@ def matrix(*rates: float) -> SensitivityMatrix:
     return SensitivityMatrix(np.array([1.0, 3.0, 6.0]), MEMORY, np.array(rates)[:, None])
 
 
-MODEST, HUNGRY = matrix(1.0, 1.0, 1.0), matrix(0.4, 1.0, 1.6)
+MODEST, HUNGRY, LESS = matrix(1.0, 1.0, 1.0), matrix(0.4, 1.0, 1.6), matrix(0.8, 1.0, 1.2)
 
 
 def two_jobs(first: SensitivityMatrix, second: SensitivityMatrix) -> Workload:
@@ -51,37 +51,28 @@ def test_times_by_hand():
     np.testing.assert_array_equal(table.table_s(np.array([1]), CLUSTER), table.times_s[[1]])
 
 
-def test_elastic_at_the_traces_demand_with_its_share_has_the_traces_duration():
+def test_a_job_gains_as_much_from_cpus_as_one_of_fixed_demand():
+    """At each demand: as Synergy's own model has it; with its share it has the trace's duration."""
     jobs = synergy.derived_trace(60, Streams(3), jobs_per_hour=2, multi_gpu=True)
-    made = adapt(jobs, CLUSTER, RULES, Streams(3)).workload
+    own = adapt(jobs, CLUSTER, Rules(sensitivity="synergy"), Streams(3)).workload.performance
+    made = adapt(jobs, CLUSTER, RULES, Streams(3)).workload.performance
     fits = np.flatnonzero(jobs.num_gpus <= 4)
     assert len(fits) > 30
     for j in fits.tolist():
         g = int(jobs.num_gpus[j])
-        time_s = made.performance.time_s(j, 0, g, 3.0 * g, 62.5 * g)
+        time_s = made.time_s(j, 0, g, 3.0 * g, 62.5 * g)
         assert time_s == pytest.approx(jobs.performance.duration_s[j], rel=1e-9)
-
-
-def test_a_job_of_fixed_demand_gains_as_much_from_cpus():
-    """At each demand: the gain of an elastic job at that width is that of Synergy's own model."""
-    jobs = synergy.derived_trace(40, Streams(3), jobs_per_hour=2, multi_gpu=True)
-    own = adapt(jobs, CLUSTER, Rules(sensitivity="synergy"), Streams(3)).workload.performance
-    made = adapt(jobs, CLUSTER, RULES, Streams(3)).workload.performance
-    for j in np.flatnonzero(jobs.num_gpus <= 4).tolist():
-        g = int(jobs.num_gpus[j])
         for cpus in (1.0, 2.0, 6.0, 12.0):
             share = (cpus * g, 62.5 * g)
             assert made.time_s(j, 0, g, *share) == pytest.approx(own.time_s(j, 0, g, *share))
 
 
 def test_predictions_and_none_keep_what_they_are():
-    made = adapt(
-        synergy.derived_trace(5, Streams(3), jobs_per_hour=2), CLUSTER, RULES, Streams(3)
-    ).workload
+    jobs = synergy.derived_trace(5, Streams(3), jobs_per_hour=2)
+    made = adapt(jobs, CLUSTER, RULES, Streams(3)).workload
     longer = predicted(made, Predictions(bias=1.0), Streams(1)).performance
-    assert longer.time_s(0, 0, 1, 6, 62.5) == pytest.approx(
-        2 * made.performance.time_s(0, 0, 1, 6, 62.5)
-    )
+    seconds = made.performance.time_s(0, 0, 1, 6, 62.5)
+    assert longer.time_s(0, 0, 1, 6, 62.5) == pytest.approx(2 * seconds)
     plain = adapt(made, CLUSTER, Rules(sensitivity="none"), Streams(3)).workload.performance
     assert not isinstance(plain, SensitiveTable)
 
@@ -112,22 +103,22 @@ def given(**jobs: tuple[int, SensitivityMatrix]) -> dict[str, float]:
     return {n: chosen[i].share.cpus * gpus[i] for i, n in enumerate(names)}
 
 
-def test_who_needs_less_leaves_the_rest():
-    """12 CPUs: A needs 1 for each of 2 GPUs. B asks for 6 for each of 2, and gets what 10 allow."""
-    assert given(a=(2, MODEST), b=(2, HUNGRY)) == pytest.approx({"a": 2.0, "b": 6.0})
-    # 3 for each, the proportional share: 5 each is no point of the matrix. With one GPU it has 6.
-    assert given(a=(2, MODEST), b=(1, HUNGRY)) == pytest.approx({"a": 2.0, "b": 6.0})
-
-
-def test_nobody_falls_below_the_proportional_share():
-    assert given(a=(2, HUNGRY), b=(2, HUNGRY)) == pytest.approx({"a": 6.0, "b": 6.0})
-
-
-def test_cpus_of_idle_gpus_go_to_the_largest_gain():
-    """Two GPUs are idle, so 6 CPUs are over. B gains 60 %, C 20 %: B has 6, C what is left of 12."""
-    less = matrix(0.8, 1.0, 1.2)
-    assert given(c=(1, less), b=(1, HUNGRY)) == pytest.approx({"c": 6.0, "b": 6.0})
-    assert given(c=(2, less), b=(1, HUNGRY)) == pytest.approx({"c": 6.0, "b": 6.0})
+@pytest.mark.parametrize(
+    ("jobs", "cpus"),
+    [
+        # 12 CPUs: A needs 1 for each of 2 GPUs. B asks for 6 for each of 2, and gets what 10 allow.
+        ({"a": (2, MODEST), "b": (2, HUNGRY)}, {"a": 2.0, "b": 6.0}),
+        # 3 for each, the proportional share: 5 each is no point of the matrix. With one GPU it has 6.
+        ({"a": (2, MODEST), "b": (1, HUNGRY)}, {"a": 2.0, "b": 6.0}),
+        # Nobody falls below the proportional share.
+        ({"a": (2, HUNGRY), "b": (2, HUNGRY)}, {"a": 6.0, "b": 6.0}),
+        # Two GPUs are idle, so 6 CPUs are over. B gains 60 %, C 20 %: B has 6, C what is left of 12.
+        ({"c": (1, LESS), "b": (1, HUNGRY)}, {"c": 6.0, "b": 6.0}),
+        ({"c": (2, LESS), "b": (1, HUNGRY)}, {"c": 6.0, "b": 6.0}),
+    ],
+)
+def test_who_needs_less_leaves_the_rest(jobs, cpus):
+    assert given(**jobs) == pytest.approx(cpus)
 
 
 # -- runs ------------------------------------------------------------------------------------

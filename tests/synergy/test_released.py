@@ -16,16 +16,6 @@ from policies.synergy.assignment import Assignment
 from simulator.workloads.synergy import cluster, deployment_trace, dnn_models, with_sensitivity
 
 
-@pytest.mark.parametrize(("mechanism", "hours"), [("proportional", 15.25), ("tune", 11.00)])
-def test_makespan_of_the_static_trace(run, mechanism, hours):
-    """The released simulator replays this trace in 183 and 132 rounds."""
-    servers = cluster(4)
-    workload = with_sensitivity(deployment_trace("static"), servers, released=True, round_s=300)
-    policy = synergy("fifo", mechanism, released=True)
-    result = run(workload, servers, policy, finish_at_tick=True)
-    assert result.makespan_s / 3600 == pytest.approx(hours)
-
-
 @pytest.mark.parametrize(("seed", "rounds"), [(None, 126), (2, 127)])
 def test_makespan_of_opt_is_that_of_a_tie(run, monkeypatch, seed, rounds):
     """The released simulator needs 127 rounds (10.58 h), ours 126 (10.50 h).
@@ -48,6 +38,13 @@ def test_makespan_of_opt_is_that_of_a_tie(run, monkeypatch, seed, rounds):
     assert result.makespan_s / 300 == pytest.approx(rounds)
 
 
+FACTS = os.environ.get("SCHEDLAB_FACTS")
+
+
+def facts(name):
+    return list(csv.DictReader((Path(FACTS) / "synergy" / f"{name}.csv").open()))
+
+
 def ends_by_hand(iterations, iteration_s):
     """FIFO, 32 GPUs, jobs of one GPU: whole iterations a round, the next free GPU to the next job."""
     free_from = [0] * 32
@@ -60,50 +57,32 @@ def ends_by_hand(iterations, iteration_s):
     return ends
 
 
-def proportional_as_released(run):
-    servers = cluster(4)
-    workload = with_sensitivity(deployment_trace("static"), servers, released=True, round_s=300)
-    policy = synergy("fifo", "proportional", released=True)
-    return run(workload, servers, policy, finish_at_tick=True)
-
-
-def test_each_job_of_the_static_trace_ends_in_the_round_worked_out_by_hand(run):
+def static_jobs():
+    """Whole iterations of the static trace's jobs, and seconds of one; also as they were collected."""
     trace = deployment_trace("static")
     seconds = [dnn_models()[model].iteration_time_s for model in trace.model]
     iterations = [round(d / s) for d, s in zip(trace.performance.duration_s, seconds, strict=True)]
+    yield pytest.param(iterations, seconds, id="trace")
+    if FACTS:
+        rows = facts("trace_static_100")
+        seconds = [float(row["iter_time_proportional_s"]) for row in rows]
+        yield pytest.param([int(row["iterations"]) for row in rows], seconds, id="facts")
+
+
+@pytest.mark.parametrize(("iterations", "seconds"), list(static_jobs()))
+def test_each_job_of_the_static_trace_ends_in_the_round_worked_out_by_hand(
+    run, iterations, seconds
+):
+    servers = cluster(4)
+    workload = with_sensitivity(deployment_trace("static"), servers, released=True, round_s=300)
+    policy = synergy("fifo", "proportional", released=True)
+    result = run(workload, servers, policy, finish_at_tick=True)
     by_hand = ends_by_hand(iterations, seconds)
-    assert proportional_as_released(run).completion_s == pytest.approx(by_hand)
+    assert result.completion_s == pytest.approx(by_hand)
     assert max(by_hand) / 3600 == pytest.approx(15.25)
 
 
-def test_jobs_end_at_the_end_of_a_round(run):
-    servers = cluster(4)
-    workload = with_sensitivity(deployment_trace("static"), servers, released=True)
-    released = run(
-        workload, servers, synergy("fifo", "proportional", released=True), finish_at_tick=True
-    )
-    exact = run(workload, servers, synergy("fifo", "proportional"))
-    assert (released.completion_s % 300 == 0).all()
-    assert (released.completion_s % 1 == 0).all()
-    assert released.completion_s.mean() > exact.completion_s.mean()
-
-
-def facts(name):
-    folder = os.environ.get("SCHEDLAB_FACTS")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("SCHEDLAB_FACTS names no folder of collected facts")
-    with (Path(folder) / "synergy" / f"{name}.csv").open() as file:
-        return list(csv.DictReader(file))
-
-
-def test_each_job_ends_in_the_round_that_the_collected_iterations_need(run):
-    rows = facts("trace_static_100")
-    iterations = [int(row["iterations"]) for row in rows]
-    seconds = [float(row["iter_time_proportional_s"]) for row in rows]
-    by_hand = ends_by_hand(iterations, seconds)
-    assert proportional_as_released(run).completion_s == pytest.approx(by_hand)
-
-
+@pytest.mark.skipif(not FACTS, reason="SCHEDLAB_FACTS names no folder of collected facts")
 @pytest.mark.parametrize("name", ["trace_static_100", "trace_dynamic_srtf"])
 def test_tables_agree_with_the_collected_facts(name):
     rows = facts(name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulator import Cluster, FixedDuration, InputError, NodeType, SensitivityMatrix, Workload
+from policies.synergy import synergy
+from simulator import InputError, SensitivityMatrix
 from simulator.statistics import Streams
 from simulator.workloads.synergy import (
     TASKS,
@@ -18,14 +19,13 @@ from simulator.workloads.synergy import (
     sensitivity_matrices,
     with_sensitivity,
 )
+from tests.core.jobs import fixed, nodes
 
 HEAD = "model,cpus_per_gpu,memory_gb_per_gpu,relative_throughput\n"
 
 
 def one(model="alexnet", gpus=1):
-    demand = np.array([gpus])
-    duration = FixedDuration(np.array([100.0]), demand)
-    return Workload(["j"], np.zeros(1), duration, num_gpus=demand, model=[model])
+    return fixed([0], [100], [gpus], model=[model])
 
 
 def test_interpolation_between_points():
@@ -44,26 +44,22 @@ def test_duration_is_that_of_the_proportional_share_at_every_ratio(cpus_per_gpu)
         assert workload.performance.time_s(0, 0, 1, cpus_per_gpu, 62.5) == pytest.approx(100)
 
 
-def test_speedups_of_section_2():
-    performance = with_sensitivity(one("AlexNet"), cluster(1)).performance
-    assert 100 / performance.time_s(0, 0, 1, 12, 125) == pytest.approx(2.94)
-    performance = with_sensitivity(one("res18"), cluster(1)).performance
-    assert 100 / performance.time_s(0, 0, 1, 9, 62.5) == pytest.approx(2.4)
-    performance = with_sensitivity(one("GNMT"), cluster(1)).performance
-    assert performance.time_s(0, 0, 1, 1, 20) == pytest.approx(100)
+@pytest.mark.parametrize(
+    ("model", "cpus", "memory_gb", "speedup"),
+    [("AlexNet", 12, 125, 2.94), ("res18", 9, 62.5, 2.4), ("GNMT", 1, 20, 1)],
+)
+def test_speedups_of_section_2(model, cpus, memory_gb, speedup):
+    performance = with_sensitivity(one(model), cluster(1)).performance
+    assert 100 / performance.time_s(0, 0, 1, cpus, memory_gb) == pytest.approx(speedup)
 
 
-def test_released_speed_scales_with_the_cpus_of_a_server():
-    def fastest(model, gpus):
-        matrices = with_sensitivity(one(model, gpus), cluster(2), released=True).performance
-        return matrices.matrices[0].relative.max()
-
-    # As the released simulator has them.
-    assert fastest("alexnet", 4) == pytest.approx(1.65, abs=0.005)
-    assert fastest("resnet18", 4) == pytest.approx(1.70, abs=0.005)
-    assert fastest("m5", 4) == pytest.approx(2.5)
-    assert fastest("alexnet", 8) == 1
-    assert fastest("alexnet", 16) == 1
+@pytest.mark.parametrize(
+    ("model", "gpus", "fastest"),
+    [("alexnet", 4, 1.65), ("resnet18", 4, 1.70), ("m5", 4, 2.5), ("alexnet", 8, 1), ("alexnet", 16, 1)],
+)  # fmt: skip
+def test_released_speed_scales_with_the_cpus_of_a_server(model, gpus, fastest):
+    performance = with_sensitivity(one(model, gpus), cluster(2), released=True).performance
+    assert performance.matrices[0].relative.max() == pytest.approx(fastest, abs=0.005)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +88,6 @@ def test_a_model_without_throughput_at_its_share_is_refused():
 
 
 def test_a_zero_row_is_no_share_that_a_policy_offers(run):
-    from policies.synergy import synergy
-
     rows = SensitivityMatrix(np.array([1.0, 3, 6]), np.array([62.5]), np.array([[0.0], [1], [2]]))
     workload = with_sensitivity(one("mine"), cluster(1), matrices={"mine": rows})
     for mechanism in ("proportional", "greedy", "tune", "opt"):
@@ -101,25 +95,20 @@ def test_a_zero_row_is_no_share_that_a_policy_offers(run):
         assert result.jct_s[0] <= 100 + 1e-9
 
 
+def drawn(jobs=5, **options):
+    return lambda: derived_trace(jobs, Streams(1), **options)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: with_sensitivity(one("vgg"), cluster(1)), "'j': model is 'vgg', expected one of"),
-        (
-            lambda: with_sensitivity(one(), Cluster.of_nodes(NodeType("n", "V100", 8), 1)),
-            "expected three numbers",
-        ),
-        (
-            lambda: with_sensitivity(one(), cluster(1, 3.5), released=True),
-            "3.5 CPUs per GPU, expected 3, 4, 5 or 6",
-        ),
-        (lambda: derived_trace(0, Streams(1)), "0 jobs"),
-        (lambda: derived_trace(5, Streams(1), jobs_per_hour=-1), "-1 jobs/h"),
-        (lambda: derived_trace(5, Streams(1), split=(1, 2)), "three shares"),
-        (
-            lambda: derived_trace(5, Streams(1), multi_gpu=True, gpu_law="x"),
-            "expected one of philly, gavel",
-        ),
+        (lambda: with_sensitivity(one("vgg"), cluster(1)), "'j0': model is 'vgg', expected one of"),
+        (lambda: with_sensitivity(one(), nodes(8)), "expected three numbers"),
+        (lambda: with_sensitivity(one(), cluster(1, 3.5), released=True), "3.5 CPUs per GPU, exp"),
+        (drawn(0), "0 jobs"),
+        (drawn(jobs_per_hour=-1), "-1 jobs/h"),
+        (drawn(split=(1, 2)), "three shares"),
+        (drawn(multi_gpu=True, gpu_law="x"), "expected one of philly, gavel"),
         (lambda: deployment_trace("other"), "expected 'static' or 'dynamic'"),
     ],
 )

@@ -5,20 +5,16 @@ import pytest
 
 from policies import make_policy
 from policies.synergy.unknown import gittins_index
-from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from simulator import simulate
+from tests.core.jobs import fixed, nodes
 
-ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
+ONE = nodes()
 
 
 def brute(sizes: list[float], age: float) -> float:
     """The definition, over every stopping age."""
     left = [x for x in sizes if x > age]
-    best = 0.0
-    for b in left:
-        done = sum(x <= b for x in left) / len(left)
-        work = sum(min(x, b) - age for x in left) / len(left)
-        best = max(best, done / work)
-    return best
+    return max(sum(x <= b for x in left) / sum(min(x, b) - age for x in left) for b in left)
 
 
 def test_index_is_its_definition() -> None:
@@ -40,12 +36,8 @@ def test_index_of_many_small_and_few_large_falls_after_the_small() -> None:
     assert index[2] == pytest.approx(1 / 999)
 
 
-def completions(policy: str, submit_s: list[float], duration_s: list[float], model=()) -> list:
-    count = len(submit_s)
-    jobs = Workload(
-        [str(j) for j in range(count)], submit_s, FixedDuration(duration_s, [1] * count),
-        [1] * count, model=model,
-    )  # fmt: skip
+def completions(policy: str, submit_s: list[float], duration_s: list[float], **columns) -> list:
+    jobs = fixed(submit_s, duration_s, **columns)
     return simulate(jobs, ONE, make_policy(policy)).completion_s.tolist()
 
 
@@ -61,43 +53,27 @@ def test_gittins_finishes_what_it_began_where_sizes_are_equal() -> None:
 
 def test_history_learns_from_finished_jobs_of_the_same_model() -> None:
     """Nothing is known of b at 0: order of submission. At 100 s b is known to be short."""
-    got = completions(
-        "history+proportional",
-        [0.0, 1.0, 60.0, 105.0, 105.0],
-        [50.0, 5.0, 100.0, 50.0, 5.0],
-        ["a", "b", "a", "a", "b"],
-    )
-    assert got[:2] == [50.0, 55.0]
-    assert got[4] == 110.0  # it passes the running a
-    assert got[2] == 165.0
-    assert got[3] == 215.0
+    submit_s, duration_s = [0, 1, 60, 105, 105], [50, 5, 100, 50, 5]
+    got = completions("history+proportional", submit_s, duration_s, model=list("abaab"))
+    assert got == [50, 55, 165, 215, 110]  # the last passes the running a
 
 
 def test_history_knows_the_user() -> None:
-    """Jobs of one model: u's first took 50 s, v's 5 s. v's next one goes first, though it came later."""
-    jobs = Workload(
-        ["u1", "v1", "hold", "u2", "v2", "w"],
-        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
-        FixedDuration([50.0, 5.0, 100.0, 50.0, 5.0, 30.0], [1] * 6),
-        [1] * 6,
-        model=["a", "a", "b", "a", "a", "a"],
-        user=["u", "v", "u", "u", "v", "w"],
-    )
-    policy = make_policy("history+proportional")
-    ends = dict(zip(jobs.job_id, simulate(jobs, ONE, policy).completion_s.tolist(), strict=True))
-    assert ends["v2"] < ends["w"] < ends["u2"]  # w is new: 27.5 s, the mean of model a
+    """Jobs of one model: u's first took 50 s, v's 5 s. v's next one goes first, though it came later.
+
+    The last job's user is new: 27.5 s, the mean of model a.
+    """
+    _, _, _, of_u, of_v, of_w = completions(
+        "history+proportional", [0, 1, 2, 3, 4, 5], [50, 5, 100, 50, 5, 30],
+        model=list("aabaaa"), user=list("uvuuvw"),
+    )  # fmt: skip
+    assert of_v < of_w < of_u
 
 
 def test_history_is_of_jobs_that_ran() -> None:
     """B leaves at 10 s without having run. So D, of its model, counts as C does, which came first."""
-    ones = np.ones(4, dtype=np.int64)
-    jobs = Workload(
-        list("abcd"),
-        np.array([0.0, 1.0, 50.0, 60.0]),
-        FixedDuration(np.array([100.0, 50.0, 5.0, 70.0]), ones),
-        num_gpus=ones,
-        model=["m", "x", "m", "x"],
-        patience_s=np.array([np.inf, 10.0, np.inf, np.inf]),
-    )
-    result = simulate(jobs, ONE, make_policy("history+proportional"))
-    assert result.first_start_s[2:].tolist() == [100.0, 105.0]
+    got = completions(
+        "history+proportional", [0, 1, 50, 60], [100, 50, 5, 70],
+        model=list("mxmx"), patience_s=[np.inf, 10, np.inf, np.inf],
+    )  # fmt: skip
+    assert got[2:] == [105, 175]
