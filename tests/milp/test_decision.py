@@ -169,9 +169,8 @@ def small(**changes):
     ],
 )
 def test_wrong_input(changes, message):
-    with pytest.raises(InputError, match=message) as error:
+    with pytest.raises(InputError, match=message):
         small(**changes)
-    assert "\n" not in str(error.value)
 
 
 def test_unknown_formulation():

@@ -177,7 +177,6 @@ def test_no_licence(monkeypatch, tmp_path, gurobi):
     try:
         with pytest.raises(InputError) as error:
             solve(knapsack(5), "gurobi")
-        assert "\n" not in str(error.value)
         assert str(error.value).startswith("solver 'gurobi': ")
         assert solve(knapsack(5), "auto").solver == "highs"
     finally:

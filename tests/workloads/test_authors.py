@@ -7,8 +7,8 @@ import pytest
 
 from experiments.analysis.trace import describe, lines, read_trace
 from simulator.errors import InputError
-from simulator.model.performance import TimeTable
 from simulator.workloads.authors import Instance, read_instance
+from tests.refusal import refused
 
 JOBS_2020 = """\
 Application,Images,Epochs,Batchsize,Jobs,UniqueJobsID,SubmissionTime,Deadline,Tardinessweight,MinExecTime,MaxExecTime
@@ -27,20 +27,15 @@ NODES = "Nodes\nn1\nn2\nn3\nn4\n"
 
 
 def times(instance: Instance) -> np.ndarray:
-    assert isinstance(instance.workload.performance, TimeTable)
     return instance.workload.performance.times_s
 
 
 def vm_folder(
-    folder: Path,
-    jobs: str = JOBS_2020,
-    times: str = TIMES_2020,
-    nodes: str = NODES,
+    folder: Path, jobs: str = JOBS_2020, times: str = TIMES_2020, nodes: str = NODES,
     jobs_name: str = "Lof_selectjobs_forCPP.csv",
-) -> Path:
-    (folder / jobs_name).write_bytes(jobs.encode())
-    (folder / "SelectJobs_times.csv").write_bytes(times.encode())
-    (folder / "tNodes.csv").write_bytes(nodes.encode())
+) -> Path:  # fmt: skip
+    for name, text in ((jobs_name, jobs), ("SelectJobs_times.csv", times), ("tNodes.csv", nodes)):
+        (folder / name).write_bytes(text.encode())
     return folder
 
 
@@ -79,14 +74,12 @@ def test_windows_file_with_blanks(tmp_path: Path) -> None:
 
 def test_of_two_times_the_later_counts(tmp_path: Path) -> None:
     text = TIMES_2020 + "JJ1,Standard_NC12,K80,2,2,1.13,999\nJJ1,Standard_NC6,K80,1,1,0.56,400\n"
-    folder = vm_folder(tmp_path, times=text)
-    instance = read_instance(folder)
+    instance = read_instance(vm_folder(tmp_path, times=text))
     assert times(instance)[0, 1, 2] == 999
-    assert instance.workload.notes == (
-        f"{tmp_path / 'SelectJobs_times.csv'}: 2 further times of a configuration, dropped "
-        "(the last counts)",
-    )
-    shortest = times(read_instance(folder, duplicates="shortest"))
+    (note,) = instance.workload.notes
+    file = tmp_path / "SelectJobs_times.csv"
+    assert note == f"{file}: 2 further times of a configuration, dropped (the last counts)"
+    shortest = times(read_instance(tmp_path, duplicates="shortest"))
     assert shortest[0, 1, 2] == 250
     np.testing.assert_array_equal(shortest, times(read_instance(vm_folder(tmp_path))))
 
@@ -104,10 +97,6 @@ def test_times_of_other_jobs_are_ignored(tmp_path: Path) -> None:
     assert len(read_instance(vm_folder(tmp_path, times=text)).workload) == 2
 
 
-def test_other_number_of_nodes(tmp_path: Path) -> None:
-    assert read_instance(vm_folder(tmp_path), num_nodes=9).cluster.num_nodes == 9
-
-
 def test_unsorted_jobs(tmp_path: Path) -> None:
     jobs = JOBS_2020.replace("JJ1,0,", "JJ1,90,")
     instance = read_instance(vm_folder(tmp_path, jobs=jobs))
@@ -119,12 +108,7 @@ def test_unsorted_jobs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "old", "new", "message"),
     [
-        (
-            "jobs",
-            "JJ2,60,7000",
-            "JJ2,60,50",
-            "line 3: Deadline is '50', expected a time not before SubmissionTime",
-        ),
+        ("jobs", "JJ2,60,7", "JJ2,60,", "Deadline is '000', expected a time not before Submission"),
         ("jobs", "JJ2,60", "JJ2,soon", "line 3: SubmissionTime is 'soon', expected a number >= 0"),
         ("jobs", "JJ2", "JJ1", "line 3: UniqueJobsID is 'JJ1', expected a name not used before"),
         ("jobs", "JJ2", "JJ3", "no time of job 'JJ3' on any node type"),
@@ -143,33 +127,28 @@ def test_bad_instances(tmp_path: Path, part: str, old: str, new: str, message: s
     parts = {"jobs": JOBS_2020, "times": TIMES_2020, "nodes": NODES}
     assert old in parts[part]
     parts[part] = parts[part].replace(old, new, 1)
-    with pytest.raises(InputError) as caught:
+    with refused(message):
         read_instance(vm_folder(tmp_path, **parts))
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such folder"):
+    with refused("no such folder"):
         read_instance(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"no file Lof_selectjobs\*\.csv, expected one"):
+    with refused("no file Lof_selectjobs*.csv, expected one"):
         read_instance(tmp_path)
     vm_folder(tmp_path)
     (tmp_path / "tNodes.csv").unlink()
-    with pytest.raises(InputError, match=r"no file tNodes\*\.csv"):
+    with refused("no file tNodes*.csv"):
         read_instance(tmp_path)
-
-
-def test_two_job_lists(tmp_path: Path) -> None:
-    vm_folder(tmp_path)
     vm_folder(tmp_path, jobs_name="Lof_Selectjobs.csv")
-    with pytest.raises(InputError, match=r"both Lof_Selectjobs\.csv and Lof_selectjobs_for"):
+    with refused("both Lof_Selectjobs.csv and Lof_selectjobs_for"):
         read_instance(tmp_path)
 
 
-def test_controllers_must_divide(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="3 controllers for 4 nodes"):
-        read_instance(vm_folder(tmp_path), num_controllers=3)
+def test_numbers_of_nodes_and_controllers(tmp_path: Path) -> None:
+    assert read_instance(vm_folder(tmp_path), num_nodes=9).cluster.num_nodes == 9
+    with refused("3 controllers for 4 nodes"):
+        read_instance(tmp_path, num_controllers=3)
 
 
 # -- ANDREAS -----------------------------------------------------------------------------------
@@ -250,17 +229,17 @@ def test_andreas_rates_are_the_files_costs(tmp_path: Path) -> None:
 def test_andreas_first_nodes(tmp_path: Path) -> None:
     cluster = read_instance(sts_folder(tmp_path), num_nodes=2).cluster
     assert cluster.node_type_of == (0, 1)
-    with pytest.raises(InputError, match="3 nodes, expected at least 5"):
+    with refused("3 nodes, expected at least 5"):
         read_instance(tmp_path, num_nodes=5)
 
 
-def test_andreas_missing_cost(tmp_path: Path) -> None:
-    costs = "\n".join(COSTS_STS.splitlines()[:-1])
-    with pytest.raises(InputError, match="no cost of 2 TESLA GPUs in use, expected one for each"):
-        read_instance(sts_folder(tmp_path, costs=costs))
-
-
-def test_andreas_two_prices(tmp_path: Path) -> None:
-    costs = COSTS_STS.replace("TESLA,2,700,0.17168313", "TESLA,2,700,0.2")
-    with pytest.raises(InputError, match=r"line 5: EnergyCost\[€/kWh\] is '0.2', expected 0.17"):
-        read_instance(sts_folder(tmp_path, costs=costs))
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("TESLA,2,700,", "TESLA,3,700,", "no cost of 2 TESLA GPUs in use, expected one for each"),
+        ("2,700,0.17168313", "2,700,0.2", "line 5: EnergyCost[€/kWh] is '0.2', expected 0.17"),
+    ],
+)
+def test_bad_andreas_costs(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with refused(message):
+        read_instance(sts_folder(tmp_path, costs=COSTS_STS.replace(old, new)))

@@ -6,26 +6,25 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.signal import lfilter
 
 from experiments.analysis.compare import compare
-from simulator import FixedDuration, InputError, SpeedupCurve, TimeTable, Workload
+from simulator import InputError, SpeedupCurve, TimeTable, Workload
 from simulator.features.fractional import SharedDuration
 from simulator.model.speedup import Power
 from simulator.statistics import bootstrap_interval
 from simulator.workloads.bootstrap import block_length, drawn_blocks, resampled
+from tests.core.jobs import fixed
 
 
 def trace(durations_s, gaps_s=None, **columns) -> Workload:
-    count = len(durations_s)
-    gaps_s = np.ones(count) if gaps_s is None else gaps_s
-    gpus = np.ones(count, dtype=int)
-    return Workload(
-        [f"j{j}" for j in range(count)], submit_s=np.cumsum(gaps_s) - gaps_s[0],
-        performance=FixedDuration(durations_s, gpus), num_gpus=gpus, **columns,
-    )  # fmt: skip
+    gaps_s = np.ones(len(durations_s)) if gaps_s is None else gaps_s
+    return fixed(np.cumsum(gaps_s) - gaps_s[0], durations_s, **columns)
 
 
 def test_blocks_by_hand():
@@ -52,21 +51,15 @@ def test_one_block_of_all_jobs_is_the_trace_turned():
 
 
 def test_copies_have_names_of_their_own():
-    names = ["a", "a#2", "b", "c"]
-    ones = np.ones(4, dtype=int)
-    before = Workload(names, submit_s=np.zeros(4), performance=FixedDuration(np.ones(4), ones), num_gpus=ones)  # fmt: skip
+    before = replace(trace(np.ones(4)), job_id=("a", "a#2", "b", "c"))
     for seed in range(40):
         assert len(set(resampled(before, 1, np.random.default_rng(seed)).job_id)) == 4
 
 
 def autoregressive(rng: np.random.Generator, count: int, phi: float) -> np.ndarray:
     """A stationary AR(1) of mean 100 and standard deviation 1."""
-    noise = rng.normal(0, math.sqrt(1 - phi * phi), count)
-    values = np.empty(count)
-    values[0] = rng.normal()
-    for i in range(1, count):
-        values[i] = phi * values[i - 1] + noise[i]
-    return 100 + values
+    noise = np.r_[rng.normal(), rng.normal(0, math.sqrt(1 - phi * phi), count - 1)]
+    return 100 + lfilter([1.0], [1.0, -phi], noise)
 
 
 def interval(values: np.ndarray, block: int, rng: np.random.Generator, draws: int = 199):
@@ -117,9 +110,9 @@ def test_more_draws_make_no_narrower_interval():
 def scenario(tmp_path: Path, seed: int = 1) -> Path:
     rng = np.random.default_rng(seed)
     times = np.cumsum(rng.exponential(100.0, 60)).round(3)
-    rows = [f"{j},{t},{d:.3f},1" for j, (t, d) in enumerate(zip(times, rng.exponential(80, 60) + 1, strict=True))]  # fmt: skip
-    text = "job_id,submit_time_s,duration_s,num_gpus\n" + "\n".join(rows) + "\n"
-    (tmp_path / "jobs.csv").write_text(text)
+    jobs = pd.DataFrame({"job_id": range(60), "submit_time_s": times})
+    jobs = jobs.assign(duration_s=(rng.exponential(80, 60) + 1).round(3), num_gpus=1)
+    jobs.to_csv(tmp_path / "jobs.csv", index=False)
     path = tmp_path / "trace.toml"
     path.write_text(
         'policy = "fifo-strict"\n[workload]\nkind = "csv"\npath = "jobs.csv"\n'
@@ -180,20 +173,15 @@ def test_tables_of_times_and_curves_go_too_and_models_without_rows_do_not():
     times = np.arange(1.0, 13.0).reshape(3, 1, 4)
     jobs = Workload(["a", "b", "c"], submit_s=np.zeros(3), performance=TimeTable(times))
     again = resampled(jobs, 1, np.random.default_rng(0))
-    rows = {name[0]: row for name, row in zip(again.job_id, again.performance.times_s, strict=True)}
-    for name, row in rows.items():
-        assert (row[0, 1:] == times["abc".index(name), 0, 1:]).all()
+    drawn = ["abc".index(name[0]) for name in again.job_id]
+    np.testing.assert_array_equal(again.performance.times_s[:, :, 1:], times[drawn][:, :, 1:])
     curves = SpeedupCurve([1.0, 2.0, 3.0], [0, 1, 0], [Power(0.5), Power(0.6)])
-    again = resampled(replace(jobs, performance=curves), 1, np.random.default_rng(0))
-    for name, duration_s, curve in zip(again.job_id, again.performance.duration_s, again.performance.curve_of, strict=True):  # fmt: skip
-        assert (duration_s, curve) == {"a": (1, 0), "b": (2, 1), "c": (3, 0)}[name[0]]
-
-    class Own:
-        def time_s(self, *_: float) -> float:
-            return 1.0
-
-    with pytest.raises(InputError, match="jobs with Own cannot be drawn again"):
-        resampled(replace(jobs, performance=Own()), 1, np.random.default_rng(0))
+    again = resampled(replace(jobs, performance=curves), 1, np.random.default_rng(0)).performance
+    assert again.duration_s.tolist() == [(1, 2, 3)[j] for j in drawn]
+    assert again.curve_of.tolist() == [(0, 1, 0)[j] for j in drawn]
+    own = SimpleNamespace(time_s=lambda *_: 1.0)
+    with pytest.raises(InputError, match="jobs with SimpleNamespace cannot be drawn"):
+        resampled(replace(jobs, performance=own), 1, np.random.default_rng(0))
 
 
 def test_parts_of_gpus_go_with_their_jobs():

@@ -14,7 +14,6 @@ import pytest
 from policies import make_policy
 from simulator import simulate
 from simulator.model.cluster import Cluster, NodeType
-from simulator.model.performance import FixedDuration, TimeTable
 from simulator.workloads.authors import read_instance
 from simulator.workloads.fits import check_fits
 from simulator.workloads.load import choice_shares
@@ -36,7 +35,6 @@ def extremes(folder: Path) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     listed = pd.read_csv(next(folder.glob("Lof*.csv")))
     listed = listed.set_index("ID" if "ID" in listed else "UniqueJobsID")
     listed = listed.loc[list(instance.workload.job_id)]
-    assert isinstance(instance.workload.performance, TimeTable)
     times = instance.workload.performance.times_s.reshape(len(listed), -1)
     return listed, times.min(axis=1), np.where(np.isfinite(times), times, 0).max(axis=1)
 
@@ -104,7 +102,6 @@ def test_philly_table() -> None:
     workload = read_csv_jobs(FACTS / "philly" / "philly_jobs.csv.gz")
     assert len(workload) == 82_247
     quantiles = pd.read_csv(FACTS / "philly" / "philly_duration_quantiles.csv")
-    assert isinstance(workload.performance, FixedDuration)
     ours = np.quantile(workload.performance.duration_s, quantiles["q"])
     np.testing.assert_allclose(ours, quantiles["philly_pollux_82k_s"], rtol=1e-3, atol=1)
     check_fits(workload, Cluster.of_nodes(NodeType("server", "P100", 8), 16))

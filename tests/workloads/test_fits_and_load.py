@@ -1,90 +1,75 @@
 """Whether a cluster can run a workload, and how much it is asked to do."""
 
 import math
+from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
 
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, NodeType
-from simulator.model.performance import FixedDuration, SpeedupCurve, TimeTable
+from simulator.model.performance import SpeedupCurve, TimeTable
 from simulator.model.workload import Workload
 from simulator.workloads.fits import check_fits
 from simulator.workloads.load import RULES, choice_shares, offered_load
+from tests.core import jobs
+from tests.refusal import refused
 
-INF = math.inf
+INF, NAN = math.inf, math.nan
 SERVER = NodeType("server", "V100", 4, cpus=16, memory_gb=100)
 TYPES = (NodeType("small", "A", 1, price_per_hour=1.0), NodeType("big", "B", 2, price_per_hour=3.0))
 
 
 def fixed(
-    gpus: list[int], duration_s: float = 100.0, gap_s: float = 50.0, **columns: object
+    gpus: list[int], duration_s: float = 100.0, gap_s: float = 50.0, **columns: Any
 ) -> Workload:
-    demand = np.array(gpus, dtype=np.int64)
-    return Workload(
-        job_id=[f"j{i}" for i in range(len(gpus))],
-        submit_s=gap_s * np.arange(len(gpus)),
-        performance=FixedDuration(np.full(len(gpus), duration_s), demand),
-        num_gpus=demand,
-        **columns,  # type: ignore[arg-type]
-    )
+    return jobs.fixed(gap_s * np.arange(len(gpus)), [duration_s] * len(gpus), gpus, **columns)
 
 
 def elastic(times: list[list[list[float]]], due_s: float = INF) -> Workload:
-    count = len(times)
-    return Workload(
-        job_id=[f"j{i}" for i in range(count)],
-        submit_s=10.0 * np.arange(count),
-        performance=TimeTable(np.array(times)),
-        due_s=10.0 * np.arange(count) + due_s,
-    )
+    submit_s = 10.0 * np.arange(len(times))
+    names = [f"j{i}" for i in range(len(times))]
+    return Workload(names, submit_s, TimeTable(np.array(times)), due_s=submit_s + due_s)
 
 
-def test_a_job_may_fill_the_cluster_and_no_more() -> None:
-    cluster = Cluster.of_nodes(SERVER, 3)
-    check_fits(fixed([1, 12]), cluster)
-    with pytest.raises(InputError) as caught:
-        check_fits(fixed([1, 13]), cluster)
-    assert str(caught.value) == (
-        "job 'j1': num_gpus is 13, expected at most 12, what the 3 nodes have together"
-    )
+ONE = NodeType("one", "T4", 1)
+TWO_SERVERS, TWO_CONTROLLERS = Cluster.of_nodes(SERVER, 2), Cluster.of_nodes(SERVER, 2, 2)
+UNEVEN = Cluster((SERVER, ONE), 2, (0, 1), 2)
+MIXED = Cluster((SERVER, ONE), 3, (0, 1, 1))
 
 
-def test_cpus_and_memory_must_fit_too() -> None:
-    cluster = Cluster.of_nodes(SERVER, 2)
-    check_fits(fixed([1, 2], num_cpus=[np.nan, 32.0], memory_gb=[100.0, np.nan]), cluster)
-    with pytest.raises(InputError, match="job 'j1': num_cpus is 33, expected at most 32"):
-        check_fits(fixed([1, 1], num_cpus=[1.0, 33.0]), cluster)
-    with pytest.raises(InputError, match="job 'j0': memory_gb is 201, expected at most 200"):
-        check_fits(fixed([1, 1], memory_gb=[201.0, 1.0]), cluster)
-
-
-def test_cpus_and_memory_go_with_the_gpus_on_each_node() -> None:
-    """16 CPUs and 100 GB a node: a job of one GPU lies on one node, whatever the others have."""
-    cluster = Cluster.of_nodes(SERVER, 2)
-    with pytest.raises(InputError, match="job 'j1': 1 GPUs with its num_cpus and memory_gb do not"):
-        check_fits(fixed([1, 1], num_cpus=[16.0, 17.0]), cluster)
-    with pytest.raises(InputError, match="job 'j0': 3 GPUs with"):
-        check_fits(fixed([3], num_cpus=[26.0]), cluster)  # 2 x 8.67 and 8.67
-    check_fits(fixed([3], num_cpus=[24.0]), cluster)
-    with pytest.raises(InputError, match="job 'j0': 1 GPUs with"):
-        check_fits(fixed([1], memory_gb=[101.0]), cluster)
-
-
-def test_a_job_fits_on_the_nodes_of_any_controller() -> None:
-    check_fits(fixed([4]), Cluster.of_nodes(SERVER, 2, 2))
-    with pytest.raises(InputError, match="8, expected at most 4, what the 1 nodes of a controller"):
-        check_fits(fixed([8]), Cluster.of_nodes(SERVER, 2, 2))
-    uneven = Cluster((SERVER, NodeType("one", "T4", 1)), 2, (0, 1), 2)
-    with pytest.raises(InputError, match="2, expected at most 1, what"):
-        check_fits(fixed([2]), uneven)
-
-
-def test_mixed_nodes_count_each() -> None:
-    cluster = Cluster((SERVER, NodeType("one", "T4", 1)), 3, (0, 1, 1))
-    check_fits(fixed([6]), cluster)
-    with pytest.raises(InputError, match="num_gpus is 7, expected at most 6"):
-        check_fits(fixed([7]), cluster)
+@pytest.mark.parametrize(
+    ("jobs", "cluster", "message"),
+    [
+        # A job may fill the cluster and no more; CPUs and memory must fit too.
+        (fixed([1, 12]), Cluster.of_nodes(SERVER, 3), ""),
+        (
+            fixed([1, 13]), Cluster.of_nodes(SERVER, 3),
+            "job 'j1': num_gpus is 13, expected at most 12, what the 3 nodes have together",
+        ),
+        (fixed([1, 2], num_cpus=[NAN, 32.0], memory_gb=[100.0, NAN]), TWO_SERVERS, ""),
+        (fixed([1, 1], num_cpus=[1, 33]), TWO_SERVERS, "job 'j1': num_cpus is 33, expected at most 32"),
+        (fixed([1, 1], memory_gb=[201, 1]), TWO_SERVERS, "'j0': memory_gb is 201, expected at most 200"),
+        # 16 CPUs and 100 GB a node: a job of one GPU lies on one node, whatever the others have.
+        (
+            fixed([1, 1], num_cpus=[16, 17]), TWO_SERVERS,
+            "job 'j1': 1 GPUs with its num_cpus and memory_gb do not",
+        ),
+        (fixed([3], num_cpus=[26]), TWO_SERVERS, "job 'j0': 3 GPUs with"),  # 2 x 8.67 and 8.67
+        (fixed([3], num_cpus=[24]), TWO_SERVERS, ""),
+        (fixed([1], memory_gb=[101]), TWO_SERVERS, "job 'j0': 1 GPUs with"),
+        # The nodes of any controller count, of each type.
+        (fixed([4]), TWO_CONTROLLERS, ""),
+        (fixed([8]), TWO_CONTROLLERS, "8, expected at most 4, what the 1 nodes of a controller"),
+        (fixed([2]), UNEVEN, "2, expected at most 1, what"),
+        (fixed([6]), MIXED, ""),
+        (fixed([7]), MIXED, "num_gpus is 7, expected at most 6"),
+    ],
+)  # fmt: skip
+def test_jobs_that_fit_and_do_not(jobs: Workload, cluster: Cluster, message: str) -> None:
+    with refused(message) if message else nullcontext():
+        check_fits(jobs, cluster)
 
 
 def test_elastic_jobs_need_one_finite_time() -> None:

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import InputError
-from simulator.model.performance import FixedDuration
 from simulator.workloads.plain_csv import read_csv_jobs
+from tests.refusal import refused
 
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"
 FULL = HEADER + ",num_cpus,memory_gb,model,due_s,tardiness_weight_per_h"
@@ -25,7 +25,6 @@ def test_all_columns(tmp_path: Path) -> None:
     path = write(tmp_path, FULL + "\na,0,100,2,6,32,resnet50,500,3.6\nb,10.5,200,1,,,,,\n")
     w = read_csv_jobs(path)
     assert w.job_id == ("a", "b")
-    assert isinstance(w.performance, FixedDuration)
     np.testing.assert_array_equal(w.submit_s, [0, 10.5])
     np.testing.assert_array_equal(w.performance.duration_s, [100, 200])
     np.testing.assert_array_equal(w.num_gpus, [2, 1])
@@ -44,10 +43,8 @@ def test_required_columns_alone_in_any_order(tmp_path: Path) -> None:
 
 
 def test_windows_file_with_blanks(tmp_path: Path) -> None:
-    text = (
-        "\ufeff Job_ID , submit_time_s,Duration_s ,num_gpus\r\n\r\n a , 0 , 60,1 \r\nb,1,60,1.0\r\n"
-    )
-    w = read_csv_jobs(write(tmp_path, text))
+    head = "\ufeff Job_ID , submit_time_s,Duration_s ,num_gpus\r\n"
+    w = read_csv_jobs(write(tmp_path, head + "\r\n a , 0 , 60,1 \r\nb,1,60,1.0\r\n"))
     assert w.job_id == ("a", "b")
     assert w.num_gpus.tolist() == [1, 1]
 
@@ -56,7 +53,6 @@ def test_unsorted_rows_are_sorted_with_a_note(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + "\nc,30,1,1\na,10,2,1\nb,10,3,2\n")
     w = read_csv_jobs(path)
     assert w.job_id == ("a", "b", "c")
-    assert isinstance(w.performance, FixedDuration)
     assert w.performance.duration_s.tolist() == [2, 3, 1]
     assert w.num_gpus.tolist() == [1, 2, 1]
     assert w.notes == (f"{path}: 1 rows before an earlier one, sorted by submit_time_s",)
@@ -76,32 +72,30 @@ def test_other_columns_are_named_in_a_note(tmp_path: Path) -> None:
         (HEADER + "\n", "has no rows, expected at least one below the header"),
         ("job_id,submit_time_s,duration_s\na,0,1\n", "column 'num_gpus' is missing, found job_id"),
         (
-            "job_id,submit_time_s,durations_s,num_gpus\na,0,1,1\n",
-            "column 'durations_s' is not known, did you mean 'duration_s'?",
+            HEADER.replace("n_s", "ns_s") + "\na,0,1,1\n",
+            "'durations_s' is not known, did you mean 'du",
         ),
         (
             HEADER + ",tardiness_weight\na,0,1,1,2\n",
-            "column 'tardiness_weight' is not known, did you mean 'tardiness_weight_per_h'?",
+            "is not known, did you mean 'tardiness_weight_per_h'?",
         ),
         (HEADER + ",num_gpus\na,0,1,1,1\n", "column 'num_gpus' occurs twice"),
-        (HEADER + "\na,0,NaN,1\n", "line 2: duration_s is 'NaN', expected a number > 0"),
-        (HEADER + "\na,0,inf,1\n", "line 2: duration_s is 'inf', expected a number > 0"),
+        *[
+            (f"{HEADER}\na,0,{text},1\n", f"line 2: duration_s is '{text}', expected a number > 0")
+            for text in ("NaN", "inf", "1 hour", "0")
+        ],
+        *[
+            (f"{HEADER}\na,0,1,{text}\n", f"num_gpus is '{text}', expected a whole number >= 1")
+            for text in ("1.5", "0", "two")
+        ],
         (HEADER + "\na,0,,1\n", "line 2: duration_s is empty, expected a number > 0"),
-        (HEADER + "\na,0,1 hour,1\n", "line 2: duration_s is '1 hour'"),
         (HEADER + "\na,0,1,1\nb,5,-3,1\n", "line 3: duration_s is '-3', expected a number > 0"),
-        (HEADER + "\na,0,0,1\n", "line 2: duration_s is '0', expected a number > 0"),
         (HEADER + "\n\n\na,-1,1,1\n", "line 4: submit_time_s is '-1', expected a number >= 0"),
-        (HEADER + "\na,0,1,1.5\n", "line 2: num_gpus is '1.5', expected a whole number >= 1"),
-        (HEADER + "\na,0,1,0\n", "line 2: num_gpus is '0', expected a whole number >= 1"),
-        (HEADER + "\na,0,1,two\n", "line 2: num_gpus is 'two', expected a whole number >= 1"),
         (HEADER + "\na,0,1,1\nb,0,1,1\na,1,1,1\n", "line 4: job_id is 'a', expected a name not"),
         (HEADER + "\n,0,1,1\n", "line 2: job_id is empty, expected a text"),
         (HEADER + "\na,0,1,1,9\n", "line 2: 5 fields, expected 4"),
         (HEADER + "\na,0,1\n", "line 2: num_gpus is empty"),
-        (
-            FULL + "\na,100,1,1,,,,50,\n",
-            "line 2: due_s is '50', expected a time not before submit_time_s",
-        ),
+        (FULL + "\na,100,1,1,,,,50,\n", "due_s is '50', expected a time not before submit_time_s"),
         (FULL + "\na,0,1,1,,,,,-1\n", "tardiness_weight_per_h is '-1', expected a number >= 0"),
         (FULL + "\na,0,1,1,-2,,,,\n", "line 2: num_cpus is '-2', expected a number >= 0"),
         (FULL + "\na,0,1,1,,much,,,\n", "line 2: memory_gb is 'much', expected a number >= 0"),
@@ -109,11 +103,8 @@ def test_other_columns_are_named_in_a_note(tmp_path: Path) -> None:
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path = write(tmp_path, text)
-    with pytest.raises(InputError) as caught:
+    with refused(path, message):
         read_csv_jobs(path)
-    assert str(path) in str(caught.value)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -127,22 +118,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_csv_jobs(picture)
 
 
-jobs = st.lists(
-    st.tuples(
-        st.floats(0, 1e9),
-        st.floats(1e-3, 1e8),
-        st.integers(1, 512),
-        st.one_of(st.none(), st.floats(0, 1e6)),
-    ),
-    min_size=1,
-    max_size=20,
-)
+slacks = st.one_of(st.none(), st.floats(0, 1e6))
+jobs = st.tuples(st.floats(0, 1e9), st.floats(1e-3, 1e8), st.integers(1, 512), slacks)
 
 
 @settings(
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(jobs)
+@given(st.lists(jobs, min_size=1, max_size=20))
 def test_what_is_written_is_read(
     tmp_path: Path, rows: list[tuple[float, float, int, float | None]]
 ) -> None:
@@ -152,9 +135,9 @@ def test_what_is_written_is_read(
     ]
     w = read_csv_jobs(write(tmp_path, "\n".join([HEADER + ",due_s", *lines])))
     order = sorted(range(len(rows)), key=lambda i: rows[i][0])
-    assert isinstance(w.performance, FixedDuration)
+    submit_s, duration_s, gpus, slack = zip(*(rows[i] for i in order), strict=True)
     assert w.job_id == tuple(f"j{i}" for i in order)
-    np.testing.assert_allclose(w.submit_s, [rows[i][0] for i in order], rtol=1e-14)
-    np.testing.assert_allclose(w.performance.duration_s, [rows[i][1] for i in order], rtol=1e-14)
-    assert w.num_gpus.tolist() == [rows[i][2] for i in order]
-    assert np.isinf(w.due_s).tolist() == [rows[i][3] is None for i in order]
+    np.testing.assert_allclose(w.submit_s, submit_s, rtol=1e-14)
+    np.testing.assert_allclose(w.performance.duration_s, duration_s, rtol=1e-14)
+    assert w.num_gpus.tolist() == list(gpus)
+    assert np.isinf(w.due_s).tolist() == [s is None for s in slack]

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,46 +9,40 @@ import numpy as np
 import pytest
 
 from simulator.errors import InputError
-from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.workloads.alibaba import read_alibaba
 from simulator.workloads.gavel import read_gavel, read_pair_rates, read_training
 from simulator.workloads.philly import read_philly
 from simulator.workloads.plain_csv import read_csv_jobs
 from simulator.workloads.traces import FORMATS, Format
+from tests.refusal import refused
 
 
 def durations(workload: Workload) -> list[float]:
-    assert isinstance(workload.performance, FixedDuration)
     return workload.performance.duration_s.tolist()
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "jobs.csv"
+    path.write_text(text)
+    return path
 
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=list(FORMATS))
 def test_the_example_of_a_format_is_read(tmp_path: Path, form: Format) -> None:
-    (tmp_path / "oracle_throughputs.json").write_text(
-        json.dumps({"v100": {"('LM (batch size 5)', 2)": {"null": 4.0}}})
-    )
-    path = tmp_path / "jobs"
-    path.write_text(form.example)
-    assert len(form.read(path)) == 1
+    rates = {"v100": {"('LM (batch size 5)', 2)": {"null": 4.0}}}
+    (tmp_path / "oracle_throughputs.json").write_text(json.dumps(rates))
+    assert len(form.read(written(tmp_path, form.example))) == 1
     assert form.description.endswith((".", ";"))
     assert all(column.meaning for column in form.columns)
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
-def test_missing_file(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="no such file"):
+def test_a_missing_file_and_one_of_another_format(tmp_path: Path, name: str) -> None:
+    with refused("no such file"):
         FORMATS[name].read(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("name", sorted(FORMATS))
-def test_a_file_of_another_format(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "other.csv"
-    path.write_text("time,machineId,gpu0_util\n2017-10-03,m29,60.8\n")
-    with pytest.raises(InputError) as caught:
-        FORMATS[name].read(path)
-    assert "other.csv" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    with refused("jobs.csv"):
+        FORMATS[name].read(written(tmp_path, "time,machineId,gpu0_util\n2017-10-03,m29,60.8\n"))
 
 
 # -- Philly ------------------------------------------------------------------------------------
@@ -60,15 +53,11 @@ def attempt(start: str | None, end: str | None, *gpus: int) -> dict[str, Any]:
     return {"start_time": start, "end_time": end, "detail": detail}
 
 
-def job(name: str, submitted: str, *attempts: dict[str, Any]) -> dict[str, Any]:
+def job(name: str, submitted: str, *attempts: Any) -> dict[str, Any]:
     return {
-        "status": "Pass",
-        "vc": "ee9e8c",
-        "jobid": name,
-        "attempts": list(attempts),
-        "submitted_time": submitted,
-        "user": "ce2f4c",
-    }
+        "status": "Pass", "vc": "ee9e8c", "jobid": name, "attempts": list(attempts),
+        "submitted_time": submitted, "user": "ce2f4c",
+    }  # fmt: skip
 
 
 DAY = "2017-10-07 "
@@ -81,20 +70,18 @@ def log(folder: Path, *jobs: Any) -> Path:
 
 
 def test_philly_log(tmp_path: Path) -> None:
+    at = DAY + "01:00:00"
+    twice = (attempt(DAY + f"01:0{m}:{s}", DAY + f"01:0{n}:{e}", 8, 8)
+             for m, s, n, e in ((0, 30, 1, 30), (2, "00", 2, 40)))  # fmt: skip
     path = log(
         tmp_path,
         job("late", DAY + "02:00:00", attempt(DAY + "02:00:10", DAY + "02:01:10", 1)),
-        job(
-            "twice",
-            DAY + "01:00:00",
-            attempt(DAY + "01:00:30", DAY + "01:01:30", 8, 8),
-            attempt(DAY + "01:02:00", DAY + "01:02:40", 8, 8),
-        ),
-        job("never", DAY + "01:00:00"),
-        job("running", DAY + "01:00:00", attempt(DAY + "01:00:30", None, 1)),
-        job("open", DAY + "01:00:00", attempt(DAY + "01:00:30", "None", 1)),
+        job("twice", at, *twice),
+        job("never", at),
+        job("running", at, attempt(DAY + "01:00:30", None, 1)),
+        job("open", at, attempt(DAY + "01:00:30", "None", 1)),
         job("no gpu", DAY + "00:00:00", attempt(DAY + "01:00:30", DAY + "02:00:00")),
-        job("no time", DAY + "01:00:00", attempt(DAY + "01:00:30", DAY + "01:00:30", 1)),
+        job("no time", at, attempt(DAY + "01:00:30", DAY + "01:00:30", 1)),
     )
     w = read_philly(path)
     assert w.job_id == ("twice", "late")
@@ -136,34 +123,29 @@ def test_philly_attempts(tmp_path: Path) -> None:
         (job("x", ""), "entry 2: submitted_time is empty, expected a date and time"),
         (job("x", DAY + "01:00:00", attempt("now", None, 1)), "entry 2: start_time is 'now'"),
         (
-            {**job("x", DAY + "01:00:00"), "attempts": [{"detail": [{"ip": "m"}]}]},
-            "entry 2: attempts.0.detail.0.gpus is missing, expected it",
+            job("x", DAY + "1:00:00", {"detail": [{}]}),
+            "2: attempts.0.detail.0.gpus is missing, exp",
         ),
-        (
-            {**job("x", DAY + "01:00:00"), "attempts": [3]},
-            "entry 2: attempts.0 is 3, expected a dictionary",
-        ),
+        (job("x", DAY + "1:00:00", 3), "entry 2: attempts.0 is 3, expected a dictionary"),
     ],
 )
 def test_bad_philly_logs(tmp_path: Path, entry: Any, message: str) -> None:
     good = job("good", DAY + "01:00:00", attempt(DAY + "01:00:00", DAY + "01:00:01", 1))
-    with pytest.raises(InputError) as caught:
+    with refused(message):
         read_philly(log(tmp_path, good, entry))
-    assert message in str(caught.value)
 
 
-def test_philly_syntax_error_names_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "log.json"
-    path.write_text('[\n{"jobid": "a",\n "vc" "b"}\n]')
-    with pytest.raises(InputError, match=r"log\.json, line 3: not JSON"):
-        read_philly(path)
-
-
-def test_philly_log_without_jobs(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no list of jobs"):
-        read_philly(log(tmp_path))
-    with pytest.raises(InputError, match="no job that ran on a GPU"):
-        read_philly(log(tmp_path, job("never", DAY + "01:00:00")))
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[\n{"jobid": "a",\n "vc" "b"}\n]', "jobs.csv, line 3: not JSON"),
+        ("[]", "no list of jobs"),
+        (json.dumps([job("never", DAY + "01:00:00")]), "no job that ran on a GPU"),
+    ],
+)
+def test_philly_logs_without_jobs(tmp_path: Path, text: str, message: str) -> None:
+    with refused(message):
+        read_philly(written(tmp_path, text))
 
 
 TABLE = """\
@@ -181,12 +163,8 @@ def test_philly_table(tmp_path: Path) -> None:
     assert w.num_gpus.tolist() == [8, 1, 1]
     assert w.vc == ("7f04ca", "6214e9", "6214e9")
     assert w.notes == ()
-
-
-def test_broken_gzip(tmp_path: Path) -> None:
-    path = tmp_path / "philly.csv.gz"
-    path.write_bytes(gzip.compress(TABLE.encode())[:60])
-    with pytest.raises(InputError, match="cannot be read"):
+    path.write_bytes(path.read_bytes()[:60])
+    with refused("cannot be read"):
         read_csv_jobs(path)
 
 
@@ -264,9 +242,8 @@ def test_gavel_other_gpu_and_file(tmp_path: Path) -> None:
     ],
 )
 def test_bad_gavel_traces(tmp_path: Path, line: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with refused(message):
         read_gavel(trace(tmp_path, [line]))
-    assert message in str(caught.value)
 
 
 def test_gavel_without_rates(tmp_path: Path) -> None:
@@ -294,9 +271,7 @@ openb-pod-0003,11908,47104,1,1000,,BE,Pending,200,250,
 
 
 def test_alibaba(tmp_path: Path) -> None:
-    path = tmp_path / "pods.csv"
-    path.write_text(PODS)
-    w = read_alibaba(path)
+    w = read_alibaba(written(tmp_path, PODS))
     assert w.job_id == ("openb-pod-0001", "openb-pod-0002")
     assert w.submit_s.tolist() == [0, 200]
     assert durations(w) == [250, 490]
@@ -316,21 +291,12 @@ def test_alibaba(tmp_path: Path) -> None:
         (",8,1000,", ",8.5,1000,", "line 3: num_gpu is '8.5', expected a whole number >= 0"),
         ("openb-pod-0003", "openb-pod-0001", "line 5: name is 'openb-pod-0001'"),
         ("300,800,310", "x,800,310", "line 3: creation_time is 'x', expected a number >= 0"),
+        (PODS[PODS.index("openb-pod-0002") :], "", "no pod that ran on a GPU"),
     ],
 )
 def test_bad_alibaba(tmp_path: Path, old: str, new: str, message: str) -> None:
-    path = tmp_path / "pods.csv"
-    path.write_text(PODS.replace(old, new))
-    with pytest.raises(InputError) as caught:
-        read_alibaba(path)
-    assert message in str(caught.value)
-
-
-def test_alibaba_without_gpu_pods(tmp_path: Path) -> None:
-    path = tmp_path / "pods.csv"
-    path.write_text("\n".join(PODS.splitlines()[:2]))
-    with pytest.raises(InputError, match="no pod that ran on a GPU"):
-        read_alibaba(path)
+    with refused(message):
+        read_alibaba(written(tmp_path, PODS.replace(old, new)))
 
 
 def shockwave_line(**changes: str) -> str:
@@ -373,8 +339,7 @@ def test_rates_of_pairs_on_one_gpu(tmp_path: Path) -> None:
 def test_bad_rates_of_a_pair(tmp_path: Path, pair: Any) -> None:
     path = tmp_path / "rates.json"
     path.write_text(json.dumps({"v100": {"('A3C', 1)": {"('A3C', 1)": pair}}}))
-    line = f"{path}: ('A3C', 1) ('A3C', 1): {pair!r}, expected two rates of at least 0"
-    with pytest.raises(InputError, match=re.escape(line)):
+    with refused(f"{path}: ('A3C', 1) ('A3C', 1): {pair!r}, expected two rates of at least 0"):
         read_pair_rates(path, ["v100"])
 
 
@@ -389,5 +354,5 @@ def test_bad_rates_of_a_pair(tmp_path: Path, pair: Any) -> None:
     ],
 )
 def test_bad_training_jobs(tmp_path: Path, changes: dict[str, str], message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
+    with refused(message):
         training(tmp_path, shockwave_line(**changes))
