@@ -168,7 +168,7 @@ class Meter:
             f"{state.running} running",
             f"{state.failed} failed",
         ]
-        if state.ended:
+        if state.ended and elapsed_s >= 1.0:
             parts.append(f"{state.ended / elapsed_s:.3g} runs/s")
         if state.left_s is not None:
             parts.append(f"{_clock(state.left_s)} left")

@@ -275,7 +275,7 @@ class _Sweep:
                 self.pending.extend(twins)
         if reports:
             self._watch(self.done | self.failed)
-        if obstacle is not None:
+        if obstacle is not None and not self._stop:
             raise obstacle
 
     def _reports(self, future: Future[list[Report]], batch: list[Task], pool: Pool) -> list[Report]:
@@ -283,6 +283,8 @@ class _Sweep:
         try:
             return future.result()
         except pool.lost as error:
+            if self._stop:  # The signal went to all processes of the group.
+                raise
             if len(batch) > 1:  # One of them is to blame; each shows for itself.
                 self._alone.update(task.key for task in batch)
                 self.pending.extendleft(reversed(batch))

@@ -186,8 +186,9 @@ def test_interrupted(tmp_path, undisturbed, number, code):
     assert exported(tmp_path / "out") == undisturbed(60)
 
 
-def test_one_sweep_at_a_time_and_ctrl_c_ends_its_whole_process_group(tmp_path, undisturbed):
-    """A second one is refused in one line, and leaves the first alone."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_one_sweep_at_a_time_and_a_signal_to_its_group_ends_it(tmp_path, undisturbed, number, code):
+    """A second one is refused in one line, and leaves the first alone; workers that end with it are no failure."""
     file, out = write_sweep(tmp_path, 20, sleep_s=0.3), tmp_path / "out"
     process = start(file, out)
     wait_until(lambda: done(out) >= 2)
@@ -197,9 +198,9 @@ def test_one_sweep_at_a_time_and_ctrl_c_ends_its_whole_process_group(tmp_path, u
         told = str(error.value)
         assert f"{out}: a sweep is running on this folder (process {process.pid} on" in told
         assert "\n" not in told
-    os.killpg(process.pid, signal.SIGINT)
-    code, _, err = finish(process)
-    assert code == 130
+    os.killpg(process.pid, number)
+    ended, _, err = finish(process)
+    assert ended == code
     assert "Traceback" not in err
     assert "runs left; the same command goes on with them" in err.splitlines()[-1]
     assert go_on(file, out) == 0
