@@ -244,7 +244,7 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
     for i, (method, color) in enumerate(zip(methods, colors, strict=True)):
         found = intervals(ratios[ratios["method"] == method], ["gap"], what, geometric=True)
         draw_line(
-            ax, found["gap"] * (1 + 0.02 * (i - 4)), found, method.upper() if method in OWN else method, i,
+            ax, found["gap"], found, method.upper() if method in OWN else method, i,
             color=color, linestyle=styles[method.rpartition(", ")[2]], linewidth=1.2, elinewidth=0.8,
         )  # fmt: skip
         points_of.append(found.assign(method=method, quantity=what))
@@ -266,7 +266,7 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
     "configuration of its own, GPUs paid by the piece, whole VMs without limit, or the same N VMs; chosen "
     "for mean response time within the MILP's leasing cost (where that can be kept), or for the job's own "
     "leasing and tardiness cost. Geometric "
-    "means, 95 % intervals over seeds.",
+    "means, 95 % intervals over seeds. Of lines that lie on each other the last in the legend is on top.",
 )
 def _bridge(results: Results) -> Drawn:
     ratios = bridge_ratios(results)

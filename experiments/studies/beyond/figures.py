@@ -127,7 +127,7 @@ def _filling(results: Results) -> Drawn:
         ax.plot(part["arrived_percent"], part["mean"], color=PALETTE[k], label=rule)
         ax.fill_between(part["arrived_percent"], part["low"], part["high"], color=PALETTE[k],
                         alpha=0.25)  # fmt: skip
-        ax.plot([100 + 0.6 * (k - 2.5)], [RELEASED_AT_100[rule][0]], marker=MARKERS[k],
+        ax.plot([100], [RELEASED_AT_100[rule][0]], marker=MARKERS[k],
                 color=PALETTE[k], markeredgecolor=PAPER, linestyle="none")  # fmt: skip
     ax.plot([], [], marker="o", color="white", markeredgecolor=PAPER, linestyle="none",
             label="released, on the trace")  # fmt: skip
