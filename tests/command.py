@@ -42,6 +42,20 @@ def schedlab(*words: str | Path | int, cwd: Path = ROOT) -> subprocess.Completed
     return subprocess.CompletedProcess(command, ended.value.code, *told)
 
 
+def done(*words: str | Path | int, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """A command that does its work."""
+    ran = schedlab(*words, cwd=cwd)
+    assert ran.returncode == 0, ran.stderr
+    return ran
+
+
+def refused(*words: str | Path | int, cwd: Path = ROOT) -> str:
+    """The one line of a command that exits with code 2."""
+    ran = schedlab(*words, cwd=cwd)
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr
+    return ran.stderr
+
+
 def swept(file: Path, out: Path) -> Path:
     """The folder of a sweep file's runs."""
     with Store(out, create=True) as store:

@@ -1,6 +1,7 @@
 """Adaptation: what is added, that it is reversible where it should be, and what is refused."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,19 +9,22 @@ import pytest
 
 from simulator import Cluster, FixedDuration, InputError, NodeType, TimeTable, Workload
 from simulator.adaptation import Rules, adapt
+from simulator.datafiles import read_table
 from simulator.keys import KeyedError
 from simulator.model.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
 from simulator.workloads import andreas, dnn_models, synergy
-from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.catalogs import catalog_names, read_catalog
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
 from simulator.workloads.load import offered_load
+from tests.core.jobs import fixed
 
 NODES = Cluster.of_nodes(NodeType("8-GPU", "GPU", 8), 4)
 SERVERS = synergy.cluster(4)
 VMS = Cluster.of_vms(read_catalog("hierarchical"), 5)
 TYPES = [t.name for t in VMS.node_types]
 POOL = Cluster.rental_pool()
+K80 = Cluster.of_nodes(read_catalog("hierarchical")[2], 5)
 ELASTIC = Rules(models="uniform", speedup="calibrated")
 
 
@@ -37,13 +41,12 @@ def added(rules: Rules, cluster: Cluster = NODES, jobs: Workload | None = None, 
 
 
 @pytest.mark.parametrize("cluster", [NODES, SERVERS], ids=["GPU", "V100"])
-def test_elastic_at_the_traces_demand_has_the_traces_duration(cluster: Cluster):
+def test_elastic_at_the_traces_demand_has_the_traces_duration(cluster):
     before = trace()
     after = added(ELASTIC, cluster).workload
     assert isinstance(after.performance, TimeTable)
     assert after.is_elastic
-    fits = before.num_gpus <= 8
-    jobs = np.flatnonzero(fits)
+    jobs = np.flatnonzero(before.num_gpus <= 8)
     assert len(jobs) > 30
     own = after.performance.times_s[jobs, 0, before.num_gpus[jobs]]
     np.testing.assert_array_equal(own, before.performance.duration_s[jobs])
@@ -61,7 +64,7 @@ def test_reference_type_is_the_one_whose_times_are_the_traces():
 
 def test_time_of_two_gpus_by_hand():
     """alexnet: 0.6 s an iteration and 2 (1/2) 0.233 GB over the fitted bus, by GPU twice the work."""
-    jobs = Workload(["a"], [0.0], FixedDuration([100.0], [1]), [1], model=["alexnet"])
+    jobs = fixed([0], [100], model=["alexnet"])
     times = added(Rules(speedup="calibrated"), jobs=jobs).workload.performance.times_s[0, 0]
     bus = 4.90797
     step = 0.6 + 0.233 / bus
@@ -69,15 +72,13 @@ def test_time_of_two_gpus_by_hand():
 
 
 def test_networks_that_do_not_fit_on_a_gpu_have_no_time_there():
-    jobs = Workload(["a"], [0.0], FixedDuration([100.0], [1]), [1], model=["gnmt"])
+    jobs = fixed([0], [100], model=["gnmt"])
     table = added(Rules(speedup="calibrated"), VMS, jobs).workload.performance.times_s[0]
     assert np.isinf(table[TYPES.index("Custom1")]).all()  # 2 GB
     assert np.isfinite(table[TYPES.index("NC6"), 1])
 
 
 def test_table_of_relative_speeds_is_what_the_published_points_give():
-    from simulator.datafiles import read_table
-
     committed, computed = read_table("gpu_speeds.csv"), dnn_models.speeds()
     assert list(committed.columns) == list(computed.columns)
     np.testing.assert_allclose(committed["relative_speed"], computed["relative_speed"], rtol=1e-9)
@@ -85,8 +86,6 @@ def test_table_of_relative_speeds_is_what_the_published_points_give():
 
 
 def test_step_from_v100_to_1080ti_agrees_with_the_pairs_that_were_measured():
-    from simulator.datafiles import read_table
-
     points = read_table("throughput_points.csv")
     pairs = points[points["use"] == "framework"].set_index(["gpu_type", "application", "software"])
     rate = pairs["samples_per_s"]
@@ -97,8 +96,6 @@ def test_step_from_v100_to_1080ti_agrees_with_the_pairs_that_were_measured():
 
 
 def test_every_gpu_type_of_every_catalogue_has_a_speed():
-    from simulator.workloads.catalogs import catalog_names
-
     types = {t.gpu_type for name in catalog_names() for t in read_catalog(name)} | {"V100", "T4"}
     assert types <= set(dnn_models.gpu_types())
 
@@ -111,8 +108,8 @@ def hierarchical_jobs() -> Workload:
 
 
 def test_elastic_jobs_get_the_cheapest_demand_on_time():
-    jobs, k80 = hierarchical_jobs(), Cluster.of_nodes(read_catalog("hierarchical")[2], 5)
-    after = adapt(jobs, k80, Rules(demand="cheapest"), Streams(1), own=VMS).workload
+    jobs = hierarchical_jobs()
+    after = adapt(jobs, K80, Rules(demand="cheapest"), Streams(1), own=VMS).workload
     table = jobs.performance.times_s[:, TYPES.index("NC24"), :5]
     for j in range(len(jobs)):
         g = int(after.num_gpus[j])
@@ -124,18 +121,16 @@ def test_elastic_jobs_get_the_cheapest_demand_on_time():
 
 
 def test_efficient_demand_takes_the_fewest_gpu_seconds():
-    k80 = Cluster.of_nodes(read_catalog("hierarchical")[2], 5)
     jobs = hierarchical_jobs()
-    after = adapt(jobs, k80, Rules(demand="efficient"), Streams(1), own=VMS).workload
+    after = adapt(jobs, K80, Rules(demand="efficient"), Streams(1), own=VMS).workload
     table = jobs.performance.times_s[:, TYPES.index("NC24"), :5]
     work = np.where(np.isfinite(table), table, np.inf)[:, 1:] * np.arange(1, 5)
     np.testing.assert_allclose(after.performance.duration_s * after.num_gpus, work.min(axis=1))
 
 
 def test_demand_by_the_law_of_a_trace_is_mostly_one_gpu():
-    k80 = Cluster.of_nodes(read_catalog("hierarchical")[2], 5)
     jobs = generate(HierarchicalScenario(num_nodes=20, seed=3))
-    after = adapt(jobs, k80, Rules(demand="law:philly"), Streams(1), own=VMS).workload
+    after = adapt(jobs, K80, Rules(demand="law:philly"), Streams(1), own=VMS).workload
     runs_on_one = np.isfinite(jobs.performance.times_s[:, TYPES.index("NC24"), 1])
     assert (after.num_gpus[runs_on_one] == 1).mean() > 0.8
     assert after.num_gpus.max() <= 4
@@ -150,10 +145,7 @@ def test_fixed_demand_on_several_types_leaves_the_type_free():
 
 
 def test_curves_have_the_traces_duration_at_its_demand_and_are_concave():
-    jobs = Workload(
-        ["a", "b"], [0.0, 0.0], FixedDuration([100.0, 100.0], [4, 2]), [4, 2],
-        model=["resnet50", "gnmt"],
-    )  # fmt: skip
+    jobs = fixed([0, 0], [100, 100], [4, 2], model=["resnet50", "gnmt"])
     after = added(Rules(speedup_curve="calibrated"), POOL, jobs).workload
     assert isinstance(after.performance, SpeedupCurve)
     # The hull may lift a point, by little where the speed-up is nearly straight.
@@ -189,7 +181,7 @@ def test_hierarchical_jobs_get_synergys_sensitivity():
 
 
 @pytest.mark.parametrize("law", ["min-2max", "min-3min", "min-max", "factor:1.5,4"])
-def test_due_dates_lie_where_the_law_says(law: str):
+def test_due_dates_lie_where_the_law_says(law):
     jobs = added(replace(ELASTIC, due=law)).workload
     times = jobs.performance.times_s[:, 0, 1:]
     least, most = times.min(axis=1), times.max(axis=1)
@@ -215,7 +207,7 @@ def test_no_due_dates_and_no_weights():
 
 
 @pytest.mark.parametrize(("rule", "mean_per_h"), [("printed", 0.72), ("exponential:0.7", 0.7)])
-def test_weights_are_drawn_by_their_law(rule: str, mean_per_h: float):
+def test_weights_are_drawn_by_their_law(rule, mean_per_h):
     jobs = added(Rules(weights=rule), jobs=trace(2000)).workload
     assert jobs.weight_per_s.mean() * 3600 == pytest.approx(mean_per_h, rel=0.1)
 
@@ -234,14 +226,14 @@ def test_weights_by_virtual_cluster():
 
 @pytest.mark.parametrize("load", [0.3, 0.9, 2.5])
 @pytest.mark.parametrize("rules", [Rules(), ELASTIC], ids=["fixed", "elastic"])
-def test_load_comes_out_and_gaps_keep_their_shape(rules: Rules, load: float):
+def test_load_comes_out_and_gaps_keep_their_shape(rules, load):
     before = trace()
     after = adapt(before, NODES, replace(rules, load=load, due="factor:2,2"), Streams(1))
     assert offered_load(*after).packed == pytest.approx(load, rel=0.01)
     gaps = np.diff(after.workload.submit_s) / np.diff(before.submit_s)
     np.testing.assert_allclose(gaps, gaps[0], rtol=1e-6)
-    fixed = adapt(before, NODES, replace(rules, due="factor:2,2"), Streams(1)).workload
-    slack = fixed.due_s - fixed.submit_s
+    plain = adapt(before, NODES, replace(rules, due="factor:2,2"), Streams(1)).workload
+    slack = plain.due_s - plain.submit_s
     np.testing.assert_allclose(after.workload.due_s - after.workload.submit_s, slack, rtol=1e-9)
 
 
@@ -308,7 +300,7 @@ def test_each_rule_leaves_a_note():
         (POOL, Rules(models="uniform", speedup_curve="calibrated")),
     ],
 )
-def test_the_first_jobs_of_a_trace_are_a_trace(cluster: Cluster, rules: Rules, due: str):
+def test_the_first_jobs_of_a_trace_are_a_trace(cluster, rules, due):
     """They keep the times of all jobs (`Workload.head`), and are as many as they are."""
     load = None if cluster.is_pool else 0.5
     jobs = added(replace(rules, due=due, load=load), cluster, trace().head(10)).workload
@@ -349,20 +341,15 @@ def test_shares_of_models_come_out():
         ({"models": ()}, "models: split is"),
         ({"speedup": "calibrated", "demand": "cheapest"}, "demand: given together with speedup"),
         ({"speedup": "calibrated", "speedup_curve": "calibrated"}, "speedup_curve: given together"),
-        (
-            {"speedup_curve": "calibrated", "sensitivity": "synergy"},
-            "sensitivity: given together with speedup_curve",
-        ),
+        ({"speedup_curve": "calibrated", "sensitivity": "synergy"}, "sensitivity: given together with speedup_curve"),
         ({"prices": 1.0, "power": "andreas"}, "power: given together with prices"),
         ({"gpu_type": "K80"}, "gpu_type: given without speedup"),
         ({"prices": -1.0}, "prices: got -1.0"),
     ],
-)
-def test_wrong_and_contradictory_rules_are_one_line(rules: dict, line: str):
-    with pytest.raises(InputError) as error:
+)  # fmt: skip
+def test_wrong_and_contradictory_rules_are_one_line(rules, line):
+    with pytest.raises(InputError, match=rf"^.*{re.escape(line)}.*$"):
         Rules(**rules)
-    assert line in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -381,10 +368,8 @@ def test_wrong_and_contradictory_rules_are_one_line(rules: dict, line: str):
     ],
 )
 def test_rules_that_do_not_go_with_jobs_or_machines_are_one_line(rules, cluster, line):
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=rf"^.*{re.escape(line)}.*$"):
         added(rules, cluster)
-    assert line in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_a_model_without_throughput_on_a_type_is_one_line():

@@ -1,5 +1,6 @@
 """Every policy on every kind of workload and cluster: it runs, or one line says what is missing."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from policies import (
     requirements_of,
 )
 from policies.requirements import REQUIREMENTS, MissingRequirement, supplied_by
-from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
+from simulator import Cluster, FixedDuration, InputError, NodeType, Workload
 from simulator.adaptation import Adapted, Rules, adapt
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Exponential
@@ -25,6 +26,7 @@ from simulator.workloads.fits import check_fits
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import curves_of_table, on_nodes, time_shared
+from tests.core.jobs import run
 
 STREAMS = Streams(5)
 WRAPPED = (
@@ -38,13 +40,11 @@ FEW = {name: {"iterations": 3} for name in ("randomised-greedy", "local-search",
 VMS = Cluster.of_vms(read_catalog("hierarchical"), 2)
 CLUSTERS = {
     "vms": VMS,
-    "nodes": Cluster.of_nodes(NodeType("node", "K80", 4, 1.0), 2),
-    "servers": Cluster.of_nodes(NodeType("server", "K80", 4, 1.0, cpus=12, memory_gb=250), 2),
-    "mixed": Cluster(
-        (NodeType("a", "K80", 4, 1.0), NodeType("b", "M60", 4, 2.0)), 2, (0, 1)
-    ),
+    "nodes": Cluster.of_nodes(NodeType("n", "K80", 4, 1.0), 2),
+    "servers": Cluster.of_nodes(NodeType("s", "K80", 4, 1.0, cpus=12, memory_gb=250), 2),
+    "mixed": Cluster((NodeType("a", "K80", 4, 1.0), NodeType("b", "M60", 4, 2.0)), 2, (0, 1)),
     "pool": Cluster.rental_pool(1.0),
-}  # fmt: skip
+}
 
 
 def hierarchical() -> Workload:
@@ -52,14 +52,10 @@ def hierarchical() -> Workload:
 
 
 def fixed(models: bool, due: bool = False) -> Workload:
-    jobs = poisson_jobs(
-        6, STREAMS, arrival_rate_per_h=2.0, duration_s=Exponential(3600.0), num_gpus=[1, 2, 4]
-    )
-    rules = Rules(
-        models="uniform" if models else None,
-        due="min-2max" if due else None,
-        weights="printed" if due else None,
-    )
+    drawn = {"duration_s": Exponential(3600.0), "num_gpus": [1, 2, 4]}
+    jobs = poisson_jobs(6, STREAMS, arrival_rate_per_h=2.0, **drawn)
+    late = {"due": "min-2max", "weights": "printed"} if due else {}
+    rules = Rules(models="uniform" if models else None, **late)
     return adapt(jobs, CLUSTERS["nodes"], rules, STREAMS).workload
 
 
@@ -79,12 +75,9 @@ WORKLOADS = {
 
 def replace_gpus(jobs: Workload) -> Workload:
     """With a job that is larger than a node."""
-    from simulator import FixedDuration
-
     gpus = np.array([6, *jobs.num_gpus[1:]])
-    return replace(
-        jobs, num_gpus=gpus, performance=FixedDuration(jobs.performance.duration_s, gpus)
-    )
+    times = FixedDuration(jobs.performance.duration_s, gpus)
+    return replace(jobs, num_gpus=gpus, performance=times)
 
 
 def built(kind: str, machines: str) -> Adapted:
@@ -110,14 +103,11 @@ def built(kind: str, machines: str) -> Adapted:
 
 
 def runs(policy: str, jobs: Workload, cluster: Cluster) -> None:
-    points = DecisionPoints.rounds(3600.0) if "+" in policy else None
-    result = simulate(
-        jobs,
-        cluster,
+    made, delays = (
         make_policy(policy, **FEW.get(policy, {})),
-        decision_points=points,
-        features=[Delays.of(60.0 if "@" in policy else 0.0)],
+        Delays.of(60.0 if "@" in policy else 0.0),
     )
+    result = run(jobs, cluster, made, delays, round_s=3600.0 if "+" in policy else None)
     assert np.isfinite(result.completion_s).all()
 
 
@@ -136,9 +126,7 @@ def refused(policy: str, jobs: Workload, cluster: Cluster) -> bool:
 
 def test_every_policy_and_every_place_runs_once_and_every_other_pair_is_refused_in_one_line():
     """A policy runs in that one of its possible places which has run the fewest; places left over, their first."""
-    places = {
-        (kind, machines): built(kind, machines) for kind in WORKLOADS for machines in CLUSTERS
-    }
+    places = {at: built(*at) for at in itertools.product(WORKLOADS, CLUSTERS)}
     for place in places.values():
         check_fits(*place)
     possible = {p: [key for key, at in places.items() if not refused(p, *at)] for p in POLICIES}
@@ -156,7 +144,7 @@ def test_every_policy_and_every_place_runs_once_and_every_other_pair_is_refused_
 @pytest.mark.slow
 @pytest.mark.parametrize("machines", CLUSTERS)
 @pytest.mark.parametrize("kind", WORKLOADS)
-def test_every_pair_that_is_not_refused_runs(kind: str, machines: str):
+def test_every_pair_that_is_not_refused_runs(kind, machines):
     place = built(kind, machines)
     for policy in POLICIES:
         if not refused(policy, *place):
@@ -195,7 +183,7 @@ def test_keys_supply_what_they_are_named_for():
         ("milp@hysteresis", "synergy", "pool", "the cluster is a rental pool, the policy needs nodes"),
     ],
 )  # fmt: skip
-def test_the_line(policy: str, kind: str, machines: str, line: str):
+def test_the_line(policy, kind, machines, line):
     if kind == "large" and machines == "vms":
         jobs = replace(WORKLOADS["large"]())
         cluster = Cluster.of_vms([NodeType("v", "K80", 4, 1.0)], 2)
@@ -208,7 +196,7 @@ def test_the_line(policy: str, kind: str, machines: str, line: str):
 
 def test_nothing_to_optimise_is_said():
     jobs, _ = built("fixed", "nodes")
-    free = Cluster.of_nodes(NodeType("node", "K80", 4), 2)
+    free = Cluster.of_nodes(NodeType("n", "K80", 4), 2)
     for policy in ("greedy", "milp", "local-search"):
         with pytest.raises(InputError, match="nothing is optimised: the nodes have no prices"):
             check_requirements(policy, jobs, free)

@@ -6,23 +6,14 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from simulator import (
-    Cluster,
-    Decision,
-    FixedDuration,
-    InputError,
-    NodeType,
-    Placement,
-    TimeTable,
-    Workload,
-    simulate,
-)
+from simulator import Decision, InputError, Placement, TimeTable, Workload
 from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.statistics import Streams
 from simulator.workloads import synergy
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from tests.core.jobs import fixed, nodes, run
 
-ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
+ONE = nodes()
 WRONG = Predictions(bias=0.2, noise=0.4, configuration_noise=0.3)
 
 
@@ -52,8 +43,7 @@ def test_bias_scales_all_times():
 
 
 def test_noise_by_job_is_one_factor_of_mean_one():
-    many = FixedDuration(np.full(20_000, 100.0), np.ones(20_000, dtype=int))
-    jobs = Workload([str(j) for j in range(20_000)], np.zeros(20_000), many, many.num_gpus)
+    jobs = fixed([0] * 20_000, [100] * 20_000)
     ratio = predicted(jobs, Predictions(noise=0.3), Streams(1)).performance.duration_s / 100
     assert ratio.mean() == pytest.approx(1, abs=0.01)
     assert ratio.std() == pytest.approx(0.3, rel=0.03)
@@ -80,7 +70,7 @@ def test_same_seed_same_bytes():
 
 @pytest.mark.parametrize("name", ["bias", "noise", "configuration_noise"])
 @pytest.mark.parametrize("value", [-1.5, float("inf"), float("nan")])
-def test_bad_errors_are_one_line(name: str, value: float):
+def test_bad_errors_are_one_line(name, value):
     with pytest.raises(InputError, match=f"{name} is"):
         Predictions(**{name: value})
 
@@ -89,26 +79,18 @@ def test_bad_errors_are_one_line(name: str, value: float):
 
 
 @pytest.mark.parametrize("policy", ["fifo", "greedy", "milp"])
-def test_zero_error_gives_the_bytes_of_none(policy: str):
+def test_zero_error_gives_the_bytes_of_none(policy):
     jobs = elastic()
     cluster = HierarchicalScenario(num_nodes=5).cluster()
-    plain = simulate(jobs, cluster, make_policy(policy), seed=1)
-    with_none = simulate(
-        jobs, cluster, make_policy(policy), seed=1, features=[shown(jobs, Predictions())]
-    )
+    plain = run(jobs, cluster, policy, seed=1)
+    with_none = run(jobs, cluster, policy, shown(jobs, Predictions()), seed=1)
     assert plain.completion_s.tobytes() == with_none.completion_s.tobytes()
     assert plain.schedule_table().equals(with_none.schedule_table())
 
 
 def test_the_engine_runs_the_true_times():
-    jobs = Workload(["a"], [0.0], FixedDuration([100.0], [1]), [1])
-    wrong = Workload(["a"], [0.0], FixedDuration([7.0], [1]), [1])
-    assert (
-        simulate(jobs, ONE, make_policy("fifo"), features=[PredictedWorkload(wrong)]).completion_s[
-            0
-        ]
-        == 100
-    )
+    wrong = PredictedWorkload(fixed([0], [7]))
+    assert run(fixed([0], [100]), ONE, "fifo", wrong).completion_s[0] == 100
 
 
 def test_no_policy_reaches_the_true_times():
@@ -127,30 +109,26 @@ def test_no_policy_reaches_the_true_times():
         v, g = divmod(int(np.argmin(table[0])), table.shape[2])
         return Decision([Placement(job, int(view.nodes[0]), g, v)])
 
-    simulate(jobs, HierarchicalScenario(num_nodes=5).cluster(), spy, features=[seen])
+    run(jobs, HierarchicalScenario(num_nodes=5).cluster(), spy, seen)
     assert met
 
 
 def test_wrong_predictions_turn_the_order_of_srtf_round():
     """By hand: the short job is predicted longer than the long one, and so goes second."""
-    cluster = Cluster.of_nodes(NodeType("one", "GPU", 1, cpus=3, memory_gb=62.5), 1)
-    jobs = Workload(["long", "short"], [0.0, 0.0], FixedDuration([300.0, 100.0], [1, 1]), [1, 1])
-    wrong = replace(jobs, performance=FixedDuration([80.0, 120.0], [1, 1]))
+    cluster = nodes(cpus=3, memory_gb=62.5)
+    jobs, wrong = fixed([0, 0], [300, 100]), fixed([0, 0], [80, 120])
     policy = make_policy("srtf+proportional")
-    assert simulate(jobs, cluster, policy).completion_s.tolist() == [400.0, 100.0]
-    told = simulate(jobs, cluster, policy, features=[PredictedWorkload(wrong)])
+    assert run(jobs, cluster, policy).completion_s.tolist() == [400.0, 100.0]
+    told = run(jobs, cluster, policy, PredictedWorkload(wrong))
     assert told.completion_s.tolist() == [300.0, 400.0]
 
 
 def test_dispatchers_see_predictions_too():
-    two = Cluster.of_nodes(NodeType("one", "GPU", 1), 2, num_controllers=2)
-    jobs = Workload(
-        ["a", "b", "c"], [0.0, 0.0, 1.0], FixedDuration([500.0, 10.0, 10.0], [1] * 3), [1] * 3
+    jobs, wrong = fixed([0, 0, 1], [500, 10, 10]), fixed([0, 0, 1], [5, 1000, 10])
+    true, misled = (
+        run(jobs, nodes(1, 2, 2), "fifo", shown, dispatcher="least-work-left")
+        for shown in (None, PredictedWorkload(wrong))
     )
-    wrong = replace(jobs, performance=FixedDuration([5.0, 1000.0, 10.0], [1] * 3))
-    kwargs = {"dispatcher": "least-work-left"}
-    true = simulate(jobs, two, make_policy("fifo"), **kwargs)
-    misled = simulate(jobs, two, make_policy("fifo"), **kwargs, features=[PredictedWorkload(wrong)])
     assert true.completion_s.tolist() == [500.0, 10.0, 20.0]
     assert misled.completion_s.tolist() == [500.0, 10.0, 510.0]
 
@@ -170,7 +148,7 @@ def times_seen(learned: bool) -> list[float]:
         job = int(view.jobs[0])
         return Decision([Placement(job, 0, 1)])
 
-    simulate(jobs, ONE, spy, features=[PredictedWorkload(wrong, learned)])
+    run(jobs, ONE, spy, PredictedWorkload(wrong, learned))
     return seen[:3]
 
 
@@ -189,20 +167,19 @@ def test_what_was_observed_is_kept_while_the_job_waits():
             seen.append((view.now_s, float(view.times_s[0, 0, 1])))
         return Decision([Placement(int(view.jobs[-1]), 0, 1)])
 
-    simulate(jobs, ONE, newest_first, features=[PredictedWorkload(wrong, learned=True)])
+    run(jobs, ONE, newest_first, PredictedWorkload(wrong, learned=True))
     assert sum(seen, ()) == pytest.approx((0.0, 400.0, 50.0, 50.0, 150.0, 50.0))
 
 
 @pytest.mark.parametrize("policy", ["srtf+tune", "las+proportional"])
-def test_learning_runs_with_synergy(policy: str):
+def test_learning_runs_with_synergy(policy):
     jobs = synergy.derived_trace(20, Streams(1), jobs_per_hour=6)
     cluster = synergy.cluster(1)
     seen = shown(jobs, replace(WRONG, learned=True))
-    result = simulate(jobs, cluster, make_policy(policy), features=[seen])
+    result = run(jobs, cluster, policy, seen)
     assert np.isfinite(result.completion_s).all()
 
 
 def test_jobs_that_are_others_are_refused():
     with pytest.raises(InputError, match="its jobs are others"):
-        simulate(elastic(), ONE, make_policy("fifo"), check=False,
-                 features=[PredictedWorkload(elastic().head(3))])  # fmt: skip
+        run(elastic(), ONE, "fifo", PredictedWorkload(elastic().head(3)), check=False)

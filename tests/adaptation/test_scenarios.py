@@ -11,9 +11,15 @@ from experiments.cli import app
 from experiments.scenario.options import set_key
 from simulator.errors import InputError
 
-JOBS = (
-    "job_id,submit_time_s,duration_s,num_gpus\na,0,3600,1\nb,60,7200,2\nc,90,1800,1\nd,99,900,4\n"
+ROWS = (
+    "job_id,submit_time_s,duration_s,num_gpus",
+    "a,0,3600,1",
+    "b,60,7200,2",
+    "c,90,1800,1",
+    "d,99,900,4",
+    "",
 )
+JOBS = "\n".join(ROWS)
 ON_VMS = """
 policy = "milp"
 [workload]
@@ -30,10 +36,8 @@ weights = "printed"
 """
 SYNERGY = """
 policy = "srtf+tune"
-[workload]
-kind = "hierarchical"
-num_nodes = 2
-jobs_per_node = 3
+decisions.round_s = 3600
+workload = { kind = "hierarchical", num_nodes = 2, jobs_per_node = 3 }
 [cluster]
 kind = "nodes"
 num_nodes = 2
@@ -44,8 +48,6 @@ memory_gb_per_node = 250
 models = [20, 70, 10]
 demand = "efficient"
 sensitivity = "synergy"
-[decisions]
-round_s = 3600
 """
 
 
@@ -74,24 +76,16 @@ def summary(folder: Path) -> dict:
 
 
 @pytest.mark.parametrize("text", [ON_VMS, SYNERGY], ids=["csv on VMs", "hierarchical on servers"])
-def test_the_examples_of_adaptation_run(tmp_path: Path, text: str):
+def test_the_examples_of_adaptation_run(tmp_path, text):
     run("run", scenario(tmp_path, text), "--out", tmp_path / "out")
     added = summary(tmp_path / "out")["adaptation"]
     assert "models are in shares of image, language and speech 20, 70, 10" in added
 
 
-def test_options_add_to_the_table(tmp_path: Path):
+def test_options_add_to_the_table(tmp_path):
     path = scenario(tmp_path, ON_VMS)
-    run(
-        "run",
-        path,
-        "--set",
-        "adapt.due=factor:3,4",
-        "--set",
-        "adapt.load=0.5",
-        "--out",
-        tmp_path / "out",
-    )
+    settings = ("--set", "adapt.due=factor:3,4", "--set", "adapt.load=0.5")
+    run("run", path, *settings, "--out", tmp_path / "out")
     added = summary(tmp_path / "out")["adaptation"]
     assert "factor:3,4" in added
     assert "offered load 0.5" in added
@@ -130,47 +124,45 @@ def test_values_of_keys():
         ("gpu_type=H100", "adapt.gpu_type: model 'gnmt': no throughput on GPU type 'H100'"),
     ],
 )
-def test_each_wrong_key_is_one_line(tmp_path: Path, option: str, line: str):
+def test_each_wrong_key_is_one_line(tmp_path, option, line):
     path = scenario(tmp_path, ON_VMS)
     assert line in refused("run", path, "--set", f"adapt.{option}", "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_policy_that_lacks_something_is_one_line(tmp_path: Path):
+def test_a_policy_that_lacks_something_is_one_line(tmp_path):
     bare = ON_VMS[: ON_VMS.index("[adapt]")].replace('"vms"', '"nodes"').replace("milp", "edf")
     line = refused("run", scenario(tmp_path, bare), "--out", tmp_path / "out")
     assert line.endswith(
         'policy: edf: the jobs have no due dates; [adapt] due = "min-2max" supplies it'
     )
-    sweep = tmp_path / "sweep.toml"
-    base = bare.replace("[workload]", "[scenario.workload]").replace(
-        "[cluster]", "[scenario.cluster]"
-    )
+    sweep, base = tmp_path / "sweep.toml", bare
+    for table in ("workload", "cluster"):
+        base = base.replace(f"[{table}]", f"[scenario.{table}]")
     sweep.write_text(base.replace('policy = "edf"', '[scenario]\npolicy = "edf"'))
     assert "due" in refused("sweep", "run", sweep, "--out", tmp_path / "swept")
 
 
-def test_machines_of_a_workload_are_replaced_only_with_adaptation(tmp_path: Path):
+def test_machines_of_a_workload_are_replaced_only_with_adaptation(tmp_path):
     without = SYNERGY[: SYNERGY.index("[adapt]")]
     line = refused("run", scenario(tmp_path, without), "--out", tmp_path / "out")
     assert "with a table [adapt] it runs on others" in line
 
 
-def test_no_predictions_and_exact_ones_are_the_same_bytes(tmp_path: Path):
-    path = scenario(tmp_path, ON_VMS)
-    run("run", path, "--out", tmp_path / "none")
-    scenario(tmp_path, ON_VMS + "[predictions]\nnoise = 0\n")
-    run("run", path, "--out", tmp_path / "exact")
-    scenario(tmp_path, ON_VMS + "[predictions]\nconfiguration_noise = 3\nlearned = true\n")
-    run("run", path, "--out", tmp_path / "wrong")
-    jobs, exact, wrong = (
-        (tmp_path / name / "jobs.csv").read_bytes() for name in ("none", "exact", "wrong")
+def test_no_predictions_and_exact_ones_are_the_same_bytes(tmp_path):
+    keys = (
+        "",
+        "[predictions]\nnoise = 0\n",
+        "[predictions]\nconfiguration_noise = 3\nlearned = true\n",
     )
-    assert jobs == exact
-    assert jobs != wrong
+    jobs = []
+    for k, table in enumerate(keys):
+        run("run", scenario(tmp_path, ON_VMS + table), "--out", tmp_path / f"{k}")
+        jobs.append((tmp_path / f"{k}" / "jobs.csv").read_bytes())
+    assert jobs[0] == jobs[1] != jobs[2]
 
 
-def test_wrong_predictions_are_one_line(tmp_path: Path):
+def test_wrong_predictions_are_one_line(tmp_path):
     path = scenario(tmp_path, ON_VMS + "[predictions]\nbias = -2\n")
     assert "predictions.bias: got -2" in refused("run", path, "--out", tmp_path / "out")
 
@@ -181,7 +173,7 @@ def groups(output: str) -> dict[str, str]:
     return {word.rstrip(","): part for part in parts for word in part.split()}
 
 
-def test_the_matrix_of_a_scenario(tmp_path: Path):
+def test_the_matrix_of_a_scenario(tmp_path):
     found = groups(run("policies", "--for", scenario(tmp_path, ON_VMS)))
     assert "runs" in found["milp"]
     assert "makes no sense" in found["srtf+tune"]

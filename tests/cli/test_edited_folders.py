@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from experiments.analysis.explain import explain
 from experiments.pictures.gantt import gantt
 from experiments.replay import replay_folders
 from experiments.scenario.output import write_result
-from policies import make_policy
-from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
+from simulator import InputError
+from tests.core.jobs import fixed, nodes, run
 
 COMMANDS = {
     "gantt": gantt,
     "replay": lambda folder: replay_folders([folder], folder / "replay.html"),
     "explain": lambda folder: explain(folder, "b"),
 }
-
-
 TYPE = {"name": "n", "gpus": 2, "per_hour": 1.0, "per_gpu_hour": 0.0}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Jobs a and b of 2 GPUs on a node of 2 GPUs, for 100 s each; a second node is idle."""
-    gpus = np.array([2, 2])
-    jobs = Workload(
-        ["a", "b"], [0.0, 1.0], FixedDuration([100.0, 100.0], gpus), num_gpus=gpus,
-        due_s=[500.0, 500.0], weight_per_s=[1.0, 1.0],
-    )  # fmt: skip
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0), 2)
-    write_result(simulate(jobs, cluster, make_policy("fifo-strict")), tmp_path)
+    columns = {"due_s": [500.0, 500.0], "weight_per_s": [1.0, 1.0]}
+    jobs = replace(fixed([0, 1], [100, 100], [2, 2], **columns), job_id=["a", "b"])
+    write_result(run(jobs, nodes(2, 2, price_per_hour=1.0)), tmp_path)
     return tmp_path
 
 
@@ -55,7 +49,7 @@ def one_line(folder: Path, told: str) -> None:
         assert len(text) < 300 + len(str(folder))
 
 
-def test_the_folder_itself_is_read(folder: Path) -> None:
+def test_the_folder_itself_is_read(folder):
     for command in COMMANDS.values():
         command(folder)
 
@@ -80,12 +74,12 @@ def test_the_folder_itself_is_read(folder: Path) -> None:
         ({"job_id": "c" * 10_000}, r"job_id is c{60}\.\., expected a job of jobs.csv"),
     ],
 )
-def test_schedule(folder: Path, change: dict[str, object], told: str) -> None:
+def test_schedule(folder, change, told):
     change_first_row(folder / "schedule.csv", change)
     one_line(folder, told)
 
 
-def test_more_gpus_in_use_than_a_node_has(folder: Path) -> None:
+def test_more_gpus_in_use_than_a_node_has(folder):
     path = folder / "schedule.csv"
     path.write_text(path.read_text() + "b,0,n,1,0.0,0.0,50.0,60.0\n")
     one_line(folder, r"line 4: gpus is 1, expected no more beside the other jobs than the node has")
@@ -101,7 +95,7 @@ def test_more_gpus_in_use_than_a_node_has(folder: Path) -> None:
         ({"arrival_s": -1e308}, r"line 2: arrival_s is -1e\+308, expected a number up to 1e\+15"),
     ],
 )
-def test_jobs(folder: Path, change: dict[str, object], told: str) -> None:
+def test_jobs(folder, change, told):
     change_first_row(folder / "jobs.csv", change)
     one_line(folder, told)
 
@@ -122,18 +116,12 @@ def test_jobs(folder: Path, change: dict[str, object], told: str) -> None:
         ({"limits": [[1.0]]}, r"limits\[0\]: got \[1.0\], expected"),
         ({"due_s": None}, r"due_s without weight_per_s, or the other way, expected both"),
         ({"limits": None}, r"limits: got null, expected"),
-        (
-            {"node_types": [TYPE | {"per_hour": -1.0}]},
-            r"node_types\[0\].per_hour: got -1.0, expected a number >= 0",
-        ),
-        (
-            {"node_types": [TYPE | {"energy_per_hour": [1.0]}]},
-            r"energy_per_hour of n has 1 values, expected 3",
-        ),
+        ({"node_types": [TYPE | {"per_hour": -1.0}]}, r"node_types\[0\].per_hour: got -1.0, expected a number >= 0"),
+        ({"node_types": [TYPE | {"energy_per_hour": [1.0]}]}, r"energy_per_hour of n has 1 values, expected 3"),
         ({"num_controllers": 0}, r"num_controllers: got 0, expected an integer"),
     ],
-)
-def test_machines(folder: Path, change: object, told: str) -> None:
+)  # fmt: skip
+def test_machines(folder, change, told):
     path = folder / "machines.json"
     if isinstance(change, dict):
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
@@ -142,7 +130,7 @@ def test_machines(folder: Path, change: object, told: str) -> None:
     one_line(folder, told)
 
 
-def test_without_machines_limits_are_those_of_scenario_files(folder: Path) -> None:
+def test_without_machines_limits_are_those_of_scenario_files(folder):
     """A folder of an earlier version: the chart would otherwise have a line for each of 1e9 GPUs."""
     (folder / "machines.json").unlink()
     path = folder / "schedule.csv"
@@ -153,7 +141,7 @@ def test_without_machines_limits_are_those_of_scenario_files(folder: Path) -> No
     one_line(folder, r"line 2: node is 1e\+09, expected a whole number from 0 to 999999")
 
 
-def test_what_the_player_alone_reads(folder: Path) -> None:
+def test_what_the_player_alone_reads(folder):
     """The name of the policy, the times of decisions, and labels, which only runs of a sweep have."""
     path = folder / "summary.json"
     whole = path.read_text()

@@ -7,18 +7,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from experiments import cli, webpage
+from experiments.commands.theory import _finite
 from experiments.files import write_whole
 from experiments.replay import replay_folders
 from experiments.scenario import output
 from experiments.sweep.store import Store
-from policies import wrapper_names
+from experiments.sweep.sweep import store_folder
+from policies import make_policy, wrapper_names
 from simulator.errors import InputError
-from tests.command import ROOT, schedlab
+from tests.command import ROOT, done, refused, schedlab
 
 GOOD = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
 PLUG_IN = """
@@ -43,39 +46,33 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "odd-1.0.dist-info").mkdir(parents=True)
     (folder / "odd_policies.py").write_text(PLUG_IN)
     (folder / "odd-1.0.dist-info" / "METADATA").write_text("Name: odd\nVersion: 1.0\n")
-    (folder / "odd-1.0.dist-info" / "entry_points.txt").write_text(
-        "[schedlab.policies]\nleaves = odd_policies:leaves\nbreaks = odd_policies:breaks\n"
-        "fifo = odd_policies:fifo\n"
-    )
+    points = "".join(f"{name} = odd_policies:{name}\n" for name in ("leaves", "breaks", "fifo"))
+    (folder / "odd-1.0.dist-info" / "entry_points.txt").write_text(f"[schedlab.policies]\n{points}")
     monkeypatch.syspath_prepend(folder)
     yield folder
     sys.modules.pop("odd_policies", None)
 
 
-def jobs(folder: Path) -> Path:
+def run_by(policy: str, folder: Path, *more: str) -> list[str | Path]:
+    """Words that run three jobs under a policy, into a folder ``out``."""
     path = folder / "some jobs.csv"
     path.write_text(GOOD)
-    return path
+    words = ["run", path, "--set", "cluster.num_nodes=2", "--policy", policy]
+    return [*words, "--out", folder / "out", *more]
 
 
-def test_a_policy_cannot_end_the_process_quietly(plug_in: Path, tmp_path: Path) -> None:
+def test_a_policy_cannot_end_the_process_quietly(plug_in, tmp_path):
     """`sys.exit(0)` in it must not look like a run that went well."""
-    words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "leaves"]
-    ran = schedlab(*words, "--out", tmp_path / "out")
-    assert ran.returncode == 1
-    assert ran.stderr.count("\n") == 1
+    ran = schedlab(*run_by("leaves", tmp_path))
+    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
     assert "ended the process" in ran.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
-    plug_in: Path, tmp_path: Path
-) -> None:
-    words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "breaks"]
-    words += ["--out", tmp_path / "out"]
+def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(plug_in, tmp_path):
+    words = run_by("breaks", tmp_path)
     ran = schedlab(*words)
-    assert ran.returncode == 1
-    assert ran.stderr.count("\n") == 1
+    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
     assert "two lines \\x1b[31mand a colour (odd_policies.py, line " in ran.stderr
     for debugged in (schedlab(*words, "--debug"), schedlab("--debug", *words)):
         assert debugged.returncode == 1
@@ -83,11 +80,9 @@ def test_what_nobody_foresaw_is_one_line_and_a_traceback_with_debug(
         assert "Traceback" in debugged.stderr
 
 
-def test_a_package_never_replaces_a_built_in_policy(plug_in: Path, tmp_path: Path) -> None:
+def test_a_package_never_replaces_a_built_in_policy(plug_in, tmp_path):
     """Its own `fifo` starts nothing; schedlab's does."""
-    words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo"]
-    ran = schedlab(*words, "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr
+    done(*run_by("fifo", tmp_path))
     listed = schedlab("policies")
     assert "a package registers a policy 'fifo'; the name is taken" in listed.stderr
 
@@ -101,34 +96,26 @@ MALFORMED = (
 )
 
 
-def test_malformed_metadata_of_packages_stands_in_nobody_s_way(
-    plug_in: Path, tmp_path: Path
-) -> None:
+def test_malformed_metadata_of_packages_stands_in_nobody_s_way(plug_in, tmp_path):
     for i, metadata in enumerate(MALFORMED):
         folder = plug_in / f"bad{i}-1.0.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text(f"Name: bad{i}\nVersion: 1.0\n")
         (folder / "entry_points.txt").write_text(metadata)
-    listed = schedlab("policies")
-    assert listed.returncode == 0, listed.stderr
+    listed = done("policies")
     assert "fifo-strict" in listed.stdout
     assert "breaks" in listed.stdout
-    file = tmp_path / "one.toml"
-    file.write_text(
-        'policies = ["fifo"]\nscenario.workload = { kind = "hierarchical", num_nodes = 2 }\n'
-    )
-    ran = schedlab("sweep", "run", file, "--workers", 1, "--out", tmp_path / "swept")
-    assert ran.returncode == 0, ran.stderr
+    file, workload = tmp_path / "one.toml", '{ kind = "hierarchical", num_nodes = 2 }'
+    file.write_text(f'policies = ["fifo"]\nscenario.workload = {workload}\n')
+    done("sweep", "run", file, "--workers", 1, "--out", tmp_path / "swept")
 
 
-def test_version() -> None:
-    from importlib.metadata import version
-
+def test_version():
     assert schedlab("--version").stdout == f"schedlab {version('schedlab')}\n"
 
 
 @pytest.mark.parametrize("close", ["stdout", "stderr", "pipe"])
-def test_nobody_listens(close: str) -> None:
+def test_nobody_listens(close):
     """A closed output is no traceback; a closed pipe ends quietly."""
     command = {
         "stdout": '"$@" policies fifo >&-',
@@ -141,9 +128,7 @@ def test_nobody_listens(close: str) -> None:
     assert ran.stderr == ""
 
 
-def test_near_misses_are_answered_with_the_nearest_name(tmp_path: Path) -> None:
-    from policies import make_policy
-
+def test_near_misses_are_answered_with_the_nearest_name(tmp_path):
     for written, meant in (
         ("srtf-tune", "srtf+tune"),
         ("fifo-stict", "fifo-strict"),
@@ -160,22 +145,21 @@ def test_near_misses_are_answered_with_the_nearest_name(tmp_path: Path) -> None:
         make_policy("randomised-greedy", iteratons=3)
 
 
-def test_synergy_s_options_are_listed() -> None:
+def test_synergy_s_options_are_listed():
     listed = " ".join(schedlab("policies").stdout.split())
     for text in ("ORDERING+static", "ORDERING+tune", "sort=demand", "whole_gpus=False"):
         assert text in listed
 
 
-def test_a_run_never_writes_over_its_input(tmp_path: Path) -> None:
+def test_a_run_never_writes_over_its_input(tmp_path):
     """`--out .` where the jobs are in jobs.csv, under any name of it, and an instance's folder."""
     (tmp_path / "jobs.csv").write_text(GOOD)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "jobs.csv").symlink_to(tmp_path / "jobs.csv")
     words = ["run", "jobs.csv", "--set", "cluster.num_nodes=2", "--policy", "fifo", "--out"]
     for out in (".", "./", tmp_path, "other"):
-        ran = schedlab(*words, out, cwd=tmp_path)
-        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
-        assert "jobs.csv there is an input of this run" in ran.stderr
+        told = refused(*words, out, cwd=tmp_path)
+        assert "jobs.csv there is an input of this run" in told
     assert (tmp_path / "jobs.csv").read_text() == GOOD
     with (
         pytest.raises(InputError, match="is the folder of the instance"),
@@ -184,9 +168,7 @@ def test_a_run_never_writes_over_its_input(tmp_path: Path) -> None:
         pass
 
 
-def test_pages_and_tables_never_take_the_place_of_what_they_are_made_from(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pages_and_tables_never_take_the_place_of_what_they_are_made_from(tmp_path, capsys):
     """A page over a table of its run, under another name of it; a table over its list of pods."""
     (tmp_path / "jobs.csv").write_text(GOOD)
     (tmp_path / "page.html").symlink_to(tmp_path / "jobs.csv")
@@ -206,14 +188,14 @@ def test_pages_and_tables_never_take_the_place_of_what_they_are_made_from(
     assert {(tmp_path / name).read_text() for name in of_a_run} == {"mine"}
 
 
-def test_a_page_never_takes_the_place_of_a_part_of_a_sweep(tmp_path: Path) -> None:
+def test_a_page_never_takes_the_place_of_a_part_of_a_sweep(tmp_path):
     with Store(tmp_path, create=True):
         pass
     with pytest.raises(InputError, match="is a part of the sweep, expected another file"):
         replay_folders([tmp_path], tmp_path / "runs.sqlite")
 
 
-def test_devices_and_pipes_never_become_files(tmp_path: Path) -> None:
+def test_devices_and_pipes_never_become_files(tmp_path):
     """`--out /dev/stdout` by root would have put a file in its place, for everybody."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "stdout").symlink_to("/dev/null")
@@ -227,20 +209,15 @@ def test_devices_and_pipes_never_become_files(tmp_path: Path) -> None:
     assert {path: path.lstat().st_ino for path in tmp_path.iterdir()} == before
 
 
-def test_one_run_at_a_time_in_a_folder(tmp_path: Path) -> None:
+def test_one_run_at_a_time_in_a_folder(tmp_path):
     with output.new_folder(tmp_path / "out"):
-        ran = schedlab(
-            "run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo",
-            "--out", tmp_path / "out",
-        )  # fmt: skip
-        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
-        assert "another run is writing into it" in ran.stderr
+        assert "another run is writing into it" in refused(*run_by("fifo", tmp_path))
         assert not list((tmp_path / "out").iterdir())
     with output.new_folder(tmp_path / "out"):
         pass
 
 
-def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path: Path) -> None:
+def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("mine")
     out = tmp_path / "out"
@@ -248,16 +225,13 @@ def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path: Path
     for name in ("summary.json", "jobs.csv", "decisions.csv", "schedule.csv"):
         (out / f"{name}.tmp").symlink_to(victim)
         (out / name).symlink_to(victim)
-    ran = schedlab(
-        "run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo", "--out", out
-    )
-    assert ran.returncode == 0, ran.stderr
+    done(*run_by("fifo", tmp_path))
     assert victim.read_text() == "mine"
     assert json.loads((out / "summary.json").read_text())["jobs"] == 3
     assert not (out / "summary.json").is_symlink()
 
 
-def test_planted_links_under_names_of_streamed_tables_are_not_followed(tmp_path: Path) -> None:
+def test_planted_links_under_names_of_streamed_tables_are_not_followed(tmp_path):
     """Files that a killed run left under such a name do not stand in the way either."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
@@ -265,51 +239,35 @@ def test_planted_links_under_names_of_streamed_tables_are_not_followed(tmp_path:
     out.mkdir()
     (out / ".jobs.parquet.0123456789abcdef.tmp").symlink_to(victim)
     (out / ".schedule.parquet.fedcba9876543210.tmp").write_text("of a run that was killed")
-    words = ["run", jobs(tmp_path), "--set", "cluster.num_nodes=2", "--policy", "fifo", "--stream"]
-    ran = schedlab(*words, "--out", out)
-    assert ran.returncode == 0, ran.stderr
+    done(*run_by("fifo", tmp_path, "--stream"))
     assert victim.read_text() == "mine"
     assert not [path for path in out.iterdir() if path.is_symlink() or path.name[0] == "."]
 
 
-def test_infinite_numbers_are_null_with_a_note() -> None:
+def test_infinite_numbers_are_null_with_a_note():
     values, notes = output.finite({"a": 1.5, "b": float("inf"), "c": float("nan"), "d": "inf"})
     assert values == {"a": 1.5, "b": None, "c": None, "d": "inf"}
     assert notes[0].startswith("b is inf, null in summary.json")
     assert len(notes) == 2
 
 
-def test_a_solution_without_a_bound_is_still_json() -> None:
-    from experiments.commands.theory import _finite
-
+def test_a_solution_without_a_bound_is_still_json():
     answer = {"bound": float("-inf"), "gap": 0.5, "plan": [{"x": float("nan")}, (1, "a")]}
     assert _finite(answer) == {"bound": None, "gap": 0.5, "plan": [{"x": None}, [1, "a"]]}
 
 
-def test_names_that_look_like_formulas_are_marked_and_raw_on_demand(tmp_path: Path) -> None:
-    path = tmp_path / "named.csv"
-    path.write_text(GOOD.replace("\na,", "\n=1+1,").replace("\nb,", "\n-7,"))
-    words = [
-        "run",
-        path,
-        "--set",
-        "cluster.num_nodes=2",
-        "--policy",
-        "fifo",
-        "--out",
-        tmp_path / "out",
-    ]
-    assert schedlab(*words).returncode == 0
+def test_names_that_look_like_formulas_are_marked_and_raw_on_demand(tmp_path):
+    words = run_by("fifo", tmp_path)
+    words[1].write_text(GOOD.replace("\na,", "\n=1+1,").replace("\nb,", "\n-7,"))
+    done(*words)
     names = [r.split(",")[0] for r in (tmp_path / "out" / "jobs.csv").read_text().splitlines()]
     assert names == ["job_id", "'=1+1", "-7", "c"]
-    assert schedlab(*words, "--raw").returncode == 0
+    done(*words, "--raw")
     assert "\n=1+1," in (tmp_path / "out" / "jobs.csv").read_text()
 
 
-def test_each_command_s_help_has_an_example() -> None:
-    from experiments.cli import app
-
-    for command in app.registered_commands:
+def test_each_command_s_help_has_an_example():
+    for command in cli.app.registered_commands:
         assert command.callback is not None
         name = command.name or command.callback.__name__
         if name != "policies":
@@ -317,17 +275,14 @@ def test_each_command_s_help_has_an_example() -> None:
         assert "Example" in (command.callback.__doc__ or ""), name
 
 
-def test_the_store_of_a_reproduction_is_found(tmp_path: Path) -> None:
-    from experiments.sweep.store import Store
-    from experiments.sweep.sweep import store_folder
-
+def test_the_store_of_a_reproduction_is_found(tmp_path):
     Store(tmp_path / "quick" / "store", create=True).close()
     assert store_folder(tmp_path / "quick") == tmp_path / "quick" / "store"
     assert store_folder(tmp_path / "quick" / "store") == tmp_path / "quick" / "store"
     assert store_folder(tmp_path) == tmp_path
 
 
-def test_completion_of_commands_in_the_shell() -> None:
+def test_completion_of_commands_in_the_shell():
     words = {"_SCHEDLAB_COMPLETE": "complete_bash", "COMP_WORDS": "schedlab cla", "COMP_CWORD": "1"}
     ran = subprocess.run(
         [Path(sys.executable).with_name("schedlab")],
@@ -336,6 +291,6 @@ def test_completion_of_commands_in_the_shell() -> None:
     assert (ran.returncode, ran.stdout.split()) == (0, ["classroom"])
 
 
-def test_all_wrappers_are_listed() -> None:
+def test_all_wrappers_are_listed():
     listed = schedlab("policies").stdout
     assert [name for name in wrapper_names() if f"POLICY{name} " not in listed] == []

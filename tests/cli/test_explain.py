@@ -11,7 +11,6 @@ from experiments.analysis.shortage import Shortages
 from experiments.replay import Recording, events_of, replay_folders
 from experiments.scenario.output import write_result
 from experiments.scenario.reading import read_run
-from policies import make_policy
 from policies.packing import FreeCapacity
 from simulator import (
     Cluster,
@@ -22,23 +21,32 @@ from simulator import (
     Placement,
     TimeTable,
     Workload,
-    simulate,
 )
 from simulator.features.admission import Admission
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.fractional import SharedDuration
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
+from tests.core.jobs import nodes, run
+
+
+def fixed(names, duration_s, gpus, submit_s=None, **columns):
+    submit_s = submit_s or [float(k) for k in range(len(names))]
+    gpus = np.array(gpus)
+    return Workload(names, submit_s, FixedDuration(duration_s, gpus), num_gpus=gpus, **columns)
+
+
+def story(folder, cluster, jobs, job, policy="fifo-backfill", *features):
+    """The lines on one job under a policy."""
+    folder.mkdir(exist_ok=True)
+    write_result(run(jobs, cluster, policy, *features), folder)
+    return explain(folder, job)
 
 
 def test_a_job_that_is_passed_over(tmp_path):
     """Two GPUs: a holds one for 100 s; b wants two and waits; c, which came later, is started."""
-    gpus = np.array([1, 2, 1])
-    jobs = Workload(["a", "b", "c"], [0.0, 1.0, 2.0], FixedDuration([100.0, 50.0, 60.0], gpus),
-                    num_gpus=gpus)  # fmt: skip
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
-    write_result(simulate(jobs, cluster, make_policy("fifo-backfill")), tmp_path)
-    assert explain(tmp_path, "b") == [
+    jobs = fixed(["a", "b", "c"], [100.0, 50.0, 60.0], [1, 2, 1])
+    assert story(tmp_path, nodes(2), jobs, "b") == [
         "1 s: submitted.",
         "1 s: waits 99 s; 1 job starts meanwhile, of which 1 came later: c.",
         "  Short for 99 s: GPUs (at 1 s: 1 free, it needs 2).",
@@ -55,20 +63,11 @@ def test_a_job_that_is_passed_over(tmp_path):
 
 def test_names_are_names_and_damaged_tables_are_one_line(tmp_path):
     """A job called "NA" is no missing value."""
-    gpus = np.array([1, 2, 1])
-    jobs = Workload(["NA", "null", "007"], [0.0, 1.0, 2.0], FixedDuration([100.0, 50.0, 60.0], gpus),
-                    num_gpus=gpus, vc=["NA", "", "NA"])  # fmt: skip
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
-    write_result(simulate(jobs, cluster, make_policy("fifo-backfill")), tmp_path)
-    assert explain(tmp_path, "null")[1].endswith("of which 1 came later: 007.")
+    jobs = fixed(["NA", "null", "007"], [100.0, 50.0, 60.0], [1, 2, 1], vc=["NA", "", "NA"])
+    assert story(tmp_path, nodes(2), jobs, "null")[1].endswith("of which 1 came later: 007.")
     assert explain(tmp_path, "NA")[1] == "0 s: starts on 1 GPU of node 0, for 100 s."
     whole = (tmp_path / "jobs.csv").read_text()
-    for damaged in (
-        "",
-        "\x00",
-        whole.replace("50", "fifty"),
-        whole.replace("arrival_s", "arrived"),
-    ):
+    for damaged in ("", "\0", whole.replace("50", "fifty"), whole.replace("arrival_s", "arrived")):
         (tmp_path / "jobs.csv").write_text(damaged)
         with pytest.raises(InputError, match=r"jobs\.csv") as error:
             explain(tmp_path, "NA")
@@ -77,14 +76,10 @@ def test_names_are_names_and_damaged_tables_are_one_line(tmp_path):
 
 def test_failures_are_part_of_the_story(tmp_path):
     """One job of 100 s on two GPUs; its node fails after 60 s, and is back at once."""
-    jobs = Workload(["a"], [0.0], FixedDuration([100.0], [2]), num_gpus=[2])
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
     cause = Outages(Deterministic(60.0), Deterministic(10.0), [(0,)])
     failures = Failures([cause], Checkpoints(50.0))
-    write_result(
-        simulate(jobs, cluster, make_policy("fifo-backfill"), features=[failures]), tmp_path
-    )
-    assert explain(tmp_path, "a") == [
+    jobs = fixed(["a"], [100.0], [2])
+    assert story(tmp_path, nodes(2), jobs, "a", "fifo-backfill", failures) == [
         "0 s: submitted.",
         "0 s: starts on 2 GPUs of node 0, for 60 s.",
         "60 s: waits 10 s; 0 jobs start meanwhile.",
@@ -96,16 +91,19 @@ def test_failures_are_part_of_the_story(tmp_path):
     ]
 
 
-def test_nodes_that_were_down_count_as_full(tmp_path):
-    """Two nodes of two GPUs; node 0 is away from 60 to 90 s. Since then a, of 100 s, is on node 1; b comes at 70 s."""
+def with_node_0_away_from_60_to_90_s():
+    """Two nodes of two GPUs: a, of 100 s, is on node 1 since 60 s; b comes at 70 s."""
     jobs = fixed(["a", "b"], [100.0, 50.0], [2, 2], submit_s=[0.0, 70.0])
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
     cause = Outages(Deterministic(60.0), Deterministic(30.0), [(0,)])
-    run = simulate(jobs, cluster, make_policy("fifo-strict"), features=[Failures([cause])])
-    write_result(run, tmp_path)
-    assert run.table("outages").to_numpy().tolist() == [[0, 60, 90], [0, 150, 160]]
+    return run(jobs, nodes(2, 2), "fifo-strict", Failures([cause]))
+
+
+def test_nodes_that_were_down_count_as_full(tmp_path):
+    result = with_node_0_away_from_60_to_90_s()
+    write_result(result, tmp_path)
+    assert result.table("outages").to_numpy().tolist() == [[0, 60, 90], [0, 150, 160]]
     read = pd.read_csv(tmp_path / "outages.csv")
-    pd.testing.assert_frame_equal(read, run.table("outages"), check_dtype=False)
+    pd.testing.assert_frame_equal(read, result.table("outages"), check_dtype=False)
     assert explain(tmp_path, "b")[2:4] == [
         "  Short for 20 s: GPUs (at 70 s: 0 free, it needs 2; 1 node was down).",
         "90 s: starts on 2 GPUs of node 0, for 50 s.",
@@ -118,11 +116,8 @@ def test_nodes_that_were_down_count_as_full(tmp_path):
 @pytest.mark.parametrize("node", ["2", "-1", "0.5", "1e30"])
 def test_a_node_that_the_run_does_not_have_is_one_line(tmp_path, name, node):
     """Two nodes; a table that somebody changed names another."""
-    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 2], submit_s=[0.0, 70.0])
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
-    cause = Outages(Deterministic(60.0), Deterministic(30.0), [(0,)])
-    run = simulate(jobs, cluster, make_policy("fifo-strict"), features=[Failures([cause])])
-    write_result(run, tmp_path)
+    result = with_node_0_away_from_60_to_90_s()
+    write_result(result, tmp_path)
     table = pd.read_csv(tmp_path / name, dtype=str)
     table.loc[table.index[-1], "node"] = node
     table.to_csv(tmp_path / name, index=False)
@@ -142,11 +137,8 @@ def test_what_the_policy_noted_is_part_of_the_story(tmp_path):
         facts = {"who": f"controller {view.controller}", "queue": float(len(view.waiting))}
         return Decision(placements, keep_running=True, info=facts)
 
-    ones = np.ones(4, dtype=int)
-    jobs = Workload(["a", "b", "c", "d"], [0.0, 0.0, 10.0, 20.0],
-                    FixedDuration([100.0, 300.0, 50.0, 50.0], ones), num_gpus=ones)  # fmt: skip
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1), 2, num_controllers=2)
-    result = simulate(jobs, cluster, noting)
+    jobs = fixed([*"abcd"], [100.0, 300.0, 50.0, 50.0], [1] * 4, [0.0, 0.0, 10.0, 20.0])
+    result = run(jobs, nodes(1, 2, 2), noting)
     write_result(result, tmp_path)
     told = explain(tmp_path, "d")
     assert told[1] == "20 s: waits 280 s; 1 job starts meanwhile."
@@ -164,17 +156,11 @@ def test_a_controller_that_never_decided_counts(tmp_path):
 
     def noting(view):
         node = int(view.nodes[-1])
-        return Decision(
-            [Placement(job, node, 1) for job in view.waiting],
-            keep_running=True,
-            info={"node": float(node)},
-        )
+        starts = [Placement(job, node, 1) for job in view.waiting]
+        return Decision(starts, keep_running=True, info={"node": float(node)})
 
-    ones = np.ones(2, dtype=int)
-    jobs = Workload(["a", "b"], [0.0, 1.0], FixedDuration([10.0, 10.0], ones), num_gpus=ones)
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 1), 6, num_controllers=3)
-    result = simulate(jobs, cluster, noting)
-    write_result(result, tmp_path)
+    jobs = fixed(["a", "b"], [10.0, 10.0], [1, 1])
+    write_result(run(jobs, nodes(1, 6, 3), noting), tmp_path)
     assert json.loads((tmp_path / "machines.json").read_text())["num_controllers"] == 3
     # Two controllers decided, so the decisions alone would say that node 4 is the first one's: 4 % 2 = 0.
     assert explain(tmp_path, "b")[1:3] == [
@@ -186,51 +172,31 @@ def test_a_controller_that_never_decided_counts(tmp_path):
         explain(tmp_path, "b")
 
 
-def story(folder, cluster, jobs, job, policy="fifo-backfill", **parts):
-    """The lines on one job under a policy."""
-    policy = make_policy(policy) if isinstance(policy, str) else policy
-    folder.mkdir(exist_ok=True)
-    write_result(simulate(jobs, cluster, policy, **parts), folder)
-    return explain(folder, job)
-
-
-def fixed(names, duration_s, gpus, submit_s=None, **columns):
-    submit_s = submit_s or [float(k) for k in range(len(names))]
-    gpus = np.array(gpus)
-    return Workload(names, submit_s, FixedDuration(duration_s, gpus), num_gpus=gpus, **columns)
-
-
 def on_one_node(view):
     """First come first served, each job on the first node that has room."""
-    used = {
-        n: [
-            sum(p.gpus for p in view.shares[n].values()),
-            sum(p.cpus for p in view.shares[n].values()),
-        ]
-        for n in view.nodes.tolist()
-    }
-    placements = []
+    used, placements = {}, []
+    for n in view.nodes.tolist():
+        used[n] = np.sum([(p.gpus, p.cpus) for p in view.shares[n].values()] or [(0, 0)], axis=0)
     for job in view.waiting:
         gpus, cpus = float(view.workload.num_gpus[job]), float(view.workload.num_cpus[job])
         node = next((n for n, (g, c) in used.items() if g + gpus <= 4 and c + cpus <= 8), None)
         if node is not None:
             placements.append(Placement(job, node, gpus, cpus=cpus))
-            used[node] = [used[node][0] + gpus, used[node][1] + cpus]
+            used[node] = used[node] + (gpus, cpus)
     return Decision(placements, keep_running=True)
 
 
-def test_what_was_short(tmp_path):
-    """Two nodes of 4 GPUs and 8 CPUs; c needs 2 GPUs and 7 CPUs.
+TWO = nodes(4, 2, cpus=8, memory_gb=80)
 
-    At 2 s a and b leave a GPU on each node. d and e take these at 3 and 4 s. When b ends at 51 s, e still holds 2
-    CPUs beside 3 free GPUs. It ends at 100 s.
-    """
-    two = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=8, memory_gb=80), 2)
+
+def test_what_was_short(tmp_path):
+    """Two nodes of 4 GPUs and 8 CPUs; c needs 2 GPUs and 7 CPUs. At 2 s a and b leave a GPU on each node. d and e
+    take these at 3 and 4 s. When b ends at 51 s, e still holds 2 CPUs beside 3 free GPUs. It ends at 100 s."""
     jobs = fixed(
         ["a", "b", "c", "d", "e"], [100.0, 50.0, 10.0, 200.0, 96.0], [3, 3, 2, 1, 1],
         num_cpus=[3.0, 3.0, 7.0, 5.0, 2.0],
     )  # fmt: skip
-    assert story(tmp_path, two, jobs, "c", on_one_node)[1:6] == [
+    assert story(tmp_path, TWO, jobs, "c", on_one_node)[1:6] == [
         "2 s: waits 98 s; 2 jobs start meanwhile, of which 2 came later: e, d.",
         "  Short for 1 s: GPUs on one node (at 2 s: 2 free, at most 1 on one node, it needs 2).",
         "  Short for 48 s: GPUs (at 3 s: 1 free, it needs 2).",
@@ -240,40 +206,38 @@ def test_what_was_short(tmp_path):
 
 
 def test_cpus_and_memory_on_one_node(tmp_path):
-    """Two nodes of 4 GPUs, 8 CPUs and 80 GB. a leaves 7 CPUs and 20 GB on one, b 2 CPUs and 70 GB on the other.
-
-    c needs 4 CPUs and 40 GB. Each of them is free on a node, and not together, until b ends at 51 s.
-    """
-    two = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=8, memory_gb=80), 2)
-    jobs = fixed(["a", "b", "c"], [100.0, 50.0, 10.0], [1, 1, 1], num_cpus=[1.0, 6.0, 4.0],
-                 memory_gb=[60.0, 10.0, 40.0])  # fmt: skip
+    """a leaves 7 CPUs and 20 GB on one node, b 2 CPUs and 70 GB on the other. c needs 4 CPUs and 40 GB. Each of
+    them is free on a node, and not together, until b ends at 51 s."""
+    columns = {"num_cpus": [1.0, 6.0, 4.0], "memory_gb": [60.0, 10.0, 40.0]}
+    jobs = fixed(["a", "b", "c"], [100.0, 50.0, 10.0], [1, 1, 1], **columns)
 
     def a_node_each(view):
         """a and b on a node of their own, c after b."""
-        placements = [
-            Placement(job, min(job, 1), 1, cpus=jobs.num_cpus[job], memory_gb=jobs.memory_gb[job])
-            for job in view.waiting
-            if job < 2 or 1 not in view.running
+        begin = [job for job in view.waiting if job < 2 or 1 not in view.running]
+        shares = [
+            Placement(j, min(j, 1), 1, -1, jobs.num_cpus[j], jobs.memory_gb[j]) for j in begin
         ]
-        return Decision(placements, keep_running=True)
+        return Decision(shares, keep_running=True)
 
-    assert story(tmp_path, two, jobs, "c", a_node_each)[1:4] == [
+    assert story(tmp_path, TWO, jobs, "c", a_node_each)[1:4] == [
         "2 s: waits 49 s; 0 jobs start meanwhile.",
         "  Short for 49 s: CPUs and memory on one node (at 2 s: it got 4 CPUs and 40 GB later).",
         "51 s: starts on 1 GPU of node 1, for 10 s.",
     ]
 
 
+OF_X = fixed(["a", "b"], [100.0, 50.0], [2, 1], vc=["x", "x"])
+QUOTA = tenants_of(OF_X, quota={"x": 2.0})
+
+
 def test_a_quota_and_a_strict_order(tmp_path):
     """Eight GPUs, of which x may have 2. a holds them for 100 s, so b waits; y's c waits for nothing but for d."""
-    one = Cluster.of_nodes(NodeType("n", "GPU", 8), 1)
-    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 1], vc=["x", "x"])
-    told = story(tmp_path / "quota", one, jobs, "b", features=[tenants_of(jobs, quota={"x": 2.0})])
+    told = story(tmp_path / "quota", nodes(8), OF_X, "b", "fifo-backfill", QUOTA)
     assert told[2] == (
         "  Short for 99 s: the quota of its tenant x (at 1 s: 2 of 2 GPUs in use, it needs 1)."
     )
     jobs = fixed(["a", "d", "c"], [100.0, 50.0, 50.0], [4, 8, 1])
-    told = story(tmp_path / "strict", one, jobs, "c", "fifo-strict")
+    told = story(tmp_path / "strict", nodes(8), jobs, "c", "fifo-strict")
     assert told[2:4] == [
         "  For 98 s nothing was short that the tables show: no decision started it (rounds, the optimization server, or the policy).",
         "  Short for 50 s: GPUs (at 100 s: 0 free, it needs 1).",
@@ -283,21 +247,13 @@ def test_a_quota_and_a_strict_order(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
-        (
-            lambda text: text.replace(",2,0,", ",two,0,"),
-            "quota is 'two', expected a number or nothing",
-        ),
+        (lambda text: text.replace(",2,0,", ",two,0,"), "quota is 'two', expected a number or nothing"),
         (lambda text: text.replace("tenant,", "who,"), "no column 'tenant', expected tenant"),
-        (
-            lambda text: text + '"',
-            "cannot be read, expected a file that `schedlab run --out` wrote",
-        ),
+        (lambda text: text + '"', "cannot be read, expected a file that `schedlab run --out` wrote"),
     ],
-)
+)  # fmt: skip
 def test_damaged_quotas_are_one_line(tmp_path, damage, complaint):
-    one = Cluster.of_nodes(NodeType("n", "GPU", 8), 1)
-    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 1], vc=["x", "x"])
-    story(tmp_path, one, jobs, "b", features=[tenants_of(jobs, quota={"x": 2.0})])
+    story(tmp_path, nodes(8), OF_X, "b", "fifo-backfill", QUOTA)
     path = tmp_path / "tenants.csv"
     path.write_text(damage(path.read_text()))
     with pytest.raises(InputError) as error:
@@ -305,30 +261,28 @@ def test_damaged_quotas_are_one_line(tmp_path, damage, complaint):
     assert str(error.value) == f"{path}: {complaint}"
 
 
-def test_elastic_jobs_wait_for_a_node(tmp_path):
-    """One VM of two GPUs, one job a node: the second waits until no VM runs anything."""
+@pytest.mark.parametrize(
+    ("submit_s", "failures", "told"),
+    [
+        (1.0, None, "  Short for 59 s: nodes (at 1 s: each of them runs something)."),
+        (75.0, (70.0, 30.0), "  Short for 25 s: nodes (at 75 s: none is empty; 1 node was down)."),
+    ],
+    ids=["until no VM runs anything", "until the only VM, away from 70 to 100 s, is back"],
+)
+def test_elastic_jobs_wait_for_a_node(tmp_path, submit_s, failures, told):
+    """One VM of two GPUs, one job a node; a node that is down runs nothing."""
     table_s = np.array([[[np.inf, 100.0, 60.0]]] * 2)
-    jobs = Workload(["a", "b"], [0.0, 1.0], TimeTable(table_s))
+    jobs = Workload(["a", "b"], [0.0, submit_s], TimeTable(table_s))
     vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)
-    told = story(tmp_path, vms, jobs, "b", "fifo")
-    assert told[2].endswith("nodes (at 1 s: each of them runs something).")
-
-
-def test_elastic_jobs_wait_for_a_node_that_is_down(tmp_path):
-    """The only VM is away from 70 to 100 s; b comes at 75 s. A node that is down runs nothing."""
-    table_s = np.array([[[np.inf, 100.0, 60.0]]] * 2)
-    jobs = Workload(["a", "b"], [0.0, 75.0], TimeTable(table_s))
-    vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)
-    cause = Outages(Deterministic(70.0), Deterministic(30.0), [(0,)])
-    told = story(tmp_path, vms, jobs, "b", "fifo", features=[Failures([cause])])
-    assert told[2] == "  Short for 25 s: nodes (at 75 s: none is empty; 1 node was down)."
+    causes = [Outages(*map(Deterministic, failures), [(0,)])] if failures else []
+    assert story(tmp_path, vms, jobs, "b", "fifo", Failures(causes) if causes else None)[2] == told
 
 
 def test_how_jobs_end(tmp_path):
     """Rejected, left, abandoned, failed for good: the story says which, and jobs.csv has a column of it."""
-    one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+    one = nodes()
     due = fixed(["a", "b"], [100.0, 100.0], [1, 1], [0.0, 0.0], due_s=[100.0, 100.0])
-    told = story(tmp_path / "r", one, due, "b", "deadline-first", features=[Admission("reject")])
+    told = story(tmp_path / "r", one, due, "b", "deadline-first", Admission("reject"))
     assert told == [
         "0 s: submitted.",
         "0 s: is rejected; admission control cannot promise its due date.",
@@ -339,11 +293,10 @@ def test_how_jobs_end(tmp_path):
         "21 s: leaves before it starts; its patience is over.",
     ]
     own = Failures(job_time_to_failure=Deterministic(30.0), max_attempts=2)
-    told = story(tmp_path / "g", one, fixed(["a"], [100.0], [1]), "a", features=[own])
+    told = story(tmp_path / "g", one, fixed(["a"], [100.0], [1]), "a", "fifo-backfill", own)
     assert told[3] == "60 s: is abandoned, since it failed too often, 60 s after its submission."
-    jobs = fixed(
-        ["a", "b"], [100.0, 10.0], [1, 1], fails_at=[(0.3,), ()], outcome=["failed", "passed"]
-    )
+    log = {"fails_at": [(0.3,), ()], "outcome": ["failed", "passed"]}
+    jobs = fixed(["a", "b"], [100.0, 10.0], [1, 1], **log)
     told = story(tmp_path / "f", one, jobs, "a")
     assert "110 s: fails for the last time, as the log says, 110 s after its submission." in told
     status = {d.name: pd.read_csv(d / "jobs.csv")["status"].tolist() for d in tmp_path.iterdir()}
@@ -382,8 +335,7 @@ def test_what_is_short_at_every_change_of_every_wait(tmp_path, policy, parts):
     """Of quotas, outages, parts of GPUs and machines that policies choose."""
     rng = np.random.default_rng(5)
     count, most = 45, parts.get("most", 4)
-    gpus = rng.integers(1, most + 1, count)
-    submit_s = np.cumsum(rng.exponential(15, count))
+    gpus, submit_s = rng.integers(1, most + 1, count), np.cumsum(rng.exponential(15, count))
     duration_s = rng.uniform(20, 400, count)
     times = FixedDuration(duration_s, gpus)
     columns = {"num_gpus": gpus, "num_cpus": rng.choice([1.0, 2.0, 5.0, 7.0], count),
@@ -391,18 +343,17 @@ def test_what_is_short_at_every_change_of_every_wait(tmp_path, policy, parts):
     if parts.get("in_parts"):
         part = np.where(gpus == 1, rng.choice([0.1, 0.3, 0.5], count), 1.0)
         times = SharedDuration(duration_s, gpus, part=part)
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 4, cpus=8, memory_gb=80), 4, num_controllers=2)
+    cluster = nodes(4, 4, 2, cpus=8, memory_gb=80)
     if parts.get("elastic"):
         cluster = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 2)
         times = TimeTable(np.tile([np.inf, 100.0, 60.0], (count, 1, 1)))
         columns = {"due_s": submit_s + 500}
-    jobs = Workload([f"j{k}" for k in range(count)], submit_s, times, **columns,
-                    vc=rng.choice(["x", "y"], count).tolist())  # fmt: skip
+    columns["vc"] = rng.choice(["x", "y"], count).tolist()
+    jobs = Workload([f"j{k}" for k in range(count)], submit_s, times, **columns)
     tenants = tenants_of(jobs, quota={"x": 5.0, "y": 6.0}) if parts.get("vc") else None
-    policy = make_policy(policy) if isinstance(policy, str) else policy
     cause = Outages.of_each_node(cluster.num_nodes, Exponential(900.0), Deterministic(200.0))
     failures = Failures([cause]) if parts.get("fails") else None
-    write_result(simulate(jobs, cluster, policy, features=[tenants, failures]), tmp_path)
+    write_result(run(jobs, cluster, policy, tenants, failures), tmp_path)
     found = set(what_is_short(tmp_path))
     assert found >= ({"nodes"} if parts.get("elastic") else {"GPUs", "CPUs"}), found
 

@@ -39,22 +39,19 @@ seeds = 2
 """
 
 
-def test_from_template_to_figure(command, tmp_path: Path) -> None:
+def test_from_template_to_figure(command, tmp_path):
     assert command("new policy")[0] == command("new scenario")[0] == 0
     scenario = (tmp_path / "scenario.toml").read_text("utf-8").replace("[100, 900]", "[10, 90]")
     (tmp_path / "scenario.toml").write_text(scenario.replace("= 1000", "= 100"))
-    assert (
-        command("new policy")[2]
-        == "schedlab: my_policy.py: is there already, expected another name\n"
-    )
+    again = command("new policy")[2]
+    assert again == "schedlab: my_policy.py: is there already, expected another name\n"
     own = "--policy my_policy.py:my_policy"
     code, _, refused = command(f"run scenario.toml {own}")
     assert (code, "expected --allow-code" in refused, refused.count("\n")) == (2, True, 1)
     assert command(f"run scenario.toml {own}:ageing=0 --allow-code")[0] == 0
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["jobs"] == 100
-    code, table, _ = command(
-        f"compare scenario.toml --policy fifo {own} --replications 3 --allow-code --figure a.png"
-    )
+    more = "--replications 3 --allow-code --figure a.png"
+    code, table, _ = command(f"compare scenario.toml --policy fifo {own} {more}")
     assert (code, "my_policy.py:my_policy,fifo," in table) == (0, True)
     (tmp_path / "sweep.toml").write_text(SWEEP)
     assert "4 of 4 runs done" in command("sweep run sweep.toml --workers 1 --allow-code")[1]
@@ -79,16 +76,12 @@ def test_from_template_to_figure(command, tmp_path: Path) -> None:
         ("def other(view): pass", "mine", "mine.py has no 'mine', expected one of other"),
         ("import sys\nsys.exit(0)", "mine", "mine.py, line 2: SystemExit: 0"),
         ("def mine(view, x): pass", "mine", "has no default for view, x, expected one for every"),
-        (
-            "def mine(view): raise ValueError('no')",
-            "mine",
-            "unexpected ValueError: no (mine.py, line 1)",
-        ),
+        ("def mine(view): raise ValueError('no')", "mine", "unexpected ValueError: no (mine.py, line 1)"),
         ("mine = 3", "mine", "mine.py has no 'mine', expected a class or a function there"),
         (None, "mine", "no such file, expected mine.py"),
     ],
-)
-def test_what_is_wrong_with_a_file_is_one_line(command, tmp_path, code, name, said) -> None:
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_one_line(command, tmp_path, code, name, said):
     if code is not None:
         (tmp_path / "mine.py").write_text(code)
     command("new scenario")
@@ -97,12 +90,12 @@ def test_what_is_wrong_with_a_file_is_one_line(command, tmp_path, code, name, sa
     assert (error.count("\n"), status > 0) == (1, True)
 
 
-def test_an_unknown_policy_is_told_of_files(command) -> None:
+def test_an_unknown_policy_is_told_of_files(command):
     command("new scenario")
     assert "a policy of your own: FILE.py:NAME" in command("run scenario.toml --policy mine")[2]
 
 
-def test_a_module_beside_the_file_and_a_wrapper_behind_its_name(command, tmp_path: Path) -> None:
+def test_a_module_beside_the_file_and_a_wrapper_behind_its_name(command, tmp_path):
     (tmp_path / "helper_of_mine.py").write_text("from schedlab import NO_CHANGE as NOTHING\n")
     (tmp_path / "mine.py").write_text(
         "from helper_of_mine import NOTHING\nfrom schedlab import Decision, FreeCapacity\n"
@@ -116,7 +109,7 @@ def test_a_module_beside_the_file_and_a_wrapper_behind_its_name(command, tmp_pat
         assert command(f"{line} {name}")[0] == 0
 
 
-def test_the_page_of_formats_is_made_from_the_readers(tmp_path: Path) -> None:
+def test_the_page_of_formats_is_made_from_the_readers(tmp_path):
     assert (ROOT / "docs" / "formats.md").read_text("utf-8") == trace_formats.page()
     for kind in ("csv", "philly", "helios", "alibaba", "swf"):
         path = tmp_path / f"jobs.{kind}"
@@ -125,7 +118,7 @@ def test_the_page_of_formats_is_made_from_the_readers(tmp_path: Path) -> None:
         assert len(schedlab.read_jobs(path)) == 1
 
 
-def test_the_public_names_are_documented() -> None:
+def test_the_public_names_are_documented():
     page = (ROOT / "docs" / "api.md").read_text("utf-8")
     assert [name for name in schedlab.__all__ if f"`{name}`" not in page] == []
     assert all(hasattr(schedlab, name) for name in schedlab.__all__)

@@ -18,7 +18,7 @@ def scenario(**cluster: object) -> Scenario:
     return checked(Scenario, config, "test")
 
 
-def test_nodes_per_controller_gives_the_number_of_controllers() -> None:
+def test_nodes_per_controller_gives_the_number_of_controllers():
     assert build(scenario(nodes_per_controller=5))[1].num_controllers == 2
     assert build(scenario(num_controllers=5))[1].num_controllers == 5
     assert build(scenario())[1].num_controllers == 1
@@ -32,23 +32,19 @@ def test_nodes_per_controller_gives_the_number_of_controllers() -> None:
         ({"num_controllers": 3}, "cluster.num_controllers: 3 controllers for 10 nodes"),
     ],
 )
-def test_uneven_shares_are_one_line(cluster: dict[str, object], message: str) -> None:
+def test_uneven_shares_are_one_line(cluster, message):
     with pytest.raises(KeyedError, match=message):
         build(scenario(**cluster))
 
 
-def test_neither_may_be_zero() -> None:
+def test_neither_may_be_zero():
     with pytest.raises(InputError, match="nodes_per_controller: got 0, expected an integer >= 1"):
         scenario(nodes_per_controller=0)
 
 
-def test_facts_of_decisions_join_the_scalars() -> None:
-    config = {
-        "workload": WORKLOAD,
-        "policy": "milp",
-        "tables": ["decisions"],
-        "decision_facts": True,
-    }
+def test_facts_of_decisions_join_the_scalars():
+    config = {"workload": WORKLOAD, "policy": "milp", "decision_facts": True}
+    config["tables"] = ["decisions"]
     outcome = run_scenario(config)
     decisions = outcome.tables["decisions"]
     solved = decisions[decisions["columns"].notna()]

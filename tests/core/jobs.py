@@ -35,12 +35,20 @@ def fixed(
 
 
 def sharing(
-    submit_s: Sequence[float], duration_s: Sequence[float], part: Any = 0.5, **columns: Any
+    submit_s: Sequence[float],
+    duration_s: Any,
+    part: Any = 0.5,
+    gpus: Sequence[int] | None = None,
+    **columns: Any,
 ) -> Workload:
-    """Jobs that want a part of one GPU each, half of it unless it is said."""
-    ones = np.ones(len(submit_s), dtype=np.int64)
-    times = SharedDuration(np.array(duration_s, dtype=float), ones, part=ones * part)
-    return Workload([f"j{j}" for j in range(len(ones))], submit_s, times, ones, **columns)
+    """Jobs that want a part of one GPU each, half of it unless it is said; those of several GPUs want them whole."""
+    count = len(submit_s)
+    num_gpus = np.ones(count, dtype=np.int64) if gpus is None else np.asarray(gpus)
+    part = np.where(num_gpus == 1, part, 1.0)
+    times = SharedDuration(
+        np.broadcast_to(np.asarray(duration_s, float), count), num_gpus, part=part
+    )
+    return Workload([f"j{j}" for j in range(count)], submit_s, times, num_gpus, **columns)
 
 
 def nodes(gpus: int = 1, count: int = 1, controllers: int = 1, **spec: Any) -> Cluster:

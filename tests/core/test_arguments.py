@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator import (
-    Cluster,
-    DecisionPoints,
-    FixedDuration,
-    InputError,
-    NodeType,
-    ServerSpec,
-    TimeTable,
-    Workload,
-    simulate,
-)
+from simulator import Cluster, FixedDuration, InputError, NodeType, ServerSpec, TimeTable, Workload
 from simulator.adaptation import Rules
 from simulator.features.admission import Admission
 from simulator.features.failures import Checkpoints, Failures, Outages
@@ -30,6 +20,7 @@ from simulator.features.rounds import Rounds
 from simulator.features.tenants import Tenants
 from simulator.laws import Bimodal, Exponential
 from simulator.model.speedup import Amdahl, Power
+from tests.core.jobs import fixed, nodes, run
 
 ONES = np.ones(2)
 GIVEN: list[tuple[Callable[..., Any], dict[str, Any]]] = [
@@ -64,8 +55,6 @@ WRONG = [
     "x", None, [], {}, object(), -1, float("nan"), 1j, "1.5", [1, "a"], b"x", (1, 2, 3), np.array("q"),
     10**400,
 ]  # fmt: skip
-
-
 ANYTHING = range(len(WRONG))
 NONE, EMPTY, TABLE, MIXED, THREE, HUGE = 1, 2, 3, 9, 11, 13
 TEXTS = (0, 8)
@@ -99,7 +88,7 @@ IN_OTHER_WORDS = re.compile(
 
 
 @pytest.mark.parametrize(("make", "given"), GIVEN, ids=lambda value: getattr(value, "__name__", ""))
-def test_what_is_refused_is_refused_in_one_line(make: Callable[..., Any], given: Any) -> None:
+def test_what_is_refused_is_refused_in_one_line(make, given):
     """Each parameter refuses each wrong value, and names itself."""
     make(**given)
     for name in given:
@@ -115,53 +104,41 @@ def test_what_is_refused_is_refused_in_one_line(make: Callable[..., Any], given:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Cluster((NodeType("a", "b", 1),), "ten"), "cluster: num_nodes is 'ten', expected a whole number"),  # type: ignore[arg-type]
-        (lambda: NodeType("a", "b", "4"), "node type: gpus is '4', expected a number"),  # type: ignore[arg-type]
-        (lambda: Rules(load="high"), "rules: load is 'high', expected a number"),  # type: ignore[arg-type]
-        (lambda: Rules(weights={"research": "much"}), "one of models = None, weights = {'research': 'much'}"),  # type: ignore[dict-item]
+        (lambda: Cluster((NodeType("a", "b", 1),), "ten"), "cluster: num_nodes is 'ten', expected a whole number"),
+        (lambda: NodeType("a", "b", "4"), "node type: gpus is '4', expected a number"),
+        (lambda: Rules(load="high"), "rules: load is 'high', expected a number"),
+        (lambda: Rules(weights={"research": "much"}), "one of models = None, weights = {'research': 'much'}"),
         (lambda: FixedDuration(np.array(["1", "2"]), ONES), "jobs of one duration: duration_s is array(['1', '2']"),
         (lambda: FixedDuration(np.array(["1", "2"], object), ONES), "expected an array of numbers"),
         (lambda: FixedDuration(np.array([1j, 2]), ONES), "expected an array of numbers"),
-        (lambda: Predictions(learned="yes"), "predictions: learned is 'yes', expected true or false"),  # type: ignore[arg-type]
-        (lambda: Exponential("ten"), "exponential law: mean is 'ten', expected a positive number"),  # type: ignore[arg-type]
+        (lambda: Predictions(learned="yes"), "predictions: learned is 'yes', expected true or false"),
+        (lambda: Exponential("ten"), "exponential law: mean is 'ten', expected a positive number"),
         (lambda: Rules(prices="cheap"), "prices: catalogue 'cheap': not known, expected hierarchical, "),
         (lambda: Rules(prices=-1.0), "prices: got -1.0, expected a number >= 0, or a catalogue"),
-        (lambda: Outages(7, Exponential(1), [(0,)]), "failure: time_to is 7, expected a law of seconds"),  # type: ignore[arg-type]
-        (lambda: Outages.of_each_node(2, Exponential(1), "1h"), "failure: duration is '1h', expected a law"),  # type: ignore[arg-type]
-        (lambda: Outages(Exponential(1), Exponential(1), "x"), "failure: groups has the node 'x', expected numbers"),  # type: ignore[arg-type]
-        (lambda: Outages(lambda _: 9.0, Exponential(1), [(0,)]), "failure: time_to is <function"),  # type: ignore[arg-type]
-        (lambda: Failures(job_time_to_failure=lambda _: 9.0), "failures: job_time_to_failure is <function"),  # type: ignore[arg-type]
-        (lambda: Failures(job_time_to_failure=7), "failures: job_time_to_failure is 7, expected a law"),  # type: ignore[arg-type]
-        (lambda: Workload(["a"], ONES[:1], -1), "workload: performance is -1, expected a model of"),  # type: ignore[arg-type]
-        (lambda: ServerSpec("fast"), "optimization server: service is 'fast', expected 'measured' or a law"),  # type: ignore[arg-type]
+        (lambda: Outages(7, Exponential(1), [(0,)]), "failure: time_to is 7, expected a law of seconds"),
+        (lambda: Outages.of_each_node(2, Exponential(1), "1h"), "failure: duration is '1h', expected a law"),
+        (lambda: Outages(Exponential(1), Exponential(1), "x"), "failure: groups has the node 'x', expected numbers"),
+        (lambda: Outages(lambda _: 9.0, Exponential(1), [(0,)]), "failure: time_to is <function"),
+        (lambda: Failures(job_time_to_failure=lambda _: 9.0), "failures: job_time_to_failure is <function"),
+        (lambda: Failures(job_time_to_failure=7), "failures: job_time_to_failure is 7, expected a law"),
+        (lambda: Workload(["a"], ONES[:1], -1), "workload: performance is -1, expected a model of"),
+        (lambda: run(fixed([0], [1]), nodes(), period_s="hour"), "period is hour s, expected a positive number"),
+        (lambda: Delays.of("soon"), "reconfiguration takes soon s, expected a number"),
+        (lambda: Delays(first_s=float("nan")), "reconfiguration takes nan s, expected a number"),
+        (lambda: Rounds(1e-9), "period is 1e-09 s, expected at least 0.001 s"),
+        (lambda: ServerSpec("fast"), "optimization server: service is 'fast', expected 'measured' or a law"),
     ],
 )  # fmt: skip
-def test_the_message_names_the_parameter_its_value_and_what_was_expected(
-    call: Callable[[], object], message: str
-) -> None:
+def test_the_message_names_the_parameter_its_value_and_what_was_expected(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert message in str(caught.value)
 
 
-def test_periods_and_delays_that_are_no_numbers() -> None:
-    jobs = Workload(["a"], [0.0], FixedDuration(np.ones(1), np.ones(1)), num_gpus=np.ones(1))  # type: ignore[arg-type]
-    one = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
-    with pytest.raises(InputError, match="period is hour s, expected a positive number"):
-        simulate(jobs, one, lambda view: None, decision_points=DecisionPoints(period_s="hour"))  # type: ignore[arg-type, return-value]
-    with pytest.raises(InputError, match="reconfiguration takes soon s, expected a number"):
-        Delays.of("soon")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="reconfiguration takes nan s, expected a number"):
-        Delays(first_s=float("nan"))
-    with pytest.raises(InputError, match=r"period is 1e-09 s, expected at least 0.001 s"):
-        Rounds(1e-9)
-
-
-def test_numbers_of_numpy_and_lists_of_numbers_are_as_good_as_before() -> None:
-    kind = NodeType("a", "b", np.int64(4), price_per_hour=np.float32(1.5), cpus=np.array(8.0))  # type: ignore[arg-type]
-    assert Cluster((kind,), np.int64(2), num_controllers=np.int32(1)).num_nodes == 2  # type: ignore[arg-type]
-    jobs = Workload(
-        ["a", "b"], [0, 1], FixedDuration(ONES, ONES), num_gpus=[1, 2], num_cpus=[None, 2]
-    )  # type: ignore[arg-type, list-item]
+def test_numbers_of_numpy_and_lists_of_numbers_are_as_good_as_before():
+    kind = NodeType("a", "b", np.int64(4), price_per_hour=np.float32(1.5), cpus=np.array(8.0))
+    assert Cluster((kind,), np.int64(2), num_controllers=np.int32(1)).num_nodes == 2
+    times, columns = FixedDuration(ONES, ONES), {"num_gpus": [1, 2], "num_cpus": [None, 2]}
+    jobs = Workload(["a", "b"], [0, 1], times, **columns)
     assert jobs.num_gpus.tolist() == [1, 2]
     assert np.isnan(jobs.num_cpus[0])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from policies import make_policy
 from simulator import (
     FIXED,
     Cluster,
@@ -18,58 +19,54 @@ from simulator import (
     TimeTable,
     View,
     Workload,
-    simulate,
 )
-from tests.core.jobs import fixed
+from simulator.workloads.fits import check_fits
+from tests.core.jobs import fixed, nodes, run
 
 SERVER = NodeType("server", "GPU", 4)
 
 
-def test_numbers_of_32_bits_lose_no_digits() -> None:
+def test_numbers_of_32_bits_lose_no_digits():
     """A share of 0.1 GPUs in 32 bits is 0.10000000149; a thousand of them still add up exactly."""
     count = 1000
     share = np.float32(0.1)
-    jobs = Workload(
-        [str(j) for j in range(count)],
-        np.zeros(count),
-        SpeedupCurve(np.full(count, 10.0), np.zeros(count), [lambda k: k]),
-    )
+    times = SpeedupCurve(np.full(count, 10.0), np.zeros(count), [lambda k: k])
+    jobs = Workload([str(j) for j in range(count)], np.zeros(count), times)
 
     def all_at_once(view: View) -> Decision:
-        return Decision([Placement(int(j), 0, share, 0) for j in view.jobs])  # type: ignore[arg-type]
+        return Decision([Placement(int(j), 0, share, 0) for j in view.jobs])
 
-    result = simulate(jobs, Cluster.rental_pool(), all_at_once)
+    result = run(jobs, Cluster.rental_pool(), all_at_once)
     assert result.meters.gpu_seconds == pytest.approx(count * 10.0, rel=1e-12)
     assert result.schedule is not None
     assert {type(share.gpus) for share in result.schedule} == {float}
 
 
-def test_indices_of_numpy_are_as_good_as_pythons() -> None:
+def test_indices_of_numpy_are_as_good_as_pythons():
     def decide(view: View) -> Decision:
-        return Decision([Placement(view.jobs[0], view.nodes[0], np.int32(1))])  # type: ignore[arg-type]
+        return Decision([Placement(view.jobs[0], view.nodes[0], np.int32(1))])
 
-    result = simulate(fixed([0, 0], [5, 5], [1, 1]), Cluster.of_nodes(SERVER, 1), decide)
+    result = run(fixed([0, 0], [5, 5]), nodes(4), decide)
     assert result.schedule is not None
     assert {type(x) for share in result.schedule for x in (share.job, share.node)} == {int}
 
 
-def test_a_policy_cannot_change_the_nodes_of_its_controller() -> None:
+def test_a_policy_cannot_change_the_nodes_of_its_controller():
     def tamper(view: View) -> Decision:
         view.nodes[0] = 7
         return Decision()
 
     with pytest.raises(ValueError, match="read-only"):
-        simulate(fixed([0], [5], [1]), Cluster.of_nodes(SERVER, 2), tamper)
+        run(fixed([0], [5]), nodes(4, 2), tamper)
 
 
-def test_a_workload_of_another_catalogue_is_refused_before_the_run() -> None:
-    times = np.full((1, 2, 5), 100.0)
-    jobs = Workload(["a"], [0.0], TimeTable(times))
+def test_a_workload_of_another_catalogue_is_refused_before_the_run():
+    jobs = Workload(["a"], [0.0], TimeTable(np.full((1, 2, 5), 100.0)))
     with pytest.raises(InputError, match="times for 2 node types of up to 4 GPUs, expected 1 and"):
-        simulate(jobs, Cluster.of_vms([SERVER], 2), make_policy("greedy"))
+        run(jobs, Cluster.of_vms([SERVER], 2), "greedy")
 
 
-def test_a_job_larger_than_the_cluster_is_refused_before_the_run() -> None:
+def test_a_job_larger_than_the_cluster_is_refused_before_the_run():
     asked = []
 
     def watch(view: View) -> Decision:
@@ -77,19 +74,14 @@ def test_a_job_larger_than_the_cluster_is_refused_before_the_run() -> None:
         return Decision([Placement(0, 0, 1, FIXED)])
 
     with pytest.raises(InputError, match="job 'j1': num_gpus is 9, expected at most 8"):
-        simulate(fixed([0, 50], [5, 5], [1, 9]), Cluster.of_nodes(SERVER, 2), watch)
+        run(fixed([0, 50], [5, 5], [1, 9]), nodes(4, 2), watch)
     assert not asked
 
 
-def test_a_million_jobs_on_a_thousand_nodes_are_checked_in_little_memory() -> None:
+def test_a_million_jobs_on_a_thousand_nodes_are_checked_in_little_memory():
     """The check once held nodes x jobs numbers: 10 GB here; now a few columns of the jobs."""
-    import tracemalloc
-
-    from simulator.workloads.fits import check_fits
-
     count = 200_000
-    gpus = np.full(count, 4)
-    jobs = fixed(list(range(count)), [1.0] * count, gpus.tolist())
+    jobs = fixed(list(range(count)), [1.0] * count, [4] * count)
     types = (SERVER, NodeType("big", "GPU", 8, cpus=64.0))
     cluster = Cluster(types, 1000, tuple(n % 2 for n in range(1000)), num_controllers=5)
     tracemalloc.start()
@@ -99,18 +91,13 @@ def test_a_million_jobs_on_a_thousand_nodes_are_checked_in_little_memory() -> No
     assert peak < 100 * 8 * count
 
 
-def test_fractions_may_miss_a_node_by_their_tolerance() -> None:
+def test_fractions_may_miss_a_node_by_their_tolerance():
     """A rounding error that the check of a decision allows does not stop the simulation at a start."""
-    eight = Cluster.of_nodes(NodeType("server", "GPU", 8), 1)
-    jobs = Workload(
-        ["a", "b"],
-        [0.0, 0.0],
-        FixedDuration(np.array([10.0, 10.0]), np.array([8, 8]), time_shared=True),
-        num_gpus=[8, 8],
-    )
+    times = FixedDuration(np.array([10.0, 10.0]), np.array([8, 8]), time_shared=True)
+    jobs = Workload(["a", "b"], [0.0, 0.0], times, num_gpus=[8, 8])
 
     def decide(view: View) -> Decision:
         part = 4 * (1 + 5e-7) if view.num_active == 2 else 8.0
         return Decision([Placement(j, 0, part) for j in view.active], relaxed=True)
 
-    assert simulate(jobs, eight, decide).completion_s == pytest.approx([20.0, 20.0], rel=1e-5)
+    assert run(jobs, nodes(8), decide).completion_s == pytest.approx([20.0, 20.0], rel=1e-5)

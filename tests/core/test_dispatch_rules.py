@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies import make_policy
-from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
+from simulator import Cluster, FixedDuration, InputError, Workload
 from simulator.core.controller import Controller
 from simulator.core.jobs import JobStates
 from simulator.dispatchers import DISPATCHERS, make_dispatcher
 from simulator.model.cluster import FloatArray
-from tests.core.jobs import fixed
-
-FOUR = NodeType("n", "GPU", 4)
+from tests.core.jobs import fixed, nodes
+from tests.core.jobs import run as simulated
+from tests.core.test_dispatcher import node_of
 
 
 def sent(
@@ -32,15 +31,11 @@ def sent(
     states = JobStates.of_size(len(jobs))
     for job, fraction in (left or {}).items():
         states.remaining[job] = fraction
-    cluster = Cluster.of_nodes(FOUR, len(queues), len(queues))
-    clock = SimpleNamespace(now=0.0)
+    cluster, clock = nodes(4, len(queues), len(queues)), SimpleNamespace(now=0.0)
     simulation = SimpleNamespace(shown=jobs, cluster=cluster, clock=clock, jobs=states)
-
-    def controller(queue: Sequence[int]) -> Any:
-        active = dict.fromkeys(queue)
-        return SimpleNamespace(simulation=simulation, active=active)
-
-    controllers = [controller(queue) for queue in queues]
+    controllers: Any = [
+        SimpleNamespace(simulation=simulation, active=dict.fromkeys(queue)) for queue in queues
+    ]
     dispatch = make_dispatcher(rule)(controllers, np.random.default_rng(5))
     return [controllers.index(dispatch(len(jobs) - 1)) for _ in range(times)]
 
@@ -49,30 +44,21 @@ def due(
     duration_s: list[float], due_s: list[float], weight_per_s: list[float] | None = None
 ) -> Workload:
     """Jobs of one GPU, all there at 0 s."""
-    count = len(duration_s)
-    performance = FixedDuration(duration_s, [1] * count)
-    return Workload(
-        [f"j{j}" for j in range(count)],
-        [0.0] * count,
-        performance,
-        [1] * count,
-        due_s=due_s,
-        weight_per_s=weight_per_s,
-    )
+    return fixed([0] * len(due_s), duration_s, due_s=due_s, weight_per_s=weight_per_s)
 
 
 # -- least tardiness ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("due_s", "where"), [(45.0, 1), (46.0, 0)])
-def test_no_job_is_faster_than_at_its_fastest(due_s: float, where: int) -> None:
+def test_no_job_is_faster_than_at_its_fastest(due_s, where):
     """The first queue has 24 GPU-seconds that go first: on 4 GPUs 6 s, then 40 s on one GPU. On the
     second queue the new job goes first. So the first queue, which has less work, will do from 46 s on."""
     jobs = due([24, 100, 40], [30, 1000, due_s])
     assert sent("least-tardiness", [[0], [1]], jobs) == [where]
 
 
-def test_what_is_late_anyway_does_not_count() -> None:
+def test_what_is_late_anyway_does_not_count():
     """The first queue has a job that cannot be in time. The new job comes behind its 50 s of work, in
     time; on the second queue it would have to wait for 100 s of work, and be late."""
     jobs = due([200, 400, 8], [0, 50, 60], [100, 1, 1])
@@ -80,19 +66,19 @@ def test_what_is_late_anyway_does_not_count() -> None:
 
 
 @pytest.mark.parametrize(("weights", "where"), [([10, 1, 1], 1), ([1, 10, 1], 0)])
-def test_seconds_of_tardiness_count_with_their_weight(weights: list[float], where: int) -> None:
+def test_seconds_of_tardiness_count_with_their_weight(weights, where):
     """The new job goes first on either queue, and makes the other late there by 4 s."""
     jobs = due([20, 20, 16], [20, 20, 16], weights)
     assert sent("least-tardiness", [[0], [1]], jobs) == [where]
 
 
-def test_without_weights_each_second_of_tardiness_counts_the_same() -> None:
+def test_without_weights_each_second_of_tardiness_counts_the_same():
     """Late by 4 s on the first queue, by 3 s on the second."""
     jobs = due([20, 20, 16], [20, 21, 16])
     assert sent("least-tardiness", [[0], [1]], jobs) == [1]
 
 
-def test_of_equal_tardiness_the_least_work_that_is_left() -> None:
+def test_of_equal_tardiness_the_least_work_that_is_left():
     """10 of 100 s and 100 s on the first queue, 60 of 80 s on the second."""
     jobs = due([100, 100, 80, 1], [1e6] * 4)
     assert sent("least-tardiness", [[0, 1], [2]], jobs, {0: 0.1, 2: 0.75}) == [1]
@@ -103,12 +89,12 @@ def test_of_equal_tardiness_the_least_work_that_is_left() -> None:
 
 
 @pytest.mark.parametrize(("left", "where"), [({0: 0.5}, 0), ({1: 0.25}, 1), ({}, 1)])
-def test_least_work_left_counts_what_is_left(left: dict[int, float], where: int) -> None:
+def test_least_work_left_counts_what_is_left(left, where):
     """100 s against 60 s."""
     assert sent("least-work-left", [[0], [1]], due([100, 60, 1], [1e6] * 3), left) == [where]
 
 
-def test_power_of_two_takes_the_shorter_of_two_at_random() -> None:
+def test_power_of_two_takes_the_shorter_of_two_at_random():
     """Of queues of 0, 1 and 2 jobs: the longest never, the shortest in two of three pairs."""
     found = Counter(sent("power-of-two", [[], [0], [1, 2]], due([9] * 4, [1e6] * 4), times=600))
     assert found[2] == 0
@@ -116,22 +102,20 @@ def test_power_of_two_takes_the_shorter_of_two_at_random() -> None:
     assert sent("power-of-two", [[0, 1]], due([9] * 3, [1e6] * 3)) == [0]
 
 
-def test_random_is_equally_often_each() -> None:
+def test_random_is_equally_often_each():
     found = Counter(sent("random", [[], [0], [1, 2]], due([9] * 4, [1e6] * 4), times=900))
     assert all(abs(found[k] - 300) < 5 * (900 * 2 / 9) ** 0.5 for k in range(3))
 
 
-def test_of_equally_short_queues_the_first() -> None:
+def test_of_equally_short_queues_the_first():
     jobs = due([9] * 4, [1e6] * 4)
     for rule in ("join-shortest-queue", "least-work-left", "least-tardiness"):
         assert sent(rule, [[0, 1], [2], []], jobs) == [2]
         assert sent(rule, [[0], [1], [2]], jobs) == [0]
 
 
-def test_jobs_of_equal_size_are_split_in_order_of_submission() -> None:
-    jobs = fixed([float(j) for j in range(40)], [1e6] * 40, [1] * 40)
-    node = node_of(jobs, "size-interval", 2)
-    assert node == [0] * 20 + [1] * 20
+def test_jobs_of_equal_size_are_split_in_order_of_submission():
+    assert where(fixed(range(40), [1e6] * 40), "size-interval", 2) == [0] * 20 + [1] * 20
 
 
 class AsTheClusterIs(FixedDuration):
@@ -142,25 +126,22 @@ class AsTheClusterIs(FixedDuration):
 
 
 @pytest.mark.parametrize("rule", ["least-work-left", "size-interval", "least-tardiness"])
-def test_the_work_is_that_on_this_cluster(rule: str) -> None:
+def test_the_work_is_that_on_this_cluster(rule):
     """80, 40 and 60: the shortest job is the most work."""
     performance = AsTheClusterIs([10.0, 30.0, 20.0], [1] * 3)
     jobs = Workload(["a", "b", "c"], [0.0] * 3, performance, [1] * 3, due_s=[1e6] * 3)
-    assert node_of(jobs, rule, 2) == ([1, 0, 0] if rule == "size-interval" else [0, 1, 1])
+    assert where(jobs, rule, 2) == ([1, 0, 0] if rule == "size-interval" else [0, 1, 1])
 
 
 # -- a rule of one's own ------------------------------------------------------------------------
 
 
-def node_of(jobs: Workload, rule: Any, number: int) -> list[int]:
-    """The node of each job, which is its controller; of 4 GPUs each."""
-    cluster = Cluster.of_nodes(FOUR, number, number)
-    result = simulate(jobs, cluster, make_policy("fifo-strict"), dispatcher=rule, seed=3)
-    node = {share.job: share.node for share in result.schedule or ()}
-    return [node[j] for j in range(len(jobs))]
+def where(jobs: Workload, rule: Any, number: int) -> list[int]:
+    """The controller of each job; of 4 GPUs each."""
+    return node_of(simulated(jobs, nodes(4, number, number), dispatcher=rule, seed=3))
 
 
-def test_a_rule_of_ones_own_sees_controllers_and_random_numbers() -> None:
+def test_a_rule_of_ones_own_sees_controllers_and_random_numbers():
     seen: list[tuple[int, float]] = []
 
     def rule(controllers: Sequence[Controller], rng: np.random.Generator) -> Callable[[int], Any]:
@@ -170,32 +151,28 @@ def test_a_rule_of_ones_own_sees_controllers_and_random_numbers() -> None:
 
         return dispatch
 
-    jobs = fixed([0, 1, 2, 3], [9] * 4, [1] * 4)
-    assert node_of(jobs, rule, 3) == [2, 1, 2, 1]
+    jobs = fixed([0, 1, 2, 3], [9] * 4)
+    assert where(jobs, rule, 3) == [2, 1, 2, 1]
     assert [job for job, _ in seen] == [0, 1, 2, 3]
     first = seen.copy()
     seen.clear()
-    node_of(jobs, rule, 3)
+    where(jobs, rule, 3)
     assert seen == first
     assert len({drawn for _, drawn in seen}) == 4
 
 
 @pytest.mark.parametrize(("answer", "kind"), [(1, "int"), (None, "NoneType")])
-def test_a_rule_of_ones_own_answers_with_a_controller(answer: object, kind: str) -> None:
+def test_a_rule_of_ones_own_answers_with_a_controller(answer, kind):
     def rule(controllers: Sequence[Controller], rng: object) -> Callable[[int], Any]:
         return lambda job: answer if job else controllers[0]
 
-    with pytest.raises(InputError) as caught:
-        node_of(fixed([0, 1], [9, 9], [1, 1]), rule, 2)
-    assert str(caught.value) == (
-        f"dispatcher: answered with {kind} for job 1, expected one of the controllers"
-    )
+    told = f"^dispatcher: answered with {kind} for job 1, expected one of the controllers$"
+    with pytest.raises(InputError, match=told):
+        where(fixed([0, 1], [9, 9]), rule, 2)
 
 
-def test_an_unknown_rule_is_answered_with_all_names() -> None:
-    with pytest.raises(InputError) as caught:
-        node_of(fixed([0], [9], [1]), "shortest", 2)
-    assert str(caught.value) == (
-        f"unknown dispatcher 'shortest', expected one of {', '.join(DISPATCHERS)}"
-    )
-    assert "round-robin, join-shortest-queue, " in str(caught.value)
+def test_an_unknown_rule_is_answered_with_all_names():
+    told = f"^unknown dispatcher 'shortest', expected one of {', '.join(DISPATCHERS)}$"
+    assert "round-robin, join-shortest-queue, " in told
+    with pytest.raises(InputError, match=told):
+        where(fixed([0], [9]), "shortest", 2)

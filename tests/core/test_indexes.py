@@ -12,21 +12,11 @@ from hypothesis import strategies as st
 
 from policies import make_policy, waiting
 from policies.packing import FreeCapacity
-from simulator import (
-    NO_CHANGE,
-    Cluster,
-    Decision,
-    DecisionPoints,
-    FixedDuration,
-    NodeType,
-    ServerSpec,
-    View,
-    Workload,
-    simulate,
-)
+from simulator import NO_CHANGE, Cluster, Decision, NodeType, ServerSpec, View, Workload
 from simulator.core import simulation as core
 from simulator.laws import Exponential
 from simulator.model.contract import Changes
+from tests.core.jobs import fixed, nodes, run
 
 common = settings(max_examples=12, deadline=None, derandomize=True)
 KEYS = {
@@ -61,35 +51,25 @@ def jobs_of(seed: int, count: int) -> Workload:
     rng = np.random.default_rng(seed)
     gpus = rng.integers(1, 12, count)
     submit_s = np.floor(np.cumsum(rng.exponential(60, count)) / 50) * 50
-    return Workload(
-        [str(j) for j in range(count)],
-        submit_s,
-        FixedDuration(rng.uniform(10, 900, count), gpus),
-        num_gpus=gpus,
-        due_s=submit_s + rng.integers(0, 20, count) * 100.0,
-        weight_per_s=rng.integers(0, 3, count) / 100.0,
+    duration_s, due_s = rng.uniform(10, 900, count), submit_s + rng.integers(0, 20, count) * 100.0
+    return fixed(
+        submit_s, duration_s, gpus, due_s=due_s, weight_per_s=rng.integers(0, 3, count) / 100
     )
 
 
 @pytest.mark.parametrize("name", list(KEYS))
 @given(
-    seed=st.integers(0, 10_000),
-    count=st.integers(1, 60),
-    controllers=st.sampled_from([1, 2]),
-    servers=st.sampled_from([0, 1, 3]),
-    period_s=st.sampled_from([None, 170.0]),
-    forgets=st.booleans(),
+    st.integers(0, 10_000),
+    st.integers(1, 60),
+    st.sampled_from([1, 2]),
+    st.sampled_from([0, 1, 3]),
+    st.sampled_from([None, 170.0]),
+    st.booleans(),
 )
 @common
 def test_the_same_schedule_as_a_search_through_everything(
-    name: str,
-    seed: int,
-    count: int,
-    controllers: int,
-    servers: int,
-    period_s: float | None,
-    forgets: bool,
-) -> None:
+    name, seed, count, controllers, servers, period_s, forgets
+):
     """Also where plans come into force late, and where changes are forgotten before they are read."""
     types = (NodeType("small", "GPU", 4), NodeType("big", "GPU", 8))
     cluster = Cluster(types, 6, (0, 1, 0, 0, 1, 1), controllers)
@@ -98,31 +78,21 @@ def test_the_same_schedule_as_a_search_through_everything(
     since = Changes.since
     try:
         if forgets:
-            Changes.since = lambda changes, mark: (None, since(changes, mark)[1])  # type: ignore[method-assign]
+            Changes.since = lambda changes, mark: (None, since(changes, mark)[1])
         for policy in (make_policy(name), naive(name)):
-            result = simulate(
-                jobs_of(seed, count),
-                cluster,
-                policy,
-                seed=seed,
-                server=server,
-                decision_points=DecisionPoints(period_s=period_s),
-            )
+            jobs = jobs_of(seed, count)
+            result = run(jobs, cluster, policy, seed=seed, server=server, period_s=period_s)
             log = result.decisions
-            found.append(
-                [
-                    list(result.schedule or ()), result.summary() | {"policy": ""},
-                    list(log.time_s), list(log.controller), list(log.active),
-                ]
-            )  # fmt: skip
+            logged = [list(column) for column in (log.time_s, log.controller, log.active)]
+            found.append([list(result.schedule or ()), result.summary() | {"policy": ""}, logged])
     finally:
-        Changes.since = since  # type: ignore[method-assign]
+        Changes.since = since
     assert found[0] == found[1]
 
 
 @given(seed=st.integers(0, 10_000))
 @common
-def test_jobs_that_another_policy_preempts_queue_again(seed: int) -> None:
+def test_jobs_that_another_policy_preempts_queue_again(seed):
     """A policy that is asked only now and then keeps its indexes right all the same."""
     results = []
     for rule in (make_policy("fifo-backfill").decide, naive("fifo-backfill")):
@@ -135,28 +105,12 @@ def test_jobs_that_another_policy_preempts_queue_again(seed: int) -> None:
             first = min(view.jobs.tolist())
             return Decision(view.running.get(first, ()))  # stop all others
 
-        cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), 3)
-        points = DecisionPoints(period_s=100.0)
-        result = simulate(jobs_of(seed, 25), cluster, decide, decision_points=points)
+        result = run(jobs_of(seed, 25), nodes(4, 3), decide, period_s=100)
         results.append(list(result.schedule or ()))
     assert results[0] == results[1]
 
 
-def test_changes_are_remembered_until_they_are_many() -> None:
-    changes = Changes(kept=3)
-    changes.items.extend(range(5))
-    assert changes.since(0) == ([0, 1, 2, 3, 4], 5)
-    assert changes.since(4) == ([4], 5)
-    changes.items.extend((5, 6))
-    changes.trim()
-    assert changes.since(2) == (None, 7)
-    assert changes.since(3) == ([3, 4, 5, 6], 7)
-    assert changes.since(7) == ([], 7)
-
-
-def test_a_large_cluster_is_not_looked_through_at_each_decision(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_large_cluster_is_not_looked_through_at_each_decision(monkeypatch):
     """Nodes are made when first used: 20 jobs on 100,000 nodes make 20 of them."""
     made = []
     original = core.Node
@@ -166,23 +120,15 @@ def test_a_large_cluster_is_not_looked_through_at_each_decision(
         return original(*arguments)
 
     monkeypatch.setattr(core, "Node", count)
-    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4, power_w=(100.0,) * 5), 100_000)
-    jobs = Workload(
-        [str(j) for j in range(20)],
-        np.zeros(20),
-        FixedDuration(np.full(20, 3600.0), np.full(20, 4)),
-        num_gpus=np.full(20, 4),
-    )
-    result = simulate(jobs, cluster, make_policy("fifo-backfill"))
+    cluster = nodes(4, 100_000, power_w=(100.0,) * 5)
+    result = run(fixed([0] * 20, [3600] * 20, [4] * 20), cluster, "fifo-backfill")
     assert len(made) == 20
     assert result.meters.energy_kwh == pytest.approx(100_000 * 0.1)
     assert result.meters.open_gpu_seconds == pytest.approx(400_000 * 3600.0)
 
 
 @pytest.mark.parametrize("name", ["fifo-backfill", "edf-backfill"])
-def test_a_long_queue_is_not_looked_through_at_each_decision(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_long_queue_is_not_looked_through_at_each_decision(monkeypatch, name):
     """300 jobs wait from the start, for one node. Each is put in its place once, and a few are put back; sorting
     the queue anew at each of 300 decisions would be 45,000 places."""
     places = [0]
@@ -198,13 +144,6 @@ def test_a_long_queue_is_not_looked_through_at_each_decision(
     monkeypatch.setattr(waiting, "heappush", pushing)
     monkeypatch.setattr(waiting, "heapify", sorting)
     count = 300
-    gpus = np.tile([2, 1, 3], count // 3)
-    jobs = Workload(
-        [str(j) for j in range(count)],
-        np.zeros(count),
-        FixedDuration(1.0 + np.arange(count) % 7, gpus),
-        num_gpus=gpus,
-        due_s=np.arange(count, 0.0, -1.0),
-    )
-    simulate(jobs, Cluster.of_nodes(NodeType("server", "GPU", 4), 1), make_policy(name))
+    gpus, due_s = np.tile([2, 1, 3], count // 3), np.arange(count, 0.0, -1.0)
+    run(fixed([0] * count, 1.0 + np.arange(count) % 7, gpus, due_s=due_s), nodes(4), name)
     assert count <= places[0] < 4 * count

@@ -11,19 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy, policy_names, requirements_of
-from simulator import (
-    Cluster,
-    DecisionPoints,
-    FixedDuration,
-    NodeType,
-    Result,
-    ServerSpec,
-    TimeTable,
-    Workload,
-    simulate,
-)
+from simulator import Cluster, NodeType, Result, ServerSpec, TimeTable, Workload
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Exponential
+from tests.core.jobs import fixed, nodes, run
 
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
@@ -109,7 +100,7 @@ def check(result: Result, restarts: bool = False) -> None:
     )
 
 
-def _is_whole(workload: Workload, share) -> bool:  # type: ignore[no-untyped-def]
+def _is_whole(workload: Workload, share) -> bool:
     demand = workload.num_gpus[share.job]
     return bool(demand in (0, share.gpus))
 
@@ -125,30 +116,20 @@ def _is_whole(workload: Workload, share) -> bool:  # type: ignore[no-untyped-def
     latency=st.booleans(),
 )
 @common
-def test_vms(
-    name: str, seed: int, count: int, controllers: int, period_s: float | None, latency: bool
-) -> None:
+def test_vms(name, seed, count, controllers, period_s, latency):
     workload = elastic_jobs(seed, count, 3, 4)
-    catalog = [
-        NodeType("small", "A", 1, 0.5), NodeType("wide", "A", 4, 1.8), NodeType("other", "B", 2, 0.7)
-    ]  # fmt: skip
+    sizes = {"small": ("A", 1, 0.5), "wide": ("A", 4, 1.8), "other": ("B", 2, 0.7)}
+    catalog = [NodeType(of, *size) for of, size in sizes.items()]
     cluster = Cluster.of_vms(catalog, 2 * controllers, controllers)
-    check(
-        simulate(
-            workload,
-            cluster,
-            make_policy(name, **OPTIONS.get(name, {})),
-            seed=seed,
-            decision_points=DecisionPoints(period_s=period_s),
-            server=ServerSpec(Exponential(50.0)) if latency else None,
-        )
-    )
+    policy = make_policy(name, **OPTIONS.get(name, {}))
+    server = ServerSpec(Exponential(50.0)) if latency else None
+    check(run(workload, cluster, policy, seed=seed, server=server, period_s=period_s))
 
 
 @pytest.mark.parametrize("name", ELASTIC)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 10))
 @common
-def test_heterogeneous_nodes(name: str, seed: int, count: int) -> None:
+def test_heterogeneous_nodes(name, seed, count):
     workload = elastic_jobs(seed, count, 2, 4)
     types = (
         NodeType("v100", "V100", 4, power_w=(0.0, 500.0, 700.0, 850.0, 1000.0)),
@@ -157,8 +138,7 @@ def test_heterogeneous_nodes(name: str, seed: int, count: int) -> None:
     cluster = Cluster(types, 3, (0, 1, 1), energy_price_per_kwh=0.2, pue=1.3)
     if not _runs_somewhere(workload):
         return
-    options = OPTIONS.get(name, {})
-    check(simulate(workload, cluster, make_policy(name, **options), seed=seed))
+    check(run(workload, cluster, make_policy(name, **OPTIONS.get(name, {})), seed=seed))
 
 
 def _runs_somewhere(workload: Workload) -> bool:
@@ -172,25 +152,10 @@ def _runs_somewhere(workload: Workload) -> bool:
 @pytest.mark.parametrize("name", [*FIXED, *SYNERGY])
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 30), reconfiguration=st.booleans())
 @common
-def test_fixed_demand(name: str, seed: int, count: int, reconfiguration: bool) -> None:
+def test_fixed_demand(name, seed, count, reconfiguration):
     rng = np.random.default_rng(seed)
     demand = 2 ** rng.integers(0, 4, count)
-    workload = Workload(
-        [f"j{j}" for j in range(count)],
-        np.cumsum(rng.exponential(200, count)),
-        FixedDuration(rng.uniform(50, 3000, count), demand),
-        num_gpus=demand,
-    )
-    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4, cpus=12, memory_gb=200), 4)
-    points = DecisionPoints.rounds(300) if "+" in name else None
-    check(
-        simulate(
-            workload,
-            cluster,
-            make_policy(name),
-            seed=seed,
-            decision_points=points,
-            features=[Delays.of(30.0 if reconfiguration else 0.0)],
-        ),
-        reconfiguration,
-    )
+    work = fixed(np.cumsum(rng.exponential(200, count)), rng.uniform(50, 3000, count), demand)
+    machines, round_s = nodes(4, 4, cpus=12, memory_gb=200), 300 if "+" in name else None
+    delays = Delays.of(30.0 if reconfiguration else 0.0)
+    check(run(work, machines, name, delays, seed=seed, round_s=round_s), reconfiguration)

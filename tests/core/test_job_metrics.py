@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from policies import make_policy
-from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload, simulate
+from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from simulator.metrics.job_metrics import finish_time_fairness
 from simulator.statistics import jain
 from simulator.workloads.plain_csv import read_csv_jobs
+from tests.core.jobs import fixed, nodes, run
 
 
 def jobs(count=40, seed=1, **columns):
@@ -25,12 +25,7 @@ def jobs(count=40, seed=1, **columns):
 
 
 SERVER = NodeType("server", "GPU", 8, 3.0, power_w=tuple(100.0 + 50 * g for g in range(9)))
-
-
-def cluster(price=0.2):
-    from dataclasses import replace
-
-    return replace(Cluster.of_nodes(SERVER, 2), energy_price_per_kwh=price, pue=1.2)
+CLUSTER = Cluster((SERVER,), 2, (0, 0), energy_price_per_kwh=0.2, pue=1.2)
 
 
 def integral(table, column):
@@ -41,7 +36,7 @@ def integral(table, column):
 def test_the_timeline_adds_up_to_the_meters(failing):
     cause = Outages.of_each_node(2, Exponential(3000.0), Exponential(400.0))
     failures = Failures([cause], Checkpoints(300.0)) if failing else None
-    result = simulate(jobs(), cluster(), make_policy("fifo-backfill"), features=[failures])
+    result = run(jobs(), CLUSTER, "fifo-backfill", failures)
     table = result.timeline_table()
     assert (table[["queue", "running"]] >= 0).all(axis=None)
     assert table["queue"].iloc[-1] == table["running"].iloc[-1] == 0
@@ -58,24 +53,18 @@ def test_the_timeline_of_vms_counts_open_ones_alone():
     times = rng.uniform(100, 3000, (12, 1, 3))
     work = Workload([str(j) for j in range(12)], np.arange(12) * 200.0, TimeTable(times))
     vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 5.0)], 3)
-    result = simulate(work, vms, make_policy("fifo"))
+    result = run(work, vms, "fifo")
     table = result.timeline_table()
     assert integral(table, "cost_per_h") / 3600 == pytest.approx(result.meters.leasing_cost)
 
 
 def test_columns_of_jobs_by_hand():
     """Two jobs of 100 s on one GPU; the second waits, its wait is its slowdown."""
-    ones = np.ones(2, dtype=np.int64)
-    work = Workload(
-        ["a", "b"], [0.0, 0.0], FixedDuration([100.0, 100.0], ones), num_gpus=ones,
-        due_s=[150.0, np.inf], user=["ann", "bob"], vc=["x", "x"],
-    )  # fmt: skip
-    one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
-    result = simulate(work, one, make_policy("fifo-strict"))
+    columns = {"due_s": [150.0, np.inf], "user": ["ann", "bob"], "vc": ["x", "x"]}
+    result = run(fixed([0, 0], [100, 100], **columns), nodes())
     table = result.jobs_table().set_index("job_id")
-    assert table.loc["b", ["gpus", "ideal_s", "slowdown", "total_wait_s"]].tolist() == [
-        1, 100, 2, 100,
-    ]  # fmt: skip
+    found = table.loc["j1", ["gpus", "ideal_s", "slowdown", "total_wait_s"]].tolist()
+    assert found == [1, 100, 2, 100]
     assert table["user"].tolist() == ["ann", "bob"]
     assert table["due_s"].tolist()[0] == 150.0
     summary = result.summary()
@@ -90,7 +79,7 @@ def test_columns_of_jobs_by_hand():
 
 def test_waits_of_preempted_jobs_and_jobs_over_nodes():
     work = jobs(30, 5)
-    result = simulate(work, cluster(), make_policy("srtf+proportional"))
+    result = run(work, CLUSTER, "srtf+proportional")
     table = result.jobs_table()
     run_s = work.performance.duration_s
     np.testing.assert_allclose(table["total_wait_s"], result.jct_s - run_s, atol=1e-6)
@@ -98,7 +87,7 @@ def test_waits_of_preempted_jobs_and_jobs_over_nodes():
 
 
 def test_without_a_schedule_and_on_a_pool_there_is_no_number():
-    result = simulate(jobs(), cluster(), make_policy("fifo-backfill"), record_schedule=False)
+    result = run(jobs(), CLUSTER, "fifo-backfill", record_schedule=False)
     assert result.jobs_table()["total_wait_s"].isna().all()
     assert result.timeline_table().empty
     assert np.isfinite(result.summary()["mean_slowdown"])
@@ -111,12 +100,11 @@ def test_jain():
 
 def test_tenants_of_a_plain_file(tmp_path):
     path = tmp_path / "jobs.csv"
-    path.write_text(
-        "job_id,submit_time_s,duration_s,num_gpus,user,vc\na,5,10,1,ann,x\nb,0,10,3,bob,y\n"
-    )
+    columns = "job_id,submit_time_s,duration_s,num_gpus,user,vc"
+    path.write_text(f"{columns}\na,5,10,1,ann,x\nb,0,10,3,bob,y\n")
     work = read_csv_jobs(path)
     assert (work.user, work.vc) == (("bob", "ann"), ("y", "x"))
-    result = simulate(work, cluster(), make_policy("fifo-strict"))
+    result = run(work, CLUSTER)
     table = result.table("tenants").set_index("tenant")
     assert table.loc["y", "share"] == pytest.approx(0.75)
     assert work.head(1).vc == ("y",)

@@ -9,17 +9,10 @@ import pytest
 
 from policies import composed_names, make_policy, policy_names
 from policies.registry import requirements_of
-from simulator import (
-    Cluster,
-    DecisionPoints,
-    FixedDuration,
-    NodeType,
-    TimeTable,
-    Workload,
-    simulate,
-)
+from simulator import Cluster, NodeType, TimeTable, Workload
 from simulator.features.fractional import SharedDuration
 from simulator.workloads.reshaping import time_shared
+from tests.core.jobs import fixed, nodes, run
 
 
 def is_planner(name: str) -> bool:
@@ -32,24 +25,13 @@ FIRST, COUNT = 12, 20
 """Jobs that are the same in both workloads, and all of them."""
 SYNERGY = ("srtf+tune", "las+greedy", "ftf+proportional", "drf+tune")
 WRAPPED = (
-    "edf@self-timed",
-    "greedy@self-timed",
-    "sjf@hysteresis",
-    "greedy@hysteresis",
-    "sjf@decision-trace",
-)
+    "edf@self-timed", "greedy@self-timed", "sjf@hysteresis", "greedy@hysteresis", "sjf@decision-trace"
+)  # fmt: skip
 assert set(SYNERGY) <= set(composed_names())
 SHARES = (
-    "gandiva-fair",
-    "max-min-fairness",
-    "min-makespan",
-    "min-cost",
-    "allox",
-    "shockwave",
-    "max-throughput",
-    "finish-time-fairness",
-    "hierarchical-fairness",
-)
+    "gandiva-fair", "max-min-fairness", "min-makespan", "min-cost", "allox", "shockwave",
+    "max-throughput", "finish-time-fairness", "hierarchical-fairness",
+)  # fmt: skip
 NAMES = [*policy_names(), *SYNERGY, *WRAPPED]
 NAMES.remove("milp-literal")  # milp with another program on the same instance: takes a minute
 KNOWS_RATES = [name for name in NAMES if "arrivals" in requirements_of(name)]
@@ -102,16 +84,9 @@ def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
     """Of the kind that a policy takes."""
     needs, gpus = requirements_of(name), c["gpus"]
     submit_s = np.cumsum(c["gap_s"])
-    jobs = Workload(
-        [f"j{k}" for k in range(COUNT)],
-        submit_s,
-        FixedDuration(c["duration_s"], gpus),
-        num_gpus=gpus,
-        due_s=submit_s + c["slack"] * c["duration_s"],
-        weight_per_s=c["weight_per_s"],
-        vc=c["vc"].tolist(),
-        model=c["vc"].tolist(),
-    )
+    due_s, names = submit_s + c["slack"] * c["duration_s"], c["vc"].tolist()
+    columns = {"due_s": due_s, "weight_per_s": c["weight_per_s"], "vc": names, "model": names}
+    jobs = fixed(submit_s, c["duration_s"], gpus, **columns)
     if elastic:
         times = np.full((COUNT, 2, 3), np.inf)
         times[:, :, 1:] = c["duration_s"][:, None, None] * c["times"][:, :, 1:]
@@ -128,20 +103,15 @@ def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
 
 def until_then(name: str, elastic: bool, jobs: Workload, until_s: float) -> str:
     """Decisions of a policy before an instant, and all that ran until then."""
-    types = [NodeType("v", "A", 2, 0.5), NodeType("w", "B", 2, 1.2)]
+    types, needs = [NodeType("v", "A", 2, 0.5), NodeType("w", "B", 2, 1.2)], requirements_of(name)
     if not elastic:
-        cluster = Cluster.of_nodes(NodeType("server", "GPU", 4, 2.0, cpus=12, memory_gb=200), 2)
-    elif "one-type" in requirements_of(name):
+        cluster = nodes(4, 2, price_per_hour=2.0, cpus=12, memory_gb=200)
+    elif "one-type" in needs:
         cluster = Cluster.of_nodes(types[1], 2)
     else:
-        cluster = (
-            Cluster(types, 2, (0, 1))
-            if "servers" in requirements_of(name)
-            else Cluster.of_vms(types, 2)
-        )
-    points = DecisionPoints.rounds(60.0) if "+" in name else None
+        cluster = Cluster(types, 2, (0, 1)) if "servers" in needs else Cluster.of_vms(types, 2)
     policy = make_policy(name, **OPTIONS.get(name, {}))
-    result = simulate(jobs, cluster, policy, seed=1, decision_points=points)
+    result = run(jobs, cluster, policy, seed=1, round_s=60.0 if "+" in name else None)
     asked = result.decisions_table()
     asked = asked.loc[asked["time_s"] < until_s, ["time_s", "controller", "active"]]
     ran = result.schedule_table()
@@ -152,7 +122,7 @@ def until_then(name: str, elastic: bool, jobs: Workload, until_s: float) -> str:
 
 
 @pytest.mark.parametrize(("name", "elastic"), CASES)
-def test_jobs_to_come_change_nothing_before_they_come(name: str, elastic: bool) -> None:
+def test_jobs_to_come_change_nothing_before_they_come(name, elastic):
     ours, other = workloads(name, elastic)
     until_s = float(ours.submit_s[FIRST])
     assert other.submit_s[FIRST] > until_s
@@ -160,6 +130,6 @@ def test_jobs_to_come_change_nothing_before_they_come(name: str, elastic: bool) 
     assert seen[0] == seen[1]
 
 
-def test_those_left_out_are_of_the_rental_model() -> None:
+def test_those_left_out_are_of_the_rental_model():
     assert KNOWS_RATES
     assert all(name.startswith("rental-") for name in KNOWS_RATES)

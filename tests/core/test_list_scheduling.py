@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from policies import make_policy
-from simulator import (
-    NO_CHANGE,
-    Cluster,
-    Decision,
-    FixedDuration,
-    NodeType,
-    Result,
-    View,
-    Workload,
-    simulate,
-)
-from tests.core.jobs import fixed
+from simulator import NO_CHANGE, Cluster, Decision, NodeType, Result, View
+from tests.core.jobs import fixed, nodes
+from tests.core.jobs import run as simulated
 
 
-def run(
-    cluster: Cluster, gpus: list[int], policy: str = "fifo-strict", **columns: object
-) -> Result:
+def run(cluster: Cluster, gpus: list[int], policy: str = "fifo-strict", **columns) -> Result:
     """Jobs of 10 s, all at 0."""
-    demand = np.array(gpus)
-    workload = Workload(
-        [str(j) for j in range(len(gpus))],
-        np.zeros(len(gpus)),
-        FixedDuration(np.full(len(gpus), 10.0), demand),
-        num_gpus=demand,
-        **columns,  # type: ignore[arg-type]
-    )
-    return simulate(workload, cluster, make_policy(policy))
+    return simulated(fixed([0] * len(gpus), [10] * len(gpus), gpus, **columns), cluster, policy)
 
 
 def shares(result: Result) -> list[tuple[int, int, float, float, float]]:
@@ -44,39 +24,37 @@ RICH = NodeType("rich", "A", 4, cpus=16, memory_gb=64)
 POOR = NodeType("poor", "A", 4, cpus=4, memory_gb=32)
 
 
-def test_proportional_share_is_that_of_the_node() -> None:
+def test_proportional_share_is_that_of_the_node():
     result = run(Cluster((RICH, POOR), 2, (0, 1)), [4, 4])
     assert result.completion_s.tolist() == [10, 10]
     assert shares(result) == [(0, 0, 4, 16, 64), (1, 1, 4, 4, 32)]
 
 
-def test_proportional_share_over_nodes_of_two_types() -> None:
+def test_proportional_share_over_nodes_of_two_types():
     result = run(Cluster((POOR, RICH), 2, (0, 1)), [8])
     assert shares(result) == [(0, 0, 4, 4, 32), (0, 1, 4, 16, 64)]
 
 
-def test_stated_cpus_count_on_nodes_that_have_a_limit_even_if_the_first_type_has_none() -> None:
+def test_stated_cpus_count_on_nodes_that_have_a_limit_even_if_the_first_type_has_none():
     without = NodeType("without", "A", 4)
     result = run(Cluster((without, POOR), 2, (0, 1)), [4, 4], num_cpus=[8, 8])
     assert result.completion_s.tolist() == [10, 20]
     assert {s[1] for s in shares(result)} == {0}
 
 
-def test_cpus_of_a_job_over_nodes_follow_its_gpus() -> None:
+def test_cpus_of_a_job_over_nodes_follow_its_gpus():
     result = run(Cluster((RICH, POOR), 2, (0, 1)), [6], num_cpus=[6.0], memory_gb=[24.0])
     assert shares(result) == [(0, 0, 4, 4, 16), (0, 1, 2, 2, 8)]
 
 
 @pytest.mark.parametrize(("policy", "second"), [("fifo-strict", 20), ("fifo-backfill", 10)])
-def test_head_of_the_queue_blocks_or_is_skipped(policy: str, second: float) -> None:
+def test_head_of_the_queue_blocks_or_is_skipped(policy, second):
     """The second job's CPUs are not free; the third would fit."""
-    result = run(
-        Cluster.of_nodes(NodeType("n", "A", 4, cpus=4), 1), [2, 2, 1], policy, num_cpus=[3, 3, 1]
-    )
+    result = run(nodes(4, cpus=4), [2, 2, 1], policy, num_cpus=[3, 3, 1])
     assert result.completion_s.tolist() == [10, 20, second]
 
 
-def test_a_pool_holds_every_job() -> None:
+def test_a_pool_holds_every_job():
     result = run(Cluster.rental_pool(3.6), [1, 2, 9])
     assert result.completion_s.tolist() == [10, 10, 10]
     assert result.meters.leasing_cost == pytest.approx(12 * 10 * 3.6 / 3600)
@@ -85,18 +63,17 @@ def test_a_pool_holds_every_job() -> None:
 @pytest.mark.parametrize(
     "name", ["fifo", "fifo-strict", "fifo-backfill", "edf", "edf-backfill", "ps"]
 )
-def test_results_call_a_policy_by_its_name(name: str) -> None:
-    assert run(Cluster.of_nodes(RICH, 1), [1], name).policy == name
+def test_results_call_a_policy_by_its_name(name):
+    assert run(nodes(), [1], name).policy == name
 
 
-def test_an_object_that_has_decided_elsewhere_forgets_the_other_jobs() -> None:
+def test_an_object_that_has_decided_elsewhere_forgets_the_other_jobs():
     """Its indexes are of the workload that it knows: of another one it makes them anew."""
     policy = make_policy("fifo-strict")
-    nodes = Cluster.of_nodes(NodeType("server", "GPU", 4), 2)
 
     def decide(view: View) -> Decision:
         return policy.decide(view) if view.waiting else NO_CHANGE
 
-    simulate(fixed([0], [10], [8]), nodes, decide)
-    result = simulate(fixed([0, 1], [10, 10], [1, 1]), nodes, policy)
+    simulated(fixed([0], [10], [8]), nodes(4, 2), decide)
+    result = simulated(fixed([0, 1], [10, 10]), nodes(4, 2), policy)
     assert result.completion_s.tolist() == [10, 11]

@@ -6,8 +6,6 @@ import math
 import threading
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +20,6 @@ from simulator import (
     InfeasibleDecision,
     InputError,
     NodeType,
-    Performance,
     Placement,
     Sensitivity,
     SensitivityMatrix,
@@ -32,22 +29,19 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.core import wake_ups
 from simulator.features.colocation import colocation_of
 from simulator.features.network import network_of
 from simulator.features.tenants import tenants_of
-from simulator.laws import Exponential, parse_law
 from simulator.workloads.plain_csv import read_csv_jobs
+from tests.core.jobs import fixed, nodes, run
 
-ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
+ONE = nodes()
 VM = Cluster.of_vms([NodeType("vm", "GPU", 1)], 1)
 
 
 def jobs(count: int = 1) -> Workload:
     """Jobs of one GPU and a second, all at 0 s."""
-    ones = np.ones(count, dtype=np.int64)
-    names = [f"j{j}" for j in range(count)]
-    return Workload(names, np.zeros(count), FixedDuration(np.ones(count), ones), num_gpus=ones)
+    return fixed([0] * count, [1] * count)
 
 
 # -- decisions -------------------------------------------------------------------------------
@@ -62,39 +56,30 @@ def jobs(count: int = 1) -> Workload:
         (Placement(0, 0, 1), "has one Placement as placements, expected a sequence"),
         (5, "has one int as placements, expected a sequence"),
         ([None], "has a NoneType among its placements"),
-        ([Placement([0], 0, 1)], r"has a placement with job \[0\], expected a whole number"),  # type: ignore[arg-type]
-        ([Placement(0.0, 0, 1)], "has a placement with job 0.0, expected a whole number"),  # type: ignore[arg-type]
-        ([Placement(0, 0.0, 1)], "has a placement with node 0.0, expected a whole number"),  # type: ignore[arg-type]
-        ([Placement(0, "0", 1)], "has a placement with node '0', expected a whole number"),  # type: ignore[arg-type]
-        ([Placement(0, 0, 1, 0.0)], "has a placement with node_type 0.0"),  # type: ignore[arg-type]
-        ([Placement(0, 0, "1", 0)], "has a placement with gpus '1', expected a number"),  # type: ignore[arg-type]
+        ([Placement([0], 0, 1)], r"has a placement with job \[0\], expected a whole number"),
+        ([Placement(0.0, 0, 1)], "has a placement with job 0.0, expected a whole number"),
+        ([Placement(0, 0.0, 1)], "has a placement with node 0.0, expected a whole number"),
+        ([Placement(0, "0", 1)], "has a placement with node '0', expected a whole number"),
+        ([Placement(0, 0, 1, 0.0)], "has a placement with node_type 0.0"),
+        ([Placement(0, 0, "1", 0)], "has a placement with gpus '1', expected a number"),
         ([Placement(0, 0, True, 0)], "has a placement with gpus True, expected a number"),
-        ([Placement(0, 0, np.array([1, 1]), 0)], r"has a placement with gpus array\(.*, expected a number"),  # type: ignore[arg-type]
-        ([Placement(0, 0, 1, 0, None)], "has a placement with cpus None, expected a number"),  # type: ignore[arg-type]
+        ([Placement(0, 0, np.array([1, 1]), 0)], r"has a placement with gpus array\(.*, expected a number"),
+        ([Placement(0, 0, 1, 0, None)], "has a placement with cpus None, expected a number"),
         ([Placement(True, 0, 1, 0)], "has a placement with job True, expected a whole number"),
     ],
 )  # fmt: skip
-def test_a_decision_that_is_none(
-    cluster: Cluster, keep_running: bool, placements: Any, complaint: str
-) -> None:
+def test_a_decision_that_is_none(cluster, keep_running, placements, complaint):
     def wrong(view: View) -> Decision:
         return Decision(placements, keep_running)
 
     with pytest.raises(InfeasibleDecision, match="^policy wrong at 0 s: " + complaint) as told:
-        simulate(jobs(), cluster, wrong)
+        run(jobs(), cluster, wrong)
     assert "\n" not in str(told.value)
 
 
-def test_facts_that_are_none() -> None:
+def test_facts_that_are_none():
     with pytest.raises(InfeasibleDecision, match="has str as info, expected a mapping"):
-        simulate(jobs(), ONE, lambda view: Decision([Placement(0, 0, 1)], info="gap"))  # type: ignore[arg-type]
-
-
-def test_numpy_s_whole_numbers_will_do() -> None:
-    def policy(view: View) -> Decision:
-        return Decision([Placement(view.jobs[0], view.nodes[0], np.int64(1))])  # type: ignore[arg-type]
-
-    assert simulate(jobs(), ONE, policy).completion_s.tolist() == [1]
+        run(jobs(), ONE, lambda view: Decision([Placement(0, 0, 1)], info="gap"))
 
 
 # -- policies --------------------------------------------------------------------------------
@@ -118,17 +103,10 @@ class Decides(Counter):
         raise AssertionError("decide is what a policy is asked by")
 
 
-@pytest.mark.parametrize("kind", [Counter, Decides])
-def test_an_object_given_is_not_changed(kind: type[Counter]) -> None:
-    given = kind()
-    simulate(jobs(2), Cluster.of_nodes(NodeType("one", "GPU", 1), 2, 2), given)
-    assert given.asked == 0
-
-
-def test_nor_is_the_object_of_a_method_given() -> None:
-    given = Counter()
-    simulate(jobs(2), Cluster.of_nodes(NodeType("one", "GPU", 1), 2, 2), given.__call__)
-    assert given.asked == 0
+@pytest.mark.parametrize("given", [Counter(), Decides(), Counter().__call__])
+def test_neither_an_object_given_nor_that_of_a_method_is_changed(given):
+    run(jobs(2), nodes(1, 2, 2), given)
+    assert getattr(given, "__self__", given).asked == 0
 
 
 class Locked:
@@ -148,7 +126,7 @@ class Locked:
         (Locked(), "policy Locked: cannot be copied for each controller .TypeError"),
     ],
 )
-def test_what_is_no_policy(policy: Any, complaint: str) -> None:
+def test_what_is_no_policy(policy, complaint):
     with pytest.raises(InputError, match=complaint):
         simulate(jobs(), ONE, policy)
 
@@ -184,14 +162,14 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return plug
 
 
-def test_a_plain_function_is_a_policy(plugged: Callable[[str], None]) -> None:
+def test_a_plain_function_is_a_policy(plugged):
     plugged("plain")
     info = registry.describe("mine")
     assert (info.summary, info.options) == ("The first job on the first node.", {"gpus": 1})
-    result = simulate(jobs(2), ONE, make_policy("mine"))
+    result = run(jobs(2), ONE, "mine")
     assert (result.policy, result.completion_s.tolist()) == ("mine", [1, 2])
     with pytest.raises(InfeasibleDecision, match="2 GPUs used of 1"):
-        simulate(jobs(), ONE, make_policy("mine", gpus=2))
+        run(jobs(), ONE, make_policy("mine", gpus=2))
 
 
 @pytest.mark.parametrize(
@@ -201,9 +179,7 @@ def test_a_plain_function_is_a_policy(plugged: Callable[[str], None]) -> None:
         ("nothing", "policy 'mine': made a NoneType, expected a policy"),
     ],
 )
-def test_plug_ins_that_make_no_policy(
-    plugged: Callable[[str], None], attribute: str, complaint: str
-) -> None:
+def test_plug_ins_that_make_no_policy(plugged, attribute, complaint):
     plugged(attribute)
     with pytest.raises(InputError, match=complaint):
         make_policy("mine")
@@ -213,24 +189,9 @@ def test_plug_ins_that_make_no_policy(
 
 
 @pytest.mark.parametrize("period_s", [1e-9, 9.9e-4])
-def test_periods_far_too_short_are_refused(period_s: float) -> None:
+def test_periods_far_too_short_are_refused(period_s):
     with pytest.raises(InputError, match=r"period is \S+ s, expected at least 0.001 s"):
-        simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=period_s))
-
-
-def test_periods_too_short_for_the_run_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wake_ups, "MAX_TICKS", 50)
-    simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=0.02))
-    with pytest.raises(InputError, match=r"period is 0.01 s: more than 50 periodic .* by 0.5 s"):
-        simulate(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=0.01))
-
-
-@pytest.mark.parametrize("mean", [-4.0, 0.0, math.nan, math.inf])
-def test_an_exponential_law_is_called_by_its_name(mean: float) -> None:
-    with pytest.raises(InputError, match=r"^exponential law: mean is"):
-        Exponential(mean)
-    with pytest.raises(InputError, match=r"exponential law: mean is -4\.0"):
-        parse_law("exponential:-4")
+        run(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=period_s))
 
 
 # -- workloads -------------------------------------------------------------------------------
@@ -249,7 +210,7 @@ FIRST = np.zeros(1, dtype=np.int64)
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_a_performance_model_of_fewer_jobs(model: Performance) -> None:
+def test_a_performance_model_of_fewer_jobs(model):
     with pytest.raises(InputError, match="the performance model has times of 1 jobs, expected 2"):
         Workload(["a", "b"], [0, 0], model, num_gpus=[1, 1])
 
@@ -263,22 +224,21 @@ def test_a_performance_model_of_fewer_jobs(model: Performance) -> None:
         (colocation_of(jobs(2)), "^colocation: made for 2 jobs, expected 3$"),
     ],
 )
-def test_parts_made_for_others(part: object, complaint: str) -> None:
-    two = Cluster.of_nodes(NodeType("one", "GPU", 1), 2)
+def test_parts_made_for_others(part, complaint):
     with pytest.raises(InputError, match=complaint):
-        simulate(jobs(3), two, make_policy("fifo-strict"), features=[part])
+        run(jobs(3), nodes(1, 2), "fifo-strict", part)
 
 
-def test_a_model_of_one_s_own_needs_no_length() -> None:
+def test_a_model_of_one_s_own_needs_no_length():
     class Own:
         def time_s(self, *configuration: float) -> float:
             return 5.0
 
-    workload = Workload(["a", "b"], [0, 0], Own(), num_gpus=[1, 1])  # type: ignore[arg-type]
-    assert simulate(workload, ONE, plain).completion_s.tolist() == [5, 10]
+    workload = Workload(["a", "b"], [0, 0], Own(), num_gpus=[1, 1])
+    assert run(workload, ONE, plain).completion_s.tolist() == [5, 10]
 
 
-def test_models_keep_what_they_were_given() -> None:
+def test_models_keep_what_they_were_given():
     duration_s, demand, index = np.array([1.0]), np.array([1]), np.array([0])
     matrix = SensitivityMatrix(ONES, ONES, np.ones((1, 1)))
     models = (
@@ -301,7 +261,7 @@ def test_models_keep_what_they_were_given() -> None:
         (lambda: Sensitivity(ONES, FIRST + 1, FIRST - 1, []), "matrix_of has a -1"),
     ],
 )
-def test_models_whose_columns_do_not_fit(make: Callable[[], object], complaint: str) -> None:
+def test_models_whose_columns_do_not_fit(make, complaint):
     with pytest.raises(InputError, match=complaint):
         make()
 
@@ -309,7 +269,7 @@ def test_models_whose_columns_do_not_fit(make: Callable[[], object], complaint: 
 @pytest.mark.parametrize(
     ("column", "row"), [("submit_time_s", "1e308,1,1"), ("duration_s", "0,1e308,1")]
 )
-def test_times_that_no_clock_can_hold(tmp_path: Path, column: str, row: str) -> None:
+def test_times_that_no_clock_can_hold(tmp_path, column, row):
     path = tmp_path / "huge.csv"
     path.write_text(f"job_id,submit_time_s,duration_s,num_gpus\na,0,1,1\nb,{row}\n")
     complaint = rf"huge.csv, line 3: {column} is '1e308', expected a number >=? 0 and below 1e\+12"

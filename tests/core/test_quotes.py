@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from policies import make_policy
-from simulator import Cluster, NodeType, simulate
 from simulator.core.clock import Order
 from simulator.laws import parse_law
 from simulator.theory import (
@@ -16,7 +14,7 @@ from simulator.theory import (
     mg1_srpt_response_s,
     mmc_mean_wait_s,
 )
-from tests.core.jobs import fixed
+from tests.core.jobs import fixed, nodes, run
 
 ROOT = Path(__file__).parents[2]
 LESSON = (ROOT / "docs/lesson.md").read_text()
@@ -25,7 +23,7 @@ EXTENDING = (ROOT / "docs/extending.md").read_text()
 BLOCKS = re.findall(r"```py(?:thon)?\n(.*?)```", PAGES + EXTENDING, re.S)
 
 
-def test_quoted_code_stands_in_its_file() -> None:
+def test_quoted_code_stands_in_its_file():
     quoted = [block for block in BLOCKS if block.startswith("# simulator/")]
     assert len(quoted) >= 11
     for block in quoted:
@@ -33,7 +31,7 @@ def test_quoted_code_stands_in_its_file() -> None:
         assert code in (ROOT / first.removeprefix("# ")).read_text(), first
 
 
-def test_numbers_of_the_lesson() -> None:
+def test_numbers_of_the_lesson():
     """One server of 1 h jobs unless it says otherwise; times in h."""
     always, varied = parse_law("deterministic:1"), parse_law("hyperexponential:1,cv2=4")
     waits = [mmc_mean_wait_s(load * c, 1.0, c) for load, c in ((0.8, 1), (0.9, 1), (0.8, 8))]
@@ -46,14 +44,10 @@ def test_numbers_of_the_lesson() -> None:
     assert (Order.COMPLETION, Order.ARRIVAL) == (2, 4)
 
 
-def test_the_feature_of_the_page_halves_the_rates() -> None:
+def test_the_feature_of_the_page_halves_the_rates():
     """One job of 64 GPUs alone for 10 s, then with one of 1 GPU for 20 s; it has done 20 of 30 s, 10 are left."""
     names: dict[str, type] = {}
     exec(next(block for block in BLOCKS if "class PowerCap" in block), names)
-    result = simulate(
-        fixed([0, 10], [30, 10], [64, 1]),
-        Cluster.of_nodes(NodeType("n", "GPU", 65), 1),
-        make_policy("fifo-strict"),
-        features=[names["PowerCap"](64, 0.5)],
-    )
+    jobs, cap = fixed([0, 10], [30, 10], [64, 1]), names["PowerCap"](64, 0.5)
+    result = run(jobs, nodes(65), "fifo-strict", cap)
     assert result.completion_s.tolist() == [40, 30]

@@ -35,13 +35,13 @@ def scenario(cluster: int | None, failures: int | None, network: int | None) -> 
         ((None, 2, 2), ["failures", "network"]),
     ],
 )
-def test_both_features_read_one_size(sizes: tuple[int | None, ...], notes: list[str]) -> None:
+def test_both_features_read_one_size(sizes, notes):
     given = scenario(*sizes)
     workload, cluster = build(given)
     scene = scene_of(given, workload, cluster)
     network = scene.tables["network"].make(scene)
-    (racks,) = scene.tables["failures"].make(scene).outages  # type: ignore[attr-defined]
-    assert network.rack_of.tolist() == [0, 0, 1, 1]  # type: ignore[attr-defined]
+    (racks,) = scene.tables["failures"].make(scene).outages
+    assert network.rack_of.tolist() == [0, 0, 1, 1]
     assert [list(group) for group in racks.groups] == [[0, 1], [2, 3]]
     told = [note.partition(".")[0] for note in workload.notes if "old key" in note]
     assert told == notes
@@ -55,7 +55,7 @@ def test_both_features_read_one_size(sizes: tuple[int | None, ...], notes: list[
         ((None, None, None), "cluster.nodes_per_rack: missing, expected beside failures.rack_time_to_failure"),
     ],
 )  # fmt: skip
-def test_racks_of_two_sizes_or_none(sizes: tuple[int | None, ...], told: str) -> None:
+def test_racks_of_two_sizes_or_none(sizes, told):
     with pytest.raises(KeyedError) as error:
         build(scenario(*sizes))
     assert str(error.value).startswith(told)

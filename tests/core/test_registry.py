@@ -50,7 +50,7 @@ class Slow(Wrapper):
         self.factor = factor
 
 
-def test_a_name_is_parsed_once() -> None:
+def test_a_name_is_parsed_once():
     parsed = PolicyName.parse("srtf+tune@noted@hysteresis")
     assert (parsed.base, parsed.key, parsed.argument) == ("srtf+tune", "+tune", "srtf")
     assert parsed.wrappers == ("@decision-trace", "@hysteresis")
@@ -59,7 +59,7 @@ def test_a_name_is_parsed_once() -> None:
     assert PolicyName.parse("ps").notes == ()
 
 
-def test_what_the_decorator_registers_can_be_made() -> None:
+def test_what_the_decorator_registers_can_be_made():
     made = make_policy("test-last-first", limit=5)
     assert isinstance(made, LastFirst)
     assert made.limit == 5
@@ -68,24 +68,24 @@ def test_what_the_decorator_registers_can_be_made() -> None:
     assert "test-last-first" not in policy_names()  # these are schedlab's, and those of packages
 
 
-def test_options_of_a_wrapper_have_its_name() -> None:
+def test_options_of_a_wrapper_have_its_name():
     name = "test-last-first@test-slow@hysteresis"
     assert describe(name).options == {
         "name": "test-last-first", "limit": 3, "test-slow.factor": 2.0, "hysteresis.threshold": 1.0
     }  # fmt: skip
     made = make_policy(name, **{"test-slow.factor": 3, "limit": 4, "hysteresis.threshold": 0.5})
-    assert (made.name, made.threshold) == (name, 0.5)  # type: ignore[attr-defined]
-    assert (made.policy.factor, made.policy.policy.limit) == (3, 4)  # type: ignore[attr-defined]
+    assert (made.name, made.threshold) == (name, 0.5)
+    assert (made.policy.factor, made.policy.policy.limit) == (3, 4)
     with pytest.raises(InputError, match=r"option 'hysteresis.treshold', did you mean 'hyst"):
         make_policy(name, **{"hysteresis.treshold": 1.0})
     with pytest.raises(InputError, match=r"option 'limit' is 'few', expected int"):
         make_policy(name, limit="few")
 
 
-def test_names_and_options_of_before() -> None:
-    assert make_policy("srpt@hysteresis", hysteresis=0.25).threshold == 0.25  # type: ignore[attr-defined]
-    assert make_policy("ps").name == "ps"  # type: ignore[attr-defined]
-    assert make_policy("fifo@noted").name == "fifo@decision-trace"  # type: ignore[attr-defined]
+def test_names_and_options_of_before():
+    assert make_policy("srpt@hysteresis", hysteresis=0.25).threshold == 0.25
+    assert make_policy("ps").name == "ps"
+    assert make_policy("fifo@noted").name == "fifo@decision-trace"
     _, notes = requirements_verdict("fifo@noted", fixed([0], [1], [1]), SERVERS)
     assert notes == ["policy 'fifo@noted': '@noted' is called '@decision-trace' now"]
     assert requirements_verdict("ps-shared", fixed([0], [1], [1]), SERVERS)[1] == []
@@ -103,13 +103,13 @@ def test_names_and_options_of_before() -> None:
         ("+tune", "unknown ordering ''; expected one of fifo, "),
     ],
 )
-def test_unknown_parts(name: str, line: str) -> None:
+def test_unknown_parts(name, line):
     with pytest.raises(InputError) as caught:
         make_policy(name)
     assert str(caught.value).startswith(line)
 
 
-def test_each_name_stands_in_one_module_with_requirements_that_exist() -> None:
+def test_each_name_stands_in_one_module_with_requirements_that_exist():
     root = Path(policies.__file__).parent
     found = [n for p in root.rglob("*.py") for n in _DECORATOR.findall(p.read_text("utf-8"))]
     assert [name for name, count in Counter(found).items() if count > 1] == []

@@ -9,45 +9,33 @@ import pytest
 
 from experiments.scenario.build import decision_points, keyed_parts
 from experiments.scenario.schema import Decisions, Scenario
-from simulator import (
-    Cluster,
-    Decision,
-    InputError,
-    NodeType,
-    Placement,
-    ServerSpec,
-    View,
-    Workload,
-    simulate,
-)
+from simulator import Decision, InputError, Placement, View, Workload
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
 from simulator.model.rounds import Place, Stretch
-from tests.core.jobs import Once, fixed
+from tests.core.jobs import Once, fixed, nodes, run
 
-TWO = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
-ROUNDS = [Rounds(10.0)]
+ROUNDS = Rounds(10.0)
 
 
 def first_two(view: View) -> Decision:
     return Decision([Placement(j, n, 1) for n, j in enumerate(view.jobs.tolist()[:2])])
 
 
-def test_a_round_ends_with_its_last_job() -> None:
+def test_a_round_ends_with_its_last_job():
     """Jobs of 4 and 7 s; a job of 12 s that comes at 1 s waits for 7 s and takes two rounds, 7 to 17 and 17 to 19."""
-    jobs = fixed([0, 0, 1, 30], [4, 7, 12, 1], [1, 1, 1, 1])
-    result = simulate(jobs, TWO, first_two, features=ROUNDS)
+    result = run(fixed([0, 0, 1, 30], [4, 7, 12, 1]), nodes(1, 2), first_two, ROUNDS)
     assert result.completion_s.tolist() == [4, 7, 19, 31]
     assert list(result.decisions.time_s) == [0, 7, 17, 30]
     assert result.preemptions.sum() == result.reconfigurations.sum() == 0
 
 
-def test_a_round_without_jobs_lasts_its_full_length() -> None:
+def test_a_round_without_jobs_lasts_its_full_length():
     def from_15_s(view: View) -> Decision:
         return first_two(view) if view.now_s >= 15 else Decision()
 
-    result = simulate(fixed([0], [5], [1]), TWO, from_15_s, features=ROUNDS)
+    result = run(fixed([0], [5]), nodes(1, 2), from_15_s, ROUNDS)
     assert list(result.decisions.time_s) == [0, 10, 20]
     assert result.completion_s.tolist() == [25]
 
@@ -62,20 +50,17 @@ class Steps:
     before: dict[int, object] = field(default_factory=dict)
 
     def left(self, job: int) -> float:
-        """The part that is not done."""
         return 1 - self.done_s.get(job, 0.0) / self.duration_s[job]
 
     def configuration(self, job: int) -> None:
-        """None."""
+        return None
 
     def round(
         self, runs: Mapping[int, Place], round_s: float, slowdown: object, beside: object
     ) -> dict[int, Stretch]:
-        """The steps that fit."""
         return {job: self.stretch(job, place, round_s) for job, place in runs.items()}
 
     def stretch(self, job: int, place: Place, round_s: float) -> Stretch:
-        """The steps of one job."""
         resumed = job in self.done_s and job not in self.before
         self.starts.append((job, "resumed" if resumed else ""))
         lost_s = 2.0 if resumed else 0.0
@@ -89,17 +74,14 @@ class Steps:
 def steps(
     submit_s: list[float], duration_s: list[float], model: type[Steps] = Steps
 ) -> tuple[Workload, Steps]:
-    progress, jobs = model(duration_s), fixed(submit_s, duration_s, [1] * len(submit_s))
+    progress, jobs = model(duration_s), fixed(submit_s, duration_s)
     object.__setattr__(jobs.performance, "progress", lambda: progress)
     return jobs, progress
 
 
-def test_a_performance_model_says_what_a_job_does_in_a_round() -> None:
-    """One GPU: job 0 works 9 s in rounds 1 and 3, job 1 9 s in round 2, then each ends: 9, 18, 2 + 6, 2 + 3.
-
-    Round 1: job 0, 0 to 9 s. Round 2: job 1, 9 to 18 s. Round 3: job 0, 2 s lost and 6 s of work, ends at 26 s.
-    Round 4: job 1, 2 s lost and 3 s of work, ends at 31 s.
-    """
+def test_a_performance_model_says_what_a_job_does_in_a_round():
+    """One GPU. Round 1: job 0, 0 to 9 s. Round 2: job 1, 9 to 18 s. Round 3: job 0, 2 s lost and 6 s of work,
+    ends at 26 s. Round 4: job 1, 2 s lost and 3 s of work, ends at 31 s."""
     seen = []
 
     def in_turn(view: View) -> Decision:
@@ -107,7 +89,7 @@ def test_a_performance_model_says_what_a_job_does_in_a_round() -> None:
         return Decision([Placement(next(iter(view.waiting), 0), 0, 1)])
 
     jobs, progress = steps([0, 1], [15, 12])
-    result = simulate(jobs, Cluster.of_nodes(NodeType("n", "GPU", 1), 1), in_turn, features=ROUNDS)
+    result = run(jobs, nodes(), in_turn, ROUNDS)
     assert result.completion_s == pytest.approx([26, 31], abs=1e-9)
     assert list(result.decisions.time_s) == pytest.approx([0, 9, 18, 26], abs=1e-9)
     assert progress.starts == [(0, ""), (1, ""), (0, "resumed"), (1, "resumed")]
@@ -117,7 +99,7 @@ def test_a_performance_model_says_what_a_job_does_in_a_round() -> None:
     assert result.reconfigurations.tolist() == [0, 0]
 
 
-def test_a_job_that_stops_earlier_holds_its_gpu_until_the_round_ends() -> None:
+def test_a_job_that_stops_earlier_holds_its_gpu_until_the_round_ends():
     """Job 0 makes 9 s of 24 in the first round, job 1 all of its 10 s: the next round begins at 10 s."""
 
     class Exact(Steps):
@@ -127,31 +109,25 @@ def test_a_job_that_stops_earlier_holds_its_gpu_until_the_round_ends() -> None:
             return Stretch(10.0, 0.0, 0.0)
 
     jobs, _ = steps([0, 0], [18, 10], Exact)
-    result = simulate(jobs, TWO, first_two, features=ROUNDS)
+    result = run(jobs, nodes(1, 2), first_two, ROUNDS)
     assert list(result.decisions.time_s) == [0, 10]
     assert result.completion_s == pytest.approx([19, 10], abs=1e-9)
     assert result.gpu_seconds == pytest.approx([19, 10], abs=1e-9)
 
 
-def test_a_job_may_do_nothing_in_a_round_and_be_done_at_once_in_the_next() -> None:
+def test_a_job_may_do_nothing_in_a_round_and_be_done_at_once_in_the_next():
     class Idle(Steps):
         def stretch(self, job: int, place: Place, round_s: float) -> Stretch:
             self.starts.append((job, ""))
             return Stretch(4.0, 4.0, 1.0) if len(self.starts) == 1 else Stretch(0.0, 0.0, 0.0)
 
     jobs, _ = steps([0], [24], Idle)
-    result = simulate(jobs, TWO, first_two, features=ROUNDS)
+    result = run(jobs, nodes(1, 2), first_two, ROUNDS)
     assert list(result.decisions.time_s) == [0, 4]
     assert result.completion_s == pytest.approx([4], abs=1e-8)
 
 
-def test_such_rounds_have_no_optimization_server() -> None:
-    server = ServerSpec(Deterministic(1.0))
-    with pytest.raises(InputError, match="expected no optimization server"):
-        simulate(fixed([0], [1], [1]), TWO, first_two, features=ROUNDS, server=server)
-
-
-def test_a_scenario_file_may_ask_for_such_rounds() -> None:
+def test_a_scenario_file_may_ask_for_such_rounds():
     keys = {"policy": "fifo", "decisions": {"round_s": 10.0, "round_ends": "last-finisher"}}
     scenario = Scenario.model_validate(keys | {"workload": {"kind": "hierarchical"}})
     (rounds,) = (part for part in keyed_parts(scenario) if isinstance(part, Rounds))
@@ -160,7 +136,7 @@ def test_a_scenario_file_may_ask_for_such_rounds() -> None:
         decision_points(Decisions(round_ends="last-finisher"))
 
 
-def test_a_job_that_a_fault_stops_within_a_round_tells_its_model_what_is_left() -> None:
+def test_a_job_that_a_fault_stops_within_a_round_tells_its_model_what_is_left():
     """9 of 15 s of work are to be done in the first round; the node fails at 6 s, with 0.6 of the work left, which is
     saved. The next round begins at 9 s, and does all of it."""
     told = []
@@ -171,9 +147,7 @@ def test_a_job_that_a_fault_stops_within_a_round_tells_its_model_what_is_left() 
             self.done_s[job] = (1 - left) * self.duration_s[job]
 
     jobs, _ = steps([0], [15], Told)
-    cause = Outages(Once(6.0), Deterministic(1.0), [(0,)])
-    failures = Failures([cause], Checkpoints(0.0))
-    one = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
-    result = simulate(jobs, one, first_two, features=[*ROUNDS, failures])
+    failures = Failures([Outages(Once(6.0), Deterministic(1.0), [(0,)])], Checkpoints(0.0))
+    result = run(jobs, nodes(), first_two, ROUNDS, failures)
     assert told == [(0, pytest.approx(0.6))]
     assert result.completion_s == pytest.approx([18], abs=1e-9)

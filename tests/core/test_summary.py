@@ -6,26 +6,13 @@ import math
 
 import pytest
 
-from policies import make_policy
-from simulator import (
-    Cluster,
-    Decision,
-    DecisionPoints,
-    FixedDuration,
-    InputError,
-    NodeType,
-    Placement,
-    Result,
-    View,
-    Workload,
-    simulate,
-)
+from simulator import Cluster, Decision, DecisionPoints, InputError, Placement, Result, View
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
-from tests.core.jobs import fixed
+from tests.core.jobs import fixed, nodes, run
 
-TWO_GPUS = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+TWO_GPUS = nodes(2)
 COSTS = {"leasing_cost", "energy_cost", "tardiness_cost", "total_cost", "energy_kwh", "carbon_kg"}
 TIMES = {"mean_wait_s", "mean_jct_s", "p99_jct_s", "makespan_s", "mean_decision_cpu_s"}
 COUNTS = {"jobs", "decisions", "late_jobs", "preemptions", "reconfigurations"}
@@ -33,8 +20,8 @@ FACTS = {"policy", "seed", "version", "currency", "gpu_utilisation", "cpu_utilis
 SPENT = {"outages", "job_failures", "abandoned_jobs", "lost_gpu_h", "overhead_gpu_h"}
 
 
-def test_names_of_the_summary_and_of_the_tables() -> None:
-    result = simulate(fixed([0, 1], [5, 5], [1, 1]), TWO_GPUS, make_policy("fifo-strict"))
+def test_names_of_the_summary_and_of_the_tables():
+    result = run(fixed([0, 1], [5, 5]), TWO_GPUS)
     assert set(result.summary()) >= COSTS | TIMES | COUNTS | FACTS
     assert result.summary()["jobs"] == 2
     assert set(result.jobs_table()) >= {
@@ -48,15 +35,12 @@ def test_names_of_the_summary_and_of_the_tables() -> None:
     }  # fmt: skip
 
 
-def test_damage_by_hand() -> None:
+def test_damage_by_hand():
     """One node goes at 40 s for 10 s. ``a`` (1 GPU, 25 s) saves four times, ``b`` (2 GPUs, 30 s, at
     30 s) once before that and three times after it; it loses 3 s of work and 2 s of restart."""
-    failures = Failures(
-        [Outages.of_each_node(1, Deterministic(40), Deterministic(10))],
-        Checkpoints(6.0, 1.0, restart_s=2.0),
-    )
-    jobs = fixed([0, 30], [25, 30], [1, 2])
-    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), features=[failures])
+    outages = Outages.of_each_node(1, Deterministic(40), Deterministic(10))
+    failures = Failures([outages], Checkpoints(6.0, 1.0, restart_s=2.0))
+    result = run(fixed([0, 30], [25, 30], [1, 2]), TWO_GPUS, "fifo-strict", failures)
     assert result.completion_s.tolist() == [29, 79]
     found = result.summary()
     assert set(found) >= SPENT | {"goodput", "availability"}
@@ -68,19 +52,16 @@ def test_damage_by_hand() -> None:
     assert found["availability"] == pytest.approx(1 - 10 / 79)
 
 
-def test_no_damage_where_nothing_can_fail_and_no_number_on_a_pool() -> None:
-    plain = simulate(fixed([0], [5], [1]), TWO_GPUS, make_policy("fifo-strict")).summary()
+def test_no_damage_where_nothing_can_fail_and_no_number_on_a_pool():
+    plain = run(fixed([0], [5]), TWO_GPUS).summary()
     assert not set(plain) & (SPENT | {"goodput", "availability", "lost_jobs"})
-
-    def rent(view: View) -> Decision:
-        return Decision([Placement(0, 0, 1)])
-
-    pool = simulate(fixed([0], [5], [1]), Cluster.rental_pool(1.0), rent).summary()
+    rent = Decision([Placement(0, 0, 1)])
+    pool = run(fixed([0], [5]), Cluster.rental_pool(1.0), lambda view: rent).summary()
     assert pool["gpu_utilisation"] is None
     assert pool["cpu_utilisation"] is None
 
 
-def test_facts_of_decisions_stand_in_their_row() -> None:
+def test_facts_of_decisions_stand_in_their_row():
     """A fact that is named like a column of the table has ``_told`` after its name."""
 
     def policy(view: View) -> Decision:
@@ -88,13 +69,8 @@ def test_facts_of_decisions_stand_in_their_row() -> None:
         placements = [Placement(int(j), 0, 1) for j in view.jobs]
         return Decision(placements, info=info, again_s=3.0 if view.now_s == 2 else None)
 
-    result = simulate(
-        fixed([0, 2], [9, 9], [1, 1]),
-        TWO_GPUS,
-        policy,
-        decision_points=DecisionPoints(on_completion=False),
-    )
-    table = result.decisions_table()
+    points = DecisionPoints(on_completion=False)
+    table = run(fixed([0, 2], [9, 9]), TWO_GPUS, policy, decision_points=points).decisions_table()
     assert table["time_s"].tolist()[:3] == [0, 2, 5]
     assert table["active"].tolist()[:3] == [1, 2, 2]
     assert table["bound"].tolist()[1:3] == [7.5, 7.5]
@@ -104,10 +80,9 @@ def test_facts_of_decisions_stand_in_their_row() -> None:
     assert table["again_s"].isna().tolist()[:3] == [True, False, True]
 
 
-def test_what_a_notebook_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_notebook_shows(monkeypatch):
     """The run to play, and below it the summary: six digits, and no name that is taken for HTML."""
-    jobs = fixed([0, 0], [12345.678, 12345.678], [1, 1])
-    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), policy_name="<mine>")
+    result = run(fixed([0, 0], [12345.678, 12345.678]), TWO_GPUS, policy_name="<mine>")
     monkeypatch.setattr(Result, "views", [lambda shown: f"<i>{shown.policy}</i>"])
     page = result._repr_html_()
     start = "<i><mine></i><details><summary>&lt;mine&gt;: summary</summary><table><tr><th"
@@ -123,26 +98,11 @@ def test_what_a_notebook_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert page.count("</tr><tr>") == len(result.summary()) - 1
 
 
-ONE_GPU = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
-
-
-def impatient(patience_s: list[float]) -> Workload:
-    """Three jobs of 10 s that come at 0, 1 and 2 s; each has a due date 12 s after that."""
-    return Workload(
-        ["a", "b", "c"],
-        [0.0, 1.0, 2.0],
-        FixedDuration([10.0] * 3, [1] * 3),
-        [1] * 3,
-        due_s=[12.0, 13.0, 14.0],
-        weight_per_s=[1.0, 100.0, 3.0],
-        patience_s=patience_s,
-    )
-
-
-def test_jobs_that_left_count_as_lost_and_as_nothing_else() -> None:
-    """The second leaves at 6 s; the third runs from 10 to 20 s, 6 s late."""
-    jobs = impatient([math.inf, 5.0, math.inf])
-    result = simulate(jobs, ONE_GPU, make_policy("fifo-strict"))
+def test_jobs_that_left_count_as_lost_and_as_nothing_else():
+    """Three jobs of 10 s. The second leaves at 6 s; the third runs from 10 to 20 s, 6 s late."""
+    late = {"due_s": [12.0, 13.0, 14.0], "weight_per_s": [1.0, 100.0, 3.0]}
+    jobs = fixed([0, 1, 2], [10] * 3, patience_s=[math.inf, 5.0, math.inf], **late)
+    result = run(jobs, nodes())
     found = result.summary()
     assert (found["lost_jobs"], found["lost_share"]) == (1, pytest.approx(1 / 3))
     assert (found["mean_wait_s"], found["mean_jct_s"]) == (4, 14)
@@ -159,46 +119,39 @@ def test_jobs_that_left_count_as_lost_and_as_nothing_else() -> None:
     assert str(caught.value) == "window 1:2: all its jobs left, expected one that started"
 
 
-def test_availability_is_that_of_all_nodes() -> None:
+def test_availability_is_that_of_all_nodes():
     """Two nodes go at 40 s for 10 s; the second job ends at 80 s."""
     failures = Failures([Outages.of_each_node(2, Deterministic(40), Deterministic(10))])
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
-    jobs = fixed([0, 50], [30, 30], [1, 1])
-    found = simulate(jobs, two, make_policy("fifo-strict"), features=[failures]).summary()
+    found = run(fixed([0, 50], [30, 30]), nodes(2, 2), "fifo-strict", failures).summary()
     assert found["availability"] == 1 - 20 / 160
     assert found["goodput"] == 1
 
 
-def test_a_run_that_takes_no_time_on_the_clock_has_no_rates() -> None:
+def test_a_run_that_takes_no_time_on_the_clock_has_no_rates():
     """So late, the clock does not resolve a microsecond."""
-    jobs = fixed([9e11], [1e-6], [1])
     failures = Failures([Outages.of_each_node(1, Deterministic(1e9), Deterministic(1))])
-    result = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), features=[failures])
-    found = result.summary()
+    found = run(fixed([9e11], [1e-6]), TWO_GPUS, "fifo-strict", failures).summary()
     assert found["makespan_s"] == 0
     rates = ("gpu_utilisation", "cpu_utilisation", "goodput", "availability", "jain_slowdown")
     assert [found[name] for name in rates] == [None] * 5
 
 
-def test_cpu_seconds_of_decisions_where_they_are_asked_for() -> None:
-    jobs = fixed([0, 1], [5, 5], [1, 1])
-    asked = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"), measure_decisions=True)
+def test_cpu_seconds_of_decisions_where_they_are_asked_for():
+    jobs = fixed([0, 1], [5, 5])
+    asked = run(jobs, TWO_GPUS, measure_decisions=True)
     seconds = asked.timing_table()["cpu_s"]
     assert (seconds >= 0).all()
     assert asked.summary()["mean_decision_cpu_s"] == pytest.approx(seconds.mean())
-    plain = simulate(jobs, TWO_GPUS, make_policy("fifo-strict"))
+    plain = run(jobs, TWO_GPUS)
     assert plain.timing_table()["cpu_s"].isna().all()
     assert plain.summary()["mean_decision_cpu_s"] is None
 
 
-def test_tenants_are_in_the_summary_and_in_tables_of_their_own() -> None:
+def test_tenants_are_in_the_summary_and_in_tables_of_their_own():
     """ann has one GPU for 5 s, bob for 15 s; nobody asked for tenants in the second run."""
-    jobs = Workload(
-        ["a", "b"], [0.0, 0.0], FixedDuration([5.0, 15.0], [1, 1]), [1, 1], user=["ann", "bob"]
-    )
-    policy = make_policy("fifo-strict")
-    result = simulate(jobs, TWO_GPUS, policy, features=[tenants_of(jobs, "user")])
-    plain = simulate(jobs, TWO_GPUS, policy)
+    jobs = fixed([0, 0], [5, 15], user=["ann", "bob"])
+    result = run(jobs, TWO_GPUS, "fifo-strict", tenants_of(jobs, "user"))
+    plain = run(jobs, TWO_GPUS)
     assert set(result.summary()) > set(plain.summary())
     table = result.table("tenants").set_index("tenant")
     assert table["share"].tolist() == [0.25, 0.75]

@@ -8,6 +8,6 @@ from pathlib import Path
 from simulator.metrics.result import VERSION
 
 
-def test_the_recorded_version_is_the_package_s() -> None:
+def test_the_recorded_version_is_the_package_s():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     assert project["project"]["version"] == VERSION

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,7 @@ MORE = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(320, 360)]
 
 
 @pytest.mark.parametrize("seed", [*range(300, 320), *MORE])
-def test_random_scenarios(seed: int, tmp_path: Path) -> None:
+def test_random_scenarios(seed, tmp_path):
     data, _ = drawn(np.random.default_rng((7, seed)), seed)
     try:
         result = run(Scenario.model_validate(data))
@@ -36,14 +34,14 @@ def test_random_scenarios(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [pytest.param(e["scenario"], id=e["name"]) for e in examples() if "stream" not in e]
 )
-def test_examples(data: dict, tmp_path: Path) -> None:
+def test_examples(data, tmp_path):
     write_result(run(Scenario.model_validate(data)), tmp_path)
     Folder(tmp_path).check()
 
 
 @pytest.mark.parametrize("policy", ["fifo-backfill", "srpt", "capacity", "las+proportional"])
 @pytest.mark.parametrize("saving", [{}, {"interval_s": 600, "cost_s": 20, "restart_s": 30}])
-def test_held_time_is_work_loss_and_overhead(policy: str, saving: dict, tmp_path: Path) -> None:
+def test_held_time_is_work_loss_and_overhead(policy, saving, tmp_path):
     data = {
         "policy": policy,
         "seed": 3,

@@ -16,12 +16,7 @@ TEXTS = {"job_id": str, "node_type": str, "vc": str, "tenant": str}
 
 
 class Folder:
-    """The tables of a run.
-
-    Attributes
-    ----------
-    limited : quotas are limits (without borrowing).
-    """
+    """The tables of a run; ``limited``: quotas are limits (without borrowing)."""
 
     def __init__(self, path: Path, *, limited: bool = False) -> None:
         self.limited = limited
@@ -45,35 +40,34 @@ class Folder:
             for row in self.outages.itertuples():
                 self.away[row.node].append((row.start_s, row.end_s))
 
-    def check(self) -> None:
-        """All checks, one after the other."""
-        for one in (
-            self._capacity, self._nobody_on_a_node_that_is_down, self._quotas, self._times,
-            self._costs, self._damage, self._timeline, self._fairness, self._counts,
-        ):  # fmt: skip
-            one()
+    def check(self, money: bool = True) -> None:
+        """All checks, one after the other; without ``money`` none of what nodes cost and of when they were up."""
+        self._capacity()
+        self._nobody_on_a_node_that_is_down()
+        self._quotas()
+        self._times()
+        self._fairness()
+        self._counts()
+        if money:
+            self._costs()
+            self._damage()
+            self._timeline()
 
     def _capacity(self) -> None:
-        names = [entry["name"] for entry in self.machines["node_types"]]
-        limits = {
-            name: (entry["gpus"], *more)
-            for name, entry, more in zip(
-                names, self.machines["node_types"], self.machines["limits"], strict=True
-            )
-        }
+        types = self.machines["node_types"]
+        names = [entry["name"] for entry in types]
+        gpus_of = dict(zip(names, (entry["gpus"] for entry in types), strict=True))
+        limits = dict(zip(names, self.machines["limits"], strict=True))
         for (_, kind), own in self.shares.groupby(["node", "node_type"]):
-            gpus, *more = limits[kind]
+            gpus = gpus_of[kind]
             if gpus is None:  # a rental pool
                 continue
             assert _most(own, own["gpus"]) <= gpus * (1 + 1e-9)
-            for column, limit in zip(("cpus", "memory_gb"), more, strict=True):
+            for column, limit in zip(("cpus", "memory_gb"), limits[kind], strict=True):
                 assert not limit or _most(own, own[column]) <= limit * (1 + 1e-6), column
         fixed = self.machines["type_of"]
         if fixed is not None:
-            assert all(
-                names[fixed[n]] == v
-                for n, v in zip(self.shares["node"], self.shares["node_type"], strict=True)
-            )
+            assert list(self.shares["node_type"]) == [names[fixed[n]] for n in self.shares["node"]]
         demand = self.jobs.set_index("job_id")["gpus"]
         for job, own in self.shares.groupby("job_id"):
             assert own["start_s"].min() >= self._of(job)["arrival_s"] - 1e-9
@@ -169,6 +163,7 @@ class Folder:
 
     def _timeline(self) -> None:
         line, jobs = self.timeline, self.jobs
+
         step_s = np.diff(line["time_s"])
 
         def area(column: pd.Series[float]) -> float:
@@ -204,7 +199,8 @@ class Folder:
         fair = np.array([_filled(row, weight, total) for row in asked])
         fair_h = hours @ fair
         _near(self.tenants["fair_gpu_h"], fair_h, 1e-6)
-        _near(summary["jain_tenants"], _jain((hours @ held / fair_h)[fair_h > 0]), 1e-6)
+        some = fair_h > 0
+        _near(summary["jain_tenants"], _jain((hours @ held)[some] / fair_h[some]), 1e-6)
         use = np.minimum(held, asked)
         envy = np.zeros(use.shape)
         for t, w in enumerate(weight):
@@ -254,7 +250,6 @@ def _filled(asked: np.ndarray, weight: np.ndarray, total: float) -> np.ndarray:
     low, high = 0.0, float(total / weight.min())
     for _ in range(200):
         level = (low + high) / 2
-        low, high = (
-            (level, high) if np.minimum(asked, level * weight).sum() < total else (low, level)
-        )
+        is_less = np.minimum(asked, level * weight).sum() < total
+        low, high = (level, high) if is_less else (low, level)
     return np.minimum(asked, low * weight)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 
-from simulator.arguments import nonnegative, positive
-from simulator.errors import InputError
-
 
 def daly_completion_s(
     work_s: float, interval_s: float, cost_s: float, restart_s: float, mean_up_s: float
@@ -16,41 +13,22 @@ def daly_completion_s(
     Source: Daly 2006, equation 20: M e^{R/M} (e^{(I + C)/M} - 1) W / I. The machine is repaired at
     once; a restart takes ``restart_s`` and can be hit, too.
     """
-    positive(work_s=work_s, interval_s=interval_s, mean_up_s=mean_up_s)
-    nonnegative(cost_s=cost_s, restart_s=restart_s)
     m = mean_up_s
     segment = math.expm1((interval_s + cost_s) / m)
     return m * math.exp(restart_s / m) * segment * work_s / interval_s
 
 
 def mm1_breakdowns_response_s(
-    arrival_rate_per_s: float,
-    mean_service_s: float,
-    mean_up_s: float,
-    mean_down_s: float,
-    down_cv2: float = 1.0,
+    arrival_rate_per_s: float, mean_service_s: float, mean_up_s: float, mean_down_s: float
 ) -> float:
     """Mean time in the system of M/M/1 whose server breaks down, busy or idle; work is kept.
 
-    Source: Avi-Itzhak and Naor, Operations Research 11, 1963 (their model of breakdowns at any
-    time). A job that arrives finds the server down with probability D / (M + D) and waits for the
-    rest of the repair; each job ahead, and itself, takes S (1 + D / M) on average.
-
-    Parameters
-    ----------
-    mean_up_s : exponential, between the end of a repair and the next breakdown.
-    mean_down_s, down_cv2 : mean and squared coefficient of variation of a repair.
+    Source: Avi-Itzhak and Naor, Operations Research 11, 1963 (their model of breakdowns at any time). Times up
+    and down are exponential. A job that arrives finds the server down with probability D / (M + D) and waits for
+    the rest of the repair; each job ahead, and itself, takes S (1 + D / M) on average.
     """
-    positive(
-        arrival_rate_per_s=arrival_rate_per_s, mean_service_s=mean_service_s, mean_up_s=mean_up_s
-    )
-    nonnegative(mean_down_s=mean_down_s, down_cv2=down_cv2)
     effective_s = mean_service_s * (1 + mean_down_s / mean_up_s)
     load = arrival_rate_per_s * effective_s
-    if load >= 1:
-        raise InputError(
-            f"the queue is not stable: {load:g} erlang with breakdowns, expected less than 1"
-        )
+    assert load < 1
     down = mean_down_s / (mean_up_s + mean_down_s)
-    rest_s = mean_down_s * (1 + down_cv2) / 2
-    return (down * rest_s + effective_s) / (1 - load)
+    return (down * mean_down_s + effective_s) / (1 - load)

@@ -6,23 +6,17 @@ import math
 
 import pytest
 
-from policies import make_policy
-from simulator import Decision, Placement, View, simulate
+from simulator import Cluster, Decision, NodeType, Placement, View
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.failures.outages import failure_rates
 from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.spot import SpotKeys
 from simulator.features.table import Scene
 from simulator.laws import Deterministic
-from simulator.model.cluster import Cluster, NodeType
-from tests.core.jobs import Once, fixed
+from tests.core.jobs import Once, fixed, nodes, run
 
 
-def nodes(gpus: int, count: int) -> Cluster:
-    return Cluster.of_nodes(NodeType("n", "GPU", gpus), count)
-
-
-def test_rates_of_causes_add_up_but_for_those_with_notice() -> None:
+def test_rates_of_causes_add_up_but_for_those_with_notice():
     """Node 0 fails every 100 and every 50 s, node 1 every 50 s; what comes with notice is no surprise."""
     causes = [
         Outages(Deterministic(100.0), Deterministic(1.0), [(0,)]),
@@ -32,17 +26,15 @@ def test_rates_of_causes_add_up_but_for_those_with_notice() -> None:
     assert failure_rates(causes, 2) == pytest.approx([0.03, 0.02])
 
 
-def test_a_job_over_two_nodes_fails_with_either() -> None:
+def test_a_job_over_two_nodes_fails_with_either():
     """Each node fails every 2e6 s, the job every 1e6 s: Young's interval is sqrt(2 x 2 s x 1e6 s) = 2000 s."""
     cause = Outages.of_each_node(2, Deterministic(2e6), Deterministic(1.0))
     failures = Failures([cause], Checkpoints("young", cost_s=2.0))
-    run = simulate(
-        fixed([0], [5000], [2]), nodes(1, 2), make_policy("fifo-strict"), features=[failures]
-    )
-    assert run.completion_s.tolist() == pytest.approx([5004.0])
+    result = run(fixed([0], [5000], [2]), nodes(1, 2), "fifo-strict", failures)
+    assert result.completion_s.tolist() == pytest.approx([5004.0])
 
 
-def test_of_two_notices_the_earlier_outage_counts() -> None:
+def test_of_two_notices_the_earlier_outage_counts():
     """Notice of an outage at 450 s is given at 350 s, of another at 500 s at 400 s."""
     seen: dict[float, float] = {}
 
@@ -54,68 +46,53 @@ def test_of_two_notices_the_earlier_outage_counts() -> None:
         Outages(Deterministic(at_s), Deterministic(10.0), [(0,)], 100.0, name=name, warns=True)
         for at_s, name in ((450.0, "failure"), (500.0, "rack"))
     ]
-    jobs = fixed([0, 360, 410, 470], [1, 1, 1, 1], [1, 1, 1, 1])
-    simulate(jobs, nodes(1, 2), watching, features=[Failures(causes)])
+    run(fixed([0, 360, 410, 470], [1] * 4), nodes(1, 2), watching, Failures(causes))
     assert [seen[t] for t in (0.0, 360.0, 410.0, 470.0)] == [math.inf, 450.0, 450.0, 500.0]
 
 
-def test_a_node_that_is_down_at_the_end_was_up_before() -> None:
+def test_a_node_that_is_down_at_the_end_was_up_before():
     """Of two nodes one is down from 60 s on; the last job ends at 100 s: away for 40 of 200 s."""
     cause = Outages(Deterministic(60.0), Deterministic(1000.0), [(1,)])
-    run = simulate(
-        fixed([0], [100], [1]),
-        nodes(1, 2),
-        make_policy("fifo-strict"),
-        features=[Failures([cause])],
-    )
-    assert run.summary()["availability"] == pytest.approx(0.8)
+    result = run(fixed([0], [100]), nodes(1, 2), "fifo-strict", Failures([cause]))
+    assert result.summary()["availability"] == pytest.approx(0.8)
 
 
-def test_only_the_start_after_a_failure_is_a_restart() -> None:
+def test_only_the_start_after_a_failure_is_a_restart():
     """j0 fails at 10 s with its work saved, starts at 20 s and works from 25 s on. At 40 s it makes room for j1,
     75 s of its work are left; it goes on at 50 s without a restart, and ends at 125 s."""
     cause = Outages(Once(10.0), Deterministic(10.0), [(0,)])
     failures = Failures([cause], Checkpoints(0.0, restart_s=5.0))
-    jobs = fixed([0, 40], [100, 10], [1, 1])
-    run = simulate(jobs, nodes(1, 1), make_policy("srpt"), features=[failures])
-    assert run.completion_s.tolist() == pytest.approx([125.0, 50.0])
+    result = run(fixed([0, 40], [100, 10]), nodes(), "srpt", failures)
+    assert result.completion_s.tolist() == pytest.approx([125.0, 50.0])
 
 
-def test_attempts_are_failures_of_the_job_itself() -> None:
+def test_attempts_are_failures_of_the_job_itself():
     """The node fails at 10 s, which is no attempt of the job. Its first own failure, 60 s after its start at 20 s,
     is one of two: it goes on at 80 s with 30 s of work left."""
     cause = Outages(Once(10.0), Deterministic(10.0), [(0,)])
     both = Failures([cause], Checkpoints(0.0), Deterministic(60.0), max_attempts=2)
-    run = simulate(fixed([0], [100], [1]), nodes(1, 1), make_policy("fifo-strict"), features=[both])
-    assert run.jobs_table()["status"].tolist() == ["done"]
-    assert run.completion_s.tolist() == pytest.approx([110.0])
+    result = run(fixed([0], [100]), nodes(), "fifo-strict", both)
+    assert result.jobs_table()["status"].tolist() == ["done"]
+    assert result.completion_s.tolist() == pytest.approx([110.0])
 
 
-def test_maintenance_rolls_over_groups_of_nodes() -> None:
+def test_maintenance_rolls_over_groups_of_nodes():
     """Every 1000 s, 100 s for each of two groups: the first is away from 900 s, the second from 1000 s on."""
-    cluster, jobs = nodes(1, 4), fixed([0, 1950], [1, 100], [1, 1])
+    cluster, jobs = nodes(1, 4), fixed([0, 1950], [1, 100])
     keys = MaintenanceKeys(every_s=1000.0, duration_s=100.0, nodes_at_a_time=2)
-    run = simulate(
-        jobs, cluster, make_policy("fifo-strict"), features=[keys.make(Scene(jobs, cluster, 0, {}))]
-    )
-    away = run.table("outages")
+    result = run(jobs, cluster, "fifo-strict", keys.make(Scene(jobs, cluster, 0, {})))
+    away = result.table("outages")
     rows = list(zip(away["node"], away["start_s"], away["end_s"], strict=True))
-    assert rows == [
-        (0, 900, 1000), (1, 900, 1000), (2, 1000, 1100), (3, 1000, 1100),
-        (0, 1900, 2000), (1, 1900, 2000), (2, 2000, 2050), (3, 2000, 2050),
-    ]  # fmt: skip
-    assert (
-        run.completion_s[1] == 2050.0
-    )  # on node 2 until 2000 s, its work saved in time, then on node 0
+    spans = [(900, 1000), (1000, 1100), (1900, 2000), (2000, 2050)]
+    assert rows == [(2 * (k % 2) + n, *span) for k, span in enumerate(spans) for n in (0, 1)]
+    # On node 2 until 2000 s, its work saved in time, then on node 0
+    assert result.completion_s[1] == 2050.0
 
 
-def test_spot_nodes_are_the_last_servers_and_the_first_vms() -> None:
+def test_spot_nodes_are_the_last_servers_and_the_first_vms():
     """Each by itself."""
     keys = SpotKeys(nodes=2, time_to_reclaim="exponential:100", down="exponential:10")
-    jobs, kind = fixed([0], [1], [1]), NodeType("n", "GPU", 1)
-    for cluster, groups in (
-        (Cluster.of_nodes(kind, 4), [(2,), (3,)]),
-        (Cluster.of_vms([kind], 4), [(0,), (1,)]),
-    ):
-        (cause,) = keys.make(Scene(jobs, cluster, 0, {})).outages
+    vms = Cluster.of_vms([NodeType("n", "GPU", 1)], 4)
+    for cluster, groups in ((nodes(1, 4), [(2,), (3,)]), (vms, [(0,), (1,)])):
+        (cause,) = keys.make(Scene(fixed([0], [1]), cluster, 0, {})).outages
         assert list(cause.groups) == groups

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from policies import make_policy
-from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic, Exponential, Weibull
 from simulator.statistics import student
@@ -18,24 +16,12 @@ from simulator.theory.reliability import (
     daly_interval_s,
     young_interval_s,
 )
+from tests.core.jobs import fixed, nodes, run
 from tests.faults.closed_forms import daly_completion_s, mm1_breakdowns_response_s
 
-ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
 
-
-def jobs(duration_s, submit_s=(0.0,)):
-    count = len(submit_s)
-    ones = np.ones(count, dtype=np.int64)
-    times = np.broadcast_to(np.asarray(duration_s, dtype=float), count)
-    names = [str(j) for j in range(count)]
-    return Workload(names, np.array(submit_s), FixedDuration(times, ones), num_gpus=ones)
-
-
-def run(workload, failures, seed, cluster=ONE):
-    policy = make_policy("fifo-strict")
-    return simulate(
-        workload, cluster, policy, seed=seed, features=[failures], record_schedule=False
-    )
+def one_by_one(workload, failures, seed):
+    return run(workload, nodes(), "fifo-strict", failures, seed=seed, record_schedule=False)
 
 
 def test_the_best_interval_minimises_dalys_time_and_his_estimate_is_near():
@@ -62,13 +48,10 @@ def test_exact_time_is_dalys_less_one_checkpoint():
 )
 def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
     work, m = 5000.0, 3000.0
-    failures = Failures(
-        [Outages.of_each_node(1, Exponential(m), Deterministic(repair))],
-        Checkpoints(interval, cost, restart),
-    )
-    times, workload = [], jobs(work)
+    outages = Outages.of_each_node(1, Exponential(m), Deterministic(repair))
+    failures, times = Failures([outages], Checkpoints(interval, cost, restart)), []
     for seed in range(150):
-        result = run(workload, failures, seed)
+        result = one_by_one(fixed([0], [work]), failures, seed)
         times.append(result.completion_s[0])
         lost = result.parts["failures"].lost_gpu_s[0] + result.parts["failures"].overhead_gpu_s[0]
         assert result.gpu_seconds[0] == pytest.approx(work + lost)
@@ -79,29 +62,19 @@ def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
 def test_availability_and_the_queue_with_breakdowns():
     """Avi-Itzhak and Naor: M/M/1, exponential breakdowns and repairs, work is kept."""
     service, up, down, rate, count = 100.0, 1000.0, 200.0, 1 / 200, 1500
-    failures = Failures(
-        [Outages.of_each_node(1, Exponential(up), Exponential(down))], Checkpoints(0.0)
-    )
+    outages = Outages.of_each_node(1, Exponential(up), Exponential(down))
+    failures = Failures([outages], Checkpoints(0.0))
     mean, part = [], []
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        workload = jobs(
-            rng.exponential(service, count), np.cumsum(rng.exponential(1 / rate, count))
-        )
-        result = run(workload, failures, seed)
+        duration_s, gap_s = rng.exponential(service, count), rng.exponential(1 / rate, count)
+        result = one_by_one(fixed(np.cumsum(gap_s), duration_s), failures, seed)
         mean.append(result.jct_s[count // 10 :].mean())
         part.append(result.summary()["availability"])
         assert result.parts["failures"].lost_gpu_s.sum() == pytest.approx(0, abs=1e-6)
-    assert student(np.array(mean), 0.999).contains(
-        mm1_breakdowns_response_s(rate, service, up, down)
-    )
+    theory_s = mm1_breakdowns_response_s(rate, service, up, down)
+    assert student(np.array(mean), 0.999).contains(theory_s)
     assert student(np.array(part), 0.999).contains(availability(up, down))
-
-
-def test_without_breakdowns_it_is_mm1():
-    assert mm1_breakdowns_response_s(0.005, 100.0, 1e15, 1.0) == pytest.approx(200.0)
-    with pytest.raises(InputError, match=r"not stable: 1\.1 erlang"):
-        mm1_breakdowns_response_s(0.01, 100.0, 1000.0, 100.0)
 
 
 @pytest.mark.parametrize("shape", [0.7, 1.0, 3.0])
@@ -111,8 +84,7 @@ def test_weibull(shape):
     assert law.mean == pytest.approx(40.0)
     assert draws.mean() == pytest.approx(40.0, rel=0.02)
     assert (draws <= 30).mean() == pytest.approx(law.cdf(30.0), abs=0.005)
-    assert draws[draws <= 50].sum() / len(draws) == pytest.approx(
-        law.partial_moment(1, 50.0), rel=0.02
-    )
+    below_50 = draws[draws <= 50].sum() / len(draws)
+    assert below_50 == pytest.approx(law.partial_moment(1, 50.0), rel=0.02)
     assert law.laplace(0.02).real == pytest.approx(np.exp(-0.02 * draws).mean(), abs=0.005)
     assert law.cv2 == pytest.approx(draws.var() / 1600, rel=0.1)

@@ -11,11 +11,11 @@ from experiments.analysis.bounds import alone
 from experiments.config import KeyedError
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
-from policies import make_policy
-from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
+from simulator import Cluster, InputError, NodeType, TimeTable, Workload
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.spot import SpotKeys
 from simulator.laws import Deterministic, Exponential
+from tests.core.jobs import run as simulated
 
 VM = NodeType("vm", "A", 2, 3.6)
 ONE = Workload(["a"], [0.0], TimeTable(np.array([[[np.inf, 100.0, np.inf]]])), due_s=[1e4])
@@ -29,11 +29,10 @@ def test_one_vm_by_hand():
     """100 s at 3.60 $/h are 0.10 $; on spot 0.03 $. Taken away at 50 s and back at 60 s: as long open."""
     plain = Cluster.of_vms([VM], 1)
     spot = on_spot(plain, (0.3,))
-    assert simulate(ONE, plain, make_policy("fifo")).meters.leasing_cost == pytest.approx(0.1)
-    assert simulate(ONE, spot, make_policy("fifo")).meters.leasing_cost == pytest.approx(0.03)
+    assert simulated(ONE, plain, "fifo").meters.leasing_cost == pytest.approx(0.1)
+    assert simulated(ONE, spot, "fifo").meters.leasing_cost == pytest.approx(0.03)
     cause = Outages(Deterministic(50.0), Deterministic(10.0), [(0,)], 120.0, name="spot")
-    failures = Failures([cause], Checkpoints(0.0))
-    result = simulate(ONE, spot, make_policy("fifo"), features=[failures])
+    result = simulated(ONE, spot, "fifo", Failures([cause], Checkpoints(0.0)))
     assert result.completion_s.tolist() == [110.0]
     assert result.meters.leasing_cost == pytest.approx(0.03)
     assert result.timeline_table()["cost_per_h"].tolist() == pytest.approx([1.08, 0.0, 1.08, 0.0])
@@ -50,19 +49,13 @@ def test_money_is_that_of_the_schedule(seed, name, price):
     rng = np.random.default_rng(seed)
     count = 8
     submit_s = np.cumsum(rng.exponential(300, count))
-    times = rng.uniform(100, 4000, (count, 2, 3))
-    jobs = Workload(
-        [f"j{k}" for k in range(count)],
-        submit_s,
-        TimeTable(times),
-        due_s=submit_s + rng.uniform(0, 5000, count),
-    )
+    times = TimeTable(rng.uniform(100, 4000, (count, 2, 3)))
+    due_s = submit_s + rng.uniform(0, 5000, count)
+    jobs = Workload([f"j{k}" for k in range(count)], submit_s, times, due_s=due_s)
     types = [NodeType("v", "A", 1, 0.5), NodeType("w", "B", 2, 1.2)]
     cluster = on_spot(Cluster.of_vms(types, 3), (1.0, price, price))
     cause = Outages(Exponential(2000.0), Exponential(300.0), [(1,), (2,)], 60.0, name="spot")
-    result = simulate(
-        jobs, cluster, make_policy(name), features=[Failures([cause], Checkpoints(300.0, 5.0))]
-    )
+    result = simulated(jobs, cluster, name, Failures([cause], Checkpoints(300.0, 5.0)))
     paid = 0.0
     for node in range(3):
         own = sorted((s for s in result.schedule if s.node == node), key=lambda s: s.start_s)
@@ -82,32 +75,28 @@ def scenario(**tables):
     })  # fmt: skip
 
 
+FOR_EVER = {"nodes": 2, "time_to_reclaim": "deterministic:1e12", "down": "deterministic:1"}
+
+
 def test_the_table_in_a_scenario():
     """Free spot VMs that never go: only the others are paid, and jobs run as they did."""
-    spot = {
-        "nodes": 2,
-        "time_to_reclaim": "deterministic:1e12",
-        "down": "deterministic:1",
-        "price": 0,
-    }
-    plain, cheap = run(scenario()), run(scenario(spot=spot))
+    plain, cheap = run(scenario()), run(scenario(spot=FOR_EVER | {"price": 0}))
     assert cheap.cluster.price_factor == (0.0, 0.0, 1.0, 1.0, 1.0)
     assert cheap.completion_s.tolist() == plain.completion_s.tolist()
     assert 0 <= cheap.meters.leasing_cost < plain.meters.leasing_cost
-    same = run(scenario(spot={**spot, "price": 1.0}))
+    same = run(scenario(spot=FOR_EVER | {"price": 1.0}))
     assert same.meters.leasing_cost == plain.meters.leasing_cost
 
 
 def test_prices_of_adapt_hold_for_spot_too():
     """Three nodes of 8 GPUs at 1 $ a GPU-hour; the last two, at 0.3 of it, are never away."""
-    spot = {"nodes": 2, "time_to_reclaim": "deterministic:1e12", "down": "deterministic:1"}
     base = {
         "workload": {"kind": "poisson", "num_jobs": 3, "arrival_rate_per_h": 1, "num_gpus": [1],
                      "duration_s": "deterministic:36000"},
         "cluster": {"kind": "nodes", "num_nodes": 3, "gpus_per_node": 8},
         "policy": "fifo-backfill", "adapt": {"prices": 1.0},
     }  # fmt: skip
-    found = run(Scenario.model_validate({**base, "spot": {**spot, "price": 0.3}}))
+    found = run(Scenario.model_validate({**base, "spot": {**FOR_EVER, "price": 0.3}}))
     hours = (found.completion_s.max() - found.workload.submit_s[0]) / 3600
     assert found.meters.leasing_cost == pytest.approx(8 * (1 + 2 * 0.3) * hours)
 
@@ -136,10 +125,8 @@ def test_names_of_before_are_read_and_noted():
         "sharing": {"part": 0.5},
     }
     read = Scenario.model_validate(keys)
-    assert read.old_names == [
-        "sharing is called colocation now",
-        "spot.away is called spot.down now",
-    ]
+    renamed = (("sharing", "colocation"), ("spot.away", "spot.down"))
+    assert read.old_names == [f"{old} is called {new} now" for old, new in renamed]
     assert (read.colocation.part, read.spot.down) == (0.5, "exponential:9")
     now = {**keys, "spot": {**keys["spot"], "down": "exponential:9"}}
     with pytest.raises(ValueError, match=r"spot\.away"):

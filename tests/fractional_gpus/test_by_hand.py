@@ -5,30 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulator import (
-    Cluster,
-    Decision,
-    InfeasibleDecision,
-    NodeType,
-    Placement,
-    View,
-    Workload,
-    simulate,
-)
+from simulator import Decision, InfeasibleDecision, Placement, View, Workload
 from simulator.features.colocation import colocation_of
 from simulator.features.colocation.mig import profile_for
 from simulator.features.fractional import SharedDuration, demanded_gpus
+from tests.core.jobs import nodes, run, sharing
 
-ONE = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+ONE = nodes()
 
 
 def halves(submit_s: list[float]) -> Workload:
     """Jobs of half a GPU and 100 s."""
-    count = len(submit_s)
-    ones = np.ones(count, dtype=int)
-    times = SharedDuration(np.full(count, 100.0), ones, part=np.full(count, 0.5))
-    names = [f"j{k}" for k in range(count)]
-    return Workload(names, submit_s, times, num_gpus=ones, model=["m"] * count)
+    return sharing(submit_s, 100.0, model=["m"] * len(submit_s))
 
 
 def all_on_gpu_0(view: View) -> Decision:
@@ -43,47 +31,43 @@ class Alike:
         return 100.0
 
 
-def test_a_job_over_two_gpus_is_as_fast_as_on_the_slower_one() -> None:
+def test_a_job_over_two_gpus_is_as_fast_as_on_the_slower_one():
     """j0 has half of both GPUs, j1 half of the first: both run at half their speed."""
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
-    work = Workload(["j0", "j1"], [0.0, 0.0], Alike(), num_gpus=[2, 1], model=["m", "m"])  # type: ignore[arg-type]
+    work = Workload(["j0", "j1"], [0.0, 0.0], Alike(), num_gpus=[2, 1], model=["m", "m"])
 
     def both(view: View) -> Decision:
         shares = {0: Placement(0, 0, 1.0), 1: Placement(1, 0, 0.5)}
         gpus_of = {0: (0, 1), 1: (0,)}
         new = list(view.waiting)
-        return Decision(
-            [shares[j] for j in new], keep_running=True, gpus_of={j: gpus_of[j] for j in new}
-        )
+        return Decision([shares[j] for j in new], True, gpus_of={j: gpus_of[j] for j in new})
 
     linear = colocation_of(work, "linear", utilisation={"m": 1.0})
-    run = simulate(work, cluster, both, features=[linear])
-    assert run.completion_s.tolist() == pytest.approx([200.0, 200.0])
+    result = run(work, nodes(2), both, linear)
+    assert result.completion_s.tolist() == pytest.approx([200.0, 200.0])
 
 
-def test_memory_of_jobs_that_stay_counts() -> None:
+def test_memory_of_jobs_that_stay_counts():
     """9 GB each on a GPU of 16; the second comes at 5 s."""
     work = halves([0.0, 5.0])
     memory = colocation_of(work, gpu_memory_gb=16.0, memory_gb={"m": 9.0})
-    with pytest.raises(
-        InfeasibleDecision, match="at 5 s: node 0: GPU 0: 18 GB of memory used of 16"
-    ):
-        simulate(work, ONE, all_on_gpu_0, features=[memory])
+    told = "at 5 s: node 0: GPU 0: 18 GB of memory used of 16"
+    with pytest.raises(InfeasibleDecision, match=told):
+        run(work, ONE, all_on_gpu_0, memory)
 
 
-def test_slices_of_jobs_that_stay_are_taken() -> None:
+def test_slices_of_jobs_that_stay_are_taken():
     """Half of a GPU is a slice of four sevenths, for which there is one place."""
     work = halves([0.0, 5.0])
     with pytest.raises(InfeasibleDecision, match=r"at 5 s: .* has no room for a slice 4g\.20gb"):
-        simulate(work, ONE, all_on_gpu_0, features=[colocation_of(work, slices=True)])
+        run(work, ONE, all_on_gpu_0, colocation_of(work, slices=True))
 
 
-def test_memory_has_eight_slices() -> None:
+def test_memory_has_eight_slices():
     """1/8 of the memory is less than 14 %, 2/8 is more."""
     assert [profile_for(0.1, part) for part in (0.125, 0.14)] == [0, 1]
 
 
-def test_parts_of_gpus_are_asked_for_and_worked_on() -> None:
+def test_parts_of_gpus_are_asked_for_and_worked_on():
     times = SharedDuration(np.array([100.0, 10.0]), np.array([1, 2]), part=np.array([0.5, 1.0]))
     work = Workload(["a", "b"], [0.0, 0.0], times, num_gpus=[1, 2])
     assert times.work_gpu_s(ONE).tolist() == [50.0, 20.0]

@@ -2,46 +2,26 @@
 
 import itertools
 import math
-from collections import defaultdict
+import tomllib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from experiments.scenario.checks import ScenarioChecks
+from experiments.scenario.schema import Scenario
 from policies import make_policy
-from policies.fractional_gpus.packing_experiment import RULES
-from simulator import (
-    Cluster,
-    Decision,
-    InfeasibleDecision,
-    InputError,
-    NodeType,
-    Placement,
-    Workload,
-    simulate,
-)
+from simulator import Decision, InfeasibleDecision, InputError, Placement
 from simulator.features.colocation import colocation_of, published_rates, with_parts
 from simulator.features.colocation.mig import best_start, mask_of, profile_for
-from simulator.features.fractional import SharedDuration
-from simulator.model.performance import FixedDuration
+from tests.command import refused
+from tests.core.jobs import fixed, nodes, run, sharing
 
-ONE = Cluster.of_nodes(NodeType("n", "GPU", 1, power_w=(0.0, 300.0)), 1)
-MODELS = published_rates()[0]
+ONE = nodes(power_w=(0.0, 300.0))
 
 
-def jobs_of(models, part=0.5, duration_s=100.0, submit_s=None, gpus=None):
-    count = len(models)
-    gpus = np.ones(count, dtype=np.int64) if gpus is None else np.asarray(gpus)
-    part = np.where(gpus == 1, part, 1.0)
-    durations = np.broadcast_to(np.asarray(duration_s, dtype=float), (count,)).copy()
-    return Workload(
-        [f"j{k}" for k in range(count)],
-        np.zeros(count) if submit_s is None else np.asarray(submit_s, dtype=float),
-        SharedDuration(durations, gpus, part=part),
-        num_gpus=gpus,
-        model=models,
-    )
+def jobs_of(models, submit_s=None, **columns):
+    """Halves of 100 s."""
+    return sharing(submit_s or [0.0] * len(models), 100.0, model=models, **columns)
 
 
 def together(view):
@@ -58,12 +38,12 @@ def test_a_pair_by_hand():
     rate = float(published_rates()[1][2, 2])
     assert rate == pytest.approx(0.6563)
     jobs = jobs_of(["transformer"] * 2, submit_s=[0.0, 50.0])
-    result = simulate(jobs, ONE, together, features=[colocation_of(jobs, "published")])
+    result = run(jobs, ONE, together, colocation_of(jobs, "published"))
     # The first has half of its work left at 50 s, the second the rest of its own after that.
     first = 50 + 50 / rate
     second = first + 100 - (first - 50) * rate
     np.testing.assert_allclose(result.completion_s, [first, second])
-    alone = simulate(jobs, ONE, together)
+    alone = run(jobs, ONE, together)
     assert alone.completion_s.tolist() == [100.0, 150.0]
     # The GPU is in use all the time, by one job or two: 300 W.
     assert result.meters.energy_kwh == pytest.approx(300 * second / 3600 / 1000)
@@ -73,23 +53,22 @@ def test_linear_by_hand():
     """Utilisations 0.8 and 0.6: each runs at 1/1.4 of its speed; 0.3 and 0.6 do not disturb each other."""
     jobs = jobs_of(["a", "b"])
     busy = colocation_of(jobs, "linear", utilisation={"a": 0.8, "b": 0.6})
-    assert simulate(jobs, ONE, together, features=[busy]).completion_s.tolist() == [140.0, 140.0]
+    assert run(jobs, ONE, together, busy).completion_s.tolist() == [140.0, 140.0]
     calm = colocation_of(jobs, "linear", utilisation={"a": 0.3, "b": 0.6})
-    assert simulate(jobs, ONE, together, features=[calm]).completion_s.tolist() == [100.0, 100.0]
+    assert run(jobs, ONE, together, calm).completion_s.tolist() == [100.0, 100.0]
 
 
 def test_a_job_that_is_stopped_leaves_its_gpu():
     """Jobs 0 and 1 share GPU 0 at half speed; at 10 s, 1 is stopped, and 0 is alone from then on."""
     jobs = jobs_of(["a"] * 3, submit_s=[0.0, 0.0, 10.0])
     busy = colocation_of(jobs, "linear", utilisation={"a": 1.0})
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
 
     def on(places):
         placements = [Placement(j, 0, 0.5) for j in places]
         return Decision(placements, gpus_of={j: (g,) for j, g in places.items()})
 
     answers = [on({0: 0, 1: 0}), on({0: 0, 2: 1}), on({1: 0, 2: 1}), on({1: 0})]
-    result = simulate(jobs, two, lambda view: answers.pop(0), features=[busy])
+    result = run(jobs, nodes(2), lambda view: answers.pop(0), busy)
     assert result.completion_s.tolist() == [105.0, 200.0, 110.0]
     assert result.preemptions.tolist() == [0, 1, 0]
 
@@ -98,20 +77,18 @@ def test_whole_gpus_after_shared_ones():
     """Both shared GPU 0; then each has a GPU for itself, and nothing is left of the other."""
     jobs = jobs_of(["a"] * 3, submit_s=[0.0, 0.0, 10.0])
     busy = colocation_of(jobs, "linear", utilisation={"a": 1.0})
-    four = Cluster.of_nodes(NodeType("n", "GPU", 4), 1)
 
     def decide(view):
-        return (
-            together(view) if view.now_s < 10 else Decision([Placement(j, 0, 1) for j in view.jobs])
-        )
+        whole = Decision([Placement(j, 0, 1) for j in view.jobs])
+        return together(view) if view.now_s < 10 else whole
 
-    result = simulate(jobs, four, decide, features=[busy])
+    result = run(jobs, nodes(4), decide, busy)
     assert result.completion_s.tolist() == [105.0, 105.0, 110.0]
 
 
 def test_jobs_without_a_class_do_not_matter():
     jobs = jobs_of(["transformer", "mine"])
-    result = simulate(jobs, ONE, together, features=[colocation_of(jobs, "published")])
+    result = run(jobs, ONE, together, colocation_of(jobs, "published"))
     assert result.completion_s.tolist() == [100.0, 100.0]
 
 
@@ -119,12 +96,12 @@ def test_memory_of_a_gpu_is_kept():
     jobs = jobs_of(["a", "b"])
     tight = colocation_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 10.0, "b": 8.0})
     with pytest.raises(InfeasibleDecision, match="node 0: GPU 0: 18 GB of memory used of 16"):
-        simulate(jobs, ONE, together, features=[tight])
+        run(jobs, ONE, together, tight)
     for policy in (make_policy("complementary", share="always"), make_policy("shared")):
-        result = simulate(jobs, ONE, policy, features=[tight])
+        result = run(jobs, ONE, policy, tight)
         assert result.completion_s.tolist() == [100.0, 200.0]
     roomy = colocation_of(jobs, gpu_memory_gb=16.0, memory_gb={"a": 8.0, "b": 8.0})
-    result = simulate(jobs, ONE, make_policy("complementary", share="always"), features=[roomy])
+    result = run(jobs, ONE, make_policy("complementary", share="always"), roomy)
     assert result.completion_s.tolist() == [100.0, 100.0]
 
 
@@ -142,41 +119,37 @@ def test_profiles_as_the_vendor_lists_them():
             taken |= mask_of(k, start)
         return taken
 
-    assert put(*[0] * 7) is not None
-    assert put(*[0] * 8) is None
-    assert put(1, 1, 1, 0) is not None
-    assert put(1, 1, 1, 1) is None
-    assert put(2, 2) is not None
-    assert put(2, 2, 0) is None
-    assert put(3, 2) is not None
-    assert put(4) is not None
-    assert put(4, 0) is None
-    assert put(0, 4) is None
-    for order in itertools.permutations((3, 1, 0)):
-        assert put(*order) is not None, order
+    for fitting in (
+        [0] * 7,
+        (1, 1, 1, 0),
+        (2, 2),
+        (3, 2),
+        (4,),
+        *itertools.permutations((3, 1, 0)),
+    ):
+        assert put(*fitting) is not None, fitting
+    for too_much in ([0] * 8, (1, 1, 1, 1), (2, 2, 0), (4, 0), (0, 4)):
+        assert put(*too_much) is None, too_much
 
 
 def test_slices_keep_jobs_apart():
     """0.5 of a GPU is 4g, which begins at slice 0 only: two of them need two GPUs, though parts add up to 1."""
     jobs = jobs_of(["a", "b"])
-    two = Cluster.of_nodes(NodeType("n", "GPU", 1), 2)
     sliced = colocation_of(jobs, slices=True)
     with pytest.raises(InputError, match="the GPUs are sliced, expected the policy 'slices'"):
-        simulate(jobs, ONE, make_policy("shared"), features=[sliced])
+        run(jobs, ONE, "shared", sliced)
     with pytest.raises(InfeasibleDecision, match=r"GPU 0 has no room for a slice 4g\.20gb"):
-        simulate(jobs, ONE, together, features=[sliced])
-    one = simulate(jobs, ONE, make_policy("slices"), features=[sliced])
+        run(jobs, ONE, together, sliced)
+    one = run(jobs, ONE, "slices", sliced)
     assert one.completion_s.tolist() == [100.0, 200.0]
-    other = simulate(jobs, two, make_policy("slices"), features=[sliced])
+    other = run(jobs, nodes(1, 2), "slices", sliced)
     assert other.completion_s.tolist() == [100.0, 100.0]
 
 
 def test_good_neighbours_are_chosen():
     """Of two GPUs, one with ResNet-50 and one with Recommendation, a Transformer joins the latter."""
     jobs = jobs_of(["resnet50", "recommendation", "transformer"], submit_s=[0.0, 0.0, 1.0])
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
-    pairs = colocation_of(jobs, "published")
-    result = simulate(jobs, two, make_policy("complementary"), features=[pairs])
+    result = run(jobs, nodes(2), "complementary", colocation_of(jobs, "published"))
     rate = float(published_rates()[1][2, 3])
     assert result.first_start_s[2] == 1.0
     assert result.completion_s[0] == 100.0
@@ -184,87 +157,13 @@ def test_good_neighbours_are_chosen():
     assert result.completion_s[2] == pytest.approx(result.completion_s[1] + 100 - done)
     # Beside ResNet-50 it would run at 0.38: less than the least speed of 0.5.
     jobs = jobs_of(["resnet50", "transformer"], submit_s=[0.0, 1.0])
-    alone = simulate(
-        jobs, ONE, make_policy("complementary"), features=[colocation_of(jobs, "published")]
-    )
+    alone = run(jobs, ONE, "complementary", colocation_of(jobs, "published"))
     assert alone.first_start_s.tolist() == [0.0, 100.0]
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
-@given(
-    st.integers(0, 10_000),
-    st.sampled_from(["none", "linear", "published"]),
-    st.sampled_from(["complementary", "slices", *(f"shared:{rule}" for rule in RULES)]),
-    st.booleans(),
-)
-def test_nothing_is_given_away_twice(seed, interference, name, rounds):
-    from simulator import DecisionPoints
-
-    rng = np.random.default_rng(seed)
-    count = 40
-    gpus = rng.choice([1, 1, 1, 2], count)
-    part = np.where(gpus == 1, rng.choice([0.1, 0.25, 0.5, 1.0], count), 1.0)
-    jobs = Workload(
-        [f"j{k}" for k in range(count)],
-        np.cumsum(rng.exponential(30, count)),
-        SharedDuration(rng.uniform(20, 300, count), gpus, part=part),
-        num_gpus=gpus,
-        model=rng.choice(MODELS, count).tolist(),
-    )
-    options = {"utilisation": dict.fromkeys(MODELS, 0.6)} if interference == "linear" else {}
-    of_slices = name == "slices"
-    kind = "none" if of_slices else interference
-    needs = {} if of_slices else dict(zip(MODELS, (3.0, 5.0, 8.0, 12.0, 16.0), strict=True))
-    neighbours = colocation_of(
-        jobs,
-        kind,
-        gpu_memory_gb=16.0,
-        memory_gb=needs,
-        slices=of_slices,
-        **(options if kind == "linear" else {}),
-    )
-    base, _, rule = name.partition(":")
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
-    policy = make_policy(base, **({"rule": rule} if rule else {}))
-    kept = {}
-
-    class Recorded:
-        def __deepcopy__(self, memo):
-            return self
-
-        def decide(self, view):
-            decision = policy.decide(view)
-            kept.update(decision.gpus_of or {})
-            return decision
-
-    points = DecisionPoints.rounds(50.0) if rounds else None
-    run = simulate(
-        jobs, cluster, Recorded(), seed=seed, features=[neighbours], decision_points=points
-    )
-    assert np.isfinite(run.completion_s).all()
-    spans = defaultdict(list)
-    for share in run.schedule:
-        for g in kept[share.job]:
-            spans[share.node, g].append((share.start_s, share.end_s, share.job))
-    done = np.zeros(count)
-    for held in spans.values():
-        times = sorted({t for a, b, _ in held for t in (a, b)})
-        for a, b in itertools.pairwise(times):
-            here = [j for s, e, j in held if s <= a and e >= b]
-            assert sum(part[j] for j in here) <= 1 + 1e-6
-            assert sum(neighbours.memory_gb[j] for j in here) <= 16.0 * (1 + 1e-9)
-            for j in here:
-                speed = neighbours.speed(j, [o for o in here if o != j])
-                done[j] += speed * (b - a) / gpus[j]
-    # Work is conserved: speed integrated over time is the duration (jobs of two GPUs are alone there).
-    np.testing.assert_allclose(done, jobs.performance.duration_s, rtol=1e-6)
-
-
 def test_without_neighbours_nothing_changes():
-    jobs = jobs_of(["a"] * 30, part=0.5, submit_s=np.arange(30) * 20.0)
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
-    plain = simulate(jobs, two, make_policy("shared"))
-    same = simulate(jobs, two, make_policy("shared"), features=[colocation_of(jobs)])
+    jobs = jobs_of(["a"] * 30, [20.0 * k for k in range(30)])
+    plain, same = run(jobs, nodes(2), "shared"), run(jobs, nodes(2), "shared", colocation_of(jobs))
     assert plain.schedule_table().to_csv() == same.schedule_table().to_csv()
 
 
@@ -284,9 +183,16 @@ def test_mistakes_are_one_line():
         with_parts(jobs, 0.5)
     with pytest.raises(InputError, match="least_speed is 2"):
         make_policy("complementary", least_speed=2.0)
-    whole = Workload(["w"], [0.0], FixedDuration(np.array([1.0]), np.array([1])), num_gpus=[1])
+    whole = fixed([0], [1])
     assert with_parts(whole, 0.5).performance.part.tolist() == [0.5]
     assert math.isinf(colocation_of(whole).gpu_memory_gb)
+
+
+OF_PAIRS = """policy = "complementary"
+workload = { kind = "poisson", num_jobs = 5, arrival_rate_per_h = 30 }
+cluster = { kind = "nodes", num_nodes = 4 }
+[colocation]
+"""
 
 
 @pytest.mark.parametrize(
@@ -294,39 +200,22 @@ def test_mistakes_are_one_line():
     [
         ("part = 1.5", "colocation.part: got 1.5, expected"),
         ("memory_gb = {a = 3}", "colocation.gpu_memory_gb: missing, expected beside memory_gb"),
-        (
-            "utilisation = {a = 0.5}",
-            "colocation.utilisation: given without interference = 'linear'",
-        ),
+        ("utilisation = {a = 0.5}", "colocation.utilisation: given without interference = 'linear'"),
         ('interference = "all"', 'colocation.interference: got "all", expected one of'),
         ('interference = "published"', "colocation: no job is of a published class"),
         ("draw = {a = -1}", "colocation.draw.a: got -1, expected"),
     ],
-)
-def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
-    from experiments.cli import main
-
+)  # fmt: skip
+def test_bad_keys_are_one_line(tmp_path, text, told):
     path = tmp_path / "s.toml"
-    path.write_text(
-        'policy = "complementary"\n[workload]\nkind = "poisson"\nnum_jobs = 5\n'
-        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n[colocation]\n' + text
-    )
-    monkeypatch.setattr("sys.argv", ["schedlab", "run", str(path), "--out", str(tmp_path / "out")])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    line = capsys.readouterr().err.strip()
-    assert ended.value.code == 2
-    assert told in line
-    assert "\n" not in line
+    path.write_text(OF_PAIRS + text)
+    assert told in refused("run", path, "--out", tmp_path / "out")
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (
-            'draw = {a = 1}\ninterference = "published"',
-            "colocation: no job is of a published class",
-        ),
+        ('draw = {a = 1}\ninterference = "published"', "colocation: no job is of a published class"),
         (
             'draw = {a = 1, b = 1}\ninterference = "linear"\nutilisation = {a = 0.5}',
             "colocation: utilisation of model 'b' is missing",
@@ -337,17 +226,9 @@ def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
         ),
         ("draw = {a = 0}", "colocation.draw: draw is {'a': 0.0}, expected chances >= 0"),
     ],
-)
+)  # fmt: skip
 def test_models_that_may_be_drawn_are_checked_before_a_run(text, told):
-    import tomllib
-
-    from experiments.scenario.checks import ScenarioChecks
-    from experiments.scenario.schema import Scenario
-
-    table = tomllib.loads(
-        'policy = "complementary"\n[workload]\nkind = "poisson"\nnum_jobs = 5\n'
-        'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n[colocation]\n' + text
-    )
+    table = tomllib.loads(OF_PAIRS + text)
     with pytest.raises(InputError) as caught:
         ScenarioChecks()(Scenario.model_validate(table))
     assert told in str(caught.value)

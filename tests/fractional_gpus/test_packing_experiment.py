@@ -20,11 +20,7 @@ from simulator.workloads.openb import like_openb, openb_machines, read_nodes, re
 from simulator.workloads.openb_mixes import with_multi_gpu_part, with_sharing_part
 
 PAPER = dict(
-    zip(
-        RULES,
-        ("Random", "DotProd", "GpuClustering", "GpuPacking", "BestFit", "FGD"),
-        strict=True,
-    )
+    zip(RULES, ("Random", "DotProd", "GpuClustering", "GpuPacking", "BestFit", "FGD"), strict=True)
 )
 
 
@@ -80,10 +76,8 @@ def test_fgd_goes_where_the_sum_of_fragments_falls_most():
             able = [i for i in range(state.gpus[n]) if state.gpu[n, i] >= demand[3]]
             for chosen in itertools.combinations(able, demand[2]):
                 after = [g - demand[3] * (i in chosen) for i, g in enumerate(state.gpu[n])]
-                gain = fragments(n, state.cpu[n], state.gpu[n]) - fragments(
-                    n, state.cpu[n] - demand[0], after
-                )
-                options.append((gain, n))
+                before = fragments(n, state.cpu[n], state.gpu[n])
+                options.append((before - fragments(n, state.cpu[n] - demand[0], after), n))
         n = kernels.best_node(kernels.FGD, state, c, classes, known, parts, room, 0, 0.0)
         if n < 0:
             assert not options
@@ -101,10 +95,10 @@ def test_nothing_is_ever_over_capacity(seed, rule, memory):
     jobs = like_openb(300, rng)
     some = rng.choice(1213, size=20, replace=False)
     hosts = openb_machines().take(some)
-    run = pack(jobs, hosts, rule, seed=seed, ratio=2.0, memory=memory)
+    result = pack(jobs, hosts, rule, seed=seed, ratio=2.0, memory=memory)
     order = arriving(jobs, hosts, 2.0, np.random.default_rng(np.random.SeedSequence(seed)))
     used = np.zeros((len(hosts), 3))
-    for job, node in zip(order, run.node_of, strict=True):
+    for job, node in zip(order, result.node_of, strict=True):
         if node >= 0:
             gpu = jobs.num_gpus[job] * jobs.gpu_milli[job]
             used[node] += (jobs.cpu_milli[job], jobs.memory_mib[job] * memory, gpu)
@@ -112,18 +106,18 @@ def test_nothing_is_ever_over_capacity(seed, rule, memory):
     assert (used[:, 1] <= hosts.memory_mib).all()
     assert (used[:, 2] <= 1000 * hosts.num_gpus).all()
     share = 100 * used[:, 2].sum() / (1000 * hosts.num_gpus.sum())
-    assert run.allocated[-1] == pytest.approx(share)
+    assert result.allocated[-1] == pytest.approx(share)
     again = pack(jobs, hosts, rule, seed=seed, ratio=2.0, memory=memory)
-    assert (again.node_of == run.node_of).all()
+    assert (again.node_of == result.node_of).all()
 
 
 def test_a_job_goes_only_to_a_model_that_it_names():
     jobs = demands([(1, 1, 1000)] * 3, ["B", "A|B", "C"])
     hosts = machines((8, 1, "A"), (8, 1, "B"))
     for seed in range(8):
-        run = pack(jobs, hosts, "best-fit", seed=seed, ratio=1.5)
+        result = pack(jobs, hosts, "best-fit", seed=seed, ratio=1.5)
         order = arriving(jobs, hosts, 1.5, np.random.default_rng(np.random.SeedSequence(seed)))
-        for job, node in zip(order, run.node_of, strict=True):
+        for job, node in zip(order, result.node_of, strict=True):
             assert node < 0 or hosts.model[node] in jobs.gpu_spec[job].split("|")
             assert job != 2 or node < 0
 
@@ -147,22 +141,29 @@ def test_marginals_of_the_generator():
     assert (len(hosts), int(hosts.num_gpus.sum())) == (1213, 6212)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_as_the_released_simulator_on_the_default_trace(rule):
-    """Within half a point at every load of its table, 8 orders of the pods."""
+def released(trace: str, rule: str):
+    """Pods and nodes of the default trace, and the released percentages of allocated GPUs by those asked for."""
     folder = os.environ.get("SCHEDLAB_FACTS")
     if not folder or not Path(folder).is_dir():
         pytest.skip("SCHEDLAB_FACTS names no folder of collected facts")
     openb = Path(folder) / "openb"
     with (openb / "fgd_allocation.csv").open() as file:
-        rows = [r for r in csv.DictReader(file) if r["trace"] == "default"]
-    table = packing_table(
-        read_pods(openb / "pods_default.csv"), read_nodes(openb / "nodes_gpu.csv"), rule, range(8)
-    ).set_index("arrived_gpu_percent")
-    for row in rows:
-        if row["policy"] == PAPER[rule]:
-            ours = table["allocated_gpu_percent"][int(row["arrived_gpu_load_percent"])]
-            assert ours == pytest.approx(float(row["allocated_gpu_percent_mean"]), abs=0.5)
+        rows = [
+            r for r in csv.DictReader(file) if (r["trace"], r["policy"]) == (trace, PAPER[rule])
+        ]
+    percent = {
+        int(r["arrived_gpu_load_percent"]): float(r["allocated_gpu_percent_mean"]) for r in rows
+    }
+    return read_pods(openb / "pods_default.csv"), read_nodes(openb / "nodes_gpu.csv"), percent
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_as_the_released_simulator_on_the_default_trace(rule):
+    """Within half a point at every load of its table, 8 orders of the pods."""
+    pods, hosts, allocated = released("default", rule)
+    table = packing_table(pods, hosts, rule, range(8)).set_index("arrived_gpu_percent")
+    for load, percent in allocated.items():
+        assert table["allocated_gpu_percent"][load] == pytest.approx(percent, abs=0.5)
 
 
 MIXES = {
@@ -176,23 +177,14 @@ MIXES = {
 @pytest.mark.parametrize("trace", MIXES)
 def test_as_the_released_simulator_on_other_mixes(trace, rule):
     """Within half a point at 100 % asked for, and 0.8 at every load; the released lists are one draw each."""
-    folder = os.environ.get("SCHEDLAB_FACTS")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("SCHEDLAB_FACTS names no folder of collected facts")
-    openb = Path(folder) / "openb"
-    pods, nodes = read_pods(openb / "pods_default.csv"), read_nodes(openb / "nodes_gpu.csv")
+    pods, hosts, allocated = released(trace, rule)
     runs = [
-        pack(MIXES[trace](pods, np.random.default_rng(1000 + seed)), nodes, rule, seed=seed)
+        pack(MIXES[trace](pods, np.random.default_rng(1000 + seed)), hosts, rule, seed=seed)
         for seed in range(40)
     ]
-    with (openb / "fgd_allocation.csv").open() as file:
-        rows = [r for r in csv.DictReader(file) if r["trace"] == trace]
-    for row in rows:
-        if row["policy"] == PAPER[rule]:
-            load = int(row["arrived_gpu_load_percent"])
-            ours = np.mean([run.allocated_at(load) for run in runs])
-            margin = 0.5 if load == 100 else 0.8
-            assert ours == pytest.approx(float(row["allocated_gpu_percent_mean"]), abs=margin)
+    for load, percent in allocated.items():
+        ours = np.mean([run.allocated_at(load) for run in runs])
+        assert ours == pytest.approx(percent, abs=0.5 if load == 100 else 0.8)
 
 
 def test_other_mixes_ask_for_what_they_say():

@@ -11,36 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy
-from simulator import (
-    Cluster,
-    Decision,
-    DecisionPoints,
-    NodeType,
-    Placement,
-    ServerSpec,
-    Workload,
-    simulate,
-)
+from policies.fractional_gpus.packing_experiment import RULES
+from simulator import Decision, Placement, ServerSpec
 from simulator.features.colocation import colocation_of, published_rates
 from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.features.fractional import SharedDuration
+from simulator.features.predictions import PredictedWorkload
+from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
+from tests.core.jobs import nodes, run, sharing
 
-ONE = Cluster.of_nodes(NodeType("n", "GPU", 1), 1)
+ONE = nodes()
 MODELS = published_rates()[0]
 
 
-def jobs_of(duration_s, submit_s=None, part=0.5, patience_s=None):
-    count = len(duration_s)
-    ones = np.ones(count, dtype=np.int64)
-    return Workload(
-        [f"j{k}" for k in range(count)],
-        np.zeros(count) if submit_s is None else submit_s,
-        SharedDuration(np.array(duration_s, dtype=float), ones, part=ones * part),
-        num_gpus=ones,
-        model=["a"] * count,
-        patience_s=patience_s,
-    )
+def jobs_of(duration_s, submit_s=None, part=0.5, **columns):
+    submit_s = [0.0] * len(duration_s) if submit_s is None else submit_s
+    return sharing(submit_s, duration_s, part, model=["a"] * len(duration_s), **columns)
 
 
 def busy(jobs):
@@ -66,26 +52,19 @@ def outages(up_s, down_s, *checkpoints):
 def test_each_outage_costs_what_was_not_saved():
     """Up for 100 s, away for 50 s; saved after 30, 60 and 90 s. At half speed, 90 of 400 s each time."""
     jobs = jobs_of([200.0, 200.0])
-    result = simulate(jobs, ONE, together, features=[busy(jobs), outages(100.0, 50.0, 30.0)])
+    result = run(jobs, ONE, together, busy(jobs), outages(100.0, 50.0, 30.0))
     assert result.completion_s.tolist() == pytest.approx([640.0, 640.0])  # 4 x 90 s, and 40 s more
     assert result.parts["failures"].failures.tolist() == [4, 4]
-    assert result.parts["failures"].lost_gpu_s.tolist() == pytest.approx(
-        [20.0, 20.0]
-    )  # half a GPU each
+    lost_gpu_s = result.parts["failures"].lost_gpu_s.tolist()
+    assert lost_gpu_s == pytest.approx([20.0, 20.0])  # half a GPU each
     assert result.gpu_seconds.tolist() == pytest.approx([220.0, 220.0])
 
 
-def with_attempts(jobs, *fails_at):
-    return replace(jobs, fails_at=fails_at)
-
-
 def test_an_attempt_lasts_longer_beside_a_neighbour():
-    """Job 0 fails when half of its 100 s is done: 20 s alone, then 60 s at half speed. It queues again at once.
-
-    Then both are at half speed: job 0 ends 100 s later, and job 1 has 20 s left, alone.
-    """
-    jobs = with_attempts(jobs_of([100.0, 100.0], [0.0, 20.0]), (0.5,), ())
-    result = simulate(jobs, ONE, together, features=[busy(jobs)])
+    """Job 0 fails when half of its 100 s is done: 20 s alone, then 60 s at half speed. It queues again at once. Then
+    both are at half speed: job 0 ends 100 s later, and job 1 has 20 s left, alone."""
+    jobs = jobs_of([100.0, 100.0], [0.0, 20.0], fails_at=[(0.5,), ()])
+    result = run(jobs, ONE, together, busy(jobs))
     own = [(s.start_s, s.end_s) for s in result.schedule if s.job == 0]
     assert own == [(0.0, 80.0), (80.0, 180.0)]
     assert result.completion_s.tolist() == [180.0, 200.0]
@@ -95,65 +74,53 @@ def test_an_attempt_lasts_longer_beside_a_neighbour():
 
 def test_a_neighbour_that_goes_ends_an_attempt_earlier():
     """Both at half speed; job 1 ends at 40 s. Job 0 has done 20 of 60 s by then: its attempt fails at 80 s."""
-    jobs = with_attempts(jobs_of([100.0, 20.0]), (0.6,), ())
-    result = simulate(jobs, ONE, together, features=[busy(jobs)])
+    jobs = jobs_of([100.0, 20.0], fails_at=[(0.6,), ()])
+    result = run(jobs, ONE, together, busy(jobs))
     assert [s.end_s for s in result.schedule if s.job == 0] == [80.0, 120.0]
 
 
 def test_an_outage_never_takes_a_job_into_an_earlier_attempt():
     """As in the first case; the node goes at 100 s for 10 s, and nothing is saved: job 0 has half of its work left.
-
-    From 110 s on both are at half speed: job 0 ends at 210 s, and job 1, which began anew, 50 s later.
-    """
-    jobs = with_attempts(jobs_of([100.0, 100.0], [0.0, 20.0]), (0.5,), ())
+    From 110 s on both are at half speed: job 0 ends at 210 s, and job 1, which began anew, 50 s later."""
+    jobs = jobs_of([100.0, 100.0], [0.0, 20.0], fails_at=[(0.5,), ()])
     failures = Failures([Outages(Deterministic(100.0), Deterministic(10.0), [(0,)])])
-    first = simulate(jobs, ONE, together, features=[busy(jobs), failures])
+    first = run(jobs, ONE, together, busy(jobs), failures)
     # The next outage comes at 210 s, when job 0 has just ended; job 1 loses what it did since 110 s.
     assert first.completion_s[0] == 210.0
     assert first.parts["failures"].failures.tolist() == [2, 2]
     saved = replace(failures, checkpoints=Checkpoints(0))
-    result = simulate(jobs, ONE, together, features=[busy(jobs), saved])
+    result = run(jobs, ONE, together, busy(jobs), saved)
     # Job 0 has 40 s of its work left at 100 s, job 1 60 s: 80 s at half speed, then 20 s alone.
     assert result.completion_s.tolist() == [190.0, 210.0]
 
 
 def test_attempts_with_checkpoints_beside_a_neighbour():
     """Works 20 s, saves 10 s. At half speed the attempt of 30 s of its time takes 60 s of work and two saves."""
-    jobs = with_attempts(jobs_of([100.0, 1000.0]), (0.3,), ())
+    jobs = jobs_of([100.0, 1000.0], fails_at=[(0.3,), ()])
     saving = Failures([], Checkpoints(20.0, 10.0))
-    result = simulate(jobs, ONE, together, features=[busy(jobs), saving])
+    result = run(jobs, ONE, together, busy(jobs), saving)
     assert next(s.end_s for s in result.schedule if s.job == 0) == pytest.approx(80.0)
+
+
+OF_PARTS = ("shared", "complementary", "srtf+proportional@fractional")
 
 
 @pytest.mark.parametrize(
     ("name", "interference"),
-    [
-        *itertools.product(
-            ("shared", "complementary", "srtf+proportional@fractional"), ("none", "linear")
-        ),
-        ("slices", "none"),
-    ],
+    [*itertools.product(OF_PARTS, ("none", "linear")), ("slices", "none")],
 )
 def test_attempts_at_random_on_parts(name, interference):
     """GPU time held is the work of the last attempts, what was lost, and what was no work; slower beside neighbours."""
     rng = np.random.default_rng(7)
-    count = 40
-    ends = [
-        tuple(np.sort(rng.uniform(0.05, 0.95, rng.integers(0, 4))).tolist()) for _ in range(count)
-    ]
-    jobs = with_attempts(
-        jobs_of(rng.uniform(50, 500, count), np.cumsum(rng.exponential(20, count))), *ends
-    )
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2, cpus=8, memory_gb=100), 2)
-    failures = Failures(
-        [Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))],
-        Checkpoints(60.0, 2.0, 5.0), job_time_to_failure=Exponential(1500.0),
-    )  # fmt: skip
+    counts = rng.integers(0, 4, 40)
+    ends = [tuple(np.sort(rng.uniform(0.05, 0.95, n)).tolist()) for n in counts]
+    submit_s = np.cumsum(rng.exponential(20, 40))
+    jobs = jobs_of(rng.uniform(50, 500, 40), submit_s, fails_at=ends)
+    cause = Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))
+    failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0), Exponential(1500.0))
     neighbours = colocation_of(jobs, interference, utilisation={"a": 0.8}, slices=name == "slices")
-    result = simulate(
-        jobs, cluster, make_policy(name), features=[neighbours, failures], seed=3,
-        decision_points=DecisionPoints.rounds(100.0) if "+" in name else None,
-    )  # fmt: skip
+    machines, round_s = nodes(2, 2, cpus=8, memory_gb=100), 100.0 if "+" in name else None
+    result = run(jobs, machines, name, neighbours, failures, seed=3, round_s=round_s)
     last = np.array([1 - each[-1] if each else 1.0 for each in ends])
     work = 0.5 * jobs.performance.duration_s * last
     damage = result.parts["failures"]
@@ -163,7 +130,7 @@ def test_attempts_at_random_on_parts(name, interference):
     else:
         assert (spent >= work * (1 - 1e-6)).all()
         assert spent.sum() > 1.05 * work.sum()
-    assert (damage.failures >= [len(each) for each in ends]).all()
+    assert (damage.failures >= counts).all()
 
 
 def test_checkpoints_go_on_when_a_neighbour_comes():
@@ -175,15 +142,14 @@ def test_checkpoints_go_on_when_a_neighbour_comes():
     """
     jobs = jobs_of([100.0, 100.0], [0.0, 50.0])
     failures = outages(130.0, 70.0, 40.0, 10.0)
-    result = simulate(jobs, ONE, together, features=[busy(jobs), failures])
+    result = run(jobs, ONE, together, busy(jobs), failures)
     np.testing.assert_allclose(result.completion_s, [290.0, 440.0])
     np.testing.assert_allclose(result.parts["failures"].lost_gpu_s, [0.5 * 30, 0.5 * (30 + 30)])
 
 
 def test_without_failures_checkpoints_take_their_time():
-    jobs = jobs_of([100.0, 1000.0], [0.0, 50.0])
-    saving = Failures([], Checkpoints(40.0, 10.0))
-    result = simulate(jobs, ONE, together, features=[busy(jobs), saving])
+    jobs, saving = jobs_of([100.0, 1000.0], [0.0, 50.0]), Failures([], Checkpoints(40.0, 10.0))
+    result = run(jobs, ONE, together, busy(jobs), saving)
     assert result.completion_s[0] == pytest.approx(190.0)  # 40 s, then 120 s at half speed, 3 saves
 
 
@@ -192,7 +158,7 @@ def test_patience(failing):
     """Two hold the halves of the GPU for 200 s; the third has gone at 30 s, the fourth waits."""
     jobs = jobs_of([100.0] * 4, patience_s=[math.inf, math.inf, 30.0, 300.0])
     failures = Failures([Outages(Deterministic(1e6), Deterministic(1.0), [(0,)])])
-    result = simulate(jobs, ONE, together, features=[busy(jobs), failures if failing else None])
+    result = run(jobs, ONE, together, busy(jobs), failures if failing else None)
     assert result.left.tolist() == [False, False, True, False]
     assert result.completion_s.tolist() == [200.0, 200.0, 30.0, 300.0]
 
@@ -201,7 +167,7 @@ def test_failures_with_patience_on_whole_gpus():
     """The node goes at 10 s for 15 s: the second job leaves at 20 s; the first stays, it had started."""
     jobs = jobs_of([100.0, 50.0], part=1.0, patience_s=[5.0, 20.0])
     failures = Failures([Outages(Deterministic(10.0), Deterministic(15.0), [(0,)])], Checkpoints(0))
-    result = simulate(jobs, ONE, make_policy("fifo-backfill"), features=[failures])
+    result = run(jobs, ONE, "fifo-backfill", failures)
     assert result.left.tolist() == [False, True]
     assert result.completion_s[1] == 20.0
     assert result.completion_s[0] == pytest.approx(9 * 25 + 10)  # ten times 10 s of work
@@ -211,10 +177,8 @@ def test_failures_with_patience_on_whole_gpus():
 def test_decisions_that_take_time(name):
     """10 s for each decision: both start at 10 s, at half speed."""
     jobs = jobs_of([100.0, 100.0])
-    server = ServerSpec(lambda rng: 10.0)
     options = {"share": "always", "least_speed": 0.0} if name == "complementary" else {}
-    policy = make_policy(name, **options)
-    result = simulate(jobs, ONE, policy, features=[busy(jobs)], server=server)
+    result = run(jobs, ONE, make_policy(name, **options), busy(jobs), server_s=10)
     assert result.first_start_s.tolist() == [10.0, 10.0]
     assert result.completion_s.tolist() == [210.0, 210.0]
 
@@ -222,14 +186,13 @@ def test_decisions_that_take_time(name):
 def test_a_job_moves_to_another_gpu():
     """Job 1 moves from GPU 0 to GPU 1 of the node at 10 s: from then on both are alone."""
     jobs = jobs_of([100.0, 100.0, 100.0], [0.0, 0.0, 10.0])
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
 
     def on(places):
         placements = [Placement(j, 0, 0.5) for j in places]
         return Decision(placements, gpus_of={j: (g,) for j, g in places.items()})
 
     answers = [on({0: 0, 1: 0}), on({0: 0, 1: 1}), on({2: 0})]
-    result = simulate(jobs, two, lambda view: answers.pop(0), features=[busy(jobs)])
+    result = run(jobs, nodes(2), lambda view: answers.pop(0), busy(jobs))
     assert result.completion_s.tolist() == [105.0, 105.0, 205.0]
     assert result.reconfigurations.tolist() == [0, 1, 0]
 
@@ -269,52 +232,42 @@ def work_done(share, pieces, is_last, restart_s, interval_s, cost_s):
     return done
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(
-    seed=st.integers(0, 10_000),
-    name=st.sampled_from(["complementary", "slices", "shared:fgd", "shared:best-fit"]),
-    failing=st.booleans(),
-    leaving=st.booleans(),
-    served=st.booleans(),
+    st.integers(0, 10_000),
+    st.sampled_from(["complementary", "slices", *(f"shared:{rule}" for rule in RULES)]),
+    st.sampled_from(["none", "linear", "published"]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
 )
-def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
+def test_work_and_gpus_are_conserved(seed, name, kind, failing, leaving, served):
     rng = np.random.default_rng(seed)
     count = 30
     gpus = rng.choice([1, 1, 1, 2], count)
     part = np.where(gpus == 1, rng.choice([0.1, 0.25, 0.5, 1.0], count), 1.0)
     submit_s = np.cumsum(rng.exponential(30, count))
-    jobs = Workload(
-        [f"j{k}" for k in range(count)],
-        submit_s,
-        SharedDuration(rng.uniform(20, 300, count), gpus, part=part),
-        num_gpus=gpus,
-        model=rng.choice(MODELS, count).tolist(),
-        patience_s=rng.uniform(100, 2000, count) if leaving else None,
-    )
+    duration_s, model = rng.uniform(20, 300, count), rng.choice(MODELS, count).tolist()
+    patience_s = rng.uniform(100, 2000, count) if leaving else None
+    jobs = sharing(submit_s, duration_s, part, gpus, model=model, patience_s=patience_s)
     base, _, rule = name.partition(":")
-    sliced = base == "slices"
-    neighbours = colocation_of(
-        jobs, "none" if sliced else "published", gpu_memory_gb=16.0, slices=sliced
-    )
+    options = {"utilisation": dict.fromkeys(MODELS, 0.6)} if kind == "linear" else {}
+    if base == "slices":
+        kind, options = "none", {"slices": True}
+    neighbours = colocation_of(jobs, kind, gpu_memory_gb=16.0, **options)
     interval_s, cost_s, restart_s = 50.0, 3.0, 5.0
     cause = Outages.of_each_node(2, Exponential(1500.0), Exponential(100.0))
-    failures = None
-    if failing:
-        failures = Failures([cause], Checkpoints(interval_s, cost_s, restart_s))
+    saving = Checkpoints(interval_s, cost_s, restart_s)
+    failures = Failures([cause], saving) if failing else None
     policy = Recorded(make_policy(base, **({"rule": rule} if rule else {})))
     server = ServerSpec(Exponential(4.0)) if served else None
-    points = DecisionPoints.rounds(40.0) if not served and seed % 3 == 0 else None
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2), 2)
-    run = simulate(
-        jobs, cluster, policy, seed=seed, features=[neighbours, failures], server=server,
-        decision_points=points,
-    )  # fmt: skip
-    left = np.zeros(count, dtype=bool) if run.left is None else run.left
-    np.testing.assert_allclose(
-        run.completion_s[left], (submit_s + jobs.patience_s)[left] if leaving else []
-    )
+    more = {"server": server, "round_s": 40.0 if not served and seed % 3 == 0 else None}
+    result = run(jobs, nodes(2, 2), policy, neighbours, failures, seed=seed, **more)
+    left = np.zeros(count, dtype=bool) if result.left is None else result.left
+    gone_s = (submit_s + jobs.patience_s)[left] if leaving else []
+    np.testing.assert_allclose(result.completion_s[left], gone_s)
     on, of_job = defaultdict(list), defaultdict(list)
-    for share in run.schedule:
+    for share in result.schedule:
         of_job[share.job].append(share)
         for g in policy.gpus(share):
             on[share.node, g].append(share)
@@ -342,15 +295,13 @@ def test_work_and_gpus_are_conserved(seed, name, failing, leaving, served):
         if shares:
             assert done == pytest.approx(jobs.performance.duration_s[job], rel=1e-6)
     if failing:
-        held = sum(s.gpus * (s.end_s - s.start_s) for s in run.schedule)
-        spent = run.parts["failures"].lost_gpu_s.sum() + run.parts["failures"].overhead_gpu_s.sum()
-        assert spent < held
+        held = sum(s.gpus * (s.end_s - s.start_s) for s in result.schedule)
+        damage = result.parts["failures"]
+        assert damage.lost_gpu_s.sum() + damage.overhead_gpu_s.sum() < held
 
 
 def test_predictions_learn_a_job_not_its_neighbours():
     """Predicted at twice its time, and at half speed beside a neighbour: what is learned is the factor of two."""
-    from simulator.features.predictions import PredictedWorkload
-
     jobs = jobs_of([100.0, 100.0, 100.0], [0.0, 0.0, 50.0])
     guess = jobs_of([200.0, 200.0, 200.0], [0.0, 0.0, 50.0])
     seen = {}
@@ -359,7 +310,7 @@ def test_predictions_learn_a_job_not_its_neighbours():
         seen[view.now_s] = {j: view.remaining_of(j) for j in view.jobs.tolist()}
         return together(view)
 
-    result = simulate(jobs, ONE, look, features=[busy(jobs), PredictedWorkload(guess, True)])
+    result = run(jobs, ONE, look, busy(jobs), PredictedWorkload(guess, True))
     assert result.completion_s[:2].tolist() == [200.0, 200.0]
     # A quarter is done at 50 s; the rest is 75 s of a job that is predicted to take 200 s.
     assert seen[50.0] == {0: 0.375, 1: 0.375, 2: 1.0}
@@ -367,23 +318,15 @@ def test_predictions_learn_a_job_not_its_neighbours():
 
 def test_quotas_count_parts():
     """A quota of one GPU: two halves run at once under a policy of parts, one where each takes a whole GPU."""
-    from simulator.features.tenants import tenants_of
-
-    base = jobs_of([100.0, 100.0])
-    jobs = Workload(
-        base.job_id, base.submit_s, base.performance, num_gpus=base.num_gpus, vc=["a", "a"]
-    )
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
+    jobs, two = jobs_of([100.0, 100.0], vc=["a", "a"]), nodes(2)
     tenants = tenants_of(jobs, quota={"a": 1.0})
-    halves = simulate(jobs, two, make_policy("shared"), features=[tenants])
+    halves = run(jobs, two, "shared", tenants)
     assert halves.completion_s.tolist() == [100.0, 100.0]
     assert halves.table("tenants")["peak_gpus"].tolist() == [1.0]
     assert halves.table("tenants")["envy_gpu_h"].tolist() == [0.0]
-    wrapped = simulate(
-        jobs, two, make_policy("fifo+proportional@fractional@self-timed"), features=[tenants]
-    )
+    wrapped = run(jobs, two, "fifo+proportional@fractional@self-timed", tenants)
     assert wrapped.completion_s.tolist() == [100.0, 100.0]
-    whole = simulate(jobs, two, make_policy("fifo-backfill"), features=[tenants])
+    whole = run(jobs, two, "fifo-backfill", tenants)
     assert whole.completion_s.tolist() == [100.0, 200.0]
     assert whole.table("tenants")["peak_gpus"].tolist() == [1.0]
 
@@ -394,27 +337,17 @@ def test_several_servers_decide_at_once(name, gpus):
     """A job that a policy had meant for another node, by a later plan, is counted where it runs."""
     rng = np.random.default_rng(0)
     count = 80
-    jobs = Workload(
-        [f"j{k}" for k in range(count)],
-        np.cumsum(rng.exponential(10.0, count)),
-        SharedDuration(
-            rng.uniform(20, 100, count),
-            np.ones(count, dtype=np.int64),
-            part=rng.choice([0.25, 0.5, 1.0], count),
-        ),
-        num_gpus=np.ones(count, dtype=np.int64),
-        model=rng.choice(MODELS, count).tolist(),
-    )
-    sliced = name == "slices"
-    neighbours = colocation_of(
-        jobs, "none" if sliced else "published", gpu_memory_gb=16.0, slices=sliced
-    )
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", gpus), 4 // gpus)
+    submit_s, duration_s = np.cumsum(rng.exponential(10.0, count)), rng.uniform(20, 100, count)
+    parts, model = rng.choice([0.25, 0.5, 1.0], count), rng.choice(MODELS, count).tolist()
+    jobs, sliced = sharing(submit_s, duration_s, parts, model=model), name == "slices"
+    kind = "none" if sliced else "published"
+    neighbours = colocation_of(jobs, kind, gpu_memory_gb=16.0, slices=sliced)
+    cluster = nodes(gpus, 4 // gpus)
     server = ServerSpec(Exponential(15.0), servers=3)
-    run = simulate(jobs, cluster, make_policy(name), features=[neighbours], server=server)
-    assert np.isfinite(run.completion_s).all()
+    result = run(jobs, cluster, name, neighbours, server=server)
+    assert np.isfinite(result.completion_s).all()
     for node in range(cluster.num_nodes):
-        shares = [s for s in run.schedule if s.node == node]
+        shares = [s for s in result.schedule if s.node == node]
         for at_s in {s.start_s for s in shares}:
             assert sum(s.gpus for s in shares if s.start_s <= at_s < s.end_s) <= gpus + 1e-6
 
@@ -422,7 +355,5 @@ def test_several_servers_decide_at_once(name, gpus):
 def test_several_servers_and_whole_gpus():
     """Two plans of 10 s overlap. The second starts the second job beside the first, on a GPU of no name."""
     jobs = jobs_of([100.0, 100.0], [0.0, 1.0], part=1.0)
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2), 1)
-    server = ServerSpec(lambda rng: 10.0, servers=2)
-    result = simulate(jobs, two, make_policy("fifo-backfill"), features=[busy(jobs)], server=server)
+    result = run(jobs, nodes(2), "fifo-backfill", busy(jobs), server_s=10, servers=2)
     assert result.first_start_s.tolist() == [10.0, 11.0]

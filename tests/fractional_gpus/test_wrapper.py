@@ -9,44 +9,36 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy, requirements_of
-from simulator import Cluster, DecisionPoints, InputError, NodeType, Workload, simulate
+from simulator import InputError
 from simulator.features.colocation import colocation_of, published_rates
 from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.features.fractional import SharedDuration
 from simulator.laws import Exponential
+from tests.core.jobs import nodes, run, sharing
 from tests.fractional_gpus.test_together import Recorded
 
 MODELS = published_rates()[0]
-ONE = Cluster.of_nodes(NodeType("n", "GPU", 1, 1.0, cpus=12, memory_gb=100), 1)
+ONE = nodes(price_per_hour=1.0, cpus=12, memory_gb=100)
 
 
 def jobs_of(part, duration_s, submit_s=None, gpus=None, **columns):
-    count = len(part)
-    gpus = np.ones(count, dtype=np.int64) if gpus is None else np.asarray(gpus)
-    return Workload(
-        [f"j{k}" for k in range(count)],
-        np.zeros(count) if submit_s is None else submit_s,
-        SharedDuration(np.array(duration_s, dtype=float), gpus, part=np.array(part, dtype=float)),
-        num_gpus=gpus,
-        **columns,
+    return sharing(
+        [0.0] * len(part) if submit_s is None else submit_s, duration_s, part, gpus, **columns
     )
 
 
 def test_shortest_first_on_halves():
     """One GPU, halves of 100, 200 and 300 s: the two shortest run, then the third joins at 100 s."""
     jobs = jobs_of([0.5] * 3, [300.0, 100.0, 200.0])
-    rounds = DecisionPoints.rounds(100.0)
-    parts = simulate(jobs, ONE, make_policy("srtf+proportional@fractional"), decision_points=rounds)
+    parts = run(jobs, ONE, "srtf+proportional@fractional", round_s=100)
     assert parts.completion_s.tolist() == [400.0, 100.0, 200.0]
-    whole = simulate(jobs, ONE, make_policy("srtf+proportional"), decision_points=rounds)
+    whole = run(jobs, ONE, "srtf+proportional", round_s=100)
     assert whole.completion_s.tolist() == [600.0, 100.0, 300.0]
 
 
 def test_cpus_that_jobs_state_decide_between_mechanisms():
     """Two halves that want 9 and 3 of 12 CPUs: in proportion each gets 6, and the first does not fit."""
     jobs = jobs_of([0.5, 0.5], [100.0, 100.0], num_cpus=[9.0, 3.0], memory_gb=[10.0, 10.0])
-    rounds = DecisionPoints.rounds(50.0)
-    tune = simulate(jobs, ONE, make_policy("fifo+tune@fractional"), decision_points=rounds)
+    tune = run(jobs, ONE, "fifo+tune@fractional", round_s=50)
     assert tune.completion_s.tolist() == [100.0, 100.0]
     cpus = {share.job: share.cpus for share in tune.schedule}
     assert cpus == {0: 9.0, 1: 3.0}
@@ -54,22 +46,17 @@ def test_cpus_that_jobs_state_decide_between_mechanisms():
 
 def test_the_greedy_serves_the_urgent_half():
     """Three halves for one GPU; the two with due dates run first."""
-    jobs = jobs_of(
-        [0.5] * 3, [100.0] * 3, due_s=[1e6, 110.0, 110.0], weight_per_s=[0.01, 0.01, 0.01]
-    )
-    result = simulate(jobs, ONE, make_policy("greedy@fractional"))
+    late = {"due_s": [1e6, 110.0, 110.0], "weight_per_s": [0.01] * 3}
+    result = run(jobs_of([0.5] * 3, [100.0] * 3, **late), ONE, "greedy@fractional")
     assert result.completion_s.tolist() == [200.0, 100.0, 100.0]
     assert (result.tardiness_s == 0).all()
 
 
 def test_jobs_move_together_for_one_that_needs_a_whole_gpu():
     """Halves on two GPUs are put on one when a job of a whole GPU comes."""
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0, cpus=12, memory_gb=100), 1)
+    two = nodes(2, price_per_hour=1.0, cpus=12, memory_gb=100)
     jobs = jobs_of([0.5, 0.5, 0.5, 1.0], [300.0, 100.0, 300.0, 100.0], [0.0, 0.0, 0.0, 150.0])
-    rounds = DecisionPoints.rounds(50.0)
-    result = simulate(
-        jobs, two, make_policy("fifo+proportional@fractional"), decision_points=rounds
-    )
+    result = run(jobs, two, "fifo+proportional@fractional", round_s=50)
     assert result.first_start_s[3] == 150.0
     assert result.completion_s.tolist() == [300.0, 100.0, 300.0, 250.0]
 
@@ -79,17 +66,10 @@ def test_halves_on_one_gpu_are_whole_jobs_on_two(ordering):
     """Also for orderings that look at the service that a job has had."""
     rng = np.random.default_rng(1)
     times, submit_s = rng.lognormal(5.0, 1.5, 25), np.cumsum(rng.exponential(150.0, 25))
-    two = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0, cpus=12, memory_gb=100), 1)
-    rounds = DecisionPoints.rounds(20.0)
-    half, whole = (
-        simulate(
-            jobs_of([part] * 25, times, submit_s),
-            cluster,
-            make_policy(f"{ordering}+proportional{behind}"),
-            decision_points=rounds,
-        )
-        for part, cluster, behind in ((0.5, ONE, "@fractional"), (1.0, two, ""))
-    )
+    two = nodes(2, price_per_hour=1.0, cpus=12, memory_gb=100)
+    policy = f"{ordering}+proportional"
+    half = run(jobs_of([0.5] * 25, times, submit_s), ONE, f"{policy}@fractional", round_s=20)
+    whole = run(jobs_of([1.0] * 25, times, submit_s), two, policy, round_s=20)
     assert half.completion_s.tolist() == pytest.approx(whole.completion_s.tolist())
 
 
@@ -100,18 +80,9 @@ def test_who_cannot():
         make_policy("srtf+opt@fractional")
     sliced = jobs_of([0.5], [10.0])
     with pytest.raises(InputError, match="the GPUs are sliced, expected the policy 'slices'"):
-        simulate(
-            sliced,
-            ONE,
-            make_policy("greedy@fractional"),
-            features=[colocation_of(sliced, slices=True)],
-        )
-    assert set(requirements_of("greedy@fractional")) >= {
-        "servers",
-        "fixed-demand",
-        "one-node",
-        "objective",
-    }
+        run(sliced, ONE, "greedy@fractional", colocation_of(sliced, slices=True))
+    needs = {"servers", "fixed-demand", "one-node", "objective"}
+    assert set(requirements_of("greedy@fractional")) >= needs
 
 
 @settings(
@@ -129,25 +100,20 @@ def test_nothing_is_given_away_twice(seed, name, failing, known):
     gpus = rng.choice([1, 1, 1, 2], count)
     part = np.where(gpus == 1, rng.choice([0.1, 0.3, 0.5, 0.7, 1.0], count), 1.0)
     submit_s = np.cumsum(rng.exponential(40, count))
-    jobs = jobs_of(
-        part, rng.uniform(20, 300, count), submit_s, gpus,
-        model=rng.choice(MODELS, count).tolist(), due_s=submit_s + 500,
-        weight_per_s=rng.uniform(0.001, 0.01, count),
-    )  # fmt: skip
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", 2, 1.0, cpus=12, memory_gb=100), 2)
+    duration_s, model = rng.uniform(20, 300, count), rng.choice(MODELS, count).tolist()
+    late = {"due_s": submit_s + 500, "weight_per_s": rng.uniform(0.001, 0.01, count)}
+    jobs = jobs_of(part, duration_s, submit_s, gpus, model=model, **late)
+    cluster = nodes(2, 2, price_per_hour=1.0, cpus=12, memory_gb=100)
     neighbours = colocation_of(jobs, "published", gpu_memory_gb=16.0) if known else None
     cause = Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))
     failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0)) if failing else None
-    points = DecisionPoints.rounds(50.0) if "+" in name else None
+    round_s = 50.0 if "+" in name else None
     policy = Recorded(make_policy(name + "@fractional"))
-    run = simulate(
-        jobs, cluster, policy, seed=seed, features=[neighbours, failures],
-        decision_points=points,
-    )  # fmt: skip
-    assert np.isfinite(run.completion_s).all()
+    result = run(jobs, cluster, policy, neighbours, failures, seed=seed, round_s=round_s)
+    assert np.isfinite(result.completion_s).all()
     held = np.zeros(count)
     on = defaultdict(list)
-    for share in run.schedule:
+    for share in result.schedule:
         held[share.job] += share.gpus * (share.end_s - share.start_s)
         gpus_now = [g for t, g in policy.kept[share.job] if t <= share.start_s][-1]
         for g in gpus_now:

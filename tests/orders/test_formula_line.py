@@ -37,10 +37,7 @@ LAW = parse_law("hyperexponential:3600,cv2=4")
             scenario("random-order", duration_s="hyperexponential:3600,cv2=4"),
             "M/G/1, Pollaczek and Khinchine", q.mg1_mean_response_s(RATE, LAW),
         ),
-        (
-            scenario("srpt", duration_s="hyperexponential:3600,cv2=4"),
-            "M/G/1, SRPT", q.mg1_srpt_response_s(RATE, LAW),
-        ),
+        (scenario("srpt", duration_s="hyperexponential:3600,cv2=4"), "M/G/1, SRPT", q.mg1_srpt_response_s(RATE, LAW)),
         (
             scenario("fifo", gaps="deterministic:1"),
             "G/G/c, approximate: Allen and Cunneen",
@@ -63,15 +60,12 @@ def test_the_interval_or_the_length_that_it_takes():
     assert formula_line(made, result).endswith(told)
     short = made.model_copy(update={"window": [52, 2499]})
     mean_h = result.jct_s[52:2499].mean() / 3600
-    assert formula_line(short, result).endswith(
-        f"this run {mean_h:.4g} h (an interval takes 2,448 jobs at this load, here are 2,447; "
-        "schedlab compare makes several runs)"
-    )
+    why = "an interval takes 2,448 jobs at this load, here are 2,447; schedlab compare makes several runs"
+    assert formula_line(short, result).endswith(f"this run {mean_h:.4g} h ({why})")
     enough = made.model_copy(update={"window": [52, 2500]})
     within = steady_state_mean(result.jct_s[52:] / 3600, relaxation=1 / (2**0.5 - 1) ** 2)
-    assert formula_line(enough, result).endswith(
-        f"interval {within.lower:.4g} to {within.upper:.4g} h"
-    )
+    told = f"interval {within.lower:.4g} to {within.upper:.4g} h"
+    assert formula_line(enough, result).endswith(told)
 
 
 def test_who_means_processor_sharing_by_ps_is_told():
@@ -99,10 +93,8 @@ def test_gaps_have_their_mean_and_variability():
 
 
 def test_priorities_are_weights_and_change_nothing_else():
-    made = [
-        poisson_jobs(4000, Streams(1), arrival_rate_per_h=1.0, duration_s=LAW, priorities=p)
-        for p in ((), (1.0, 3.0))
-    ]
+    options = {"arrival_rate_per_h": 1.0, "duration_s": LAW}
+    made = [poisson_jobs(4000, Streams(1), priorities=p, **options) for p in ((), (1.0, 3.0))]
     assert (made[0].submit_s == made[1].submit_s).all()
     assert set(made[1].weight_per_s) == {1.0, 2.0}
     assert (made[1].weight_per_s == 2.0).mean() == pytest.approx(0.25, abs=0.03)
@@ -133,10 +125,8 @@ def test_gaps_of_a_trace_keep_their_order_and_get_the_rate(tmp_path):
     cycle = [1.0, 1.0, 100.0, 1.0, 50.0]
     k = min(range(5), key=lambda k: abs(gaps - np.resize(np.roll(cycle, -k), 12)).max())
     assert gaps == pytest.approx(np.resize(np.roll(cycle, -k), 12))
-    starts = {
-        run(made.model_copy(update={"seed": seed})).workload.submit_s[0] for seed in range(12)
-    }
-    assert len(starts) > 1
+    others = (run(made.model_copy(update={"seed": seed})) for seed in range(12))
+    assert len({other.workload.submit_s[0] for other in others}) > 1
 
 
 @pytest.mark.parametrize(
@@ -153,8 +143,7 @@ def test_gaps_of_a_trace_keep_their_order_and_get_the_rate(tmp_path):
 )
 def test_gaps_without_a_trace_are_one_line(tmp_path, monkeypatch, keys, told):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "once.csv").write_text(
-        "job_id,submit_time_s,duration_s,num_gpus\na,5,60,1\nb,5,60,1\n"
-    )
+    rows = "job_id,submit_time_s,duration_s,num_gpus\na,5,60,1\nb,5,60,1\n"
+    (tmp_path / "once.csv").write_text(rows)
     with pytest.raises((InputError, ValueError), match=told):
         run(scenario("fifo", **keys))

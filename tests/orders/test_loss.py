@@ -19,19 +19,11 @@ from experiments.scenario.formulas import formula_line
 from experiments.scenario.output import write_result
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
-from policies import make_policy
-from simulator import (
-    Cluster,
-    FixedDuration,
-    InfeasibleDecision,
-    InputError,
-    NodeType,
-    Result,
-    Workload,
-    simulate,
-)
+from simulator import InfeasibleDecision, InputError, Result
 from simulator import theory as q
 from simulator.statistics import student
+from tests.core.jobs import fixed, nodes
+from tests.core.jobs import run as simulated
 
 HOUR_S = 3600.0
 
@@ -39,25 +31,16 @@ HOUR_S = 3600.0
 def scenario(policy: str = "fifo", gpus: int = 1, seed: int = 0, **jobs: object) -> Scenario:
     workload = {"kind": "poisson", "num_jobs": 3000, "arrival_rate_per_h": 0.9 * gpus, **jobs}
     cluster = {"kind": "nodes", "num_nodes": 1, "gpus_per_node": gpus}
-    return Scenario.model_validate(
-        {"policy": policy, "seed": seed, "workload": workload, "cluster": cluster}
-    )
+    keys = {"policy": policy, "seed": seed, "workload": workload, "cluster": cluster}
+    return Scenario.model_validate(keys)
 
 
 def made(submit_s, duration_s, patience_s, num_gpus=None):
-    demand = np.array(num_gpus or [1] * len(submit_s))
-    return Workload(
-        [f"j{k}" for k in range(len(submit_s))],
-        np.array(submit_s, dtype=float),
-        FixedDuration(np.array(duration_s, dtype=float), demand),
-        num_gpus=demand,
-        patience_s=None if patience_s is None else np.array(patience_s, dtype=float),
-    )
+    return fixed(submit_s, duration_s, num_gpus, patience_s=patience_s)
 
 
 def on_gpus(workload, gpus=1, policy="fifo-strict", **options):
-    nodes = Cluster.of_nodes(NodeType("n", "T", gpus), 1)
-    return simulate(workload, nodes, make_policy(policy), **options)
+    return simulated(workload, nodes(gpus), policy, **options)
 
 
 @cache
@@ -76,9 +59,8 @@ def results(gpus: int, duration_s: str, patience: str | float) -> list[Result]:
     ],
 )
 def test_the_share_of_jobs_that_leave(gpus, duration_s, patience, expected):
-    found = student(
-        [r.summary((200, 2000))["lost_share"] for r in results(gpus, duration_s, patience)], 0.99
-    )
+    runs = results(gpus, duration_s, patience)
+    found = student([r.summary((200, 2000))["lost_share"] for r in runs], 0.99)
     assert found.lower <= expected <= found.upper
     assert found.upper - found.lower < 0.25 * expected  # the test can tell
 
@@ -97,9 +79,8 @@ def test_erlang_a_gives_the_time_in_the_queue_of_all_jobs():
 def test_more_load_than_servers_is_no_trouble_where_jobs_leave():
     crowded = scenario(gpus=2, arrival_rate_per_h=6.0, patience=0)
     line = formula_line(crowded, run(crowded))
-    assert line.startswith(
-        f"formula (M/M/2/2, Erlang B): share of jobs that leave {q.erlang_b(6.0, 2):.4g}; this run "
-    )
+    start = f"formula (M/M/2/2, Erlang B): share of jobs that leave {q.erlang_b(6.0, 2):.4g}; "
+    assert line.startswith(f"{start}this run ")
     low, high = map(float, re.search(r"interval ([\d.]+) to ([\d.]+)$", line).groups())
     assert low < q.erlang_b(6.0, 2) < high
     waiting = scenario(gpus=2, patience="exponential:600", num_jobs=50)
@@ -201,7 +182,7 @@ def test_mistakes_are_one_line():
     with pytest.raises(InputError, match="window 1:2: all its jobs left"):
         on_gpus(made([0, 1], [10, 1], [0, 0])).summary((1, 2))
     with pytest.raises(InputError, match="expected jobs that stay"):
-        alone(made([0.0], [1.0], [1.0]), Cluster.of_nodes(NodeType("n", "T", 1), 1))
+        alone(made([0.0], [1.0], [1.0]), nodes())
     idle = {"decisions": {"round_s": 60.0}}  # decisions come later than the jobs leave
     with pytest.raises(InfeasibleDecision, match="all 20 jobs left"):
         run(Scenario.model_validate(scenario(patience=0, num_jobs=20).model_dump() | idle))

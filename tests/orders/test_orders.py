@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from simulator import Cluster, FixedDuration, InputError, NodeType, Result, Workload, simulate
+from simulator import InputError, Result, Workload
 from simulator.laws import Exponential, HyperExponential, Law
 from simulator.statistics import Streams, student
 from simulator.theory import (
@@ -19,26 +19,20 @@ from simulator.theory import (
 )
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import time_shared
+from tests.core.jobs import fixed, nodes, run
 
-ONE = Cluster.of_nodes(NodeType("one", "GPU", 1), 1)
+ONE = nodes()
 
 
-def jobs(*rows: tuple[float, float, int], weights: tuple[float, ...] = ()) -> Workload:
+def jobs(*rows: tuple[float, float, int], weights: tuple[float, ...] | None = None) -> Workload:
     """Submission, duration, GPUs of each."""
-    submit_s, duration_s, gpus = (np.array(column) for column in zip(*rows, strict=True))
-    workload = Workload(
-        job_id=[f"j{k}" for k in range(len(rows))], submit_s=submit_s,
-        performance=FixedDuration(duration_s, gpus), num_gpus=gpus,
-        weight_per_s=np.array(weights) if weights else None,
-    )  # fmt: skip
-    return time_shared(workload)
+    return time_shared(fixed(*map(list, zip(*rows, strict=True)), weight_per_s=weights))
 
 
 def ends(
-    name: str, workload: Workload, nodes: int = 1, gpus: int = 1, **options: bool
+    name: str, workload: Workload, count: int = 1, gpus: int = 1, **options: bool
 ) -> list[float]:
-    cluster = Cluster.of_nodes(NodeType("n", "GPU", gpus), nodes)
-    return simulate(workload, cluster, make_policy(name, **options)).completion_s.tolist()
+    return run(workload, nodes(gpus, count), make_policy(name, **options)).completion_s.tolist()
 
 
 THREE = jobs((0.0, 10.0, 1), (1.0, 4.0, 1), (2.0, 1.0, 1))
@@ -70,23 +64,20 @@ def test_jobs_of_several_gpus_share_in_proportion():
     """Two jobs of 2 GPUs on 2: half each, as a whole GPU; one of 4 over two nodes."""
     assert ends("processor-sharing", jobs((0.0, 4.0, 2), (0.0, 4.0, 2)), gpus=2) == [8.0, 8.0]
     both = jobs((0.0, 4.0, 4), (0.0, 4.0, 2))
-    assert ends("processor-sharing", both, nodes=2, gpus=2) == pytest.approx([6.0, 6.0])
-    assert ends("srpt", jobs((0.0, 9.0, 4), (1.0, 2.0, 3)), nodes=2, gpus=2) == [11.0, 3.0]
+    assert ends("processor-sharing", both, count=2, gpus=2) == pytest.approx([6.0, 6.0])
+    assert ends("srpt", jobs((0.0, 9.0, 4), (1.0, 2.0, 3)), count=2, gpus=2) == [11.0, 3.0]
 
 
-def replications(
-    name: str, load: float, law: Law, classes: bool = False, seeds: int = 6
-) -> list[Result]:
+def replications(name: str, load: float, law: Law, classes: bool = False) -> list[Result]:
     found = []
-    for seed in range(seeds):
-        workload = poisson_jobs(
-            1200, Streams(seed), arrival_rate_per_h=load * 36, duration_s=law, num_gpus=(1,)
-        )
+    for seed in range(6):
+        rate_per_h = load * 36
+        workload = poisson_jobs(1200, Streams(seed), arrival_rate_per_h=rate_per_h, duration_s=law)
         urgent = Streams(seed).generator("classes").random(1200) < 0.5
         weights = np.where(urgent, 2.0, 1.0)
         workload = time_shared(replace(workload, weight_per_s=weights))
         policy = make_policy(name, **({"preemptive": True} if classes else {}))
-        found.append(simulate(workload, ONE, policy, record_schedule=False))
+        found.append(run(workload, ONE, policy, record_schedule=False))
     return found
 
 
@@ -113,13 +104,12 @@ def test_preemptive_priority_against_its_formula():
     found = replications("priority", 0.6, LAW, classes=True)
     formula = mg1_priority_response_s([0.003, 0.003], [LAW, LAW], True)
     for weight, expected in ((2.0, formula[0]), (1.0, formula[1])):
-        means = [
-            float(r.jct_s[300:][r.workload.weight_per_s[300:] == weight].mean()) for r in found
-        ]
+        of_class = [r.jct_s[300:][r.workload.weight_per_s[300:] == weight] for r in found]
+        means = [float(times_s.mean()) for times_s in of_class]
         assert student(means, 0.999).contains(float(expected))
 
 
 def test_what_cannot_be_shared_is_one_line():
     whole = replace(THREE, performance=replace(THREE.performance, time_shared=False))
     with pytest.raises(InputError, match="do not share GPUs in time"):
-        simulate(whole, ONE, make_policy("processor-sharing"))
+        run(whole, ONE, "processor-sharing")

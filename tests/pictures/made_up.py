@@ -58,4 +58,4 @@ def results(
 ) -> Results:
     """The made-up runs of a paper at the quick scale."""
     tasks = experiment.tasks("quick")
-    return Results(MadeUpStore(tasks, scalars, tables), tasks, "quick")  # type: ignore[arg-type]
+    return Results(MadeUpStore(tasks, scalars, tables), tasks, "quick")

@@ -17,7 +17,7 @@ import pytest
 
 from experiments.papers import synergy
 from experiments.papers.registry import load, papers
-from experiments.report.contents import Figure, Paper
+from experiments.report.contents import Figure
 from experiments.studies import beyond, foresight
 from experiments.studies.beyond import runs as beyond_runs
 from experiments.studies.beyond.claims import guessed as rows_of_guessed
@@ -73,12 +73,11 @@ def held_out(task, random):
     return pd.DataFrame(rows)
 
 
-def test_synergy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_synergy(tmp_path, monkeypatch):
     monkeypatch.setattr("simulator.workloads.synergy.draw.LOG_JOBS", 100)  # drawn to check a file
     ends = ("", "_low", "_high")
-    rounds = {
-        f"{m}_of_opt{end}": 0.9 for m in ("tune", "tune_by_gpus", "tune_released") for end in ends
-    }
+    mechanisms = ("tune", "tune_by_gpus", "tune_released")
+    rounds = {f"{m}_of_opt{end}": 0.9 for m in mechanisms for end in ends}
     times = {
         "tune_round_cpu_s": 0.001,
         "opt_round_cpu_s": 0.01,
@@ -104,9 +103,8 @@ def tenants(task, random):
     vc = np.repeat(["A", "B", "C"], 5) if "tenants" not in task.config else None
     names = beyond_runs.TENANTS if vc is None else None
     vc = np.repeat(list(names), 5) if names else vc
-    return pd.DataFrame(
-        {"vc": vc, "total_wait_s": random.exponential(3600, 15), "gpu_seconds": 9e3}
-    )
+    wait_s = random.exponential(3600, 15)
+    return pd.DataFrame({"vc": vc, "total_wait_s": wait_s, "gpu_seconds": 9e3})
 
 
 def allocated(task, random):
@@ -119,22 +117,11 @@ def allocated(task, random):
     return pd.concat(rows)
 
 
-def test_beyond(tmp_path: Path) -> None:
+def test_beyond(tmp_path):
     names = (
-        "mean_jct_s",
-        "leasing_cost",
-        "mean_wait_s",
-        "envy_gpu_h",
-        "energy_kwh",
-        "rejected_jobs",
-        "late_jobs",
-        "jobs",
-        "completed_jobs",
-        "total_tardiness_s",
-        "promised_jobs",
-        "broken_promises",
-        "max_finish_time_fairness",
-    )
+        "mean_jct_s", "leasing_cost", "mean_wait_s", "envy_gpu_h", "energy_kwh", "rejected_jobs", "late_jobs",
+        "jobs", "completed_jobs", "total_tardiness_s", "promised_jobs", "broken_promises", "max_finish_time_fairness",
+    )  # fmt: skip
     scalars = {"run_scenario": dict.fromkeys(names, 1000.0) | {"goodput": 0.5}}
     tables = {"run_scenario": {"jobs": tenants}, "run_filling": {"allocated": allocated}}
     runs = results(beyond.PAGE, scalars, tables)
@@ -146,16 +133,15 @@ def test_beyond(tmp_path: Path) -> None:
             run.scalars["mean_jct_s"] = 1000.0 + 20 * nodes * task.config["seed"] + slow * nodes
     drawn = beyond.PAGE.figures(runs, tmp_path)
     headings(drawn)
-    assert {"checkpoints", "spot", "filling", "shared_queue", "tenants", "predictions"} <= {
-        f.name for f in drawn
-    }
+    some = {"checkpoints", "spot", "filling", "shared_queue", "tenants", "predictions"}
+    assert some <= {f.name for f in drawn}
     assert verdict_of(runs, "promised due dates") == "not reproduced"
     for _, run in runs._runs:
         run.scalars["broken_promises"] = 0
     assert verdict_of(runs, "promised due dates") == "reproduced"
 
 
-def test_failed_runs_do_not_fail_the_page_of_predictions() -> None:
+def test_failed_runs_do_not_fail_the_page_of_predictions():
     """Without exact SRTF of a seed that seed is left out; without SJF there is no line of SJF."""
     runs = results(beyond.PAGE, {"run_scenario": {"mean_jct_s": 1000.0}}, {})
     columns = [(task.columns(), (task, run)) for task, run in runs._runs]
@@ -168,9 +154,8 @@ def test_failed_runs_do_not_fail_the_page_of_predictions() -> None:
     ]
     assert seed not in set(over_exact(runs)["seed"])
     assert "SJF" not in set(guessed_figure(runs).data["policy"])
-    assert any(
-        claim.claim.startswith("mean completion time of Gittins") for claim in rows_of_guessed(runs)
-    )
+    claims = [claim.claim for claim in rows_of_guessed(runs)]
+    assert any(claim.startswith("mean completion time of Gittins") for claim in claims)
 
 
 def verdict_of(runs: Results, text: str) -> str:
@@ -180,7 +165,7 @@ def verdict_of(runs: Results, text: str) -> str:
     return claim.verdict
 
 
-def test_foresight(tmp_path: Path) -> None:
+def test_foresight(tmp_path):
     scalars = {"run_scenario": {"total_cost": 100.0}, "run_bounds": {"best": 10.0}}
     drawn = foresight.PAGE.figures(results(foresight.PAGE, scalars, {}), tmp_path)
     headings(drawn)
@@ -189,7 +174,7 @@ def test_foresight(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
-def test_figures_of_a_reproduction(paper: Paper, tmp_path: Path) -> None:
+def test_figures_of_a_reproduction(paper, tmp_path):
     if not (RESULTS / "store" / "runs.sqlite").exists():
         pytest.skip(f"{RESULTS} holds no reproduction")
     experiment = load(paper)

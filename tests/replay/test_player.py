@@ -39,9 +39,8 @@ def test_it_opens(page, browser, width):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_serious_accessibility_fault(page, browser, theme):
-    browser.call(
-        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]
-    )
+    scheme = {"name": "prefers-color-scheme", "value": theme}
+    browser.call("Emulation.setEmulatedMedia", features=[scheme])
     open_quietly(browser, page)
     browser.run("player.followJob(3)")
     browser.run("document.querySelector('details').open = true")
@@ -76,35 +75,28 @@ def test_a_moment_agrees_with_the_tables(browser, tmp_path):
         assert (found["running"], found["waiting"]) == (running, come - over - running)
         waiting = browser.run(f"player.replay.runs[0].waitingJobs({now}).length")
         assert waiting == come - over - running
-        drawn = browser.run(
-            f"player.jump({now}); player.panels[0].scene.runningShares({now}).length"
-        )
+        shown = f"player.panels[0].scene.runningShares({now}).length"
+        drawn = browser.run(f"player.jump({now}); {shown}")
         assert drawn == len(shares)
     ends = browser.run("player.replay.runs[0].fate.reduce((n, f) => (n[f]++, n), [0, 0, 0])")
     assert sum(ends) == len(result.schedule)
-    preempted = browser.run(
-        "player.replay.jobs.id.reduce((n, _, j) => "
-        "n + player.replay.runs[0].countsOf(j, Infinity).preempted, 0)"
-    )
+    count = "player.replay.runs[0].countsOf(j, Infinity).preempted"
+    preempted = browser.run(f"player.replay.jobs.id.reduce((n, _, j) => n + {count}, 0)")
     assert preempted == result.preemptions.sum() > 0
 
 
 def test_jobs_that_left_are_not_finished(browser, tmp_path):
     jobs = {"kind": "poisson", "num_jobs": 60, "arrival_rate_per_h": 4.0, "patience": 600}
     nodes = {"kind": "nodes", "num_nodes": 1, "gpus_per_node": 2}
-    result = run(
-        Scenario.model_validate({"policy": "fifo", "workload": jobs, "cluster": nodes}), True
-    )
+    keys = {"policy": "fifo", "workload": jobs, "cluster": nodes}
+    result = run(Scenario.model_validate(keys), True)
     open_quietly(browser, replay(result, tmp_path / "replay.html"))
     end, left = browser.run("player.replay.runs[0].summary(Infinity)"), result.left
     assert 0 < end["done"] == 60 - left.sum() < 60
     assert end["meanJct"] == pytest.approx(result.summary()["mean_jct_s"], rel=1e-6)
     assert end["waiting"] == 0
-    states = [
-        browser.run(f"player.replay.runs[0].stateOf({j}, Infinity)")
-        for j in (left.argmax(), left.argmin())
-    ]
-    assert states == ["has left", "is over"]
+    for job, state in ((left.argmax(), "has left"), (left.argmin(), "is over")):
+        assert browser.run(f"player.replay.runs[0].stateOf({job}, Infinity)") == state
 
 
 def test_it_shows_what_the_policy_noted_of_its_last_decision(page, browser, results):
@@ -123,10 +115,8 @@ def test_it_shows_what_the_policy_noted_of_its_last_decision(page, browser, resu
     assert len(noted) > 2
     for name, value in noted.items():
         assert f"{name} " in shown[0]
-        expected = last[name]
-        assert value == (
-            pytest.approx(expected, rel=1e-3) if isinstance(value, float) else expected
-        )
+        is_number = isinstance(value, float)
+        assert value == (pytest.approx(last[name], rel=1e-3) if is_number else last[name])
 
 
 def test_play_advances_both_runs_in_step_and_stops(page, browser):
@@ -171,6 +161,16 @@ def test_keyboard(page, browser):
     assert "waiting" in said
 
 
+SPOT = """(() => {
+    const {scene, canvas, run} = player.panels[0];
+    const i = scene.runningShares(player.time)[0];
+    const box = canvas.getBoundingClientRect();
+    return [box.left + scene.x(player.time) - 1, box.top + scene.top(run.shares.node[i], run.shares.line[i]) + 2,
+            run.jobs.id[run.shares.job[i]]];
+})()"""
+"""Where the first of the shares that run is drawn, and whose it is."""
+
+
 def test_follow_a_job_by_name_and_by_click(page, browser):
     open_quietly(browser, page)
     browser.run("player.jump(player.replay.end / 3)")
@@ -179,19 +179,12 @@ def test_follow_a_job_by_name_and_by_click(page, browser):
     assert browser.run(f"{part('followed')}.textContent").startswith("Job J2. edf: ")
     browser.run(f"{field}.value = 'nobody'; {field}.dispatchEvent(new Event('change'))")
     assert browser.run(f"{part('nojob')}.textContent") == "There is no job “nobody”."
-    spot = browser.run("""(() => {
-        const {scene, canvas, run} = player.panels[0];
-        const i = scene.runningShares(player.time)[0];
-        const box = canvas.getBoundingClientRect();
-        return [box.left + scene.x(player.time) - 1, box.top + scene.top(run.shares.node[i], run.shares.line[i]) + 2,
-                run.jobs.id[run.shares.job[i]]];
-    })()""")
+    x, y, job = browser.run(SPOT)
     for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-        browser.call(
-            "Input.dispatchMouseEvent", type=kind, x=spot[0], y=spot[1], button="left", clickCount=1
-        )
-    assert browser.run("player.replay.jobs.id[player.follow]") == spot[2]
-    assert spot[2] in browser.run(f"{part('tip')}.textContent")
+        at = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        browser.call("Input.dispatchMouseEvent", type=kind, **at)
+    assert browser.run("player.replay.jobs.id[player.follow]") == job
+    assert job in browser.run(f"{part('tip')}.textContent")
     key(browser, "Escape")
     assert browser.run("player.follow") is None
 
@@ -203,13 +196,7 @@ def test_a_tap_follows_a_job_on_a_phone(page, browser):
     browser.run("player.jump(player.replay.end / 3)")
     browser.run("player.panels[0].canvas.scrollIntoView({block: 'center'})")
     settle(browser)
-    x, y, job = browser.run("""(() => {
-        const {scene, canvas, run} = player.panels[0];
-        const i = scene.runningShares(player.time)[0];
-        const box = canvas.getBoundingClientRect();
-        return [box.left + scene.x(player.time) - 1, box.top + scene.top(run.shares.node[i], run.shares.line[i]) + 2,
-                run.jobs.id[run.shares.job[i]]];
-    })()""")
+    x, y, job = browser.run(SPOT)
     browser.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
     browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
     for _ in range(20):
@@ -235,10 +222,8 @@ def test_a_run_in_which_nothing_ran(browser, tmp_path):
 
 
 def test_reduced_motion_jumps_instead_of_moving(page, browser):
-    browser.call(
-        "Emulation.setEmulatedMedia",
-        features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
-    )
+    reduced = {"name": "prefers-reduced-motion", "value": "reduce"}
+    browser.call("Emulation.setEmulatedMedia", features=[reduced])
     open_quietly(browser, page)
     browser.run("player.play()")
     times = []
@@ -290,27 +275,21 @@ for (const name of ["fillRect", "strokeRect", "clearRect", "fillText", "drawImag
 
 
 def test_what_a_frame_draws_does_not_grow_with_the_jobs(browser, tmp_path):
-    """Two minutes a frame, in the middle of runs of 1,000 and 10,000 jobs on the same 100 nodes.
-
-    (`benchmarks/bench_player.py` has the CPU time of a frame.)
-    """
+    """Two minutes a frame, in the middle of runs of 1,000 and 10,000 jobs on the same 100 nodes."""
     most = {}
     for jobs in (1_000, 10_000):
         open_quietly(browser, replay(fixed_jobs(jobs, 100), tmp_path / f"{jobs}.html"))
         browser.run("player.jump(player.replay.end * 0.5)")
         browser.run(COUNT_WHAT_IS_DRAWN)
-        most[jobs] = browser.run(
-            """(() => {
-              const counts = [];
-              const begin = player.replay.end * 0.5;
-              for (let k = 1; k <= 40; k++) {
+        most[jobs] = browser.run("""(() => {
+            const counts = [], begin = player.replay.end * 0.5;
+            for (let k = 1; k <= 40; k++) {
                 drawn = 0;
                 player.jump(begin + k * 120, false);
                 counts.push(drawn);
-              }
-              return Math.max(...counts);
-            })()"""
-        )
+            }
+            return Math.max(...counts);
+        })()""")
     # A few marks for each of at most 400 shares that run, and for those that wait beside them.
     assert 100 < most[10_000] < 4_000
     assert most[10_000] < 2 * most[1_000]
@@ -318,9 +297,8 @@ def test_what_a_frame_draws_does_not_grow_with_the_jobs(browser, tmp_path):
 
 def test_a_notebook_shows_the_player(browser, tmp_path):
     path = tmp_path / "cell.html"
-    path.write_text(
-        f"<!doctype html><link rel='icon' href='data:,'>{fixed_jobs(20, 2)._repr_html_()}"
-    )
+    cell = fixed_jobs(20, 2)._repr_html_()
+    path.write_text(f"<!doctype html><link rel='icon' href='data:,'>{cell}")
     open_quietly(browser, path)
     inside = "document.querySelector('iframe').contentWindow.player.replay.jobs.id.length"
     assert browser.run(inside) == 20

@@ -17,15 +17,9 @@ CHROMIUM = next(
 )
 # Unknown to some versions of the browser are switches that others need; it ignores those.
 SWITCHES = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--hide-scrollbars",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--remote-debugging-pipe",
-)
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+    "--no-first-run", "--disable-background-networking", "--remote-debugging-pipe",
+)  # fmt: skip
 
 
 class Browser:
@@ -52,9 +46,8 @@ class Browser:
         self.requests: list[str] = []
         self._loaded = False
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
-            "sessionId"
-        ]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -75,7 +68,7 @@ class Browser:
             if answer.get("id") == self._number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
-                return answer["result"]  # type: ignore[no-any-return]
+                return answer["result"]
 
     def _read(self) -> dict[str, Any]:
         end = time.monotonic() + 60

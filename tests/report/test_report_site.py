@@ -97,9 +97,8 @@ def test_each_printed_number_counts_once_by_its_weakest_row_without_labels(site)
 
 def test_texts_stand_above_the_figures_or_below_theirs(site):
     text = (site / "fake.html").read_text()
-    places = [
-        text.index(p) for p in ("Who &amp; what", 'id="fake-figure_1"', "Why?", "<dt>Command")
-    ]
+    parts = ("Who &amp; what", 'id="fake-figure_1"', "Why?", "<dt>Command")
+    places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert "The &lt;lead&gt;." in text
     assert "<li>Another &lt;line&gt;.</li>" in text
@@ -126,9 +125,8 @@ def test_the_first_page_shows_each_figure_small(site):
 def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
     """One row a run: what an interval is made from."""
     rows = load(papers()[0]).committed(site)
-    assert rows[["function", "n", "seed"]].to_numpy().tolist() == [
-        ["run", n, s] for n in (1, 2) for s in (0, 1, 2)
-    ]
+    wanted = [["run", n, s] for n in (1, 2) for s in (0, 1, 2)]
+    assert rows[["function", "n", "seed"]].to_numpy().tolist() == wanted
     assert "run_cpu_s" not in rows
     (page,) = read_pages(site, papers())
     assert len(page.code) == 12
@@ -222,7 +220,7 @@ def test_a_claim_that_is_not_reproduced_says_why():
     with pytest.raises(ValueError, match="say why"):
         Claim("fake", "p", "c", 1.0, 2.0, verdict="not reproduced")
     with pytest.raises(ValueError, match="verdict 'maybe'"):
-        Claim("fake", "p", "c", 1.0, 2.0, verdict="maybe")  # type: ignore[arg-type]
+        Claim("fake", "p", "c", 1.0, 2.0, verdict="maybe")
 
 
 class Links(HTMLParser):
@@ -293,21 +291,17 @@ def test_no_column_of_the_claims_is_cut_off(site, browser):
     """Whatever a paper's value is, a number or a sentence."""
     browser.open((site / "claims.html").as_uri(), 1200)
     words = "two to three times that of the best of the first-principle methods, by eye"
-    browser.run(f"document.querySelector('.claims tbody tr').cells[3].textContent = '{words}'")
-    for cell in (1, 2, 7):
+    for cell in (1, 2, 3, 7):
         browser.run(
             f"document.querySelector('.claims tbody tr').cells[{cell}].textContent = '{words}'"
         )
-    assert browser.run("document.querySelector('.scroll').scrollWidth") <= browser.run(
-        "document.querySelector('.scroll').clientWidth"
-    )
+    scroll = "document.querySelector('.scroll')"
+    assert browser.run(f"{scroll}.scrollWidth <= {scroll}.clientWidth")
 
 
 def column(browser: Browser, table: str, index: int) -> list[str]:
-    return browser.run(
-        f"[...document.querySelectorAll('{table} tbody tr')]"
-        f".map((row) => row.cells[{index}].textContent.trim())"
-    )  # type: ignore[no-any-return]
+    rows = f"[...document.querySelectorAll('{table} tbody tr')]"
+    return browser.run(f"{rows}.map((row) => row.cells[{index}].textContent.trim())")
 
 
 def test_tables_sort_by_number_and_back_with_empty_cells_last(site, browser):
@@ -318,9 +312,8 @@ def test_tables_sort_by_number_and_back_with_empty_cells_last(site, browser):
     assert column(browser, ".claims", 3) == ["1.5 s", "9 %", "100", "–"]
     browser.run(button.format(3) + ".click()")
     assert column(browser, ".claims", 3) == ["100", "9 %", "1.5 s", "–"]
-    assert browser.run("document.querySelectorAll('th')[3].getAttribute('aria-sort')") == (
-        "descending"
-    )
+    order = browser.run("document.querySelectorAll('th')[3].getAttribute('aria-sort')")
+    assert order == "descending"
     browser.run(button.format(2) + ".click()")
     assert column(browser, ".claims", 2)[-1] == "Nine"
     assert browser.run("document.querySelectorAll('[aria-sort]').length") == 1

@@ -82,16 +82,31 @@ def test_the_rule(published, low, high, expected):
     assert verdict(published, interval(low, high)) == expected
 
 
+@pytest.mark.parametrize(
+    ("ours", "expected"),
+    [
+        *((ours, "partly") for ours in (-35.0, -17.0, -12.0, -50.0)),
+        *((ours, "not reproduced") for ours in (-70.0, -5.0, 25.0)),
+        (-25.0, "reproduced"),
+    ],
+)
+def test_a_published_range_below_zero(ours, expected):
+    """-30 to -20, without a margin, is reproduced; half to twice of it, -60 to -10, is so in part."""
+    assert verdict(effect(-30.0, high=-20.0, none=0.0), ours) == expected
+    assert verdict(amount(-30.0, high=-20.0), ours) == expected
+
+
 def test_almost_equal_has_no_part():
     """1.0 within 5 %: neither 0.72 nor 1.61 is a part of it, as it would be of an amount."""
-    same = Number(
-        place="", claim="", kind="equal", value=1.0, margin=0.05, printed="almost equal"
-    ).rule
-    found = [
-        verdict(same, interval(low, high))
-        for low, high in ((0.96, 1.04), (0.70, 0.75), (1.52, 1.71), (0.90, 1.10))
-    ]
-    assert found == ["reproduced", "not reproduced", "not reproduced", "inconclusive"]
+    printed = {"margin": 0.05, "printed": "almost equal"}
+    same = Number(place="", claim="", kind="equal", value=1.0, **printed).rule
+    for low, high, expected in (
+        (0.96, 1.04, "reproduced"),
+        (0.70, 0.75, "not reproduced"),
+        (1.52, 1.71, "not reproduced"),
+        (0.90, 1.10, "inconclusive"),
+    ):
+        assert verdict(same, interval(low, high)) == expected
     assert same.printed == "almost equal"
 
 
@@ -128,9 +143,8 @@ def test_rows_of_the_table():
     assert (row.verdict, row.paper_value, row.unit) == ("inconclusive", 62, "%")
     assert row.why == f"{WIDE}; x"
     assert (row.ci_low, row.ci_high) == (20, 95)
-    row = judged(
-        "p", "", "time", at_most(1), 0.5, unit="s", why="C++", times_of_another_machine=True
-    )
+    elsewhere = {"unit": "s", "why": "C++", "times_of_another_machine": True}
+    row = judged("p", "", "time", at_most(1), 0.5, **elsewhere)
     assert (row.verdict, row.paper_value, row.why) == ("not comparable", "<= 1", "C++")
     row = judged("p", "", "saving", effect(62, none=0), 60.0, why="left out")
     assert (row.verdict, row.why, row.ci_low) == ("reproduced", "", None)

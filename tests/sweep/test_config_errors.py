@@ -64,18 +64,10 @@ GOOD: dict[str, Any] = {"cluster": {"num_nodes": 4}, "workload": {"kind": "trace
         ("workload.kind", "csv", "workload.kind: got \"csv\", expected one of 'poisson', 'trace'"),
         ("workload.kind", None, "workload.kind: missing"),
         ("workload.num_jobs", 1001, "got 1001, expected an integer >= 1 and <= 1000"),
-        (
-            "workload.num_jobs",
-            None,
-            "missing, expected an integer >= 1 and <= 1000: number of jobs",
-        ),
+        ("workload.num_jobs", None, "missing, expected an integer >= 1 and <= 1000: number of jobs"),
         ("workload.rate", 1.0, "workload.rate: unknown key, expected one of kind, num_jobs"),
         ("workload", {"kind": "poisson", "rate": 0}, "rate: got 0, expected a number > 0"),
-        (
-            "workload",
-            {"kind": "poisson", "rate": float("nan")},
-            "got NaN, expected a finite number > 0",
-        ),
+        ("workload", {"kind": "poisson", "rate": float("nan")}, "got NaN, expected a finite number > 0"),
         ("workload", 3, "workload: got 3, expected a table"),
         ("spare", {"kind": "poisson", "rate": 0}, "spare.rate: got 0, expected a number > 0"),
         ("policies", [3], "policies[0]: got 3, expected text or a table"),
@@ -85,7 +77,7 @@ GOOD: dict[str, Any] = {"cluster": {"num_nodes": 4}, "workload": {"kind": "trace
         ("claster", 3, "claster: unknown key, did you mean 'cluster'?"),
         ("cluster", None, "cluster: missing, expected a table"),
     ],
-)
+)  # fmt: skip
 def test_mistake_is_one_line_with_the_path(path, value, told):
     data = copy.deepcopy(GOOD)
     *parents, last = path.split(".")

@@ -12,29 +12,21 @@ from pathlib import Path
 import pytest
 
 from experiments.sweep import executors, runner
-from experiments.sweep.runner import run_tasks
-from experiments.sweep.store import Store
-from experiments.sweep.sweep import export
 from experiments.sweep.task import Task
 from simulator.errors import InputError
+from tests.sweep import runs
+from tests.sweep.runs import draws, exported, only_failure
 
 distributed = pytest.importorskip("distributed", reason="Dask is an optional extra")
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
-    try:
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as cluster:
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        with distributed.LocalCluster(n_workers=2, **options) as cluster:
             yield cluster
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
 
 
 @pytest.fixture(autouse=True)
@@ -44,29 +36,8 @@ def same_code(monkeypatch, request):
         monkeypatch.setattr(runner, "_versions", lambda tasks: ())
 
 
-def draws(count: int, sleep_s: float = 0.0) -> list[Task]:
-    return [
-        Task("sweep_functions:draw", {"seed": s, "sleep_s": sleep_s}, {"seed": s})
-        for s in range(count)
-    ]
-
-
 def run(tasks: list[Task], folder: Path, cluster, **options: object) -> runner.RunSummary:
-    with Store(folder, create=True) as store:
-        return run_tasks(
-            tasks,
-            store,
-            dask=cluster and cluster.scheduler_address,
-            workers=2,
-            progress=False,
-            **options,  # type: ignore[arg-type]
-        )
-
-
-def exported(folder: Path) -> bytes:
-    export(folder)
-    export(folder, table="values")
-    return (folder / "runs.csv").read_bytes() + (folder / "values.csv").read_bytes()
+    return runs.run(tasks, folder, dask=cluster and cluster.scheduler_address, **options)
 
 
 def test_same_bytes_as_on_this_machine_alone(tmp_path, cluster):
@@ -94,27 +65,15 @@ def test_a_lost_worker_loses_nothing(tmp_path, cluster):
     ("does", "told"),
     [
         ("raise", "ValueError: seed 3 is <not> wanted"),
-        pytest.param(
-            "hang", "RunTimeout: the run was ended at its time limit of 3 s", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "die",
-            "WorkerDied: the run's worker process ended several times",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param("hang", "RunTimeout: the run was ended at its time limit of 3 s", marks=pytest.mark.slow),
+        pytest.param("die", "WorkerDied: the run's worker process ended several times", marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_a_run_that_fails_fails_alone(tmp_path, cluster, does, told):
-    tasks = [
-        Task("sweep_functions:trouble", {"seed": s, "does": does, "at": [3]}, {"seed": s})
-        for s in range(6)
-    ]
+    tasks = draws(6, "trouble", does=does, at=[3])
     summary = run(tasks, tmp_path, cluster, time_limit_s=3.0)
     assert (summary.done, summary.failed) == (5, 1)
-    with Store(tmp_path) as store:
-        ((labels, error),) = store.failures()
-    assert labels == {"seed": 3}
-    assert error.splitlines()[-1] == told
+    assert only_failure(tmp_path).splitlines()[-1] == told
 
 
 def test_workers_of_other_code_versions_are_refused(tmp_path, cluster, monkeypatch):
@@ -126,24 +85,17 @@ def test_workers_of_other_code_versions_are_refused(tmp_path, cluster, monkeypat
 
 def test_no_scheduler_at_the_address(tmp_path, monkeypatch):
     monkeypatch.setattr(executors, "CONNECT_S", 1)
-    with (
-        Store(tmp_path, create=True) as store,
-        pytest.raises(InputError, match=r"--dask tcp://127\.0\.0\.1:1: no scheduler answers"),
-    ):
-        run_tasks(draws(1), store, dask="tcp://127.0.0.1:1", progress=False)
+    with pytest.raises(InputError, match=r"--dask tcp://127\.0\.0\.1:1: no scheduler answers"):
+        runs.run(draws(1), tmp_path, dask="tcp://127.0.0.1:1")
 
 
 def test_dask_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with (
-        Store(tmp_path, create=True) as store,
-        pytest.raises(InputError, match="Dask is not installed"),
-    ):
-        run_tasks(draws(1), store, dask="local", progress=False)
+    with pytest.raises(InputError, match="Dask is not installed"):
+        runs.run(draws(1), tmp_path, dask="local")
 
 
 @pytest.mark.slow
 def test_a_cluster_of_its_own_on_this_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    with Store(tmp_path, create=True) as store:
-        assert run_tasks(draws(6), store, workers=2, dask="local", progress=False).done == 6
+    assert runs.run(draws(6), tmp_path, dask="local").done == 6

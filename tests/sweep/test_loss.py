@@ -13,31 +13,26 @@ import pandas as pd
 import pytest
 
 from experiments.sweep.export import write_export
-from experiments.sweep.runner import exit_code, run_tasks
+from experiments.sweep.runner import exit_code
 from experiments.sweep.store import DATABASE, Report, Store, StoreLost
 from experiments.sweep.sweep import export, retry, status
 from experiments.sweep.task import Task
 from simulator.errors import InputError
-
-
-def tasks(count: int, **config: object) -> list[Task]:
-    return [Task("sweep_functions:draw", {"seed": s, **config}, {"seed": s}) for s in range(count)]
+from tests.sweep.runs import draws, exported, run
 
 
 @pytest.fixture
 def finished(tmp_path):
     """A folder with three finished runs, each with a table."""
-    with Store(tmp_path / "out", create=True) as store:
-        run_tasks(tasks(3), store, workers=1, progress=False)
+    run(draws(3), tmp_path / "out", workers=1)
     return tmp_path / "out"
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path):
     (tmp_path / "tables" / "ab").mkdir(parents=True)
     (tmp_path / "photo.png").write_text("mine")
-    with pytest.raises(
-        InputError, match=r"holds other files \(photo.png, tables\), expected a new"
-    ):
+    told = r"holds other files \(photo.png, tables\), expected a new"
+    with pytest.raises(InputError, match=told):
         Store(tmp_path, create=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["photo.png", "tables"]
 
@@ -68,12 +63,7 @@ def test_a_folder_that_is_removed_during_a_sweep_is_reported(tmp_path, capsys):
         if len(done) >= 5:
             shutil.rmtree(out, ignore_errors=True)
 
-    def work() -> int:
-        with Store(out, create=True) as store:
-            run_tasks(tasks(12), store, workers=1, progress=False, watch=remove)
-        return 0
-
-    assert exit_code(work) == 1
+    assert exit_code(lambda: run(draws(12), out, workers=1, watch=remove).failed) == 1
     told = capsys.readouterr().err
     assert "was removed or replaced while a sweep" in told
     assert told.count("\n") == 1
@@ -90,17 +80,11 @@ def test_a_folder_replaced_by_another_sweep_is_noticed(finished, tmp_path):
 def test_runs_without_the_table_are_no_loss(finished):
     """A failed run, and one that never left such a table, have nothing to export."""
     with Store(finished, create=True) as store:
-        more = [*store.tasks(), *tasks(5)[3:]]
+        more = [*store.tasks(), *draws(5)[3:]]
         store.plan(more)
         store.record([Report(more[3].key, "failed", error="E"), Report(more[4].key, "done")])
         _, rows = write_export(store, format="csv", out=None, table="values", timings=False)
     assert rows == 30
-
-
-def runs_and_values(folder: Path) -> bytes:
-    export(folder)
-    export(folder, table="values")
-    return (folder / "runs.csv").read_bytes() + (folder / "values.csv").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -123,16 +107,14 @@ def runs_and_values(folder: Path) -> bytes:
 )
 def test_a_run_that_does_not_match_its_hash_is_computed_again(finished, sql, capsys):
     """One rule, with a line that says so; whoever reads the run before is told in one line."""
-    whole = runs_and_values(finished)
+    whole = exported(finished)
     damage(finished, sql)
     with pytest.raises(InputError, match="does not match its hash; start the same sweep again"):
-        runs_and_values(finished)
-    with Store(finished, create=True) as store:
-        assert run_tasks(tasks(3), store, workers=1, progress=False).computed == 1
-    assert (
-        "a run does not match the hash that was kept, and will be comp" in capsys.readouterr().err
-    )
-    assert runs_and_values(finished) == whole
+        exported(finished)
+    assert run(draws(3), finished, workers=1).computed == 1
+    told = "a run does not match the hash that was kept, and will be comp"
+    assert told in capsys.readouterr().err
+    assert exported(finished) == whole
 
 
 def test_a_single_flipped_bit_of_a_table_is_found_wherever_it_is(finished):
@@ -163,19 +145,18 @@ def test_an_export_never_replaces_a_part_of_the_sweep(finished, out):
 def test_texts_of_an_export_are_no_formulas(tmp_path):
     """Quoted as spreadsheets need; numbers stay numbers; an option keeps the texts."""
     labels = ["=cmd|' /C calc'!A0", "+1+1", "-1", "@SUM(A1)", "plain", "-x"]
-    planned = [
-        Task("sweep_functions:draw", {"seed": s}, {"label": text}) for s, text in enumerate(labels)
-    ]
+    numbered = enumerate(labels)
+    planned = [Task("sweep_functions:draw", {"seed": s}, {"label": text}) for s, text in numbered]
     with Store(tmp_path / "out", create=True) as store:
         store.plan(planned)
         content = pd.DataFrame({"job_id": ["=a", "b"]}).to_parquet()
         store.record([Report(t.key, "done", {"x": 1.5}, tables={"j": content}) for t in planned])
 
         def labels_of(**options: bool) -> list[str]:
-            path, _ = write_export(
-                store, format="csv", out=None, table=None, timings=False, **options
-            )
-            return pd.read_csv(path, dtype=str)["label"].tolist()
+            asked = {"format": "csv", "out": None, "table": None, "timings": False}
+            return pd.read_csv(write_export(store, **asked, **options)[0], dtype=str)[
+                "label"
+            ].tolist()
 
         assert labels_of() == ["'=cmd|' /C calc'!A0", "'+1+1", "-1", "'@SUM(A1)", "plain", "'-x"]
         assert labels_of(raw=True) == labels
@@ -200,12 +181,9 @@ def test_status_writes_escape_sequences_out(tmp_path, capsys):
 @pytest.mark.parametrize("does", ["interrupt", "exit", "generator exit"])
 def test_a_run_that_raises_an_exit_fails_like_any_other(tmp_path, does):
     """It must not stop the sweep, now or at each resume."""
-    config = {"does": does, "at": [1]}
-    planned = [Task("sweep_functions:trouble", config | {"seed": s}) for s in range(3)]
-    with Store(tmp_path / "out", create=True) as store:
-        for _ in range(2):
-            summary = run_tasks(planned, store, workers=1, progress=False)
-            assert (summary.done, summary.failed) == (2, 1)
+    for _ in range(2):
+        summary = run(draws(3, "trouble", does=does, at=[1]), tmp_path / "out", workers=1)
+        assert (summary.done, summary.failed) == (2, 1)
 
 
 def damage(folder: Path, sql: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 
 from experiments.sweep import codeversion
 from experiments.sweep.task import Outcome, Task, canonical_json, flatten, plain_scalar, resolve
 from simulator.errors import InputError
+from tests.sweep.runs import install
 
 MODULE = '''
 import math
@@ -159,8 +161,6 @@ def test_a_function_that_is_not_there_is_told_in_one_line(function, told):
 
 
 def test_scalars_of_numpy_are_plain_and_lists_are_refused():
-    import numpy as np
-
     assert type(plain_scalar(np.float64(2.0), "x")) is float
     assert type(plain_scalar(np.int64(2), "x")) is int
     assert plain_scalar(float("nan"), "x") is None
@@ -174,13 +174,8 @@ def test_a_broken_plug_in_blocks_nobody_and_counts_by_its_version(tmp_path, monk
     (tmp_path / "unparsable").mkdir()
     (tmp_path / "unparsable" / "__init__.py").write_text("def (")
     (tmp_path / "whole.py").write_text("limit = 3")
-    info = tmp_path / "plugs-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugs\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[schedlab.policies]\ngone = no_such_package:F\nodd = unparsable:F\ngood = whole:F\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
+    points = ("gone = no_such_package:F", "odd = unparsable:F", "good = whole:F")
+    install(tmp_path, monkeypatch, "policies", *points)
     parts = codeversion._plugins()
     assert parts["no_such_package:F"] == "cannot be read, version 1.0"
     assert "cannot" not in parts["unparsable:F"]
@@ -190,11 +185,7 @@ def test_a_broken_plug_in_blocks_nobody_and_counts_by_its_version(tmp_path, monk
 def test_an_edit_of_a_namespace_package_counts(tmp_path, monkeypatch):
     (tmp_path / "spacious").mkdir()
     (tmp_path / "spacious" / "inner.py").write_text("limit = 3")
-    info = tmp_path / "space-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: space\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[schedlab.policies]\nspace = spacious.inner:F\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    install(tmp_path, monkeypatch, "policies", "space = spacious.inner:F")
     before = codeversion._plugins()
     (tmp_path / "spacious" / "inner.py").write_text("limit = 4")
     assert codeversion._plugins() != before

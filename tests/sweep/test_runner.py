@@ -9,34 +9,16 @@ import signal
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from experiments.sweep import executors, progress, runner
+from experiments.sweep import executors, progress
 from experiments.sweep.progress import Meter, Pace, State, in_good_order
 from experiments.sweep.results import Results
-from experiments.sweep.runner import run_tasks
 from experiments.sweep.store import Store
-from experiments.sweep.sweep import export
 from experiments.sweep.task import Task
 from simulator.errors import InputError
-
-
-def draws(count: int, **config: object) -> list[Task]:
-    return [Task("sweep_functions:draw", {"seed": s, **config}, {"seed": s}) for s in range(count)]
-
-
-def run(tasks: list[Task], folder: Path, **options: object) -> runner.RunSummary:
-    with Store(folder, create=True) as store:
-        return run_tasks(tasks, store, workers=2, progress=False, **options)  # type: ignore[arg-type]
-
-
-def exported(folder: Path) -> bytes:
-    """The table of runs and the one of their values, as bytes."""
-    export(folder)
-    export(folder, table="values")
-    return (folder / "runs.csv").read_bytes() + (folder / "values.csv").read_bytes()
+from tests.sweep.runs import draws, exported, only_failure, run
 
 
 def test_tasks_are_run_once_and_resumed(tmp_path):
@@ -55,9 +37,8 @@ def test_tasks_are_run_once_and_resumed(tmp_path):
 def test_the_order_of_workers_does_not_show(tmp_path):
     tasks = draws(10)
     run(tasks, tmp_path / "two")
-    with Store(tmp_path / "one", create=True) as store:
-        run_tasks(list(reversed(tasks)), store, workers=1, progress=False)
-        run_tasks(tasks, store, workers=1, progress=False)
+    run(list(reversed(tasks)), tmp_path / "one", workers=1)
+    run(tasks, tmp_path / "one", workers=1)
     assert exported(tmp_path / "one") == exported(tmp_path / "two")
 
 
@@ -90,15 +71,10 @@ def test_another_sweep_is_refused_unless_resumed(tmp_path):
     ],
 )
 def test_a_run_that_fails_fails_alone(tmp_path, does, told):
-    tasks = [
-        Task("sweep_functions:trouble", {"seed": s, "does": does, "at": [3]}, {"seed": s})
-        for s in range(6)
-    ]
+    tasks = draws(6, "trouble", does=does, at=[3])
     summary = run(tasks, tmp_path, time_limit_s=3.0 if does == "hang" else None)
     assert (summary.done, summary.failed) == (5, 1)
-    with Store(tmp_path) as store:
-        ((labels, error),) = store.failures()
-    assert labels == {"seed": 3}
+    error = only_failure(tmp_path)
     assert told in error.splitlines()[-1]
     assert ("sweep_functions.py" in error) is (does in ("raise", "exit"))
 
@@ -119,8 +95,7 @@ def test_long_tasks_start_first(tmp_path):
         Task("sweep_functions:logged", {"seed": s, "log": str(log)}, cost_s=c)
         for s, c in enumerate([1.0, 5.0, 3.0])
     ]
-    with Store(tmp_path / "out", create=True) as store:
-        run_tasks(tasks, store, workers=1, progress=False)
+    run(tasks, tmp_path / "out", workers=1)
     (file,) = log.iterdir()
     assert file.read_text().split() == ["1", "2", "0"]
 
@@ -134,15 +109,13 @@ def test_long_tasks_start_first(tmp_path):
     ],
 )
 def test_bad_arguments_are_one_line(tmp_path, options, told):
-    with Store(tmp_path, create=True) as store, pytest.raises(InputError, match=told):
-        run_tasks(draws(1), store, progress=False, **options)
+    with pytest.raises(InputError, match=told):
+        run(draws(1), tmp_path, **options)
 
 
 class Killer(threading.Thread):
-    """Kills a random worker at random instants, at most once for each run that was recorded.
-
-    Without that a busy machine, where workers start slowly, would never come to an end.
-    """
+    """Kills a random worker at random instants, at most once for each run that was recorded: else a
+    busy machine, where workers start slowly, would never come to an end."""
 
     def __init__(self, monkeypatch, seed: int, every_s: float) -> None:
         super().__init__(daemon=True)
@@ -155,7 +128,7 @@ class Killer(threading.Thread):
         made = executors.LocalPool.__init__
 
         def remember(pool: executors.LocalPool, *args: object, **kwargs: object) -> None:
-            made(pool, *args, **kwargs)  # type: ignore[arg-type]
+            made(pool, *args, **kwargs)
             self.pools.append(pool)
 
         monkeypatch.setattr(executors.LocalPool, "__init__", remember)
@@ -175,10 +148,7 @@ def kill_workers_at_random(tmp_path, monkeypatch, count: int, every_s: float, se
     """Run `count` tasks while workers are killed; returns the number of kills."""
     log = tmp_path / "log"
     log.mkdir(parents=True)
-    tasks = [
-        Task("sweep_functions:logged", {"seed": s, "log": str(log), "sleep_s": 0.02}, {"seed": s})
-        for s in range(count)
-    ]
+    tasks = draws(count, "logged", log=str(log), sleep_s=0.02)
     # Many kills on few tasks: none of them may look guilty.
     monkeypatch.setattr(executors, "TRIES", 50)
     monkeypatch.setattr(executors, "STARTS", 50)
@@ -252,13 +222,6 @@ def test_the_time_left_is_known_once_a_run_of_each_function_has_ended():
         assert task is order[0] or pace.left_s() == pytest.approx(left, abs=1e-6)
 
 
-def test_a_short_run_that_compiles_first_does_not_count_for_the_others():
-    tasks = [Task("m:a", {"x": i}, cost_s=0.01) for i in range(1001)]
-    pace = Pace(tasks, slots=1)
-    pace.ended(tasks[0], 20.0)
-    assert pace.left_s() == pytest.approx(10.0)
-
-
 def test_the_time_left_is_that_of_the_work_left_by_kind():
     """Cheap rules and slow solvers of one function: once only solvers are left, their pace counts."""
     tasks = [Task("m:a", {"x": i, "policy": "fifo"}) for i in range(50)]
@@ -271,13 +234,20 @@ def test_the_time_left_is_that_of_the_work_left_by_kind():
     assert pace.left_s() == pytest.approx(40 * 8.0 / 2)
 
 
-def test_the_time_left_counts_long_runs_as_long_as_they_are():
-    """One run of ten takes as long as the others together: the mean counts, not the run in the middle."""
-    tasks = [Task("m:a", {"x": i}) for i in range(20)]
+@pytest.mark.parametrize(
+    ("count", "cost_s", "took_s", "left_s"),
+    [(1001, 0.01, [20.0], 10.0), (20, 1.0, [9.0, *[1.0] * 9], 18.0)],
+    ids=[
+        "one that compiles first does not count for the others",
+        "the mean counts, not the middle",
+    ],
+)
+def test_the_time_left_counts_long_runs_as_long_as_they_are(count, cost_s, took_s, left_s):
+    tasks = [Task("m:a", {"x": i}, cost_s=cost_s) for i in range(count)]
     pace = Pace(tasks, slots=1)
-    for i in range(10):
-        pace.ended(tasks[i], 9.0 if i == 0 else 1.0)
-    assert pace.left_s() == pytest.approx(18.0)
+    for task, seconds in zip(tasks, took_s, strict=False):
+        pace.ended(task, seconds)
+    assert pace.left_s() == pytest.approx(left_s)
 
 
 def test_without_a_terminal_lines_first_early_each_minute_and_last(monkeypatch):

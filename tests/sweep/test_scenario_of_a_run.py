@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from experiments.cli import app
 from experiments.config import toml_text
 from experiments.papers.registry import load, papers
-from experiments.report.contents import Paper
 from experiments.scenario.run import run_scenario
 from experiments.scenario.schema import read_scenario
+from experiments.sweep.chosen import scenario_text
 from experiments.sweep.store import Store
 from experiments.sweep.sweepfile import RUN_SCENARIO, read_sweep
 from experiments.sweep.task import Task, flatten
@@ -41,12 +41,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "some.csv").write_text(CATALOG)
     (tmp_path / "sweep.toml").write_text(SWEEP)
     with Store(tmp_path / "out", create=True) as store, store.locked():
-        store.plan(
-            [
-                *read_sweep(tmp_path / "sweep.toml")[1],
-                Task("experiments.papers.rental.runs:run_pool", {"a": 1}),
-            ]
-        )
+        other = Task("experiments.papers.rental.runs:run_pool", {"a": 1})
+        store.plan([*read_sweep(tmp_path / "sweep.toml")[1], other])
     return tmp_path / "out"
 
 
@@ -55,18 +51,14 @@ def export(*words: object) -> tuple[int, str]:
     return ran.exit_code, str(ran.exception or "")
 
 
-def test_it_gives_the_same_numbers(folder: Path, tmp_path: Path) -> None:
+def test_it_gives_the_same_numbers(folder, tmp_path):
     file = tmp_path / "elsewhere" / "one.toml"
-    chosen = ["policy=edf", "seed=2", "decisions.period_s=3600.5"]
-    words = [word for label in chosen for word in ("--where", label)]
+    chosen = {"policy": "edf", "seed": 2, "decisions.period_s": 3600.5}
+    words = [word for name in chosen for word in ("--where", f"{name}={chosen[name]}")]
     assert export(folder, "--scenario", file, *words)[0] == 0
     assert file.read_text().startswith("# decisions.period_s 3600.5, policy edf, seed 2\n")
-    (config,) = (
-        task.config
-        for task in read_sweep(tmp_path / "sweep.toml")[1]
-        if [str((task.labels or {})[name.partition("=")[0]]) for name in chosen]
-        == [name.partition("=")[2] for name in chosen]
-    )
+    _, tasks = read_sweep(tmp_path / "sweep.toml")
+    (config,) = (task.config for task in tasks if task.labels == chosen)
     again = run_scenario(read_scenario(file).model_dump(exclude_none=True))
     one = run_scenario(dict(config))
     assert again.scalars["mean_jct_s"] == one.scalars["mean_jct_s"]
@@ -83,17 +75,14 @@ def test_it_gives_the_same_numbers(folder: Path, tmp_path: Path) -> None:
             "is a call of experiments.papers.rental.runs:run_pool, expected",
         ),
         (["--where", "seed=1"], "--where: was given without --scenario, expected both"),
-        (
-            ["--scenario", "x.toml", "--out", "y.csv"],
-            "--out: was given with --scenario, expected one",
-        ),
+        (["--scenario", "x.toml", "--out", "y.csv"], "--out: was given with --scenario, expected one"),
         (["--scenario", "x.toml", "--format", "csv"], "--format: was given with --scenario"),
         (["--scenario", "x.toml", "--table", "jobs"], "--table: was given with --scenario"),
         (["--scenario", "x.toml", "--timings"], "--timings: was given with --scenario"),
         (["--scenario", "x.toml", "--raw"], "--raw: was given with --scenario"),
     ],
-)
-def test_mistakes(folder: Path, words: list[str], complaint: str, monkeypatch: Any) -> None:
+)  # fmt: skip
+def test_mistakes(folder, words, complaint, monkeypatch):
     monkeypatch.chdir(folder.parent)
     code, text = export(folder, *words)
     assert code != 0
@@ -101,7 +90,7 @@ def test_mistakes(folder: Path, words: list[str], complaint: str, monkeypatch: A
     assert not (folder.parent / "x.toml").exists()
 
 
-def test_never_over_an_input_or_a_part_of_the_sweep(folder: Path) -> None:
+def test_never_over_an_input_or_a_part_of_the_sweep(folder):
     words = ["--where", "policy=edf", "--where", "seed=2", "--where", "decisions.period_s=1800"]
     for name in (folder.parent / "some.csv", folder / "runs.sqlite"):
         before = name.read_bytes()
@@ -120,7 +109,7 @@ def given(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
-def test_runs_behind_figures_are_trusted_and_can_be_written_as_a_file(paper: Paper) -> None:
+def test_runs_behind_figures_are_trusted_and_can_be_written_as_a_file(paper):
     """`sweep retry` needs no leave for them; of runs with the same keys the first is written."""
     tasks = load(paper).tasks("quick")
     assert tasks
@@ -148,19 +137,21 @@ def test_runs_behind_figures_are_trusted_and_can_be_written_as_a_file(paper: Pap
         {"a b": {}},
     ],
 )
-def test_values_of_all_kinds(value: Any) -> None:
-    assert tomllib.loads(toml_text({"a.b": value, "t": {"k": value}})) == {
-        "a.b": value,
-        "t": {"k": value},
-    }
+def test_values_of_all_kinds(value):
+    table = {"a.b": value, "t": {"k": value}}
+    assert tomllib.loads(toml_text(table)) == table
 
 
-def test_labels_that_are_proposed_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
-    from experiments.sweep.chosen import scenario_text
+CONFIG = {"policy": "edf", "workload": {"kind": "hierarchical"}}
 
-    config = {"policy": "edf", "workload": {"kind": "hierarchical"}}
-    with Store(tmp_path / "out", create=True) as store, store.locked():
-        store.plan([Task(RUN_SCENARIO, config, {"label": "b = 1"})])
+
+def planned(out: Path, labels: dict[str, str]) -> None:
+    with Store(out, create=True) as store, store.locked():
+        store.plan([Task(RUN_SCENARIO, CONFIG, labels)])
+
+
+def test_labels_that_are_proposed_can_be_pasted_into_a_shell(tmp_path):
+    planned(tmp_path / "out", {"label": "b = 1"})
     with pytest.raises(InputError) as error:
         scenario_text(tmp_path / "out", {"label": "b"})
     proposed = shlex.split(str(error.value).partition("For example ")[2])
@@ -168,14 +159,10 @@ def test_labels_that_are_proposed_can_be_pasted_into_a_shell(tmp_path: Path) -> 
     assert scenario_text(tmp_path / "out", {"label": "b = 1"})[0].startswith("# label b = 1\n")
 
 
-def test_a_label_is_a_comment_whatever_it_says(tmp_path: Path) -> None:
-    from experiments.sweep.chosen import scenario_text
-
-    config = {"policy": "edf", "workload": {"kind": "hierarchical"}}
-    with Store(tmp_path / "out", create=True) as store, store.locked():
-        store.plan([Task(RUN_SCENARIO, config, {"what": "x\nseed = 7"})])
+def test_a_label_is_a_comment_whatever_it_says(tmp_path):
+    planned(tmp_path / "out", {"what": "x\nseed = 7"})
     text, files = scenario_text(tmp_path / "out", {})
-    assert tomllib.loads(text) == config
+    assert tomllib.loads(text) == CONFIG
     assert files == []
     with pytest.raises(InputError, match="no run has these labels"):
         scenario_text(tmp_path / "out", {"what": "y"})

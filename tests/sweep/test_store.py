@@ -18,10 +18,7 @@ from experiments.sweep.store import Report, Store, StoreFull
 from experiments.sweep.sweep import export, status
 from experiments.sweep.task import Task
 from simulator.errors import InputError
-
-
-def tasks(count: int) -> list[Task]:
-    return [Task("sweep_functions:draw", {"seed": s}, {"seed": s}) for s in range(count)]
+from tests.sweep.runs import draws
 
 
 @pytest.fixture
@@ -31,7 +28,7 @@ def store(tmp_path):
 
 
 def test_states_of_the_present_sweep(store):
-    first, second, third = tasks(3)
+    first, second, third = draws(3)
     other = Task("sweep_functions:draw", {"seed": 99})
     store.plan([first, second, third, first], {"time_limit_s": 2.0})
     store.record([Report(first.key, "done"), Report(second.key, "failed", error="E: x\nE: y")])
@@ -46,7 +43,7 @@ def test_states_of_the_present_sweep(store):
 
 
 def test_done_is_never_replaced_and_failed_is(store):
-    (task,) = tasks(1)
+    (task,) = draws(1)
     store.record([Report(task.key, "failed", error="once")])
     store.record([Report(task.key, "done", {"x": 1})])
     store.record([Report(task.key, "failed", error="late"), Report(task.key, "done", {"x": 2})])
@@ -56,9 +53,9 @@ def test_done_is_never_replaced_and_failed_is(store):
 
 
 def test_a_batch_is_kept_as_a_whole_or_not_at_all(store):
-    first, second = tasks(2)
+    first, second = draws(2)
     with pytest.raises(sqlite3.IntegrityError):
-        store.record([Report(first.key, "done"), Report(second.key, None)])  # type: ignore[arg-type]
+        store.record([Report(first.key, "done"), Report(second.key, None)])
     assert store.states() == {}
 
 
@@ -70,7 +67,7 @@ def test_a_folder_of_an_earlier_release_is_told(tmp_path):
 
 
 def test_equal_tables_are_kept_once_and_go_with_their_last_run(store):
-    done = [Report(task.key, "done", tables={"values": b"same"}) for task in tasks(3)]
+    done = [Report(task.key, "done", tables={"values": b"same"}) for task in draws(3)]
     store.record([*done, Report("f" * 64, "failed")])
     assert store._db.execute("SELECT count(*) FROM contents").fetchone() == (1,)
     store._db.execute("DELETE FROM runs WHERE status = 'done'")
@@ -106,7 +103,7 @@ def test_one_sweep_at_a_time(store):
 
 
 def test_tables_of_workers_elsewhere_are_written_by_the_store(store):
-    (task,) = tasks(1)
+    (task,) = draws(1)
     store.plan([task])
     table = pd.DataFrame({"value": [1.0, 2.0]})
     store.record([Report(task.key, "done", {"x": 1}, tables={"values": table.to_parquet()})])
@@ -135,7 +132,7 @@ def test_results_select_and_skip(store):
 
 
 def test_export_is_tidy_and_leaves_measurements_out(store, capsys):
-    planned = tasks(3)
+    planned = draws(3)
     store.plan(planned)
     scalars = {"cost": 1.5, "decision_cpu_s": 0.1, "seed": 0, "name": 'a,"b"'}
     store.record([Report(planned[0].key, "done", scalars)])
@@ -159,10 +156,8 @@ def test_export_is_tidy_and_leaves_measurements_out(store, capsys):
 
 
 def test_export_of_a_table_has_the_labels_of_its_run(store):
-    planned = [
-        Task("sweep_functions:draw", {"seed": s}, {"seed": s, "x": x})
-        for s, x in enumerate([1, 2.5])
-    ]
+    seeds = {0: 1, 1: 2.5}.items()
+    planned = [Task("sweep_functions:draw", {"seed": s}, {"seed": s, "x": x}) for s, x in seeds]
     store.plan(planned)
     for task in planned:
         part = pd.DataFrame({"job": [0, 1], "wait_s": [0.5, task.config["seed"]]})
@@ -178,18 +173,13 @@ def test_export_of_a_table_has_the_labels_of_its_run(store):
     ("options", "told"),
     [
         ({"format": "xlsx"}, "--format: got 'xlsx', expected one of csv, parquet"),
-        ({"out": "/proc/nowhere/runs.csv"}, "cannot be written"),
+        ({"out": Path("/proc/nowhere/runs.csv")}, "cannot be written"),
     ],
 )
 def test_export_mistakes_are_one_line(store, options, told):
-    store.plan(tasks(1))
+    store.plan(draws(1))
     with pytest.raises(InputError, match=told):
-        export(store.folder, **options if "out" not in options else {"out": _path(options)})
-
-
-def _path(options):
-
-    return Path(options["out"])
+        export(store.folder, **options)
 
 
 def test_a_folder_without_a_run_database_is_told(tmp_path):
@@ -215,7 +205,7 @@ def test_a_file_in_place_of_the_folder_is_told(tmp_path):
 
 
 def test_status_groups_equal_errors(store, capsys):
-    planned = tasks(4)
+    planned = draws(4)
     store.plan(planned)
     store.record([Report(t.key, "failed", error="Trace\nValueError: no") for t in planned[:3]])
     status(store.folder, tracebacks=True)
@@ -228,21 +218,17 @@ def test_status_groups_equal_errors(store, capsys):
 
 
 def large_database(folder, runs: int) -> None:
-    policies = ("fifo", "edf", "ps", "milp")
     config = {"workload": {"kind": "poisson", "num_jobs": 1000}, "cluster": {"num_nodes": 16}}
-    planned = [
-        Task(
-            "sweep_functions:draw",
-            {**config, "policy": policies[i % 4], "seed": i // 4},
-            {"policy": policies[i % 4], "seed": i // 4, "load": 0.9},
-        )
-        for i in range(runs)
+    kinds = [
+        {"policy": policy, "seed": seed}
+        for seed in range(runs // 4)
+        for policy in ("fifo", "edf", "ps", "milp")
     ]
-    names = [f"scalar_{n}" for n in range(16)]
+    planned = [Task("sweep_functions:draw", config | k, k | {"load": 0.9}) for k in kinds]
     with Store(folder, create=True) as store:
         store.plan(planned)
         store.record(
-            Report(t.key, "done", {name: i / 7 + n for n, name in enumerate(names)})
+            Report(t.key, "done", {f"scalar_{n}": i / 7 + n for n in range(16)})
             for i, t in enumerate(planned)
         )
 

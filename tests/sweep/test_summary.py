@@ -8,7 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from experiments.pictures.estimates import draw_estimates, sweep_estimates
 from experiments.sweep.store import Report, Store
+from experiments.sweep.summary import Summary
 from experiments.sweep.sweep import export
 from experiments.sweep.task import Task
 from simulator.errors import InputError
@@ -27,10 +29,8 @@ def swept(folder: Path, *, fixed: bool = False) -> Path:
             task = Task("sweep_functions:draw", labels, labels, fixed_jobs=fixed)
             tasks.append(task)
             if seed < len(costs):
-                cost = costs[0 if fixed else seed]
-                reports.append(
-                    Report(task.key, "done", {"cost": cost, "name": "x"}, seed_used=not fixed)
-                )
+                scalars = {"cost": costs[0 if fixed else seed], "name": "x"}
+                reports.append(Report(task.key, "done", scalars, seed_used=not fixed))
     with Store(folder, create=True) as store:
         store.plan(tasks)
         store.record(reports)
@@ -45,26 +45,18 @@ def test_means_and_paired_differences_by_setting(tmp_path, capsys):
     assert list(table.columns) == [
         "load", "policy", "minus", "metric", "mean", "lower", "upper", "replications",
     ]  # fmt: skip
+    wanted = {}
+    for load in (1, 2):
+        a, b = COSTS["a", load], COSTS["b", load]
+        wanted |= {(load, "a", ""): a, (load, "b", ""): b}
+        wanted[load, "b", "a"] = [y - x for x, y in zip(a, b, strict=False)]
     keys = list(zip(table["load"], table["policy"], table["minus"], strict=True))
-    assert keys == [
-        (1, "a", ""),
-        (1, "b", ""),
-        (1, "b", "a"),
-        (2, "a", ""),
-        (2, "b", ""),
-        (2, "b", "a"),
-    ]
-    b_minus_a = {
-        load: [b - a for a, b in zip(COSTS["a", load], COSTS["b", load], strict=False)]
-        for load in (1, 2)
-    }
-    wanted = [
-        mean_of_skewed(values)
-        for load in (1, 2)
-        for values in (COSTS["a", load], COSTS["b", load], b_minus_a[load])
-    ]
-    for (_, row), estimate in zip(table.iterrows(), wanted, strict=True):
-        found = [row["mean"], row["lower"], row["upper"], row["replications"]]
+    assert keys == list(wanted)
+    for (_, row), values in zip(table.iterrows(), wanted.values(), strict=True):
+        found, estimate = (
+            row[["mean", "lower", "upper", "replications"]].tolist(),
+            mean_of_skewed(values),
+        )
         assert found == pytest.approx([estimate.mean, estimate.lower, estimate.upper, estimate.n])
 
 
@@ -103,18 +95,14 @@ def test_an_unknown_metric_is_one_line(tmp_path):
 
 def test_a_figure(tmp_path):
     """Intervals from five runs on, fewer runs as they are; a panel of the differences beside."""
-    from experiments.pictures.estimates import draw_estimates, sweep_estimates
-    from experiments.sweep.summary import Summary
-
     folder = swept(tmp_path / "out")
     sweep_estimates(folder, ["cost"], tmp_path / "summary.pdf")
     assert (tmp_path / "summary.pdf").read_bytes().startswith(b"%PDF")
     with Store(folder) as store:
         found = Summary.of(store, ["cost"])
     means, differences = draw_estimates(found.table, found.values).axes
-    assert [t.get_text() for t in means.get_yticklabels()] == [
-        "load = 1, a", "load = 1, b", "load = 2, a", "load = 2, b",
-    ]  # fmt: skip
+    settings = [f"load = {load}, {policy}" for load in (1, 2) for policy in "ab"]
+    assert [t.get_text() for t in means.get_yticklabels()] == settings
     assert len(means.containers) == 3
     drawn = [list(line.get_xdata()) for line in means.lines if line.get_linestyle() == "None"]
     assert COSTS["b", 2] in drawn

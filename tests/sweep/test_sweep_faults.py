@@ -1,12 +1,11 @@
 """A whole sweep: killed, interrupted, without room, started twice.
 
-What is killed or interrupted is a process of its own; what goes on with it is this one. In every case no finished run is lost or done twice, and in the end the tables are the bytes of a
-sweep that nothing disturbed.
+What is killed or interrupted is a process of its own; what goes on with it is this one. In every case no
+finished run is lost or done twice, and in the end the tables are the bytes of a sweep that nothing disturbed.
 """
 
 from __future__ import annotations
 
-import functools
 import os
 import random
 import shutil
@@ -24,6 +23,7 @@ from experiments.sweep import codeversion
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import export, retry, sweep
 from simulator.errors import InputError
+from tests.sweep.runs import exported
 
 HERE = Path(__file__).parent
 COMMAND = """
@@ -81,9 +81,8 @@ def write_sweep(folder: Path, runs: int, sleep_s: float = 0.02) -> Path:
 
 def endings(folder: Path) -> Counter[str]:
     """Number of runs that each process ended, by process id."""
-    return Counter(
-        {file.stem: len(file.read_text().split()) for file in (folder / "log").iterdir()}
-    )
+    logs = (folder / "log").iterdir()
+    return Counter({file.stem: len(file.read_text().split()) for file in logs})
 
 
 def done(out: Path) -> int:
@@ -100,12 +99,6 @@ def wait_until(condition: Callable[[], bool]) -> None:
             return
         time.sleep(0.02)
     raise AssertionError("nothing happened for three minutes")
-
-
-def exported(out: Path) -> bytes:
-    export(out)
-    export(out, table="values")
-    return (out / "runs.csv").read_bytes() + (out / "values.csv").read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -126,15 +119,12 @@ def undisturbed(tmp_path_factory) -> Callable[[int], bytes]:
 def stop_and_resume(
     folder: Path, number: signal.Signals, runs: int, after: list[int]
 ) -> tuple[list[int], list[str]]:
-    """Send a signal each time another of `after` runs is done, then let the sweep finish.
-
-    Returns the exit codes and the last words of the processes.
-    """
+    """Exit codes and last words of processes that get a signal each time another of `after` runs is done."""
     file, out = write_sweep(folder, runs), folder / "out"
     codes, words = [], []
     for count in after:
         process = start(file, out)
-        wait_until(functools.partial(_has_done, out, count))
+        wait_until(lambda count=count: done(out) >= count)
         os.kill(process.pid, number)
         code, _, err = finish(process)
         codes.append(code)
@@ -150,10 +140,6 @@ def stop_and_resume(
     assert done(out) == runs
     assert sum(endings(folder).values()) == ended + runs - kept
     return codes, words
-
-
-def _has_done(out: Path, count: int) -> bool:
-    return done(out) >= count
 
 
 def _alive(pid: str) -> bool:
@@ -209,13 +195,7 @@ def test_one_sweep_at_a_time_and_a_signal_to_its_group_ends_it(tmp_path, undistu
 
 def test_failures_are_told_and_retried(tmp_path, capsys):
     file, mark = tmp_path / "sweep.toml", tmp_path / "mark"
-    file.write_text(
-        f"""
-        function = "sweep_functions:until"
-        seeds = 4
-        scenario = {{ mark = "{mark}" }}
-        """
-    )
+    file.write_text(f'function = "sweep_functions:until"\nseeds = 4\nscenario.mark = "{mark}"\n')
     assert go_on(file, tmp_path / "out") == 1
     words = capsys.readouterr().out
     assert "0 of 4 runs done, 4 failed" in words
@@ -236,10 +216,8 @@ def small_disk(tmp_path):
     if mount is None or subprocess.run(command, capture_output=True).returncode:
         pytest.skip("a small file system cannot be mounted here (needs Linux and root)")
     try:
-        yield (
-            folder,
-            lambda: subprocess.run([mount, "-o", "remount,size=64m", str(folder)], check=True),
-        )
+        larger = [mount, "-o", "remount,size=64m", str(folder)]
+        yield folder, lambda: subprocess.run(larger, check=True)
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 
@@ -255,13 +233,8 @@ def small_disk(tmp_path):
 def test_disk_full(tmp_path, small_disk, capsys, kb, text_kb):
     disk, make_room = small_disk
     file = tmp_path / "sweep.toml"
-    file.write_text(
-        f"""
-        function = "sweep_functions:large"
-        seeds = 40
-        scenario = {{ kb = {kb}, text_kb = {text_kb} }}
-        """
-    )
+    scenario = f"scenario = {{ kb = {kb}, text_kb = {text_kb} }}"
+    file.write_text(f'function = "sweep_functions:large"\nseeds = 40\n{scenario}\n')
     out = disk / "out"
     kept = 5
     for _ in range(2):  # The second time it is still full: it says so again, and loses nothing.

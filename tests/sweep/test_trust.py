@@ -14,6 +14,7 @@ from experiments.sweep.trust import expect_trusted
 from simulator import plugins
 from simulator.errors import InputError
 from tests.command import schedlab
+from tests.sweep.runs import install
 
 
 def write(folder: Path, function: str) -> Path:
@@ -22,9 +23,7 @@ def write(folder: Path, function: str) -> Path:
     return path
 
 
-def test_a_function_of_one_s_own_needs_leave(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_function_of_one_s_own_needs_leave(tmp_path, monkeypatch):
     """Its module is not even imported without; with --allow-code it runs."""
     (tmp_path / "own_model.py").write_text(
         "from pathlib import Path\nfrom experiments.sweep.task import Outcome\n"
@@ -45,22 +44,18 @@ def test_a_function_of_one_s_own_needs_leave(
     assert "2 of 2 runs done" in ran.stdout
 
 
-def test_a_registered_function_needs_no_leave(tmp_path: Path, monkeypatch) -> None:
-    info = tmp_path / "my_model-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-model\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[schedlab.functions]\nmine = my_model:run\n")
+def test_a_registered_function_needs_no_leave(tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch, "functions", "mine = my_model:run")
     (tmp_path / "my_model.py").write_text(
         "from experiments.sweep.task import Outcome\ndef run(config):\n    return Outcome({})\n"
     )
-    monkeypatch.syspath_prepend(tmp_path)
     _, tasks = read_sweep(write(tmp_path, "my_model:run"))
     assert len(tasks) == 2
     with pytest.raises(InputError, match="got 'my_model:other'"):
         read_sweep(write(tmp_path, "my_model:other"))
 
 
-def test_a_run_database_is_no_way_around(tmp_path: Path) -> None:
+def test_a_run_database_is_no_way_around(tmp_path):
     """A folder from somebody else may name any function; retry does not call it."""
     with Store(tmp_path / "out", create=True) as store:
         store.plan([Task("sweep_functions:draw", {"seed": 1})])
@@ -68,7 +63,7 @@ def test_a_run_database_is_no_way_around(tmp_path: Path) -> None:
         retry(tmp_path / "out", workers=1, progress=False)
 
 
-def test_schedlab_s_own_task_functions_are_trusted_and_nothing_else_of_it() -> None:
+def test_schedlab_s_own_task_functions_are_trusted_and_nothing_else_of_it():
     expect_trusted(["experiments.scenario.run:run_scenario"], "x", allow_code=False)
     for function in (
         "experiments.config:read_toml", "experiments.sweep.worker:prepare", "subprocess:run",
@@ -78,7 +73,7 @@ def test_schedlab_s_own_task_functions_are_trusted_and_nothing_else_of_it() -> N
 
 
 @pytest.mark.parametrize("code", ["def f(:", "raise SystemExit(0)", "import nowhere_at_all", "1/0"])
-def test_a_module_that_breaks_on_import_is_one_line(tmp_path: Path, monkeypatch, code) -> None:
+def test_a_module_that_breaks_on_import_is_one_line(tmp_path, monkeypatch, code):
     name = f"broken_{abs(hash(code))}"
     (tmp_path / f"{name}.py").write_text(code + "\n")
     monkeypatch.syspath_prepend(tmp_path)

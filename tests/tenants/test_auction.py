@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from policies import make_policy
 from policies.tenants.auction import largest_product, parts_kept
-from simulator import simulate
 from simulator.features.tenants import tenants_of
 from simulator.features.tenants.fairness import shares
+from tests.core.jobs import run
 from tests.tenants.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
 
 many = settings(max_examples=120, deadline=None, derandomize=True)
@@ -19,13 +19,12 @@ many = settings(max_examples=120, deadline=None, derandomize=True)
 
 def tables(least):
     """Up to four bidders, up to five GPUs; values that need not grow with the GPUs."""
-    return st.integers(1, 5).flatmap(
-        lambda gpus: st.lists(
-            st.lists(st.integers(least, 20), min_size=gpus + 1, max_size=gpus + 1),
-            min_size=1,
-            max_size=4,
-        )
-    )
+
+    def of(gpus):
+        values = st.lists(st.integers(least, 20), min_size=gpus + 1, max_size=gpus + 1)
+        return st.lists(values, min_size=1, max_size=4)
+
+    return st.integers(1, 5).flatmap(of)
 
 
 def all_ways(values):
@@ -119,10 +118,10 @@ def test_the_worst_off_tenant_bids_alone():
     """With fairness = 1 one tenant bids: it keeps all, and is b, who has waited for its first GPU."""
     jobs = jobs_of("aab", 100.0, 4, [0.0, 0.0, 10.0])
     policy = make_policy("themis", fairness=1.0, lease_s=50.0)
-    run = simulate(jobs, cluster_of(1), policy, features=[tenants_of(jobs)])
+    result = run(jobs, cluster_of(1), policy, tenants_of(jobs))
     # At 50 s rho is (50 + 50) / 400 and (50 + 100) / 400 for a's jobs, which ask for twice as much, (40 + 100) / 200 for b's.
-    assert run.first_start_s[[0, 2]].tolist() == [0.0, 50.0]
-    assert run.completion_s.max() == pytest.approx(300.0)
+    assert result.first_start_s[[0, 2]].tolist() == [0.0, 50.0]
+    assert result.completion_s.max() == pytest.approx(300.0)
 
 
 @settings(max_examples=4, deadline=None, derandomize=True)
@@ -131,16 +130,13 @@ def test_nothing_is_idle_while_somebody_waits(seed, fairness):
     """A loser of the lottery gets the rest, if nobody else wants it."""
     jobs = jobs_of_one_gpu(seed)
     policy = make_policy("themis", fairness=fairness, lease_s=60.0)
-    found = shares(simulate(jobs, cluster_of(2), policy, seed=seed, features=[tenants_of(jobs)]))
+    found = shares(run(jobs, cluster_of(2), policy, tenants_of(jobs), seed=seed))
     np.testing.assert_allclose(found.held.sum(axis=1), np.minimum(8, found.demand.sum(axis=1)))
 
 
 def test_the_seed_draws_who_pays():
     jobs = jobs_of("aaabbbccc", 100.0, [1, 2, 1] * 3)
-    tables = [
-        simulate(jobs, cluster_of(1), make_policy("themis", fairness=0.0, lease_s=60.0), seed=seed)
-        .schedule_table()
-        .to_csv()
-        for seed in (1, 1, 2)
-    ]
+    policy = make_policy("themis", fairness=0.0, lease_s=60.0)
+    runs = [run(jobs, cluster_of(1), policy, seed=seed) for seed in (1, 1, 2)]
+    tables = [result.schedule_table().to_csv() for result in runs]
     assert tables[0] == tables[1] != tables[2]

@@ -3,102 +3,85 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from policies import make_policy
-from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
-from simulator.features.admission import Admission, Ask, Piece, packed, shares_in_turn
+from simulator import Workload
+from simulator.features.admission import Admission, Ask, Piece, shares_in_turn
 from simulator.features.failures import Checkpoints, Failures
 from simulator.features.tenants import tenants_of
 from simulator.features.tenants.fairness import finish_time_fairness
 from simulator.laws import Deterministic
+from tests.core.jobs import fixed, nodes, run
 
 
-def jobs(
-    who: str, duration_s: Sequence[float], gpus: Sequence[int], submit_s: Sequence[float] = (),
-    **columns: Any,
-) -> Workload:  # fmt: skip
-    """Jobs j0, j1, .. of the tenants whose names are the letters."""
-    count = len(who)
-    times = FixedDuration(np.array(duration_s, dtype=float), np.array(gpus))
-    start_s = np.array(submit_s or [0.0] * count, dtype=float)
-    names = [f"j{k}" for k in range(count)]
-    return Workload(names, start_s, times, num_gpus=gpus, vc=list(who), **columns)
+def jobs(who: str, duration_s, gpus, submit_s=None, **columns: Any) -> Workload:
+    """Jobs of the tenants whose names are the letters."""
+    return fixed(submit_s or [0] * len(who), duration_s, gpus, vc=list(who), **columns)
 
 
-def nodes(gpus: int, **spec: Any) -> Cluster:
-    return Cluster.of_nodes(NodeType("n", "GPU", gpus, **spec), 1)
-
-
-def test_a_small_job_passes_a_held_one_that_does_not_fit() -> None:
+def test_a_small_job_passes_a_held_one_that_does_not_fit():
     """A quota of 4 GPUs, 3 in use until 100 s and one until 50 s: then j3 fits, and j2 does not yet."""
     work = jobs("aaaa", [100, 50, 10, 10], [3, 1, 3, 1])
     tenants = tenants_of(work, quota={"a": 4.0})
-    run = simulate(work, nodes(8), make_policy("fifo-backfill"), features=[tenants])
-    assert run.first_start_s.tolist() == [0.0, 0.0, 100.0, 50.0]
+    result = run(work, nodes(8), "fifo-backfill", tenants)
+    assert result.first_start_s.tolist() == [0.0, 0.0, 100.0, 50.0]
 
 
-def test_a_held_job_whose_patience_ends_as_the_quota_frees_starts() -> None:
+def test_a_held_job_whose_patience_ends_as_the_quota_frees_starts():
     work = jobs("aa", [100, 10], [2, 2], patience_s=[1e3, 100.0])
     tenants = tenants_of(work, quota={"a": 2.0})
-    run = simulate(work, nodes(4), make_policy("fifo-backfill"), features=[tenants])
-    assert run.first_start_s.tolist() == [0.0, 100.0]
+    result = run(work, nodes(4), "fifo-backfill", tenants)
+    assert result.first_start_s.tolist() == [0.0, 100.0]
 
 
-def test_finish_time_fairness_counts_weights() -> None:
+def test_finish_time_fairness_counts_weights():
     """Of 8 GPUs a (weight 3) has 6 for itself, where its job of 4 runs as here; b has 2, and would take twice as long."""
     work = jobs("ab", [100, 100], [4, 4])
     tenants = tenants_of(work, weight={"a": 3.0})
-    run = simulate(work, nodes(8), make_policy("fifo-backfill"), features=[tenants])
-    assert finish_time_fairness(run).tolist() == pytest.approx([1.0, 0.5])
+    result = run(work, nodes(8), "fifo-backfill", tenants)
+    assert finish_time_fairness(result).tolist() == pytest.approx([1.0, 0.5])
 
 
-def test_what_is_lent_goes_by_the_part_of_the_quota_in_use() -> None:
+def test_what_is_lent_goes_by_the_part_of_the_quota_in_use():
     """Quotas of 2, 1 and 5 GPUs. a and b use theirs; c's go to a, b, a, a and b, as 2/2, 1/1, 3/2, 4/2 and 2/1 are least."""
     work = jobs("aaaaaabbbbb" + "c", [100] * 12, [1] * 12, [0.0] * 11 + [500.0])
     tenants = tenants_of(work, quota={"a": 2.0, "b": 1.0, "c": 5.0}, borrowing=True)
-    run = simulate(work, nodes(8), make_policy("capacity"), features=[tenants])
-    at_once = [
-        t for t, start_s in zip("aaaaaabbbbbc", run.first_start_s, strict=True) if not start_s
-    ]
+    result = run(work, nodes(8), "capacity", tenants)
+    starts = zip("aaaaaabbbbbc", result.first_start_s, strict=True)
+    at_once = [tenant for tenant, start_s in starts if not start_s]
     assert (at_once.count("a"), at_once.count("b")) == (5, 3)
 
 
-def test_a_dominant_share_is_the_largest_and_no_sum() -> None:
+def test_a_dominant_share_is_the_largest_and_no_sum():
     """12 CPUs and 12 GB; a's jobs take 1 CPU and 1 GB, b's 1 CPU: as many of each."""
-    work = jobs(
-        "a" * 12 + "b" * 12, [100] * 24, [1] * 24, num_cpus=np.ones(24),
-        memory_gb=np.repeat([1.0, 0.001], 12),
-    )  # fmt: skip
+    needs = {"num_cpus": np.ones(24), "memory_gb": np.repeat([1.0, 0.001], 12)}
+    work = jobs("a" * 12 + "b" * 12, [100] * 24, [1] * 24, **needs)
     cluster = nodes(100, cpus=12.0, memory_gb=12.1)
-    run = simulate(work, cluster, make_policy("drf"), features=[tenants_of(work)])
-    assert (run.first_start_s[:12] == 0).sum() == (run.first_start_s[12:] == 0).sum() == 6
+    result = run(work, cluster, "drf", tenants_of(work))
+    assert (result.first_start_s[:12] == 0).sum() == (result.first_start_s[12:] == 0).sum() == 6
 
 
-def test_a_job_that_is_given_up_keeps_no_promise() -> None:
+def test_a_job_that_is_given_up_keeps_no_promise():
     """One GPU. j0 fails for good at 10 s; j1 comes at 20 s, has 5 s of work and 15 s of time."""
     work = jobs("aa", [100, 5], [1, 1], [0.0, 20.0], due_s=[105.0, 35.0])
     failures = Failures((), Checkpoints(0.0), Deterministic(10.0), max_attempts=1)
     features = [Admission("reject"), failures]
-    run = simulate(work, nodes(1), make_policy("deadline-first"), features=features)
-    assert run.jobs_table()["status"].tolist() == ["abandoned", "done"]
+    result = run(work, nodes(1), "deadline-first", *features)
+    assert result.jobs_table()["status"].tolist() == ["abandoned", "done"]
 
 
-def test_due_dates_count_from_now() -> None:
-    """At 1000 s a job of 100 s that is due at 1050 s is late, and one that is due at 1100 s is not."""
-    work = jobs("aa", [100, 1], [1, 1], [1000.0, 1000.0], due_s=[1050.0, math.inf])
-    run = simulate(work, nodes(1), make_policy("deadline-first"), features=[Admission("reject")])
-    assert run.jobs_table()["status"].tolist() == ["rejected", "done"]
-    work = jobs("aa", [100, 1], [1, 1], [1000.0, 1000.0], due_s=[1100.0, math.inf])
-    run = simulate(work, nodes(1), make_policy("deadline-first"), features=[Admission("reject")])
-    assert run.jobs_table()["status"].tolist() == ["done", "done"]
+@pytest.mark.parametrize(("due_s", "status"), [(1050.0, "rejected"), (1100.0, "done")])
+def test_due_dates_count_from_now(due_s, status):
+    """A job of 100 s that comes at 1000 s."""
+    work = jobs("aa", [100, 1], [1, 1], [1000.0, 1000.0], due_s=[due_s, math.inf])
+    result = run(work, nodes(1), "deadline-first", Admission("reject"))
+    assert result.jobs_table()["status"].tolist() == [status, "done"]
 
 
-def test_an_elastic_job_works_at_the_speed_of_the_gpus_that_are_free() -> None:
+def test_an_elastic_job_works_at_the_speed_of_the_gpus_that_are_free():
     """Four GPUs. The first takes three of them for 10 s; the second does a quarter of 40 s on one, then 7.5 s on four."""
     first = Ask(10.0, 0, [math.inf, 30.0, 15.0, 10.0, 10.0])
     left_s = [math.inf, 40.0, 20.0, 40 / 3, 10.0]
@@ -106,9 +89,3 @@ def test_an_elastic_job_works_at_the_speed_of_the_gpus_that_are_free() -> None:
     assert plans[0] == [Piece(0.0, 10.0, 3)]
     assert plans[1] == [Piece(0.0, 10.0, 1), Piece(10.0, 17.5, 4)]
     assert 1 not in shares_in_turn([first, Ask(17.4, 1, left_s)], 4)
-
-
-def test_parts_of_a_node_are_whole() -> None:
-    """A third of 9 GPUs, and a third of these."""
-    assert packed(9, 2).tolist() == [0, 1, 1, 3, 3, 3, 3, 3, 3, 9]
-    assert packed(9, 1).tolist() == list(range(10))

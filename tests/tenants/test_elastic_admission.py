@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies import make_policy
-from simulator import Cluster, DecisionPoints, InputError, NodeType, TimeTable, Workload, simulate
+from simulator import Cluster, InputError, NodeType, TimeTable, Workload
 from simulator.features.admission import Admission
 from simulator.features.admission.elastic import Ask, least_shares
+from tests.core.jobs import nodes, run
 
 quick = settings(max_examples=150, deadline=None, derandomize=True)
 rows_of = st.lists(
@@ -118,38 +118,31 @@ def test_a_job_that_is_done_takes_nothing():
 
 def test_a_done_job_at_the_gate():
     """Rounds of 50 s: the first job does its last work at 30 s and ends at 50 s; the second comes at 40 s."""
-    jobs = elastic([30.0, 20.0], [0.0, 40.0], due_s=np.array([60.0, 200.0]))
-    run = simulate(
-        jobs,
-        Cluster.of_nodes(NodeType("n", "G", 2), 1),
-        make_policy("fifo"),
-        features=[Admission()],
-        decision_points=DecisionPoints.rounds(50.0),
-    )
-    assert run.parts["admission"].promised.tolist() == [True, True]
+    jobs = elastic([30.0, 20.0], [0.0, 40.0], [60.0, 200.0])
+    result = run(jobs, nodes(2), "fifo", Admission(), round_s=50.0)
+    assert result.parts["admission"].promised.tolist() == [True, True]
 
 
 def elastic(times, submit_s, due_s):
     table = np.full((len(submit_s), 1, len(times) + 1), np.inf)
     table[:, 0, 1:] = times
     names = [f"j{k}" for k in range(len(submit_s))]
-    return Workload(names, np.array(submit_s), TimeTable(table), due_s=due_s)
+    return Workload(names, np.array(submit_s), TimeTable(table), due_s=np.array(due_s))
+
+
+def of_two_types():
+    """An elastic job, and two nodes of two types."""
+    types = (NodeType("n", "G", 2), NodeType("m", "G", 1))
+    times = TimeTable(np.full((1, 2, 3), 10.0))
+    return Workload(["a"], [0.0], times, due_s=[50.0]), Cluster(types, 2, (0, 1))
 
 
 def test_elastic_jobs_at_the_gate_by_hand():
     """Two GPUs; jobs take 100 s on one and 60 s on two. The third finds no share; the fourth is due late."""
-    jobs = elastic(
-        [100.0, 60.0], [0.0, 0.0, 0.0, 0.0], due_s=np.array([100.0, 100.0, 110.0, 500.0])
-    )
-    cluster = Cluster.of_nodes(NodeType("n", "G", 2), 1)
+    jobs = elastic([100.0, 60.0], [0.0] * 4, [100.0, 100.0, 110.0, 500.0])
     for rule, column in (("reject", "rejected"), ("downgrade", "downgraded")):
-        run = simulate(jobs, cluster, make_policy("greedy"), features=[Admission(rule)])
-        assert getattr(run.parts["admission"], column).tolist() == [False, False, True, False]
-        assert run.parts["admission"].promised.tolist() == [True, True, False, True]
-    types = (NodeType("n", "G", 2), NodeType("m", "G", 1))
-    two = TimeTable(np.full((1, 2, 3), 10.0))
+        result = run(jobs, nodes(2), "greedy", Admission(rule))
+        assert getattr(result.parts["admission"], column).tolist() == [False, False, True, False]
+        assert result.parts["admission"].promised.tolist() == [True, True, False, True]
     with pytest.raises(InputError, match="admission: expected equal nodes"):
-        simulate(
-            Workload(["a"], [0.0], two, due_s=[50.0]), Cluster(types, 2, (0, 1)),
-            make_policy("greedy"), features=[Admission()],
-        )  # fmt: skip
+        run(*of_two_types(), "greedy", Admission())

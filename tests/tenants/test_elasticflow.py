@@ -8,23 +8,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from policies import elasticflow, make_policy
+from policies import elasticflow
 from policies.elasticflow import ElasticFlow, spread
-from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
+from simulator import InputError, TimeTable, Workload
 from simulator.features.admission import Admission
 from simulator.features.admission.elastic import Ask, Piece, packed, within
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
+from tests.core.jobs import nodes
+from tests.core.jobs import run as simulated
 from tests.core.test_invariants import check
+from tests.tenants.test_elastic_admission import elastic, of_two_types
 
 NODES = ((1, 4), (2, 4), (3, 6), (2, 3), (4, 2))
-
-
-def elastic(times, submit_s, due_s):
-    table = np.full((len(submit_s), 1, len(times) + 1), np.inf)
-    table[:, 0, 1:] = times
-    names = [f"j{k}" for k in range(len(submit_s))]
-    return Workload(names, np.array(submit_s), TimeTable(table), due_s=np.array(due_s))
 
 
 def random_jobs(seed, count, nodes, gpus):
@@ -46,10 +42,9 @@ def random_jobs(seed, count, nodes, gpus):
 
 
 def run(seed, rule="reject", count=25, policy="elasticflow"):
-    nodes, gpus = NODES[seed % 5]
-    jobs = random_jobs(seed, count, nodes, gpus)
-    cluster = Cluster.of_nodes(NodeType("n", "G", gpus), nodes)
-    return simulate(jobs, cluster, make_policy(policy), features=[Admission(rule)])
+    hosts, gpus = NODES[seed % 5]
+    jobs = random_jobs(seed, count, hosts, gpus)
+    return simulated(jobs, nodes(gpus, hosts), policy, Admission(rule))
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)
@@ -71,10 +66,7 @@ def test_others_break_them():
 def test_a_job_alone_gets_what_speeds_it_up():
     """100 s on one GPU, 60 on two, 80 on three: its due date needs one, and it gets two."""
     jobs = elastic([100.0, 60.0, 80.0], [0.0], [150.0])
-    result = simulate(
-        jobs, Cluster.of_nodes(NodeType("n", "G", 3), 1), make_policy("elasticflow"),
-        features=[Admission()],
-    )  # fmt: skip
+    result = simulated(jobs, nodes(3), "elasticflow", Admission())
     assert result.completion_s.tolist() == [60.0]
     assert [s.gpus for s in result.schedule] == [2]
 
@@ -82,24 +74,15 @@ def test_a_job_alone_gets_what_speeds_it_up():
 def test_the_least_share_first_then_who_gains():
     """Two GPUs. The second job needs both from 100 s on to be on time; the first has no due date and makes room."""
     jobs = elastic([100.0, 60.0], [0.0, 40.0], [math.inf, 100.0])
-    result = simulate(
-        jobs, Cluster.of_nodes(NodeType("n", "G", 2), 1), make_policy("elasticflow"),
-        features=[Admission()],
-    )  # fmt: skip
+    result = simulated(jobs, nodes(2), "elasticflow", Admission())
     # Alone, the first does 40/60 on both GPUs; its last third takes 20 s on both.
     assert result.completion_s.tolist() == [pytest.approx(120.0), 100.0]
     loose = elastic([100.0, 60.0], [0.0, 40.0], [math.inf, 140.0])
-    result = simulate(
-        loose, Cluster.of_nodes(NodeType("n", "G", 2), 1), make_policy("elasticflow"),
-        features=[Admission()],
-    )  # fmt: skip
+    result = simulated(loose, nodes(2), "elasticflow", Admission())
     # One GPU is enough for the second; the first has the other for its last third.
     first = 40 + 100 / 3
     done = (first - 40) / 100
-    assert result.completion_s.tolist() == [
-        pytest.approx(first),
-        pytest.approx(first + (1 - done) * 60),
-    ]
+    assert result.completion_s.tolist() == pytest.approx([first, first + (1 - done) * 60])
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
@@ -167,17 +150,12 @@ def test_whether_a_plan_goes_on_where_a_node_goes_or_comes_back(monkeypatch, bef
 
 
 def test_without_admission_and_with_failures_all_jobs_end():
-    jobs = random_jobs(1, 20, 2, 4)
-    cluster = Cluster.of_nodes(NodeType("n", "G", 4), 2)
     cause = Outages.of_each_node(2, Exponential(300.0), Exponential(60.0))
     failures = Failures([cause], Checkpoints(20.0))
-    result = simulate(jobs, cluster, make_policy("elasticflow"), features=[failures])
+    result = simulated(random_jobs(1, 20, 2, 4), nodes(4, 2), "elasticflow", failures)
     assert np.isfinite(result.completion_s).all()
 
 
 def test_other_machines_are_one_line():
-    policy = make_policy("elasticflow")
-    two = TimeTable(np.full((1, 2, 3), 10.0))
-    types = (NodeType("n", "G", 2), NodeType("m", "G", 1))
     with pytest.raises(InputError, match="elasticflow: expected equal nodes of a fixed type"):
-        simulate(Workload(["a"], [0.0], two, due_s=[50.0]), Cluster(types, 2, (0, 1)), policy)
+        simulated(*of_two_types(), "elasticflow")

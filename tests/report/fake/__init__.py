@@ -51,7 +51,7 @@ def figure_1(results: Results) -> Drawn:
 
 @PAGE.figure("figure_2", "Figure 2", "Never drawn: there is no such run")
 def figure_2(results: Results) -> Drawn:
-    return Drawn(None, results.runs("run_another"))  # type: ignore[arg-type]
+    return Drawn(None, results.runs("run_another"))
 
 
 def _one_run() -> Result:
