@@ -59,6 +59,7 @@ JOBS: Schema[RunRecord] = Schema(
         Derived("arrival_s", "s", "submission", "number", values=lambda r: r.workload.submit_s),
         Derived("first_start_s", "s", "first start; empty for a job that never started", "number"),
         Derived("completion_s", "s", "end of the job, or the time at which it left", "number"),
+        Derived("jct_s", "s", "job completion time: from submission to the end", "number"),
         Derived("gpu_seconds", "GPU-seconds", "GPUs held, integrated over time", "number"),
         Derived("preemptions", "", "times that it was stopped and sent back to wait", "integer"),
         Derived("tardiness_s", "s", "time after the due date; 0 if in time", "number"),

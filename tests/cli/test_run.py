@@ -20,7 +20,7 @@ SUMMARY = [
     "tardiness_cost", "total_cost", "decisions", "gpu_utilisation", "policy", "seed", "version",
 ]  # fmt: skip
 JOBS = [
-    "job_id", "arrival_s", "first_start_s", "completion_s", "gpu_seconds", "preemptions",
+    "job_id", "arrival_s", "first_start_s", "completion_s", "jct_s", "gpu_seconds", "preemptions",
     "tardiness_s", "gpus", "ideal_s", "slowdown", "due_s", "weight_per_s", "model", "first_wait_s",
     "total_wait_s",
 ]  # fmt: skip

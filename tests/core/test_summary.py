@@ -25,7 +25,7 @@ def test_names_of_the_summary_and_of_the_tables():
     assert set(result.summary()) >= COSTS | TIMES | COUNTS | FACTS
     assert result.summary()["jobs"] == 2
     assert set(result.jobs_table()) >= {
-        "job_id", "arrival_s", "first_start_s", "completion_s", "gpu_seconds", "preemptions",
+        "job_id", "arrival_s", "first_start_s", "completion_s", "jct_s", "gpu_seconds", "preemptions",
         "tardiness_s",
     }  # fmt: skip
     assert list(result.decisions_table()) == ["time_s", "controller", "active"]

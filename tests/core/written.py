@@ -95,6 +95,7 @@ class Folder:
         jobs, summary = self.jobs[self.ran], self.summary
         jct_s = jobs["completion_s"] - jobs["arrival_s"]
         wait_s = jobs["first_start_s"] - jobs["arrival_s"]
+        _near(jobs["jct_s"], jct_s)
         _near(summary["mean_jct_s"], jct_s.mean())
         _near(summary["p99_jct_s"], np.quantile(jct_s, 0.99))
         _near(summary["mean_wait_s"], wait_s.mean())
