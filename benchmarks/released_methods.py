@@ -6,7 +6,7 @@ FACTS is a folder with ``gpuaas/instances`` in the authors' formats and ``gpuaas
 their program gave on them. Writes ``released_methods.csv`` and ``.png`` into OUT: the cost of each
 of our seeds over theirs, and the 95 % interval of the mean ratio. Their program and ours draw other
 random numbers, so that only the distributions can agree. "rebuilt" is their local search with all
-that it does, also what no cluster could do (`tests.greedy.released_search`); it takes fewer seeds.
+that it does, also what no cluster could do (`benchmarks.released_search`); it takes fewer seeds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def known_costs(facts: Path) -> dict[tuple[str, str, int], float]:
 
 def rebuilt(facts: Path) -> pd.DataFrame:
     """The same columns as `runs`, for the authors' local search rebuilt."""
-    from tests.greedy.released_search import play
+    from benchmarks.released_search import play
 
     theirs, rows = known_costs(facts), []
     for instance, name in INSTANCES.items():

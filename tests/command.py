@@ -4,8 +4,6 @@ What a process decides (its exit, its environment, plug-ins on its path, closed 
 processes of their own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess

@@ -5,8 +5,6 @@ tests/pictures/test_legibility.py has a real one. Without bytecode every process
 would compile all of schedlab anew, and every start of the tests all tests.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

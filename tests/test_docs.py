@@ -1,7 +1,5 @@
 """Every code block and every command that the documentation shows is run here."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -28,17 +26,9 @@ from policies import page as policies_page
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 LONG = (
-    "reproduce",
-    "make ",
-    "sweep",
-    "size-server",
-    "classroom",
-    "notebook",
-    "--bootstrap",
-    "--precision",
-    "schedlab new",
-    "my_policy.py",
-)
+    "reproduce", "make ", "sweep", "size-server", "classroom", "notebook", "--bootstrap",
+    "--precision", "schedlab new", "my_policy.py",
+)  # fmt: skip
 """Commands that other tests run, at a size of their own."""
 
 
@@ -109,7 +99,7 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=lambda page: page.name)
-def test_python_blocks_run_in_order(page: Path, failed: dict[str, str]) -> None:
+def test_python_blocks_run_in_order(page, failed):
     assert page.name not in failed, failed[page.name]
 
 
@@ -121,10 +111,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def folder_of(command: str) -> Path:
         folder = with_examples(tmp_path_factory.mktemp("command"))
         for name in command.split()[2:] if command.startswith(READ_RUNS) else []:
-            earlier = [
-                c for c in COMMANDS if c.startswith(RUNS_READ) and c.endswith(f"--out {name}")
-            ]
-            if earlier:
+            written = [c for c in COMMANDS if c.endswith(f"--out {name}")]
+            if earlier := [c for c in written if c.startswith(RUNS_READ)]:
                 shutil.copytree(folder_of(earlier[0]) / name, folder / name)
         _carry_out(command, folder)
         return folder
@@ -133,7 +121,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if not any(w in c for w in LONG)])
-def test_commands_run(command: str, ran: Callable[[str], Path]) -> None:
+def test_commands_run(command, ran):
     """In a folder with the examples; files that a command reads stand in examples/."""
     folder = ran(command)
     if " --out " in command:
@@ -150,11 +138,11 @@ def _carry_out(command: str, folder: Path) -> None:
     assert ended.value.code == 0
 
 
-def test_keys_are_those_of_the_schemas() -> None:
+def test_keys_are_those_of_the_schemas():
     assert (ROOT / "docs" / "keys.md").read_text("utf-8") == keys_page.page()
 
 
-def test_policies_are_those_of_the_registry() -> None:
+def test_policies_are_those_of_the_registry():
     """Every option has a meaning, else the page cannot be made."""
     assert (ROOT / "docs" / "policies.md").read_text("utf-8") == policies_page.page()
 
@@ -175,14 +163,14 @@ def models() -> list[type[BaseModel]]:
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
-def test_every_key_has_a_meaning_and_examples_that_hold(model: type[BaseModel]) -> None:
+def test_every_key_has_a_meaning_and_examples_that_hold(model):
     for key, field in model.model_fields.items():
         assert field.description or key == "kind"
         for example in field.examples or ():
             TypeAdapter(Annotated[field.annotation, field]).validate_python(example, strict=True)
 
 
-def test_a_new_scenario_runs_with_each_of_its_keys(tmp_path: Path) -> None:
+def test_a_new_scenario_runs_with_each_of_its_keys(tmp_path):
     """Each commented key is right, too: the file is read with one key after the other."""
     lines = template().splitlines()
     for number, line in enumerate(lines):
@@ -199,18 +187,17 @@ NAMED = re.compile(
 LINKED = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
-@pytest.mark.parametrize(
-    "page",
-    [*PAGES, *sorted((ROOT / "docs" / "decisions").glob("*.md"))],
-    ids=lambda page: page.name,
-)
-def test_files_that_pages_name_exist(page: Path) -> None:
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=lambda page: page.name)
+def test_files_that_pages_name_exist(page):
     text = page.read_text("utf-8")
     named = [ROOT / name for name in NAMED.findall(text)]
     linked = [page.parent / name for name in LINKED.findall(text)]
     assert [str(path) for path in (*named, *linked) if not path.exists()] == []
 
 
-def test_the_first_policy_is_short() -> None:
+def test_the_first_policy_is_short():
     code = blocks(ROOT / "docs" / "extending.md", "python")[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 10

@@ -1,7 +1,5 @@
 """A policy from a package of its own, found by its entry point."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -12,28 +10,36 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from experiments.scenario.run import run_scenario
 from experiments.sweep import codeversion
 from experiments.sweep.sweepfile import read_sweep
-from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from simulator import simulate
 from tests.command import ROOT, schedlab
+from tests.core.jobs import fixed, nodes
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-OTHERS = {
-    "smallest": "def smallest_first", "apart": "def small_apart", "days": "def day_and_night",
-    "capped": "class PowerCap",
+MODULES = {
+    "shortest_first": "class ShortestFirst", "smallest": "def smallest_first",
+    "apart": "def small_apart", "days": "def day_and_night", "capped": "class PowerCap",
 }  # fmt: skip
 """Modules of the package, and what each documented block of code begins with."""
 
 
+def documented(sign: str, language: str = "python") -> str:
+    """The one block of the page with this in it."""
+    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", page, re.S | re.M)
+    (found,) = [block for block in blocks if sign in block]
+    return found
+
+
 def forget() -> None:
     """The package's modules are imported anew."""
-    for name in ("shortest_first", *OTHERS):
+    for name in MODULES:
         sys.modules.pop(name, None)
     importlib.invalidate_caches()
 
@@ -41,13 +47,8 @@ def forget() -> None:
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """A command with the documented policy as a package, laid out as an installer leaves it, in this process."""
-    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
-    (code,) = [block for block in blocks if "class ShortestFirst" in block]
-    (tmp_path / "shortest_first.py").write_text(code, encoding="utf-8")
-    for name, sign in OTHERS.items():
-        (block,) = [b for b in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M) if sign in b]
-        (tmp_path / f"{name}.py").write_text(block, encoding="utf-8")
+    for name, sign in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(documented(sign))
     info = tmp_path / "shortest_first-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shortest-first\nVersion: 1.0\n")
@@ -68,18 +69,15 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     forget()
 
 
-def test_it_is_listed_and_runs(installed: Run, tmp_path: Path) -> None:
+def test_it_is_listed_and_runs(installed, tmp_path):
     listed = installed("policies")
     assert re.search(r"shortest-first\s+Shortest remaining time first.*ageing=0.0", listed.stdout)
     assert 'Dispatcher of a package, dispatcher = "small-apart": ' in listed.stdout
-    assert re.search(
-        r'Workload of a package, kind = "day-and-night": .*num_jobs.*night=', listed.stdout, re.S
-    )
+    of_jobs = r'Workload of a package, kind = "day-and-night": .*num_jobs.*night='
+    assert re.search(of_jobs, listed.stdout, re.S)
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
-    ran = installed(
-        "run", "scenario.toml", "--policy", "shortest-first:ageing=0.1",
-        "--out", "out",
-    )  # fmt: skip
+    policy = "shortest-first:ageing=0.1"
+    ran = installed("run", "scenario.toml", "--policy", policy, "--out", "out")
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "out" / "summary.json").exists()
 
@@ -110,7 +108,7 @@ print(json.dumps([(ran.returncode, ran.stderr) for ran in told]))
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_feature_of_a_package(tmp_path: Path) -> None:
+def test_a_feature_of_a_package(tmp_path):
     """Two jobs of 100 s, nearly at once: above one GPU all run at half their speed, so they end at 200 s.
 
     In a process of its own: the keys of a scenario are known from its start on.
@@ -140,9 +138,7 @@ def test_a_feature_of_a_package(tmp_path: Path) -> None:
         assert expected in told
 
 
-def test_a_package_that_breaks_is_told_and_the_others_are_listed(
-    installed: Run, tmp_path: Path
-) -> None:
+def test_a_package_that_breaks_is_told_and_the_others_are_listed(installed, tmp_path):
     (tmp_path / "shortest_first.py").write_text("import nowhere_to_be_found\n")
     (tmp_path / "apart.py").write_text("raise SystemExit(0)\n")
     listed = installed("policies")
@@ -158,7 +154,7 @@ def test_a_package_that_breaks_is_told_and_the_others_are_listed(
     assert "cannot be loaded (ModuleNotFoundError" in ran.stderr
 
 
-def test_without_it_the_name_is_unknown(tmp_path: Path) -> None:
+def test_without_it_the_name_is_unknown(tmp_path):
     shutil.copy(ROOT / "examples" / "hierarchical.toml", tmp_path / "scenario.toml")
     ran = schedlab("run", "scenario.toml", "--policy", "shortest-first", cwd=tmp_path)
     assert ran.returncode == 2
@@ -174,15 +170,14 @@ def refused(installed: Run) -> str:
 
 def documented_scenario(folder: Path, **changes: str) -> None:
     """The scenario of the page, with keys replaced."""
-    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
-    (text,) = [b for b in re.findall(r"^```toml\n(.*?)^```", page, re.S | re.M) if "[cluster]" in b]
+    text = documented("[cluster]", "toml")
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
     (folder / "scenario.toml").write_text(text)
 
 
-def test_workload_dispatcher_and_policy_of_a_package(installed: Run, tmp_path: Path) -> None:
+def test_workload_dispatcher_and_policy_of_a_package(installed, tmp_path):
     documented_scenario(tmp_path)
     ran = installed("run", "scenario.toml", "--out", "out")
     assert ran.returncode == 0, ran.stderr
@@ -203,30 +198,30 @@ def test_workload_dispatcher_and_policy_of_a_package(installed: Run, tmp_path: P
         ({"small-apart": "apart"}, "dispatcher: unknown dispatcher 'apart', expected one of round-robin"),
     ],
 )  # fmt: skip
-def test_mistakes_are_one_line(
-    installed: Run, tmp_path: Path, changes: dict[str, str], told: str
-) -> None:
+def test_mistakes_are_one_line(installed, tmp_path, changes, told):
     documented_scenario(tmp_path, **changes)
     complaint = refused(installed)
     assert complaint.count("\n") == 1
     assert told in complaint
 
 
-def test_a_package_that_answers_with_something_else_is_told(installed: Run, tmp_path: Path) -> None:
+def test_a_package_that_answers_with_something_else_is_told(installed, tmp_path):
     documented_scenario(tmp_path)
-    (tmp_path / "apart.py").write_text(
-        "def small_apart(controllers, rng):\n    return lambda job: 0\n"
-    )
-    complaint = refused(installed)
-    assert "dispatcher: answered with int for job 0, expected one of the controllers" in complaint
-    (tmp_path / "days.py").write_text(
-        "def day_and_night(streams, num_jobs, night):\n    return 3\n"
-    )
-    complaint = refused(installed)
-    assert "workload.kind: 'day-and-night' answered with int, expected a Workload" in complaint
+    for module, code, told in (
+        (
+            "apart", "def small_apart(controllers, rng):\n    return lambda job: 0\n",
+            "dispatcher: answered with int for job 0, expected one of the controllers",
+        ),
+        (
+            "days", "def day_and_night(streams, num_jobs, night):\n    return 3\n",
+            "workload.kind: 'day-and-night' answered with int, expected a Workload",
+        ),
+    ):  # fmt: skip
+        (tmp_path / f"{module}.py").write_text(code)
+        assert told in refused(installed)
 
 
-def test_its_options_can_be_swept(installed: Run, tmp_path: Path) -> None:
+def test_its_options_can_be_swept(installed, tmp_path):
     """Another value is another run, and the package's code is part of the version of the code."""
     forget()
     documented_scenario(tmp_path)
@@ -247,22 +242,11 @@ def test_its_options_can_be_swept(installed: Run, tmp_path: Path) -> None:
     assert codeversion._plugins() != before
 
 
-def test_fixed_demand_with_cpus_is_placed_within_them() -> None:
+def test_fixed_demand_with_cpus_is_placed_within_them():
     """The documented policy by hand: CPUs bind before GPUs do."""
-    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
-    (block,) = [
-        b
-        for b in re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
-        if "def smallest_first" in b
-    ]
     names: dict[str, object] = {}
-    exec(block, names)
-    jobs = Workload(
-        ["large", "small", "hungry"], submit_s=np.zeros(3),
-        performance=FixedDuration([100.0] * 3, [3, 1, 2]), num_gpus=np.array([3, 1, 2]),
-        num_cpus=np.array([3.0, 1.0, 8.0]),
-    )  # fmt: skip
-    node = NodeType("n", "GPU", 6, cpus=8.0)
-    result = simulate(jobs, Cluster.of_nodes(node, 1), names["smallest_first"])
-    # The small one first; 7 CPUs are left, too few for the hungry one; the large one fits.
+    exec(documented("def smallest_first"), names)
+    jobs = fixed([0, 0, 0], [100, 100, 100], [3, 1, 2], num_cpus=[3.0, 1.0, 8.0])
+    result = simulate(jobs, nodes(6, cpus=8.0), names["smallest_first"])
+    # Large, small, hungry. The small one first; 7 CPUs are left: the large one fits, the hungry not.
     assert result.completion_s.tolist() == [100.0, 100.0, 200.0]

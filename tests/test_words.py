@@ -1,7 +1,5 @@
 """Words: standard terms of the field in place of words of our own, and docstrings that name the thing."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path
@@ -38,7 +36,7 @@ QUESTION = re.compile(r"(What|Who|How)\b")
 
 
 @pytest.mark.parametrize("words", REPLACED)
-def test_words_of_our_own_do_not_return(words: str) -> None:
+def test_words_of_our_own_do_not_return(words):
     found = [
         f"{path.relative_to(ROOT)}: {match[0]}"
         for path in TEXTS
@@ -47,7 +45,7 @@ def test_words_of_our_own_do_not_return(words: str) -> None:
     assert not found, f"write {REPLACED[words]}: {found}"
 
 
-def test_the_first_line_of_a_docstring_names_the_thing() -> None:
+def test_the_first_line_of_a_docstring_names_the_thing():
     """Not a question: "Number of servers", not "How many servers"."""
     found = []
     for path in MODULES:

@@ -1,6 +1,5 @@
 """The heuristics against the exact optimum of the same objective."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -18,13 +17,11 @@ from policies.milp.decision import decide
 from policies.milp.instance import check_assignments, cost
 from simulator.model.cluster import Cluster, NodeType
 from tests.greedy.instances import random_instance
+from tests.milp.brute_force import least_cost
 
-METHODS = [
-    (GreedyPolicy, {}),
-    (RandomisedGreedyPolicy, {"iterations": 50, "candidate_share": 1.0}),
-    (LocalSearchPolicy, {"iterations": 50, "candidate_share": 1.0}),
-    (PathRelinkingPolicy, {"iterations": 50, "candidate_share": 1.0}),
-]
+MORE = {"iterations": 50, "candidate_share": 1.0}
+SEARCHES = (RandomisedGreedyPolicy, LocalSearchPolicy, PathRelinkingPolicy)
+METHODS = [(GreedyPolicy, {}), *((kind, MORE) for kind in SEARCHES)]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -48,36 +45,13 @@ def test_no_heuristic_is_below_the_exact_optimum(seed):
         assert value >= exact.objective - 1e-6 * max(1.0, exact.objective)
 
 
-def brute_force(instance):
-    """The optimum over all ways to give each job nothing, or GPUs on a fixed node."""
-    types = np.repeat(np.arange(len(instance.gpus)), instance.nodes_of_type)
-    choices = [None, *((n, g) for n, v in enumerate(types) for g in range(1, instance.gpus[v] + 1))]
-    best = np.inf
-    for plan in itertools.product(choices, repeat=instance.num_jobs):
-        used, leads, total = np.zeros(len(types), int), np.full(len(types), np.inf), 0.0
-        for j, choice in enumerate(plan):
-            if choice is None:
-                total += instance.postponed_cost[j]
-                continue
-            n, g = choice
-            used[n] += g
-            total += instance.tardiness_cost[j, types[n], g]
-            leads[n] = min(leads[n], instance.lease_cost[j, types[n], g])
-        is_open = used > 0
-        if (used <= instance.gpus[types]).all() and is_open.sum() == instance.nodes_in_use:
-            idle = (instance.gpus[types] - used)[is_open].sum()
-            best = min(best, total + leads[is_open].sum() + instance.mu * idle)
-    return best
-
-
 @pytest.mark.parametrize("seed", range(1, 48, 2))
 def test_exact_optimum_is_brute_force_on_tiny_andreas_instances(seed):
     jobs, profile, m = random_instance(seed, 3, 2)
     settings = GreedyPolicy(mu=0.001, horizon_s=30.0).settings
     instance = milp_instance(jobs, profile, m, settings)
-    expected = brute_force(instance)
     answer = decide(instance, solver="highs")
-    assert answer.objective == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    assert answer.objective == pytest.approx(least_cost(instance), rel=1e-7, abs=1e-9)
 
 
 def test_gaps_rank_the_methods():
@@ -96,9 +70,7 @@ def test_lateness_that_no_decision_changes_leaves_the_gap_as_it_is(later_s):
     times = np.full((2, 2, 3), np.inf)
     times[:, :, 1] = 100.0
     times[:, 1, 2] = 99.0
-    jobs = Jobs(
-        np.arange(2), np.ones(2), np.full(2, -10.0 - later_s), np.full(2, 1e-6),
-    )  # fmt: skip
+    jobs = Jobs(np.arange(2), np.ones(2), np.full(2, -10.0 - later_s), np.full(2, 1e-6))
     found = gaps(jobs, profile_of(times, machines, price), machines, {"greedy": GreedyPolicy()}, 0)
     gap = found["greedy"]
     # Overdue jobs get the fastest by the greedy rule, 99 s of a whole node at 10 an hour each; the

@@ -1,10 +1,7 @@
 """`schedlab bound`, and the Lagrangian bound by hand."""
 
-from __future__ import annotations
-
 import itertools
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +12,10 @@ from experiments.analysis.bounds import alone, shared
 from experiments.analysis.lagrangian import lagrangian
 from experiments.analysis.lower_bound import lower_bounds, read
 from experiments.commands.bound import bound
-from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload
+from simulator import Cluster, NodeType, TimeTable, Workload
 from simulator.errors import InputError
 from tests.analysis.test_bounds import one_type
+from tests.core.jobs import fixed, nodes
 from tests.workloads.test_authors import vm_folder
 
 SCENARIO = """
@@ -32,7 +30,7 @@ kind = "vms"
 """
 
 
-def test_jobs_that_must_queue_are_late_one_after_the_other() -> None:
+def test_jobs_that_must_queue_are_late_one_after_the_other():
     """Six jobs of 10 s on one node, all due at 10 s, 1 a second: 0 + 10 + .. + 50 late, 60 of lease.
 
     The bound knows that each ends once; the one that spreads lateness is lower.
@@ -46,15 +44,12 @@ def test_jobs_that_must_queue_are_late_one_after_the_other() -> None:
     assert fine > 3.0 * float(alone(workload, cluster).sum())
 
 
+whole_node_jobs = st.tuples(st.integers(1, 9), st.integers(0, 30), st.floats(0.0, 5.0))
+
+
 @settings(max_examples=25, deadline=None, derandomize=True)
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 9), st.integers(0, 30), st.floats(0.0, 5.0)),
-        min_size=1,
-        max_size=5,
-    )
-)
-def test_it_is_below_the_best_schedule_of_one_vm(jobs: list[tuple[int, int, float]]) -> None:
+@given(st.lists(whole_node_jobs, min_size=1, max_size=5))
+def test_it_is_below_the_best_schedule_of_one_vm(jobs):
     """Whole-node jobs that are all there at once: some order of them is the optimum, preemption or
     not. All orders are tried; lease 1 a second."""
     times, due, weight = (list(column) for column in zip(*jobs, strict=True))
@@ -75,7 +70,7 @@ def test_it_is_below_the_best_schedule_of_one_vm(jobs: list[tuple[int, int, floa
 
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 2))
-def test_it_is_below_every_schedule_without_preemption(seed: int, count: int, nodes: int) -> None:
+def test_it_is_below_every_schedule_without_preemption(seed, count, nodes):
     """Two VM types, jobs that come over time: every order, VM and configuration, one job a VM."""
     rng = np.random.default_rng(seed)
     times = rng.integers(2, 12, (count, 3)).astype(float)
@@ -101,7 +96,7 @@ def test_it_is_below_every_schedule_without_preemption(seed: int, count: int, no
     assert lagrangian(workload, Cluster.of_vms(types, nodes), 15, 40) <= best + 1e-6
 
 
-def test_without_a_shortage_it_is_near_the_job_alone() -> None:
+def test_without_a_shortage_it_is_near_the_job_alone():
     workload, cluster = one_type(
         [[10.0, 6.0]] * 3, [20.0, 30.0, 40.0], [1.0, 0.1, 10.0], [0.0, 10.0, 20.0], nodes=4
     )
@@ -109,9 +104,7 @@ def test_without_a_shortage_it_is_near_the_job_alone() -> None:
     assert 0.9 * exact <= lagrangian(workload, cluster, 60, 20) <= exact + 1e-9
 
 
-def test_the_command_prints_the_best_of_three(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_best_of_three(tmp_path, capsys):
     path = tmp_path / "scenario.toml"
     path.write_text(SCENARIO)
     bound(path, None, 20)
@@ -123,9 +116,7 @@ def test_the_command_prints_the_best_of_three(
     assert answer["bounds"]["alone"]["value"] == pytest.approx(alone(workload, cluster).sum())
 
 
-def test_the_command_reads_the_authors_folders(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_reads_the_authors_folders(tmp_path, capsys):
     """Two jobs on four nodes, with due dates far away: each takes what is cheapest."""
     bound(None, vm_folder(tmp_path), 20)
     answer = json.loads(capsys.readouterr().out)
@@ -135,17 +126,15 @@ def test_the_command_reads_the_authors_folders(
     assert all(found["cpu_s"] >= 0.0 for found in answer["bounds"].values())
 
 
-def test_one_of_the_two_is_wanted(tmp_path: Path) -> None:
+def test_one_of_the_two_is_wanted(tmp_path):
     for arguments in ((None, None), (tmp_path / "a.toml", tmp_path)):
         with pytest.raises(InputError, match="one of the two"):
             read(*arguments)
 
 
-def test_no_bound_is_below_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_bound_is_below_zero(monkeypatch):
     """Bounds of runs without any cost: the bound by prices of node-time ends a little below 0, by rounding."""
-    cluster = Cluster.of_nodes(NodeType("n", "G", 1), 1)
-    jobs = Workload(["a"], [0.0], FixedDuration([10.0], [1]), num_gpus=np.ones(1, dtype=int))
     monkeypatch.setattr("experiments.analysis.lagrangian.lagrangian", lambda *_: -8e-5)
-    found = lower_bounds(jobs, cluster)
+    found = lower_bounds(fixed([0], [10]), nodes())
     assert {b["value"] for b in found["bounds"].values()} == {0.0}
     assert str(found["best"]) == "0.0"

@@ -1,22 +1,21 @@
 """`schedlab show trace`: every format, laws that are known, the load by hand."""
 
-from __future__ import annotations
-
-import importlib.util
 import json
 import math
+import runpy
 
 import numpy as np
 import pytest
 
 from experiments.analysis.trace import describe, lines, read_trace
 from experiments.pictures.jobs import draw_jobs
-from simulator import FixedDuration, InputError, Workload
+from simulator import InputError
 from simulator.laws import parse_law
 from simulator.laws.fitting import fits
 from simulator.statistics import Streams
 from simulator.workloads.poisson import poisson_jobs
-from tests.command import ROOT, schedlab
+from tests.command import ROOT, done
+from tests.core.jobs import fixed
 
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"
 FILES = {
@@ -95,10 +94,7 @@ def test_load_demand_and_hours_by_hand():
     """52 jobs over two days: one an hour, at 4 o'clock two; every second one has four GPUs."""
     at_h = np.sort([0.0, *(h + 0.5 for h in range(48)), 4.25, 28.25, 48.0])
     gpus = np.where(np.arange(len(at_h)) % 2, 4, 1)
-    workload = Workload(
-        [str(j) for j in range(len(at_h))], submit_s=at_h * 3600,
-        performance=FixedDuration(np.full(len(at_h), 1800.0), gpus), num_gpus=gpus,
-    )  # fmt: skip
+    workload = fixed(at_h * 3600, np.full(len(at_h), 1800.0), gpus)
     trace = describe(workload, "csv", nodes=(2, 4))
     assert trace.by_hour[4] == 2.0
     assert trace.by_hour[5] == 1.0
@@ -134,38 +130,27 @@ def test_few_jobs_have_a_picture_too(tmp_path, count):
     assert out.stat().st_size > 10_000
 
 
-def test_a_name_of_a_file_is_no_formula(tmp_path):
+def test_a_name_of_a_file_is_no_formula_and_other_kinds_of_pictures_are_refused(tmp_path):
     """Matplotlib would take it for one, and find a mistake in it."""
     one = np.ones(1)
-    out = draw_jobs(
-        tmp_path / "a.svg", r"x$\frac$.csv", one, one.astype(int), one, np.ones(24), None
-    )
+    jobs = (one, one.astype(int), one, np.ones(24), None)
+    out = draw_jobs(tmp_path / "a.svg", r"x$\frac$.csv", *jobs)
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
-
-
-def test_another_kind_of_picture_is_refused(tmp_path):
-    one = np.ones(1)
     with pytest.raises(InputError, match=r"ends in '.txt', expected one of .png, .svg, .pdf"):
-        draw_jobs(tmp_path / "a.txt", "t", one, one.astype(int), one, np.ones(24), None)
+        draw_jobs(tmp_path / "a.txt", "t", *jobs)
 
 
 def test_the_example_is_what_its_generator_writes(tmp_path):
-    spec = importlib.util.spec_from_file_location(
-        "philly_like", ROOT / "examples" / "philly_like.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.write(tmp_path / "again.csv")
-    assert (tmp_path / "again.csv").read_bytes() == (
-        ROOT / "examples" / "philly_like.csv"
-    ).read_bytes()
-    module.write(tmp_path / "other.csv", seed=2)
-    assert (tmp_path / "other.csv").read_bytes() != (tmp_path / "again.csv").read_bytes()
+    folder = ROOT / "examples"
+    write = runpy.run_path(str(folder / "philly_like.py"))["write"]
+    again, other = tmp_path / "again.csv", tmp_path / "other.csv"
+    write(again)
+    write(other, seed=2)
+    assert again.read_bytes() == (folder / "philly_like.csv").read_bytes() != other.read_bytes()
 
 
 def test_the_command(tmp_path):
     file = ROOT / "examples" / "philly_like.csv"
-    ran = schedlab("show", "trace", file, "--nodes", "12", cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
+    ran = done("show", "trace", file, "--nodes", "12", cwd=tmp_path)
     assert "load       0.647 of 12 nodes with 8 GPUs each" in ran.stdout
     assert (tmp_path / "trace.png").exists()

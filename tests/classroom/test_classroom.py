@@ -1,7 +1,6 @@
 """The page for a class: its formulas, its simulations, and the page in a real browser."""
 
-from __future__ import annotations
-
+import itertools
 import json
 import shlex
 from pathlib import Path
@@ -17,13 +16,14 @@ from experiments.sweep.results import Results
 from experiments.sweep.store import Store
 from policies import make_policy
 from policies.rental import JobType, optimal_widths
-from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from simulator import simulate
 from simulator import theory as q
 from simulator.laws import Exponential
 from simulator.model.speedup import Amdahl, Power
 from simulator.statistics import mean_of_skewed, mser5, student
 from simulator.workloads.reshaping import time_shared
 from tests.command import compute
+from tests.core.jobs import fixed, nodes
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
@@ -50,86 +50,70 @@ def maths(browser, tmp_path_factory):
     return opened
 
 
-def test_erlang(maths):
+@pytest.fixture
+def close(maths):
+    """An expression in the page is a value of the formulas here."""
+
+    def check(expression: str, expected, **tolerance):
+        assert maths(expression) == pytest.approx(expected, **(tolerance or CLOSE))
+
+    return check
+
+
+def test_erlang(close):
     for load in (0.1, 0.9, 3.5, 12.0):
         for servers in (1, 2, 8, 32):
-            assert maths(f"@erlangB({load}, {servers})") == pytest.approx(
-                q.erlang_b(load, servers), **CLOSE
-            )
+            close(f"@erlangB({load}, {servers})", q.erlang_b(load, servers))
             if load < servers:
-                found = maths(
-                    f"[@erlangC({load},{servers}), @mmcMeanWait({load},1,{servers}), "
-                    f"@mmcWaitExceeds({load},1,{servers},2.5)]"
-                )
-                expected = [
-                    q.erlang_c(load, servers),
-                    q.mmc_mean_wait_s(load, 1.0, servers),
-                    q.mmc_wait_exceeds(load, 1.0, servers, 2.5),
-                ]
-                assert found == pytest.approx(expected, **CLOSE)
+                close(f"@erlangC({load},{servers})", q.erlang_c(load, servers))
+                close(f"@mmcMeanWait({load},1,{servers})", q.mmc_mean_wait_s(load, 1.0, servers))
+                exceeds = q.mmc_wait_exceeds(load, 1.0, servers, 2.5)
+                close(f"@mmcWaitExceeds({load},1,{servers},2.5)", exceeds)
 
 
 @pytest.mark.parametrize("load", [0.1, 0.5, 0.95, 1.2])
-def test_filling(maths, load):
+def test_filling(close, load):
     times = [0.0, 0.5, 5.0, 60.0, 200.0]
-    expected = q.mm1_mean_number_at(load, 1.0, times)
-    assert maths(f"@mm1MeanNumberAt({load}, 1, {times})") == pytest.approx(expected, **CLOSE)
+    close(f"@mm1MeanNumberAt({load}, 1, {times})", q.mm1_mean_number_at(load, 1.0, times))
 
 
 @pytest.mark.parametrize("cv2", [0.0, 1.0, 4.0, 16.0])
-def test_mg1(maths, cv2):
+def test_mg1(close, cv2):
     law = runs.law(cv2)
     for load in (0.3, 0.7, 0.95):
         js = f"@lawOf({cv2})"
-        assert maths(f"@mg1MeanWait({load}, {js})") == pytest.approx(
-            q.mg1_mean_wait_s(load, law), **CLOSE
-        )
+        close(f"@mg1MeanWait({load}, {js})", q.mg1_mean_wait_s(load, law))
         for t in (0.0, 0.6, 3.3, 20.0):
-            assert maths(f"@mg1WaitExceeds({load}, {js}, {t})") == pytest.approx(
-                q.mg1_wait_exceeds(load, law, t), **CLOSE
-            )
-        assert maths(f"@mg1WaitQuantile({load}, {js}, 0.95)") == pytest.approx(
-            q.mg1_wait_quantile_s(load, law, 0.95), rel=1e-8
-        )
-    assert maths(f"@inspectedWait(@lawOf({cv2}))") == pytest.approx((1 + cv2) / 2, **CLOSE)
+            close(f"@mg1WaitExceeds({load}, {js}, {t})", q.mg1_wait_exceeds(load, law, t))
+        quantile_s = q.mg1_wait_quantile_s(load, law, 0.95)
+        close(f"@mg1WaitQuantile({load}, {js}, 0.95)", quantile_s, rel=1e-8)
+    close(f"@inspectedWait(@lawOf({cv2}))", (1 + cv2) / 2)
 
 
-def test_orders(maths):
+def test_orders(close):
     pareto = "@paretoOf(1.5, 100)"
-    assert maths(f"[{pareto}.mean, {pareto}.second]") == pytest.approx(
-        [1.0, runs.PARETO.second_moment], **CLOSE
-    )
+    close(f"[{pareto}.mean, {pareto}.second]", [1.0, runs.PARETO.second_moment])
     for load in (0.5, 0.7, 0.9):
-        assert maths(f"@srptResponse({load}, {pareto})") == pytest.approx(
-            q.mg1_srpt_response_s(load, runs.PARETO), **CLOSE
-        )
+        close(f"@srptResponse({load}, {pareto})", q.mg1_srpt_response_s(load, runs.PARETO))
         for size in (0.5, 2.0, 90.0):
-            assert maths(f"@srptResponseOfSize({load}, {pareto}, {size})") == pytest.approx(
-                q.mg1_srpt_response_s(load, runs.PARETO, size), **CLOSE
+            srpt_s, ps_s = (
+                of(load, runs.PARETO, size) for of in (q.mg1_srpt_response_s, q.mg1_ps_response_s)
             )
-            assert maths(f"@mg1PsResponse({load}, {pareto}, {size})") == pytest.approx(
-                q.mg1_ps_response_s(load, runs.PARETO, size), **CLOSE
-            )
-        for preemptive in (False, True):
-            laws = [runs.law(1.0), runs.PARETO]
-            js = f"[@lawOf(1), {pareto}]"
-            found = maths(
-                f"@mg1PriorityResponse([{load / 2},{load / 2}], {js}, {str(preemptive).lower()})"
-            )
-            assert found == pytest.approx(
-                q.mg1_priority_response_s([load / 2, load / 2], laws, preemptive).tolist(), **CLOSE
-            )
+            close(f"@srptResponseOfSize({load}, {pareto}, {size})", srpt_s)
+            close(f"@mg1PsResponse({load}, {pareto}, {size})", ps_s)
+        for preemptive, word in ((False, "false"), (True, "true")):
+            halves, laws = [load / 2, load / 2], [runs.law(1.0), runs.PARETO]
+            expected = q.mg1_priority_response_s(halves, laws, preemptive)
+            close(f"@mg1PriorityResponse({halves}, [@lawOf(1), {pareto}], {word})", expected)
 
 
-def test_priority_by_size(maths):
+def test_priority_by_size(close):
     """A job that runs alone for x, waits for the work above it, and is interrupted by it."""
     for size in (0.4, 1.0, 50.0):
-        found = maths(
-            f"@mg1PriorityResponseOfSize([0.3, 0.4], [@lawOf(1), @paretoOf(1.5, 100)], {size})"
-        )
         residual = (0.3 * 2.0 / 2, 0.4 * runs.PARETO.second_moment / 2)
         expected = [residual[0] / 0.7 + size, sum(residual) / (0.7 * 0.3) + size / 0.7]
-        assert found == pytest.approx(expected, **CLOSE)
+        laws = "[@lawOf(1), @paretoOf(1.5, 100)]"
+        close(f"@mg1PriorityResponseOfSize([0.3, 0.4], {laws}, {size})", expected)
 
 
 def test_rented_runs_keep_their_budget(maths):
@@ -150,24 +134,14 @@ def test_rented_runs_keep_their_budget(maths):
     assert shares == pytest.approx(poisson.tolist(), abs=0.02)
 
 
-def test_general_and_unlimited(maths):
-    for load in (0.5, 0.9):
-        for gaps in (0, 1, 4):
-            for service in (0, 1, 16):
-                found = maths(
-                    f"[@kingmanBound({load},{gaps},1,{service}), @ggcMeanWait({load},{gaps},1,{service})]"
-                )
-                assert found == pytest.approx(
-                    [
-                        q.kingman_bound_s(load, gaps, 1.0, service),
-                        q.ggc_mean_wait_s(load, gaps, 1.0, service),
-                    ],
-                    **CLOSE,
-                )
+def test_general_and_unlimited(close):
+    for load, gaps, service in itertools.product((0.5, 0.9), (0, 1, 4), (0, 1, 16)):
+        variability, of = f"({load},{gaps},1,{service})", (load, gaps, 1.0, service)
+        close(f"@kingmanBound{variability}", q.kingman_bound_s(*of))
+        close(f"@ggcMeanWait{variability}", q.ggc_mean_wait_s(*of))
     numbers = list(range(20))
-    assert maths(f"{numbers}.map((n) => @mginfNumber(4, n))") == pytest.approx(
-        q.mginf_number_pmf(4.0, Exponential(1.0), numbers).tolist(), **CLOSE
-    )
+    pmf = q.mginf_number_pmf(4.0, Exponential(1.0), numbers)
+    close(f"{numbers}.map((n) => @mginfNumber(4, n))", pmf)
 
 
 def test_renting(maths):
@@ -211,16 +185,11 @@ DRAW = """(() => {
 def test_queues_in_the_page_are_those_of_the_engine(maths):
     """The same draws, in seconds."""
     found = maths(DRAW)
-    ones = np.ones(400, dtype=np.int64)
-    jobs = Workload(
-        job_id=[str(j) for j in range(400)], submit_s=np.array(found["arrivals"]) * 1e4,
-        performance=FixedDuration(np.array(found["services"]) * 1e4, ones), num_gpus=ones,
-        weight_per_s=2.0 - np.array(found["rank"]),
-    )  # fmt: skip
+    submit_s, services_s = (np.array(found[name]) * 1e4 for name in ("arrivals", "services"))
+    jobs = fixed(submit_s, services_s, weight_per_s=2.0 - np.array(found["rank"]))
 
     def engine(policy: str, servers: int = 1, **options: bool):
-        cluster = Cluster.of_nodes(NodeType("n", "GPU", servers), 1)
-        return simulate(time_shared(jobs), cluster, make_policy(policy, **options))
+        return simulate(time_shared(jobs), nodes(servers), make_policy(policy, **options))
 
     scale = 1e-4
     assert found["waits"] == pytest.approx(engine("fifo-strict").wait_s * scale, **CLOSE)

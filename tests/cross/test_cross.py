@@ -1,6 +1,7 @@
 """The cross experiment: every pair is a valid scenario, ratios and ranks by hand, toy figures."""
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -24,6 +25,7 @@ from experiments.studies.cross.texts_of_studies import _with_k
 from experiments.studies.same_jobs import differs, paired
 from simulator.laws import parse_law
 from simulator.statistics import Estimate
+from simulator.workloads.load import offered_load
 
 
 @functools.cache
@@ -36,7 +38,7 @@ def planned() -> list[studies.Run]:
 
 
 @pytest.mark.parametrize("workload", comparison.WORKLOADS)
-def test_every_pair_has_the_same_jobs_and_what_its_policy_needs(workload: str):
+def test_every_pair_has_the_same_jobs_and_what_its_policy_needs(workload):
     """Building checks the needs of the policy; submissions, due dates and weights are shared."""
     first = None
     for method in comparison.METHODS:
@@ -53,8 +55,6 @@ def test_every_pair_has_the_same_jobs_and_what_its_policy_needs(workload: str):
 
 
 def test_loads_of_traces_are_what_they_are_called():
-    from simulator.workloads.load import offered_load
-
     for workload in comparison.TRACES:
         fifo = next(m for m in comparison.METHODS if m.policy == "fifo-strict")
         raw = comparison.scenario_of(workload, fifo, 0.8, "quick")
@@ -104,21 +104,15 @@ def test_scales_stay_within_their_budgets():
 
 
 def test_paired_ratio_by_hand():
-    table = pd.DataFrame(
-        {"seed": [1, 2, 1, 2], "m": ["a", "a", "b", "b"], "x": [2.0, 8.0, 1.0, 1.0]}
-    )
+    table = pd.DataFrame({"seed": [1, 2] * 2, "m": list("aabb"), "x": [2.0, 8.0, 1.0, 1.0]})
     ratio = paired(table, "x", {"m": "a"}, {"m": "b"})
     assert ratio.mean == pytest.approx(4.0)  # of 2 and 8
     assert ratio.lower < 4 < ratio.upper
 
 
 def test_a_seed_counts_once_however_many_settings_it_has():
-    table = pd.DataFrame(
-        [
-            {"seed": seed, "load": load, "m": m, "x": seed * load if m == "a" else 1.0}
-            for seed in (1, 4) for load in (0.5, 2.0) for m in "ab"
-        ]
-    )  # fmt: skip
+    table = pd.DataFrame(itertools.product((1, 4), (0.5, 2.0), "ab"), columns=["seed", "load", "m"])
+    table["x"] = np.where(table["m"] == "a", table["seed"] * table["load"], 1.0)
     one = paired(table, "x", {"m": "a"}, {"m": "b"}, ("load", "seed"))
     assert one.n == 2
     assert one.mean == pytest.approx(2.0)  # of 1 and 4: the loads cancel
@@ -196,29 +190,15 @@ class Toy:
 
     def scalars(self) -> pd.DataFrame:
         rng = np.random.default_rng(2)
-        rows = [
-            {
-                **q.labels,
-                "total_cost": rng.uniform(1, 2),
-                "mean_jct_s": rng.uniform(1e4, 2e4),
-                "stuck": 0,
-            }
-            for q in planned()
-            if q.study == self._study
-        ]
-        return pd.DataFrame(rows)
+        rows = pd.DataFrame([q.labels for q in planned() if q.study == self._study])
+        drawn = rng.uniform([1, 1e4], [2, 2e4], (len(rows), 2))
+        return rows.assign(total_cost=drawn[:, 0], mean_jct_s=drawn[:, 1], stuck=0)
 
     def table(self, name: str) -> pd.DataFrame:
         if self._part == "run_cell":
             return toy_cells().copy()
-        return pd.DataFrame(
-            [
-                {"load": load, "seed": seed, "method": method, "ratio": 1.5}
-                for load in (0.5, 1.0)
-                for seed in (1, 2)
-                for method in studies.BOUNDED
-            ]
-        )
+        rows = itertools.product((0.5, 1.0), (1, 2), studies.BOUNDED)
+        return pd.DataFrame(rows, columns=["load", "seed", "method"]).assign(ratio=1.5)
 
 
 @pytest.fixture(scope="module")
@@ -241,15 +221,10 @@ def test_points_of_one_delay_stand_apart_from_those_of_the_next():
             return self
 
         def scalars(self) -> pd.DataFrame:
-            return pd.DataFrame(
-                [
-                    {"method": m, "delay_s": d, "seed": seed, "stuck": 0,
-                     "mean_jct_s": 1.0 + d, "total_cost": 1.0 + d}
-                    for m in (*studies.MOVED, *studies.MOVED_ELASTIC)
-                    for d in studies.DELAYS_S["paper"]
-                    for seed in (1, 2)
-                ]
-            )  # fmt: skip
+            methods = (*studies.MOVED, *studies.MOVED_ELASTIC)
+            rows = itertools.product(methods, studies.DELAYS_S["paper"], (1, 2))
+            table = pd.DataFrame(rows, columns=["method", "delay_s", "seed"]).assign(stuck=0)
+            return table.assign(mean_jct_s=1 + table["delay_s"], total_cost=1 + table["delay_s"])
 
     kept = [figures_of_studies.delays(Moved()).drawing]
     delays = len(studies.DELAYS_S["paper"]) - 1  # without one all are at 1, and nothing is drawn

@@ -1,7 +1,5 @@
 """Exact packing against brute force."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -9,20 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies.foresight import ascent
 from policies.foresight.machines import Machines
-from policies.foresight.packing import patterns_of, pose, solve
+from policies.foresight.packing import Packing, patterns_of, pose, solve
 from policies.milp.tree import Learned
 from simulator.model.cluster import Cluster, NodeType
 
+STEP_S = 2000.0
+
 
 def vms(nodes: int) -> Cluster:
-    return Cluster.of_vms(
-        (
-            NodeType("one", "A", 1, price_per_hour=1.0),
-            NodeType("three", "B", 3, price_per_hour=2.5),
-        ),
-        nodes,
-    )
+    return Cluster.of_vms((NodeType("one", "A", 1, 1.0), NodeType("three", "B", 3, 2.5)), nodes)
 
 
 def servers(types: tuple[int, ...]) -> Cluster:
@@ -33,35 +28,36 @@ def servers(types: tuple[int, ...]) -> Cluster:
 
 def brute_force(machines: Machines, gain: np.ndarray, step_s: float) -> float:
     """Every assignment of jobs to nodes of every type, node by node."""
-    nodes = machines.num_nodes
-    kinds = list(range(len(machines.gpus)))
-    best = 0.0
-    if machines.nodes_of_type is None:
-        layouts = itertools.product(kinds, repeat=nodes)
-    else:
+    kinds = range(len(machines.gpus))
+    layouts = itertools.product(kinds, repeat=machines.num_nodes)
+    if machines.nodes_of_type is not None:
         layouts = iter([tuple(np.repeat(kinds, machines.nodes_of_type).tolist())])
-    price = machines.node_price_per_s
+    best = 0.0
     for layout in layouts:
-        places = [None] + [
-            (n, g) for n, v in enumerate(layout) for g in range(1, int(machines.gpus[v]) + 1)
-        ]
-        for choice in itertools.product(places, repeat=len(gain)):
-            used = [0] * nodes
-            value = 0.0
+        sizes = machines.gpus[list(layout)]
+        places = [(n, g) for n, size in enumerate(sizes) for g in range(1, int(size) + 1)]
+        for choice in itertools.product([None, *places], repeat=len(gain)):
+            used, value = np.zeros(len(layout), dtype=int), 0.0
             for job, place in enumerate(choice):
                 if place is not None:
                     used[place[0]] += place[1]
                     value += gain[job, machines.config_index[layout[place[0]], place[1]]]
-            if any(u > machines.gpus[v] for u, v in zip(used, layout, strict=True)):
-                continue
-            for u, v in zip(used, layout, strict=True):
-                if u:
-                    value -= price[v, u if machines.by_use else int(machines.gpus[v])] * step_s
-            best = max(best, value)
+            if (used <= sizes).all():
+                price = machines.node_price_per_s[layout, used if machines.by_use else sizes]
+                best = max(best, value - price[used > 0].sum() * step_s)
     return best
 
 
-def earned(machines: Machines, gain: np.ndarray, step_s: float, assignments) -> float:  # type: ignore[no-untyped-def]
+def drawn(cluster: Cluster, jobs: int, seed: int) -> tuple[Machines, np.ndarray, Packing]:
+    """Gains of jobs on all configurations, some of which are impossible, and their packing."""
+    rng = np.random.default_rng(seed)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    gain = rng.uniform(-0.5, 3.0, (jobs, len(machines.config_type)))
+    gain[rng.random(gain.shape) < 0.15] = -np.inf
+    return machines, gain, pose(machines, gain, STEP_S)
+
+
+def earned(machines: Machines, gain: np.ndarray, step_s: float, assignments) -> float:
     value, used, types = 0.0, {}, {}
     jobs = [a.job for a in assignments]
     assert len(set(jobs)) == len(jobs)
@@ -86,41 +82,37 @@ def earned(machines: Machines, gain: np.ndarray, step_s: float, assignments) -> 
     st.integers(1, 3),
     st.integers(0, 10_000),
 )
-def test_it_is_the_best_of_all_packings(cluster: Cluster, jobs: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    machines = Machines.of(cluster, cluster.nodes_of(0))
-    gain = rng.uniform(-0.5, 3.0, (jobs, len(machines.config_type)))
-    gain[rng.random(gain.shape) < 0.15] = -np.inf
-    step_s = 2000.0
-    packed = solve(pose(machines, gain, step_s), 0.0)
-    best = brute_force(machines, gain, step_s)
+def test_it_is_the_best_of_all_packings(cluster, jobs, seed):
+    machines, gain, packing = drawn(cluster, jobs, seed)
+    packed, best = solve(packing, 0.0), brute_force(machines, gain, STEP_S)
     assert packed.value == pytest.approx(best, abs=1e-7)
     assert packed.bound >= best - 1e-7
-    assert earned(machines, gain, step_s, packed.assignments) == pytest.approx(best, abs=1e-7)
+    assert earned(machines, gain, STEP_S, packed.assignments) == pytest.approx(best, abs=1e-7)
 
 
-def test_nothing_runs_where_nothing_pays_unless_it_must() -> None:
-    cluster = vms(2)
-    machines = Machines.of(cluster, cluster.nodes_of(0))
-    gain = np.full((2, len(machines.config_type)), 0.1)
-    packing = pose(machines, gain, 3600.0)
-    assert solve(packing, 0.0).assignments == []
-    forced = solve(packing, 0.0, at_least_one=True)
+@pytest.mark.parametrize("solver", [solve, ascent.solve])
+def test_nothing_runs_where_nothing_pays_unless_it_must(solver):
+    machines = Machines.of(vms(2), vms(2).nodes_of(0))
+    packing, nobody = (
+        pose(machines, np.full((2, len(machines.config_type)), gain), 3600.0)
+        for gain in (0.1, -1.0)
+    )
+    assert solver(packing, 0.0).assignments == solver(nobody, 0.0).assignments == []
+    forced = solver(packing, 0.0, at_least_one=True)
     assert len(forced.assignments) == 1
     assert forced.value == pytest.approx(0.1 - 1.0)
 
 
-def test_equal_jobs_by_the_hundred() -> None:
-    cluster = vms(20)
-    machines = Machines.of(cluster, cluster.nodes_of(0))
-    gain = np.tile([2.0, 3.0, 3.0, 3.0], (300, 1))
-    packed = solve(pose(machines, gain, 3600.0), 1e-9)
-    # Three of them on each of the large nodes: 9 - 2.5 a node.
-    assert packed.value == pytest.approx(20 * 6.5)
+@pytest.mark.parametrize("solver", [solve, ascent.solve])
+def test_equal_jobs_by_the_hundred(solver):
+    """Three of them on each of the large nodes: 9 - 2.5 a node."""
+    machines = Machines.of(vms(20), vms(20).nodes_of(0))
+    packed = solver(pose(machines, np.tile([2.0, 3.0, 3.0, 3.0], (300, 1)), 3600.0), 1e-9)
+    assert packed.value == packed.bound == pytest.approx(20 * 6.5)
     assert len(packed.assignments) == 60
 
 
-def test_patterns() -> None:
+def test_patterns():
     full = patterns_of((1, 3), False)
     assert full.parts == ((1,), (3,), (2, 1), (1, 1, 1))
     by_use = patterns_of((2,), True)
@@ -128,7 +120,7 @@ def test_patterns() -> None:
     assert by_use.in_use.tolist() == [1, 2, 2]
 
 
-def test_what_earlier_packings_taught_changes_no_optimum() -> None:
+def test_what_earlier_packings_taught_changes_no_optimum():
     """Twenty packings in a row, of 20 jobs on six nodes: each as good as when it is the first."""
     rng, learned, saved = np.random.default_rng(3), Learned(), []
     machines = Machines.of(vms(6), vms(6).nodes_of(0))
@@ -144,7 +136,7 @@ def test_what_earlier_packings_taught_changes_no_optimum() -> None:
         assert solve(packing, 0.0, learned=again).assignments == expected
 
 
-def test_the_gap_is_of_gains_and_prices() -> None:
+def test_the_gap_is_of_gains_and_prices():
     """Gains and prices nearly cancel: the value may be off by a part of their sum, not more."""
     rng = np.random.default_rng(5)
     machines = Machines.of(vms(8), vms(8).nodes_of(0))

@@ -1,7 +1,5 @@
 """Whole runs of foresight: above every bound, blind to the future, whole on odd input."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 from experiments.analysis.bounds import alone, shared
 from experiments.analysis.lagrangian import lagrangian
 from policies import make_policy
-from policies.foresight import policy as foresight
 from policies.foresight.arrival_statistics import ArrivalStatistics
 from policies.foresight.machines import Machines
 from policies.foresight.price import Demand, PriceGrid, peak
@@ -20,7 +17,6 @@ from policies.foresight.value import slopes_of
 from simulator import (
     Cluster,
     Decision,
-    FixedDuration,
     InputError,
     NodeType,
     Policy,
@@ -34,12 +30,11 @@ from simulator import (
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from tests.core.jobs import fixed, nodes
 from tests.core.test_invariants import check
 
-CATALOG = (
-    NodeType("small", "A", 1, price_per_hour=1.0),
-    NodeType("large", "B", 3, price_per_hour=2.5),
-)
+INF = np.inf
+CATALOG = (NodeType("small", "A", 1, 1.0), NodeType("large", "B", 3, 2.5))
 
 
 def jobs(seed: int, count: int, weight: float = 2.0, gap_s: float = 600.0) -> Workload:
@@ -59,7 +54,7 @@ def jobs(seed: int, count: int, weight: float = 2.0, gap_s: float = 600.0) -> Wo
     )
 
 
-def run(workload: Workload, cluster: Cluster, **more) -> Result:  # type: ignore[no-untyped-def]
+def run(workload: Workload, cluster: Cluster, **more) -> Result:
     return simulate(workload, cluster, make_policy("foresight"), seed=1, **more)
 
 
@@ -67,15 +62,10 @@ def run(workload: Workload, cluster: Cluster, **more) -> Result:  # type: ignore
     max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 @given(
-    st.integers(0, 1000),
-    st.integers(1, 7),
-    st.sampled_from([1, 2]),
-    st.sampled_from([0.5, 20.0, 5000.0]),
-    st.booleans(),
-)
-def test_no_run_costs_less_than_a_bound(
-    seed: int, count: int, nodes: int, weight: float, fixed: bool
-) -> None:
+    st.integers(0, 1000), st.integers(1, 7), st.sampled_from([1, 2]),
+    st.sampled_from([0.5, 20.0, 5000.0]), st.booleans(),
+)  # fmt: skip
+def test_no_run_costs_less_than_a_bound(seed, count, nodes, weight, fixed):
     workload = jobs(seed, count, weight, gap_s=300.0)
     cluster = Cluster.of_vms(CATALOG, nodes)
     if fixed:
@@ -94,17 +84,13 @@ def test_no_run_costs_less_than_a_bound(
 
 def poisoned(first: Workload) -> Workload:
     """The same seven jobs, then others that differ in times, due dates, weights and submission."""
-    count = len(first)
-    times = np.array(first.performance.table_s(np.arange(count), Cluster.of_vms(CATALOG, 2)))
-    times[7:] *= 50.0
-    columns = (first.submit_s, first.due_s, first.weight_per_s)
-    submit, due, weight = (np.array(c) for c in columns)
-    submit[8:] += 5e5
-    due[7:] = submit[7:] + 1.0
-    weight[7:] = 1e3
-    return replace(
-        first, submit_s=submit, performance=TimeTable(times), due_s=due, weight_per_s=weight
-    )
+    later = np.arange(len(first)) >= 7
+    submit_s = first.submit_s + 5e5 * (np.arange(len(first)) >= 8)
+    times = table_of(first, Cluster.of_vms(CATALOG, 2)) * np.where(later, 50.0, 1.0)[:, None, None]
+    due_s = np.where(later, submit_s + 1.0, first.due_s)
+    weight = np.where(later, 1e3, first.weight_per_s)
+    table = TimeTable(times)
+    return replace(first, submit_s=submit_s, performance=table, due_s=due_s, weight_per_s=weight)
 
 
 def before(workload: Workload, cluster: Cluster, until: float) -> str:
@@ -128,7 +114,7 @@ def before(workload: Workload, cluster: Cluster, until: float) -> str:
     ],
     ids=["VMs", "fixed nodes", "two controllers"],
 )
-def test_it_does_not_read_jobs_that_have_not_come(cluster: Cluster) -> None:
+def test_it_does_not_read_jobs_that_have_not_come(cluster):
     """Two workloads whose later jobs differ in everything: the same decisions until they come, with
     all that they record. Every other policy: `tests.core.test_jobs_to_come`."""
     first = jobs(5, 14)
@@ -140,12 +126,10 @@ def test_it_does_not_read_jobs_that_have_not_come(cluster: Cluster) -> None:
 ODD = {
     "one job": lambda w: w.head(1),
     "all overdue": lambda w: replace(w, due_s=w.submit_s),
-    "no due dates": lambda w: replace(w, due_s=np.full(len(w), np.inf)),
-    "weights of zero": lambda w: replace(w, weight_per_s=np.zeros(len(w))),
-    "nothing is due and nothing matters": lambda w: replace(
-        w, due_s=np.full(len(w), np.inf), weight_per_s=np.zeros(len(w))
-    ),
-    "all at once": lambda w: replace(w, submit_s=np.zeros(len(w))),
+    "no due dates": lambda w: replace(w, due_s=w.submit_s + INF),
+    "weights of zero": lambda w: replace(w, weight_per_s=0 * w.submit_s),
+    "neither": lambda w: replace(w, due_s=w.submit_s + INF, weight_per_s=0 * w.submit_s),
+    "all at once": lambda w: replace(w, submit_s=0 * w.submit_s),
     "huge weights": lambda w: replace(w, weight_per_s=1e6 * w.weight_per_s),
 }
 
@@ -161,63 +145,46 @@ ODD = {
     ],
     ids=["one VM", "more VMs than jobs", "one type exists", "nodes that cost nothing more"],
 )
-def test_odd_input_is_carried_out(odd: str, cluster: Cluster) -> None:
+def test_odd_input_is_carried_out(odd, cluster):
     result = run(ODD[odd](jobs(2, 6)), cluster)
     check(result)
     assert np.isfinite(result.completion_s).all()
 
 
-def test_equal_jobs_by_the_dozen() -> None:
-    count = 40
-    times = np.tile(
-        [[[np.inf, 900.0, np.inf, np.inf], [np.inf, 800.0, 500.0, 400.0]]], (count, 1, 1)
-    )
+def test_equal_jobs_by_the_dozen():
+    times = np.tile([[[INF, 900.0, INF, INF], [INF, 800.0, 500.0, 400.0]]], (40, 1, 1))
     workload = Workload(
-        [f"j{j}" for j in range(count)],
-        np.zeros(count),
-        TimeTable(times),
-        due_s=np.full(count, 3000.0),
-        weight_per_s=np.full(count, 1e-3),
-    )
+        [f"j{j}" for j in range(40)], np.zeros(40), TimeTable(times),
+        due_s=np.full(40, 3000.0), weight_per_s=np.full(40, 1e-3),
+    )  # fmt: skip
     result = run(workload, Cluster.of_vms(CATALOG, 5))
     check(result)
     assert float(alone(workload, result.cluster).sum()) <= result.total_cost
 
 
-def test_jobs_of_fixed_demand_are_sequenced() -> None:
+def test_jobs_of_fixed_demand_are_sequenced():
     """Nodes that cost nothing more, no due dates: the shortest job goes first."""
-    server = NodeType("server", "A", 4, price_per_hour=3.0)
-    workload = Workload(
-        ["long", "short", "two"],
-        [0.0, 0.0, 0.0],
-        FixedDuration(np.array([1000.0, 100.0, 300.0]), np.array([4, 4, 2])),
-        num_gpus=[4, 4, 2],
-    )
-    result = run(workload, Cluster.of_nodes(server, 1))
+    result = run(fixed([0, 0, 0], [1000, 100, 300], [4, 4, 2]), nodes(4, price_per_hour=3.0))
     check(result)
     assert result.completion_s[1] == 100.0
     assert result.completion_s[0] == max(result.completion_s)
 
 
-def test_a_job_that_fits_on_no_node_is_one_line() -> None:
-    server = NodeType("server", "A", 4)
-    workload = Workload(
-        ["wide"], [0.0], FixedDuration(np.array([10.0]), np.array([8])), num_gpus=[8]
-    )
-    with pytest.raises(InputError, match=r"'wide' fits on no single node"):
-        run(workload, Cluster.of_nodes(server, 4))
+def test_a_job_that_fits_on_no_node_is_one_line():
+    with pytest.raises(InputError, match=r"'j0' fits on no single node"):
+        run(fixed([0], [10], [8]), nodes(4, 4))
 
 
 @pytest.mark.parametrize(
     ("option", "value"),
     [("tilt", -1.0), ("spare", 0.0), ("forecast", float("nan")), ("mip_gap", 2.0)],
 )
-def test_options_out_of_range(option: str, value: float) -> None:
+def test_options_out_of_range(option, value):
     with pytest.raises(InputError, match=f"foresight: {option} is"):
         make_policy("foresight", **{option: value})
 
 
-def test_it_asks_again_after_one_mean_gap() -> None:
+def test_it_asks_again_after_one_mean_gap():
     workload = jobs(4, 3)
     table = run(workload, Cluster.of_vms(CATALOG, 2)).decisions_table()
     at = table.iloc[0]
@@ -227,7 +194,7 @@ def test_it_asks_again_after_one_mean_gap() -> None:
     assert "again_s" not in silent.decisions_table()
 
 
-def test_a_delay_of_reconfiguration_is_not_paid_for_nothing() -> None:
+def test_a_delay_of_reconfiguration_is_not_paid_for_nothing():
     """With a delay of ten minutes jobs are moved less often, not counted by run but by hour."""
     workload, cluster = jobs(7, 20, weight=50.0), Cluster.of_vms(CATALOG, 3)
     free, dear = run(workload, cluster), run(workload, cluster, features=[Delays.of(600.0)])
@@ -237,7 +204,7 @@ def test_a_delay_of_reconfiguration_is_not_paid_for_nothing() -> None:
     assert dear.total_cost < blind.total_cost
 
 
-def test_moves_may_be_left_out_of_the_objective() -> None:
+def test_moves_may_be_left_out_of_the_objective():
     """`moves = false` decides as if the view had no delay, and pays it; without a delay it is the same."""
     workload, cluster = jobs(7, 12, weight=50.0), Cluster.of_vms(CATALOG, 2)
 
@@ -255,7 +222,7 @@ def test_moves_may_be_left_out_of_the_objective() -> None:
     assert dear[0] == schedule(Blind(), 600.0)
 
 
-def test_the_hull_may_be_left_out() -> None:
+def test_the_hull_may_be_left_out():
     """With one configuration a job there is nothing to mix, in the gains nor in the price of node-time."""
     workload, cluster = jobs(3, 12, weight=50.0), Cluster.of_vms(CATALOG, 2)
     only = Cluster.of_vms(CATALOG[:1], 2)
@@ -284,12 +251,12 @@ class Blind:
         return self.inner.decide(view.showing(seen={}))
 
 
-def test_decisions_may_take_time() -> None:
+def test_decisions_may_take_time():
     server = ServerSpec(Deterministic(120.0))
     check(run(jobs(8, 8), Cluster.of_vms(CATALOG, 2), server=server))
 
 
-def test_the_dual_is_concave_and_its_peak_is_found() -> None:
+def test_the_dual_is_concave_and_its_peak_is_found():
     """The dual of the price of node-time on its grid, for the active jobs of a view."""
     scenario = HierarchicalScenario(num_nodes=5, seed=4, weights="released")
     workload, cluster = generate(scenario), scenario.cluster(1)
@@ -313,7 +280,7 @@ def test_the_dual_is_concave_and_its_peak_is_found() -> None:
         assert (np.diff(slope) <= 1e-6 * np.abs(slope).max()).all()
 
 
-def test_the_dual_without_the_hull() -> None:
+def test_the_dual_without_the_hull():
     """By hand, on each price of the grid: one job of 100 s on one GPU of three, in a window of 200 s."""
     cluster = Cluster.of_vms(CATALOG[1:], 1)
     machines = Machines.of(cluster, cluster.nodes_of(0))
@@ -330,14 +297,14 @@ def test_the_dual_without_the_hull() -> None:
     assert grid.dual(demand, slopes, 0.9, True) == pytest.approx(np.minimum(now, later) - supply)
 
 
-def test_peak_of_a_parabola() -> None:
+def test_peak_of_a_parabola():
     x = np.linspace(0.0, 4.0, 9)
     assert peak(x, -((x - 1.7) ** 2)) == pytest.approx(1.7)
     assert peak(x, x) == 4.0
     assert peak(x, -x) == 0.0
 
 
-def test_rivals_are_asked_as_often() -> None:
+def test_rivals_are_asked_as_often():
     workload, cluster = jobs(4, 6), Cluster.of_vms(CATALOG, 2)
     plain = simulate(workload, cluster, make_policy("greedy"))
     asked = simulate(workload, cluster, make_policy("greedy@self-timed", rho=50.0))
@@ -349,7 +316,7 @@ def test_rivals_are_asked_as_often() -> None:
         make_policy("nonsense@self-timed")
 
 
-def test_who_wants_node_time_by_hand() -> None:
+def test_who_wants_node_time_by_hand():
     """At 40 s: a (100 s on the fastest, due at 300 s) and b (200 s, due at 140 s), none of them has run.
 
     The window is the median of 300 and 200 s. a lives 300 s, so an arrival like it falls into the window with
@@ -381,7 +348,7 @@ def test_who_wants_node_time_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("two_steps", "step_s"), [(True, 7.9325), (False, 12.5)])
-def test_the_steps_by_hand(two_steps: bool, step_s: float) -> None:
+def test_the_steps_by_hand(two_steps, step_s):
     """A late job of 100 s: the first gap is 12.5 s, in two steps 0.63 x 5.25 + 0.37 x 12.5 s on average.
 
     Running it for a step saves the lateness of that step; what it costs is paid in any case.
@@ -394,28 +361,3 @@ def test_the_steps_by_hand(two_steps: bool, step_s: float) -> None:
     )
     table = simulate(work, Cluster.of_vms(CATALOG[:1], 1), policy).decisions_table()
     assert table["gain"].iloc[0] == pytest.approx(0.01 * step_s, rel=1e-3)
-
-
-@pytest.mark.parametrize(("two_steps", "part"), [(True, 0.63 * 0.42 + 0.37), (False, 1.0)])
-def test_a_step_is_of_two_lengths(
-    monkeypatch: pytest.MonkeyPatch, two_steps: bool, part: float
-) -> None:
-    """A job of 100 s that is due at once, at 2 a second: the mean gap is held to be 100 / 8 s at first, a step is 0.42 of it with
-    weight 0.63 and all of it with weight 0.37, and saves 2 a second."""
-    found: list[tuple[float, float]] = []
-    pose = foresight.pose
-
-    def watched(machines: Machines, gain: np.ndarray, step_s: float) -> object:
-        found.append((float(gain.max()), step_s))
-        return pose(machines, gain, step_s)
-
-    monkeypatch.setattr(foresight, "pose", watched)
-    work = Workload(
-        ["late"], [10.0], FixedDuration(np.array([100.0]), np.array([1])), num_gpus=[1], due_s=[10.0],
-        weight_per_s=[2.0],
-    )  # fmt: skip
-    policy = make_policy("foresight", two_steps=two_steps, tilt=0.0, price=False, caution=False)
-    simulate(work, Cluster.of_nodes(NodeType("n", "A", 1), 1), policy)
-    gain, step_s = found[0]
-    assert step_s == pytest.approx(12.5 * part)
-    assert gain == pytest.approx(2 * 12.5 * part, rel=1e-5)

@@ -1,7 +1,5 @@
 """The value of a job alone, against the bound, its closed form, and its shape."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,7 +15,7 @@ from simulator.workloads.hierarchical import HierarchicalScenario, generate
 quick = settings(max_examples=40, deadline=None, derandomize=True)
 
 
-def value_of(times_s, price_per_s, weight, slopes=24):  # type: ignore[no-untyped-def]
+def value_of(times_s, price_per_s, weight, slopes=24):
     """V of one job without a price of node-time."""
     m = slopes_of(np.array([weight]), slopes)
     return Value(m, support(np.array([times_s]), np.array(price_per_s), m))
@@ -27,25 +25,21 @@ def at(value: Value | SingleValue, r: float, d: float) -> float:
     return float(value(np.array([r]), np.array([d]))[0])
 
 
-def test_one_configuration_is_lease_and_tardiness() -> None:
-    """100 s at 0.5 a second, 2 a second late: 50 in time; 10 s too late, 20 more."""
+def test_by_hand():
+    """100 s at 0.5 a second, 2 a second late: 50 in time; 10 s too late, 20 more.
+
+    Slow 100 s for 10, fast 50 s for 30; due after 75 s half of the work is done on each: 20.
+    """
     value = value_of([100.0], [0.5], 2.0)
-    assert at(value, 1.0, 100.0) == pytest.approx(50.0)
-    assert at(value, 1.0, 90.0) == pytest.approx(70.0)
-    assert at(value, 1.0, NEVER_S) == pytest.approx(50.0)
-    assert at(value, 0.5, 40.0) == pytest.approx(25.0 + 20.0)
-
-
-def test_two_configurations_are_mixed_to_be_just_in_time() -> None:
-    """Slow 100 s for 10, fast 50 s for 30; due after 75 s half of the work is done on each: 20."""
+    for r, d, cost in ((1, 100, 50), (1, 90, 70), (1, NEVER_S, 50), (0.5, 40, 25 + 20)):
+        assert at(value, r, d) == pytest.approx(cost)
     value = value_of([100.0, 50.0], [0.1, 0.6], 10.0, 4000)
-    assert at(value, 1.0, 100.0) == pytest.approx(10.0)
-    assert at(value, 1.0, 50.0) == pytest.approx(30.0)
-    assert at(value, 1.0, 75.0) == pytest.approx(20.0, rel=1e-3)
+    for d, cost in ((100, 10), (50, 30), (75, 20)):
+        assert at(value, 1, d) == pytest.approx(cost, rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["vms", "nodes"])
-def test_it_is_the_bound_of_a_job_alone(kind: str) -> None:
+def test_it_is_the_bound_of_a_job_alone(kind):
     """With many slopes, V(1, slack) of a new job is `bounds.alone`; 24 slopes lose little."""
     if kind == "vms":
         scenario = HierarchicalScenario(num_nodes=5, jobs_per_node=4, seed=3)
@@ -71,9 +65,7 @@ configurations = st.lists(
 
 @quick
 @given(configurations, st.floats(0.0, 5.0), st.floats(0.01, 1.0), st.floats(-1e4, 1e4))
-def test_it_is_convex_in_the_due_date_and_grows_with_work(
-    configs: list[tuple[float, float]], weight: float, r: float, d: float
-) -> None:
+def test_it_is_convex_in_the_due_date_and_grows_with_work(configs, weight, r, d):
     value = value_of([t for t, _ in configs], [p for _, p in configs], weight)
     left, middle, right = (at(value, r, d + step) for step in (-100.0, 0.0, 100.0))
     assert left + right >= 2 * middle - 1e-6 * max(1.0, abs(middle))
@@ -81,22 +73,12 @@ def test_it_is_convex_in_the_due_date_and_grows_with_work(
     assert at(value, 0.9 * r, d) <= middle + 1e-9 * max(1.0, abs(middle))
 
 
-@quick
-@given(configurations, st.floats(0.0, 5.0), st.floats(-1e4, 1e4))
-def test_no_single_configuration_beats_it(
-    configs: list[tuple[float, float]], weight: float, d: float
-) -> None:
-    value = value_of([t for t, _ in configs], [p for _, p in configs], weight)
-    best = min(p * t + weight * max(0.0, t - d) for t, p in configs)
-    assert at(value, 1.0, d) <= best + 1e-9 * max(1.0, best)
-
-
-def single_of(times_s, price_per_s, weight):  # type: ignore[no-untyped-def]
+def single_of(times_s, price_per_s, weight):
     """V of one job that keeps its configuration."""
     return SingleValue(np.array([times_s]), np.array(price_per_s), np.array([weight]))
 
 
-def test_without_the_hull_one_configuration_does_all_the_work() -> None:
+def test_without_the_hull_one_configuration_does_all_the_work():
     """Slow 100 s for 10, fast 50 s for 30. Due after 75 s: 30 in time, where the hull has 20. Due after
     99 s the slow one is 1 s late and costs 20. Of half the work, each costs half. What cannot run
     counts for nothing."""
@@ -109,22 +91,16 @@ def test_without_the_hull_one_configuration_does_all_the_work() -> None:
 
 @quick
 @given(configurations, st.floats(0.0, 5.0), st.floats(0.01, 1.0), st.floats(-1e4, 1e4))
-def test_the_hull_lies_below_single_configurations_and_touches_them(
-    configs: list[tuple[float, float]], weight: float, r: float, d: float
-) -> None:
+def test_the_hull_lies_below_single_configurations_and_touches_them(configs, weight, r, d):
     """With one configuration both values are the same."""
     times, prices = [t for t, _ in configs], [p for _, p in configs]
-    hull, single = (
-        at(of(times, prices, weight), r, d)  # type: ignore[no-untyped-call]
-        for of in (value_of, single_of)
-    )
-    near = 1e-9 * max(1.0, abs(single))
-    assert hull <= single + near
-    one = [at(of(times[:1], prices[:1], weight), r, d) for of in (value_of, single_of)]  # type: ignore[no-untyped-call]
+    hull, single = (at(of(times, prices, weight), r, d) for of in (value_of, single_of))
+    assert hull <= single + 1e-9 * max(1.0, abs(single))
+    one = [at(of(times[:1], prices[:1], weight), r, d) for of in (value_of, single_of)]
     assert one[0] == pytest.approx(one[1], rel=1e-9, abs=1e-9)
 
 
-def test_gain_of_a_step() -> None:
+def test_gain_of_a_step():
     """Overdue, 100 s left at no price: a step of 10 s saves 10 s of lateness at 2 a second."""
     m = slopes_of(np.array([2.0]))
     times = np.array([[100.0, np.inf]])
@@ -136,24 +112,18 @@ def test_gain_of_a_step() -> None:
     # 5 s of work left: it ends within the step, 10 s late; waiting first makes it 20 s late.
     short = step_gain(value, np.array([0.05]), due, weight, times, 10.0)
     assert short[0, 0] == pytest.approx(2.0 * 20.0 - 2.0 * 10.0)
-
-
-def test_reconfiguration_takes_from_the_step() -> None:
-    m = slopes_of(np.array([2.0]))
-    times = np.array([[100.0]])
-    value = Value(m, support(times, np.zeros(1), m))
-    arguments = (np.array([1.0]), np.array([-5.0]), np.array([2.0]), times, 10.0)
-    half = step_gain(value, *arguments, np.array([[0.5]]))
+    # Half of the step goes to a reconfiguration.
+    half = step_gain(value, one, due, weight, times, 10.0, np.array([[0.5, 0.5]]))
     assert half[0, 0] == pytest.approx(10.0)
 
 
-def test_share_prices() -> None:
+def test_share_prices():
     """2 GPUs for 3, 1 for 2: one GPU pays at least half of the full node."""
     price = np.array([[0.0, 2.0, 3.0]])
     assert share_price_per_s(price, np.array([2]))[0, 1:].tolist() == [1.5, 3.0]
 
 
-def test_nodes_of_fixed_type_pay_what_comes_on_top_of_idling() -> None:
+def test_nodes_of_fixed_type_pay_what_comes_on_top_of_idling():
     _, cluster = andreas.generate(andreas.AndreasScenario(num_nodes=2, seed=1, idle_w=50.0))
     _, free = andreas.generate(andreas.AndreasScenario(num_nodes=2, seed=1))
     with_idle, without = (Machines.of(c, c.nodes_of(0)) for c in (cluster, free))
@@ -163,7 +133,7 @@ def test_nodes_of_fixed_type_pay_what_comes_on_top_of_idling() -> None:
     assert with_idle.by_use
 
 
-def test_prices_of_vms_are_the_catalogue_s() -> None:
+def test_prices_of_vms_are_the_catalogue_s():
     scenario = HierarchicalScenario(num_nodes=5, seed=1)
     cluster = scenario.cluster(1)
     machines = Machines.of(cluster, cluster.nodes_of(0))

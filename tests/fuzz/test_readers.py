@@ -3,8 +3,6 @@
 Some inputs a format here; ``pytest -m slow tests/fuzz`` tries 10,000 each.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable
@@ -45,21 +43,13 @@ a,0,100,4,8,16,resnet18,500
 b,10,50,8,,,,
 c,20.5,1e3,2,1,2,gnmt,9000
 """
+DAY = "2017-10-01 10:00:"
+ATTEMPT = {"start_time": DAY + "10", "end_time": DAY + "55",
+           "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]}  # fmt: skip
 PHILLY = json.dumps(
     [
-        {
-            "jobid": "application_1",
-            "vc": "vc1",
-            "submitted_time": "2017-10-01 10:00:00",
-            "attempts": [
-                {
-                    "start_time": "2017-10-01 10:00:10",
-                    "end_time": "2017-10-01 11:00:10",
-                    "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}],
-                }
-            ],
-        },
-        {"jobid": "b", "vc": "v", "submitted_time": "2017-10-01 10:00:01", "attempts": []},
+        {"jobid": name, "vc": "vc1", "submitted_time": DAY + at, "attempts": attempts}
+        for name, at, attempts in (("application_1", "00", [ATTEMPT]), ("b", "01", []))
     ],
     indent=1,
 )
@@ -67,14 +57,8 @@ GAVEL = (
     "ResNet-18 (batch size 16)\tpython3 main.py\timages\t--steps\t1\t1000\t1\tstatic\t0\t3600\n"
     "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t2000\t2\tstatic\t120.5\t3600\n"
 )
-RATES = json.dumps(
-    {
-        "v100": {
-            "('ResNet-18 (batch size 16)', 1)": {"null": 20.5},
-            "('LM (batch size 5)', 2)": {"null": 60.1},
-        }
-    }
-)
+RESNET, LM = "('ResNet-18 (batch size 16)', 1)", "('LM (batch size 5)', 2)"
+RATES = json.dumps({"v100": {RESNET: {"null": 20.5}, LM: {"null": 60.1}}})
 PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
 p0,12000,16384,1,1000,,LS,Running,0,12537496,0
 p1,6000,12288,1,460,V100M16,LS,Running,427061,12902960,427061
@@ -205,6 +189,11 @@ def gavel_trace(path: Path) -> None:
     gavel.read_gavel(path, path.parent / "rates.json")
 
 
+def schedule(path: Path) -> None:
+    numbers = ("gpus", "start_s", "end_s")
+    read_table(path, ("job_id", *numbers), numbers)
+
+
 FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "plain CSV": ("jobs.csv", JOBS, plain_csv.read_csv_jobs),
     "Philly log": ("log.json", PHILLY, philly.read_philly),
@@ -221,13 +210,7 @@ FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "scenario": ("scenario.toml", SCENARIO, scenario),
     "sweep": ("sweep.toml", SWEEP, read_sweep),
     "rental types": ("types.toml", TYPES, read_types),
-    "schedule": (
-        "schedule.csv",
-        SCHEDULE,
-        lambda path: read_table(
-            path, ("job_id", "gpus", "start_s", "end_s"), ("gpus", "start_s", "end_s")
-        ),
-    ),
+    "schedule": ("schedule.csv", SCHEDULE, schedule),
 }
 
 TOKENS = [
@@ -312,7 +295,7 @@ def edited(rng: random.Random, sample: bytes) -> bytes:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("format", FORMATS)
-def test_edited_files(tmp_path: Path, format: str, count: int) -> None:
+def test_edited_files(tmp_path, format, count):
     sample = FORMATS[format][1].encode()
     refused = 0
     for seed in range(count):
@@ -326,7 +309,7 @@ def test_edited_files(tmp_path: Path, format: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_samples_themselves_are_read(tmp_path: Path, format: str) -> None:
+def test_the_samples_themselves_are_read(tmp_path, format):
     """Else the edits would all die of the same complaint."""
     name, sample, read = FORMATS[format]
     (tmp_path / name).write_text(sample)
@@ -337,11 +320,7 @@ PIECES = "exponential lognormal bimodal empirical : , = mean cv 40 1e999 nan -1 
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    st.one_of(
-        st.text(max_size=30), st.lists(st.sampled_from(PIECES.split()), max_size=9).map("".join)
-    )
-)
-def test_laws_options_and_keys(text: str) -> None:
+@given(st.text(max_size=30) | st.lists(st.sampled_from(PIECES.split()), max_size=9).map("".join))
+def test_laws_options_and_keys(text):
     for parse in (parse_law, lambda t: parse_options([t], "-"), lambda t: set_key({}, t)):
         assert "\n" not in complaint_of(partial(parse, text))

@@ -1,7 +1,5 @@
 """Random instances for the tests of the greedy family."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from policies.greedy.problem import Jobs, Machines, Profile, machines_of, profile_of

@@ -5,8 +5,6 @@ Sections 3.1.3 to 3.1.5; Filippini et al., *ANDREAS*, Algorithm 1. Where they di
 silent, a field of `Settings` says what is done.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -56,7 +54,7 @@ class Node:
     hosted: list[list[int]] = field(default_factory=list)
     leader: float = math.inf
 
-    def copy(self) -> Node:
+    def copy(self) -> "Node":
         """A copy that can be changed."""
         return Node(self.node_type, self.free, [list(p) for p in self.hosted], self.leader)
 
@@ -200,7 +198,7 @@ class Construction:
         return Plan(self.nodes, total)
 
     def queue(self) -> Iterator[int]:
-        """The jobs by pressure until nothing is free; randomised, each may lose its turn to the next."""
+        """The jobs by pressure until nothing is free; at random each may lose its turn to the next."""
         x, n = self.x, len(self.x.order)
         current = 0
         for following in range(1, n + 1):
@@ -398,22 +396,6 @@ def post_process_as_released(x: Instance, nodes: list[Node]) -> None:
             node, slot = winner
             node.hosted[slot][1] += node.free
             node.free = 0
-
-
-def objective(x: Instance, nodes: list[Node]) -> float:
-    """The proxy objective, (1) of ANDREAS with the terms of the hierarchical paper.
-
-    sum over running jobs of w (t - d)^+, over postponed jobs of w (-d)^+ + rho w (H + M - d)^+,
-    over open nodes of the cheapest job's cost, mu over idle GPUs.
-    """
-    if x.s.objective != PAPER:
-        return released_objective(x, nodes)
-    running = {i for node in nodes for i, _ in node.hosted}
-    total = sum(x.postponed[i] for i in range(len(x.order)) if i not in running)
-    for node in nodes:
-        tardiness, leader = node_parts(x, node)
-        total += tardiness + leader + x.s.mu * node.free
-    return total
 
 
 def released_objective(x: Instance, nodes: list[Node]) -> float:

@@ -3,8 +3,6 @@
 The twin prices every candidate; the kernel skips those that a bound rules out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

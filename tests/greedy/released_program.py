@@ -82,7 +82,7 @@ class Plan:
         return self.x.sizes[node[0]][1] - node[1]
 
     def place(self, job, name, gpus):
-        """On the fullest open node with room (of equals the first), else on a new one; if there is one."""
+        """On the fullest open node with room (the first of equals), else on a new one, if any."""
         gpu_type = self.x.sizes[name][0]
         fits = [n for n in self.nodes
                 if self.x.sizes[n[0]][0] == gpu_type and self.free(n) >= gpus]  # fmt: skip

@@ -6,10 +6,8 @@ times ``rho`` times what the slowest run would be late, and a node its price tim
 cheapest job.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +34,7 @@ def vm(name: str, gpus: int, usd_per_s: float = 1.0) -> NodeType:
 
 @dataclass
 class Case:
-    """One decision: for each job its seconds with 1, 2, .. GPUs by type, due dates in s, weights in $/s."""
+    """A decision: seconds of each job with 1, 2, .. GPUs by type, due dates in s, weights in $/s."""
 
     cluster: Cluster
     times: Mapping[str, Sequence[Sequence[float]]]
@@ -216,10 +214,7 @@ MOVES = {
 
 @pytest.mark.parametrize("best_move", [kernel_move, twin_move])
 @pytest.mark.parametrize(("case", "start", "after", "value"), MOVES.values(), ids=MOVES)
-def test_best_move(
-    best_move: Callable[[Case, Nodes], tuple[Nodes, float]],
-    case: Case, start: Nodes, after: Nodes, value: float,
-) -> None:  # fmt: skip
+def test_best_move(best_move, case, start, after, value):
     assert best_move(case, start) == (after, value)
 
 
@@ -247,13 +242,11 @@ PLANS = [
 
 @pytest.mark.parametrize("plan_of", [kernel_plan, twin_plan])
 @pytest.mark.parametrize(("case", "node"), PLANS)
-def test_plan(
-    plan_of: Callable[[Case], Nodes], case: Case, node: tuple[str, dict[str, int]]
-) -> None:
+def test_plan(plan_of, case, node):
     assert plan_of(case) == [node]
 
 
-def test_late_jobs_press_by_their_weight_where_the_released_program_says_so() -> None:
+def test_late_jobs_press_by_their_weight_where_the_released_program_says_so():
     """``a`` is 5 s late, ``b`` 3 s at twice the weight, ``c`` has 1 s left at a weight of 100."""
     times = {name: [[10]] for name in "cba"}
     case = Case(Cluster.of_nodes(SLOW, 1), times, due=[11, 7, 5], weight=[100, 2, 1])
@@ -262,7 +255,7 @@ def test_late_jobs_press_by_their_weight_where_the_released_program_says_so() ->
     assert [case.names[j] for j in by_weight] == ["b", "a", "c"]
 
 
-def test_the_policy_plans_as_the_kernels_do() -> None:
+def test_the_policy_plans_as_the_kernels_do():
     case = shrinking(10, 10)
     solution, _ = GreedyPolicy(rho=1, horizon_s=0).solve(case.jobs, case.profile, case.machines, 0)
     assert [case.types[v] for v in solution.node_type] == ["A1"]

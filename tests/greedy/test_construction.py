@@ -7,7 +7,7 @@ from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.pool import randomised_greedy
 from policies.greedy.problem import Settings, settings_of
 from policies.greedy.queue import POSTPONED, pressure_order
-from tests.greedy import reference
+from tests.greedy import reference, reference_search
 from tests.greedy.instances import random_instance, random_settings
 
 
@@ -36,7 +36,7 @@ def test_kernel_is_its_twin_to_the_last_bit(block):
         for rank, plan in enumerate(pool):
             expected = [(node.node_type, node.free, node.hosted) for node in plan.nodes]
             assert nodes_of(answer, rank) == expected, seed
-            value = reference.objective(x, plan.nodes)
+            value = reference_search.Context(x, x.s.objective).total(plan.nodes)
             assert plan.objective == pytest.approx(value, rel=1e-9, abs=1e-9 * abs(x.base)), seed
 
 

@@ -1,13 +1,10 @@
 """The selection rule: cheapest on time, else fastest; ties by time, then type, then fewest GPUs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from policies.selection import (
     NONE,
-    CostOf,
     choose_configuration,
     configuration_price_per_hour,
     node_price_per_hour,
@@ -53,18 +50,16 @@ ONE_IN_FOUR = times([390, 200, INF, 150])
         pytest.param(times([INF], [INF]), 1.0, [1, 3], [1, 1], (NONE, 0), id="runs nowhere"),
     ],
 )  # fmt: skip
-def test_choice(
-    times_s: np.ndarray, due_s: float, price: list[float], gpus: list[int], chosen: tuple[int, int]
-) -> None:
+def test_choice(times_s, due_s, price, gpus, chosen):
     assert choose_configuration(times_s, due_s, np.array(price, dtype=float), gpus) == chosen
 
 
-def test_whole_nodes_are_paid_where_asked() -> None:
+def test_whole_nodes_are_paid_where_asked():
     assert choose_configuration(TWO, 100.0, np.array([1.0, 3.0]), [2, 2], "node") == (1, 2)
 
 
 @pytest.mark.parametrize("cost_of", ["share", "node"])
-def test_many_jobs_agree_with_one_at_a_time(cost_of: CostOf) -> None:
+def test_many_jobs_agree_with_one_at_a_time(cost_of):
     rng = np.random.default_rng(1)
     table = rng.uniform(1, 10, (200, 3, 5))
     table[rng.random(table.shape) < 0.3] = INF
@@ -77,7 +72,7 @@ def test_many_jobs_agree_with_one_at_a_time(cost_of: CostOf) -> None:
         assert (v[j], g[j]) == choose_configuration(table[j], due[j], price, gpus, cost_of)
 
 
-def test_a_share_costs_its_part_of_the_node_and_a_node_all_of_it() -> None:
+def test_a_share_costs_its_part_of_the_node_and_a_node_all_of_it():
     price, gpus = np.array([4.0, 9.0]), [2, 3]
     share = configuration_price_per_hour(price, gpus, 3)
     assert share.tolist() == [[INF, 2, 4, INF], [INF, 3, 6, 9]]
@@ -85,7 +80,7 @@ def test_a_share_costs_its_part_of_the_node_and_a_node_all_of_it() -> None:
     assert node.tolist() == [[INF, 4, 4, INF], [INF, 9, 9, 9]]
 
 
-def test_prices_of_a_cluster() -> None:
+def test_prices_of_a_cluster():
     """Energy is that of the GPUs in use: 100 W at 2 $/kWh and a PUE of 1.5 are 0.3 $/h."""
     types = (
         NodeType("a", "A", 2, 4.0, power_w=(50.0, 100.0, 150.0)),
@@ -100,7 +95,7 @@ def test_prices_of_a_cluster() -> None:
     np.testing.assert_allclose(share, [[INF, 4.3, 4.45], [INF, 1.0, INF]])
 
 
-def test_a_job_that_could_never_start_is_refused_with_its_reason() -> None:
+def test_a_job_that_could_never_start_is_refused_with_its_reason():
     def jobs(*gpus: int):
         return fixed([0] * len(gpus), [1] * len(gpus), list(gpus))
 

@@ -14,7 +14,7 @@ OPTIONS = {name: {"iterations": 5} for name in ONE_NODE[1:4]}
 
 
 @pytest.mark.parametrize("policy", ONE_NODE)
-def test_jobs_get_cpus_and_memory_in_proportion_to_their_gpus(policy: str) -> None:
+def test_jobs_get_cpus_and_memory_in_proportion_to_their_gpus(policy):
     server = Cluster.of_nodes(NodeType("server", "GPU", 4, 1.0, cpus=12, memory_gb=200), 2)
     jobs = Workload(
         ["a", "b", "c"], [0.0, 0.0, 10.0], TimeTable([[[9, 100, 60, 50, 45]]] * 3),
@@ -28,7 +28,7 @@ def test_jobs_get_cpus_and_memory_in_proportion_to_their_gpus(policy: str) -> No
 
 
 @pytest.mark.parametrize("policy", ["greedy", "fifo-shared"])
-def test_sensitive_jobs_run_at_the_proportional_rate(policy: str) -> None:
+def test_sensitive_jobs_run_at_the_proportional_rate(policy):
     """They had no CPUs at all, and took many times as long."""
     trace = synergy.derived_trace(6, Streams(1))
     cluster = synergy.cluster(1)

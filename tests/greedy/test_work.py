@@ -1,7 +1,5 @@
 """Operations of the greedy at a decision, counted: many nodes and jobs must not make all of it longer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,7 @@ SERVER = NodeType("server", "A", 4, price_per_hour=1.0)
 
 
 @pytest.mark.parametrize("waiting", [60, 200, 2000])
-def test_a_long_queue_is_left_where_the_last_gpu_is_taken(waiting: int) -> None:
+def test_a_long_queue_is_left_where_the_last_gpu_is_taken(waiting):
     """Ten nodes of four GPUs, jobs of one GPU: the candidates of 40 jobs are worked out, never more."""
     times_s = np.full((waiting, 1, 5), np.inf)
     times_s[:, 0, 1] = 100.0

@@ -13,7 +13,6 @@ from simulator import (
     Cluster,
     Decision,
     DecisionPoints,
-    FixedDuration,
     InputError,
     NodeType,
     Placement,
@@ -24,22 +23,10 @@ from simulator import (
 )
 from simulator.features.reconfiguration import Delays
 from simulator.model.speedup import Power
+from tests.core.jobs import fixed, nodes
+from tests.errors import input_error
 
 DELAY_S = 300.0
-
-
-def servers(count: int, gpus: int = 1) -> Cluster:
-    return Cluster.of_nodes(NodeType("server", "K80", gpus, 1.0), count)
-
-
-def jobs(submit_s: list[float], duration_s: list[float], gpus: list[int] | None = None) -> Workload:
-    demand = np.array(gpus or [1] * len(submit_s))
-    return Workload(
-        job_id=[str(j) for j in range(len(submit_s))],
-        submit_s=np.array(submit_s),
-        performance=FixedDuration(np.array(duration_s), demand),
-        num_gpus=demand,
-    )
 
 
 def ends(workload: Workload, cluster: Cluster, policy: object, delay_s: float = DELAY_S):
@@ -75,17 +62,17 @@ class Scripted:
     ],
 )
 def test_a_swap_pays_or_does_not(second_s, plain, steady):
-    two = jobs([0.0, 1000.0], [4000.0, second_s])
-    assert ends(two, servers(1), make_policy("srpt")) == pytest.approx(plain)
-    assert ends(two, servers(1), make_policy("srpt@hysteresis")) == pytest.approx(steady)
+    two = fixed([0.0, 1000.0], [4000.0, second_s])
+    assert ends(two, nodes(), make_policy("srpt")) == pytest.approx(plain)
+    assert ends(two, nodes(), make_policy("srpt@hysteresis")) == pytest.approx(steady)
 
 
 def test_the_factor():
-    two = jobs([0.0, 1000.0], [4000.0, 1000.0])  # saves 2000 s, costs 300 s
+    two = fixed([0.0, 1000.0], [4000.0, 1000.0])  # saves 2000 s, costs 300 s
     swapped, stayed = [5300.0, 2000.0], [4000.0, 5000.0]
     for factor, expected in ((6.6, swapped), (6.7, stayed), (0.0, swapped)):
         policy = make_policy("srpt@hysteresis", **{"hysteresis.threshold": factor})
-        assert ends(two, servers(1), policy) == pytest.approx(expected)
+        assert ends(two, nodes(), policy) == pytest.approx(expected)
 
 
 # -- several jobs and nodes ------------------------------------------------------------------
@@ -93,9 +80,9 @@ def test_the_factor():
 
 def test_one_large_job_gives_way_to_many():
     """Four GPUs: A (4000 s left) gives way to four jobs of 3950 s; to one of 4 GPUs it does not."""
-    many = jobs([0.0] + [1000.0] * 4, [5000.0] + [3950.0] * 4, [4, 1, 1, 1, 1])
-    one = jobs([0.0, 1000.0], [5000.0, 3950.0], [4, 4])
-    cluster = servers(1, 4)
+    many = fixed([0.0] + [1000.0] * 4, [5000.0] + [3950.0] * 4, [4, 1, 1, 1, 1])
+    one = fixed([0.0, 1000.0], [5000.0, 3950.0], [4, 4])
+    cluster = nodes(4)
     policy = make_policy("srpt@hysteresis")
     # Saved: 4 x 4000 - 3950 s, 300 s lost. Against one: 4000 - 3950 s.
     assert ends(many, cluster, policy) == pytest.approx([9250.0] + [4950.0] * 4)
@@ -104,29 +91,29 @@ def test_one_large_job_gives_way_to_many():
 
 def test_each_group_of_nodes_by_itself():
     """On node 0 the swap saves 2000 s, on node 1 it saves 100 s: one of the two is carried out."""
-    four = jobs([0.0, 0.0, 1000.0, 1000.0], [4000.0, 4000.0, 1000.0, 2900.0])
+    four = fixed([0.0, 0.0, 1000.0, 1000.0], [4000.0, 4000.0, 1000.0, 2900.0])
     script = {
         0.0: [Placement(0, 0, 1), Placement(1, 1, 1)],
         1000.0: [Placement(2, 0, 1), Placement(3, 1, 1)],
         2000.0: [Placement(0, 0, 1), Placement(1, 1, 1)],
         4000.0: [Placement(0, 0, 1), Placement(3, 1, 1)],
     }
-    found = ends(four, servers(2), Hysteresis(Scripted(script), "scripted"))
+    found = ends(four, nodes(1, 2), Hysteresis(Scripted(script), "scripted"))
     assert found == pytest.approx([5300.0, 4000.0, 2000.0, 6900.0])
 
 
 def test_waiting_jobs_start_where_there_is_room():
     """A would go to node 1 to give B node 0; A stays, and B starts on node 1."""
-    two = jobs([0.0, 1000.0], [4000.0, 1000.0])
+    two = fixed([0.0, 1000.0], [4000.0, 1000.0])
     script = {0.0: [Placement(0, 0, 1)], 1000.0: [Placement(0, 1, 1), Placement(1, 0, 1)]}
-    assert ends(two, servers(2), Scripted(script)) == pytest.approx([4300.0, 2000.0])
+    assert ends(two, nodes(1, 2), Scripted(script)) == pytest.approx([4300.0, 2000.0])
     policy = Hysteresis(Scripted(script), "scripted")
-    assert ends(two, servers(2), policy) == pytest.approx([4000.0, 2000.0])
+    assert ends(two, nodes(1, 2), policy) == pytest.approx([4000.0, 2000.0])
 
 
 def test_jobs_make_room_for_one_that_fits_nowhere():
     """A (2900 s left) moves to node 1, so that B (2 GPUs) need not wait: 2900 s saved for 300 s lost."""
-    two = jobs([0.0, 100.0], [3000.0, 1000.0], [1, 2])
+    two = fixed([0.0, 100.0], [3000.0, 1000.0], [1, 2])
     script = {0.0: [Placement(0, 0, 1)], 100.0: [Placement(0, 1, 1), Placement(1, 0, 2)]}
     cluster = Cluster((NodeType("a", "K80", 2, 1.0), NodeType("b", "K80", 1, 1.0)), 2, (0, 1))
     policy = Hysteresis(Scripted(script), "scripted")
@@ -135,35 +122,31 @@ def test_jobs_make_room_for_one_that_fits_nowhere():
 
 def test_gpus_that_stay_free_are_filled():
     """B (4 GPUs) does not get A's 2; then C (2 GPUs, not chosen by the policy) has room beside A."""
-    three = jobs([0.0, 100.0, 100.0], [1000.0, 800.0, 5000.0], [2, 4, 2])
+    three = fixed([0.0, 100.0, 100.0], [1000.0, 800.0, 5000.0], [2, 4, 2])
     script = {0.0: [Placement(0, 0, 2)], 100.0: [Placement(1, 0, 4)], 1800.0: [Placement(2, 0, 2)]}
     policy = Hysteresis(Scripted(script), "scripted")
-    result = simulate(three, servers(1, 4), policy, features=[Delays.of(DELAY_S)])
+    result = simulate(three, nodes(4), policy, features=[Delays.of(DELAY_S)])
     assert result.first_start_s[2] == 100.0
     # A is not stopped. When it ends, B takes C's place: 4100 s of C are left.
     assert result.completion_s.tolist() == [1000.0, 1800.0, 1800.0 + DELAY_S + 4100.0]
 
 
 @pytest.mark.parametrize(("fast_s", "resized"), [(2200.0, True), (2700.0, False)])
-def test_resizing(fast_s: float, resized: bool):
+def test_resizing(fast_s, resized):
     """At 1000 s the job has 3/4 of 4000 s left: 2 GPUs save 3000 - 3/4 fast_s, against 300 s or more."""
-    one = Workload(
-        job_id=["a", "b"],
-        submit_s=np.array([0.0, 1000.0]),
-        performance=TimeTable(np.array([[[np.inf, 4000.0, fast_s]], [[np.inf, 1e5, np.inf]]])),
-        num_gpus=np.array([0, 0]),
-    )
+    table = TimeTable(np.array([[[np.inf, 4000.0, fast_s]], [[np.inf, 1e5, np.inf]]]))
+    one = Workload(["a", "b"], [0.0, 1000.0], table, num_gpus=[0, 0])
     script = {0.0: [Placement(0, 0, 1)], 1000.0: [Placement(0, 0, 2), Placement(1, 1, 1)]}
     policy = Hysteresis(Scripted(script), "scripted", 4.0)  # 4 x 300 s
-    end = ends(one, servers(2, 2), policy)[0]
+    end = ends(one, nodes(2, 2), policy)[0]
     assert end == pytest.approx(1000.0 + 300.0 + 0.75 * fast_s if resized else 4000.0)
 
 
 def test_a_stop_for_nobody_is_not_carried_out():
-    one = jobs([0.0, 1000.0], [4000.0, 10.0])
+    one = fixed([0.0, 1000.0], [4000.0, 10.0])
     script = {0.0: [Placement(0, 0, 1)], 1000.0: [Placement(1, 1, 1)], 1010.0: [Placement(0, 0, 1)]}
     policy = Hysteresis(Scripted(script), "scripted")
-    assert ends(one, servers(2), policy) == pytest.approx([4000.0, 1010.0])
+    assert ends(one, nodes(1, 2), policy) == pytest.approx([4000.0, 1010.0])
 
 
 def test_groups_share_no_node():
@@ -201,15 +184,12 @@ ROUNDS = {"decisions": {"round_s": 300.0}}
 @pytest.mark.parametrize(
     ("policy", "base"),
     [
-        ("srtf+tune", TRACE | ROUNDS),
-        ("las+proportional", TRACE | ROUNDS),
-        ("srpt", TRACE),
-        ("fifo-backfill", TRACE),
-        ("greedy", ELASTIC),
-        ("milp", ELASTIC),
+        *((name, TRACE | ROUNDS) for name in ("srtf+tune", "las+proportional")),
+        *((name, TRACE) for name in ("srpt", "fifo-backfill")),
+        *((name, ELASTIC) for name in ("greedy", "milp")),
     ],
 )
-def test_without_delay_it_is_the_policy(policy: str, base: dict):
+def test_without_delay_it_is_the_policy(policy, base):
     plain, steady = (
         run(Scenario.model_validate({**base, "policy": name, "seed": 2}))
         for name in (policy, f"{policy}@hysteresis")
@@ -221,17 +201,12 @@ def test_without_delay_it_is_the_policy(policy: str, base: dict):
 @pytest.mark.parametrize(
     ("policy", "base"),
     [
-        ("srtf+tune", TRACE | ROUNDS),
-        ("las+proportional", TRACE | ROUNDS),
-        ("tetris+greedy", TRACE | ROUNDS),
+        *((name, TRACE | ROUNDS) for name in ("srtf+tune", "las+proportional", "tetris+greedy")),
         ("srpt", TRACE),
-        ("greedy", ELASTIC),
-        ("local-search", ELASTIC),
-        ("milp", ELASTIC),
-        ("greedy@self-timed", ELASTIC),
+        *((name, ELASTIC) for name in ("greedy", "local-search", "milp", "greedy@self-timed")),
     ],
 )
-def test_it_moves_less_with_a_delay(policy: str, base: dict):
+def test_it_moves_less_with_a_delay(policy, base):
     """The engine checks every decision; all jobs end; there are fewer interruptions."""
     late = {**base, "seed": 2, "reconfiguration_s": 1200.0}
     interruptions = []
@@ -242,32 +217,39 @@ def test_it_moves_less_with_a_delay(policy: str, base: dict):
     assert interruptions[1] < interruptions[0]
 
 
-def test_options_and_mistakes():
+def test_options():
     assert requirements_of("greedy@hysteresis") == requirements_of("greedy")
     assert make_policy("greedy@hysteresis", rho=50.0).policy.rho == 50.0
     assert make_policy("srpt@hysteresis@self-timed").policy.threshold == 1.0
-    with pytest.raises(InputError, match=r"threshold is -1\.0, expected a number >= 0"):
-        make_policy("srpt@hysteresis", hysteresis=-1.0)
-    for name in ("shared", "greedy@fractional"):
-        with pytest.raises(
-            InputError, match=f"{name} names the GPUs of each job.* expected '{name}'"
-        ):
-            make_policy(f"{name}@hysteresis")
-    with pytest.raises(InputError, match="unknown option 'nonsense'"):
-        make_policy("greedy@hysteresis", nonsense=1)
-    with pytest.raises(InputError, match="@hysteresis stands there twice, expected it once"):
-        make_policy("greedy@hysteresis@tune@hysteresis")
-    with pytest.raises(InputError, match="unknown policy"):
-        make_policy("srpt@hysterese")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("srpt@hysteresis", {"hysteresis": -1.0}, "threshold is -1.0, expected a number >= 0"),
+        ("greedy@hysteresis", {"nonsense": 1}, "unknown option 'nonsense'"),
+        ("greedy@hysteresis@tune@hysteresis", {}, "stands there twice, expected it once"),
+        ("srpt@hysterese", {}, "unknown policy"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(name, options, told):
+    with input_error(told):
+        make_policy(name, **options)
+
+
+@pytest.mark.parametrize("name", ["shared", "greedy@fractional"])
+def test_policies_that_name_gpus_are_refused(name):
+    with input_error(f"{name} names the GPUs of each job", f"expected '{name}'"):
+        make_policy(f"{name}@hysteresis")
 
 
 def test_rounds_shorter_than_the_delay_end():
     """LAS moves jobs in every round before they get on; with hysteresis all jobs end."""
-    four = jobs([0.0] * 3, [20_000.0] * 3)
+    four = fixed([0.0] * 3, [20_000.0] * 3)
     points = DecisionPoints.rounds(300.0)
     policy = make_policy("las@hysteresis")
     four = replace(four, performance=replace(four.performance, time_shared=True))
-    result = simulate(four, servers(1), policy, decision_points=points, features=[Delays.of(600.0)])
+    result = simulate(four, nodes(), policy, decision_points=points, features=[Delays.of(600.0)])
     assert np.isfinite(result.completion_s).all()
 
 

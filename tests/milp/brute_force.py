@@ -4,8 +4,6 @@ Nothing of policies.milp is used but the container of the input: every job waits
 GPUs); every node any type (or its own). The cost is (P1a) term by term.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,22 +1,13 @@
 """Random instances, tiny ones for brute force and large ones like the paper's."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from policies.milp.instance import Instance
 
 TABLE_II = [
-    ("K80", 1, 0.56),
-    ("K80", 2, 1.13),
-    ("K80", 4, 2.25),
-    ("M60", 1, 0.62),
-    ("M60", 2, 1.24),
-    ("M60", 4, 2.48),
-    ("P600", 2, 0.11),
-    ("1080Ti", 8, 1.13),
-    ("P600", 8, 0.44),
-]
+    ("K80", 1, 0.56), ("K80", 2, 1.13), ("K80", 4, 2.25), ("M60", 1, 0.62), ("M60", 2, 1.24),
+    ("M60", 4, 2.48), ("P600", 2, 0.11), ("1080Ti", 8, 1.13), ("P600", 8, 0.44),
+]  # fmt: skip
 """GPU type, GPUs and price per hour of the hierarchical paper's catalogue."""
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,15 +44,6 @@ def test_the_greedy_start_is_feasible_and_near(fixed):
     assert np.median(ratio) < 1.05
 
 
-def test_the_greedy_start_of_a_large_instance():
-    x = like_the_paper(1, 20, 200)
-    answer = greedy_start(x)
-    check_assignments(x, answer)
-    assert len({a.node for a in answer}) == 20
-    best = decide(x, solver="highs").objective
-    assert best <= cost(x, answer) < best * 1.5
-
-
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_without_time_the_greedy_answer_serves(formulation):
     x = like_the_paper(2, 3, 12)
@@ -64,20 +56,19 @@ def test_without_time_the_greedy_answer_serves(formulation):
     assert answer.gap > 0
 
 
-def test_a_solver_that_fails_does_not_end_the_simulation(monkeypatch):
-    x = like_the_paper(2, 3, 12)
-    for status in ("no_solution", "infeasible", "error"):
+@pytest.mark.parametrize("status", ["no_solution", "infeasible", "error"])
+def test_a_solver_that_fails_does_not_end_the_simulation(monkeypatch, status):
+    solved = module.solve
 
-        def fails(model, *args, status=status, **kwargs):
-            return module.Solution(
-                "highs", status, None, math.nan, -math.inf, math.inf, model.columns, model.rows,
-                model.nonzeros, 0.0, 0,
-            )  # fmt: skip
+    def fails(*args, **kwargs):
+        found = solved(*args, **kwargs)
+        nothing = {"x": None, "objective": math.nan, "bound": -math.inf, "gap": math.inf}
+        return replace(found, status=status, **nothing)
 
-        monkeypatch.setattr(module, "solve", fails)
-        answer = decide(x, solver="highs")
-        assert (answer.status, answer.fallback) == (status, "greedy")
-        assert len({a.node for a in answer.assignments}) == 3
+    monkeypatch.setattr(module, "solve", fails)
+    answer = decide(like_the_paper(2, 3, 12), solver="highs")
+    assert (answer.status, answer.fallback) == (status, "greedy")
+    assert len({a.node for a in answer.assignments}) == 3
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -101,15 +92,6 @@ def test_the_start_of_the_pattern_form_is_a_solution_of_it(monkeypatch):
         assignments = form.decode(first.x)
         check_assignments(x, assignments)
         assert decide(x, solver="highs").objective <= cost(x, assignments)
-
-
-def test_the_best_solution_in_time_is_used():
-    """The literal model of a mid-sized decision does not solve in a tenth of a second."""
-    x = like_the_paper(4, 4, 16)
-    answer = decide(x, "literal", "highs", SolverOptions(time_limit_s=0.1), start=True)
-    check_assignments(x, answer.assignments)
-    assert answer.status in ("feasible", "no_solution")
-    assert answer.objective <= cost(x, greedy_start(x)) * (1 + 1e-9)
 
 
 def test_solve_instance_can_be_written_as_json():
@@ -137,15 +119,9 @@ def test_solve_instance_without_a_bound():
 
 
 def small(**changes):
-    values = {
-        "times_s": np.array([[[0.0, 100.0, 60.0]]]),
-        "due_s": [10.0],
-        "weight_per_s": [0.1],
-        "price_per_hour": [1.0],
-        "gpus": [2],
-        "num_nodes": 1,
-    } | changes
-    return Instance(**values)
+    values = {"times_s": np.array([[[0.0, 100.0, 60.0]]]), "due_s": [10.0], "weight_per_s": [0.1],
+              "price_per_hour": [1.0], "gpus": [2], "num_nodes": 1}  # fmt: skip
+    return Instance(**(values | changes))
 
 
 @pytest.mark.parametrize(

@@ -6,21 +6,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policies.milp import Assignment, MilpCentralised2019, MilpLiteral, MilpPolicy
+from policies.milp import (
+    Assignment,
+    Instance,
+    MilpCentralised2019,
+    MilpPolicy,
+    decide,
+)
 from policies.milp.instance import cost
-from policies.milp.placing import keep_nodes
 from policies.milp.policy import instance_of
 from policies.registry import describe, make_policy
+from policies.selection import node_price_per_hour
 from simulator import (
     Cluster,
     DecisionPoints,
-    FixedDuration,
     InputError,
     NodeType,
     TimeTable,
     Workload,
     simulate,
 )
+from simulator.workloads.authors import read_instance
+from tests.core.jobs import fixed, nodes
 from tests.milp.brute_force import least_cost
 from tests.milp.instances import TABLE_II, like_the_paper
 
@@ -40,10 +47,9 @@ def workload(jobs: int, seed: int, nodes: int, times=None) -> Workload:
     submit = np.cumsum(r.exponential(45_000 / nodes, jobs))
     fastest = times.min(axis=(1, 2))
     due = submit + r.uniform(1, 2, jobs) * fastest
+    weight = r.uniform(1e-4, 3e-4, jobs)
     names = [f"j{i}" for i in range(jobs)]
-    return Workload(
-        names, submit, TimeTable(times), due_s=due, weight_per_s=r.uniform(1e-4, 3e-4, jobs)
-    )
+    return Workload(names, submit, TimeTable(times), due_s=due, weight_per_s=weight)
 
 
 @pytest.mark.parametrize("controllers", [1, 2])
@@ -91,10 +97,8 @@ def test_every_decision_of_a_run_is_the_best_there_is():
         if view.num_active:
             x = instance_of(view, 100.0, 1.0, 3600.0)
             place = {int(job): i for i, job in enumerate(view.jobs)}
-            done = [
-                Assignment(place[p.job], p.node, p.node_type, int(p.gpus))
-                for p in decision.placements
-            ]
+            done = [Assignment(place[p.job], p.node, p.node_type, int(p.gpus))
+                    for p in decision.placements]  # fmt: skip
             seen.append((decision.info["objective"], cost(x, done), least_cost(x)))
         return decision
 
@@ -110,36 +114,18 @@ def test_every_decision_of_a_run_is_the_best_there_is():
         assert carried_out == pytest.approx(best, rel=1e-7)
 
 
-def test_literal_and_patterns_decide_at_the_same_cost():
-    """Ties may fall differently, so only the first decision is compared."""
-    jobs, cluster = workload(4, 11, 2), Cluster.of_vms(CATALOG[:3], 2)
-    times = jobs.performance.times_s[:, :3, :5]
-    jobs = Workload(jobs.job_id, np.zeros(4), TimeTable(times), due_s=jobs.due_s,
-                    weight_per_s=jobs.weight_per_s)  # fmt: skip
-    first = []
-    for policy in (MilpPolicy(), MilpLiteral(time_limit_s=0)):
-        result = simulate(jobs, cluster, policy)
+def test_a_hard_instance_does_not_end_a_simulation_and_the_rival_of_2019_runs():
+    for policy, falls_back in (
+        (MilpPolicy(formulation="literal", time_limit_s=1e-9), True),
+        (MilpCentralised2019(), False),
+    ):
+        result = simulate(workload(12, 4, 3), Cluster.of_vms(CATALOG, 3), policy)
         assert np.isfinite(result.completion_s).all()
-        first.append(result.decisions.info[0]["objective"])
-    assert first[0] == pytest.approx(first[1], rel=1e-6)
-
-
-def test_the_rival_of_2019():
-    result = simulate(workload(15, 2, 3), Cluster.of_vms(CATALOG, 3), MilpCentralised2019())
-    assert np.isfinite(result.completion_s).all()
-
-
-def test_a_hard_instance_does_not_end_a_simulation():
-    policy = MilpPolicy(formulation="literal", time_limit_s=1e-9)
-    result = simulate(workload(12, 4, 3), Cluster.of_vms(CATALOG, 3), policy)
-    assert np.isfinite(result.completion_s).all()
-    assert sum(f["fallback"] for f in result.decisions.info.values()) > 0
+        assert any(f["fallback"] for f in result.decisions.info.values()) == falls_back
 
 
 def test_jobs_of_fixed_demand():
-    jobs = Workload(["a", "b"], [0, 0], FixedDuration(np.array([10.0, 20.0]), np.array([1, 2])),
-                    num_gpus=[1, 2])  # fmt: skip
-    result = simulate(jobs, Cluster.of_nodes(NodeType("n", "G", 2), 1), MilpPolicy())
+    result = simulate(fixed([0, 0], [10, 20], [1, 2]), nodes(2), MilpPolicy())
     assert np.isfinite(result.completion_s).all()
 
 
@@ -147,14 +133,6 @@ def test_a_rental_pool_is_refused():
     jobs = Workload(["a"], [0.0], TimeTable(np.ones((1, 1, 2))))
     with pytest.raises(InputError, match="'pool' has unlimited GPUs"):
         simulate(jobs, Cluster.rental_pool(), MilpPolicy())
-
-
-def test_registered_under_three_names():
-    for name in ("milp", "milp-literal", "milp-centralised-2019"):
-        info = describe(name)
-        assert info.summary
-        assert info.options["mip_gap"] == 1e-6
-    assert make_policy("milp-literal", time_limit_s=3.0).formulation == "literal"
 
 
 @pytest.mark.parametrize(
@@ -172,32 +150,11 @@ def test_wrong_options(options, message):
         make_policy("milp", **options)
 
 
-def test_jobs_keep_their_node():
-    plan = [Assignment(0, 0, 1, 2), Assignment(1, 0, 1, 2), Assignment(2, 1, 1, 4)]
-    kept = keep_nodes(plan, {2: (0, 1, 4), 0: (2, 1, 1), 1: (2, 1, 2)}, 3)
-    assert {a.job: a.node for a in kept} == {0: 2, 1: 2, 2: 0}
-    # One job that goes on as it is outweighs two that are only resized.
-    kept = keep_nodes(plan[:2], {0: (0, 1, 2), 1: (1, 1, 1)}, 2)
-    assert {a.node for a in kept} == {0}
-    # A node that changes its type keeps nobody.
-    kept = keep_nodes([Assignment(0, 0, 1, 2)], {0: (1, 0, 2)}, 2)
-    assert kept == [Assignment(0, 0, 1, 2)]
-
-
-def test_nodes_keep_their_fixed_type():
-    plan = [Assignment(0, 0, 1, 1), Assignment(1, 1, 0, 1)]
-    kept = keep_nodes(plan, {0: (0, 0, 1)}, 3, [0, 0, 1])
-    assert {a.job: a.node for a in kept} == {0: 2, 1: 0}
-
-
 @pytest.mark.parametrize(
     "folder", ["v2020_1-5-50-45000-100-1000", "v2021_1-5-50-1000-exponential-30000"]
 )
 def test_the_authors_instances(folder, gurobi):
     """Both solvers agree on decisions of the authors' public instances."""
-    from policies.milp import Instance, decide
-    from policies.selection import node_price_per_hour
-    from simulator.workloads.authors import read_instance
 
     facts = os.environ.get("SCHEDLAB_FACTS")
     path = Path(facts or ".") / "gpuaas" / "instances" / folder
@@ -226,5 +183,6 @@ def test_the_authors_instances(folder, gurobi):
 def test_every_form_has_the_options_of_the_first(name):
     options = {**describe("milp").options, "start": name == "milp-literal"}
     del options["formulation"]
+    assert options["mip_gap"] == 1e-6
     assert describe(name).options == options
-    assert name.removeprefix("milp-") == make_policy(name).formulation
+    assert name.removeprefix("milp-") == make_policy(name, time_limit_s=3.0).formulation

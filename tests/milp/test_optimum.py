@@ -1,5 +1,7 @@
 """Every formulation against every decision there is, on tiny instances."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,12 +12,6 @@ from tests.milp.instances import tiny
 
 LEASE = {"patterns": FIRST, "literal": FIRST, "centralised-2019": ALL}
 LEASE |= {"centralised-2019-literal": ALL, "second-model": SECOND, "third-model": THIRD}
-
-
-def spread(few: int, many: int):
-    """Instances of the fast suite, and the rest of them."""
-    rest = pytest.param(range(few, many), marks=pytest.mark.slow, id="rest")
-    return pytest.mark.parametrize("seeds", [pytest.param(range(few), id="few"), rest])
 
 
 def check(instance: Instance, formulation: str, solver: str) -> None:
@@ -32,39 +28,32 @@ def check(instance: Instance, formulation: str, solver: str) -> None:
     assert used == decisions(instance)[0][0]
 
 
-@pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
-@spread(30, 200)
-@pytest.mark.parametrize("formulation", ["patterns", "centralised-2019"])
-def test_patterns_are_optimal(formulation, seeds, fixed):
+SEEDS = {"patterns": (30, 200), "centralised-2019": (30, 200), "second-model": (12, 50)}
+SEEDS |= {"third-model": (12, 50), "literal": (12, 75), "centralised-2019-literal": (12, 25)}
+"""Instances by formulation, in the fast suite and in all."""
+
+
+def seeds_of(name: str, few: int, many: int) -> list[Any]:
+    rest = pytest.param(name, range(few, many), marks=pytest.mark.slow, id=f"{name}-rest")
+    return [pytest.param(name, range(few), id=name), rest]
+
+
+any_nodes = pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
+
+
+@any_nodes
+@pytest.mark.parametrize(
+    ("formulation", "seeds"), [p for name, few in SEEDS.items() for p in seeds_of(name, *few)]
+)
+def test_every_formulation_is_optimal(formulation, seeds, fixed):
     for seed in seeds:
         check(tiny(seed, fixed=fixed), formulation, "highs")
 
 
-@pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
-@spread(12, 50)
-@pytest.mark.parametrize("formulation", ["second-model", "third-model"])
-def test_models_of_section_4_are_optimal(formulation, seeds, fixed):
-    for seed in seeds:
-        check(tiny(seed, fixed=fixed), formulation, "highs")
-
-
-@pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
-@spread(12, 75)
-def test_literal_p2_is_optimal(seeds, fixed):
-    for seed in seeds:
-        check(tiny(seed, fixed=fixed), "literal", "highs")
-
-
-@pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
-@spread(12, 25)
-def test_literal_2019_is_optimal(seeds, fixed):
-    for seed in seeds:
-        check(tiny(seed, fixed=fixed), "centralised-2019-literal", "highs")
-
-
-@pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
-@spread(8, 60)
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@any_nodes
+@pytest.mark.parametrize(
+    ("formulation", "seeds"), [p for name in FORMULATIONS for p in seeds_of(name, 8, 60)]
+)
 def test_gurobi_agrees(formulation, seeds, fixed, gurobi):
     for seed in seeds:
         check(tiny(seed, fixed=fixed), formulation, "gurobi")
@@ -72,20 +61,15 @@ def test_gurobi_agrees(formulation, seeds, fixed, gurobi):
 
 def test_the_instances_hold_what_they_should():
     """Overdue and free jobs, times that rise with g, fewer jobs than nodes: all of them occur."""
-    seen = {"overdue": 0, "no due date": 0, "no weight": 0, "rises": 0, "J < N": 0, "gaps": 0}
+    seen = np.zeros(6)
     for x in (tiny(seed) for seed in range(30)):
         valid = x.times_s[:, :, 1:]
         with np.errstate(invalid="ignore"):
             rises = (np.diff(valid, axis=2) > 0) & np.isfinite(valid[:, :, 1:])
-        seen["overdue"] += bool((x.due_s < 0).any())
-        seen["no due date"] += bool(np.isinf(x.due_s).any())
-        seen["no weight"] += bool((x.weight_per_s == 0).any())
-        seen["rises"] += bool(rises.any())
-        seen["J < N"] += x.num_jobs < x.num_nodes
-        seen["gaps"] += any(
-            not np.isfinite(x.times_s[:, v, 1 : g + 1]).all() for v, g in enumerate(x.gpus)
-        )
-    assert min(seen.values()) >= 3, seen
+        gaps = any(np.isinf(valid[:, v, :g]).any() for v, g in enumerate(x.gpus))
+        jobs = (x.due_s < 0).any(), np.isinf(x.due_s).any(), (x.weight_per_s == 0).any()
+        seen += [*jobs, rises.any(), x.num_jobs < x.num_nodes, gaps]
+    assert min(seen) >= 3
 
 
 def two_jobs(**changes) -> Instance:

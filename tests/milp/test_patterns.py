@@ -84,15 +84,6 @@ def test_free_disposal_pruning_and_merging_are_exact(seed):
     assert answer.objective - x.constant == pytest.approx(all_patterns(x) - x.constant, rel=2e-6)
 
 
-def test_something_is_pruned_and_merged():
-    """The exactness above is not for want of anything to remove."""
-    x = like_the_paper(0, 5, 50)
-    form = patterns(x).decode.__self__
-    assert len(form.kept) < 112
-    leading = form.cost[:, : form.table.leading]
-    assert np.isinf(leading[:, form.row_of[: form.table.leading] >= 0]).any()
-
-
 def test_slots_that_cost_all_jobs_the_same_share_a_row():
     times = np.full((5, 2, 5), np.inf)
     times[:, :, 1:] = np.arange(1, 6)[:, None, None] * 1e4 / np.arange(1, 5)

@@ -7,27 +7,20 @@ from hypothesis import strategies as st
 
 from policies import make_policy
 from policies.consolidating import skews
-from simulator import Cluster, Decision, InputError, NodeType, Placement, Workload, simulate
+from simulator import Decision, Placement, simulate
 from simulator.features.network import network_of, published_factors
 from simulator.features.predictions import PredictedWorkload
-from simulator.model.performance import FixedDuration
+from tests.command import refused
+from tests.core.jobs import fixed, nodes
+from tests.errors import input_error
 
-SIX = Cluster.of_nodes(NodeType("n", "GPU", 4), 6)  # three racks of two nodes
+SIX, FOUR = nodes(4, 6), nodes(4, 4)  # three racks of two nodes
 
 
-def jobs_of(gpus, duration_s=100.0, submit_s=None, model=()):
+def jobs_of(gpus, duration_s=100.0, submit_s=None, **columns):
     count = len(gpus)
-    gpus = np.array(gpus, dtype=np.int64)
-    durations = (
-        np.broadcast_to(float(duration_s), (count,)) if np.isscalar(duration_s) else duration_s
-    )
-    return Workload(
-        [f"j{k}" for k in range(count)],
-        np.zeros(count) if submit_s is None else np.asarray(submit_s, dtype=float),
-        FixedDuration(np.array(durations, dtype=float), gpus),
-        num_gpus=gpus,
-        model=model,
-    )
+    durations = np.broadcast_to(duration_s, count)
+    return fixed(np.zeros(count) if submit_s is None else submit_s, durations, gpus, **columns)
 
 
 class Put:
@@ -40,15 +33,11 @@ class Put:
         return Decision([Placement(0, n, g) for n, g in self.shares], keep_running=True)
 
 
-@pytest.mark.parametrize(
-    ("shares", "seconds"),
-    [
-        ([(0, 4)], 100.0),
-        ([(0, 2), (1, 2)], 120.0),
-        ([(1, 2), (2, 2)], 150.0),
-        ([(0, 1), (1, 1), (4, 2)], 150.0),
-    ],
-)
+SPREAD = [([(0, 4)], 100.0), ([(0, 2), (1, 2)], 120.0), ([(1, 2), (2, 2)], 150.0)]
+SPREAD.append(([(0, 1), (1, 1), (4, 2)], 150.0))
+
+
+@pytest.mark.parametrize(("shares", "seconds"), SPREAD)
 def test_exact_durations(shares, seconds):
     jobs = jobs_of([4])
     network = network_of(jobs, 6, 2, same_rack=1.2, across_racks=1.5)
@@ -115,10 +104,9 @@ def test_views_have_racks():
 def blocked(wait_node_s, wait_rack_s, ends=(1000.0, 1000.0, 1000.0, 400.0)):
     """Nodes 0, 1 | 2, 3: each has a job of 2 GPUs; the job of 4 GPUs comes at 10 s, of 100 s on one node."""
     jobs = jobs_of([3, 3, 3, 3, 4], [*ends, 100.0], [0, 0, 0, 0, 10.0])
-    four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
     network = network_of(jobs, 4, 2, same_rack=1.2, across_racks=2.0)
     policy = make_policy("consolidating", wait_node_s=wait_node_s, wait_rack_s=wait_rack_s)
-    result = simulate(jobs, four, policy, features=[network])
+    result = simulate(jobs, FOUR, policy, features=[network])
     return result.first_start_s[4], result.completion_s[4]
 
 
@@ -136,7 +124,6 @@ def test_waiting_by_hand():
 def test_a_rack_comes_before_anywhere():
     """Two GPUs are free on each node. The job waits 30 s for one node, then takes the four of a rack."""
     jobs = jobs_of([2, 2, 2, 2, 4], [1000.0, 1000.0, 1000.0, 1000.0, 100.0], [0, 0, 0, 0, 10.0])
-    four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
 
     def spread(view):
         if view.now_s < 10:
@@ -145,7 +132,7 @@ def test_a_rack_comes_before_anywhere():
 
     policy = make_policy("consolidating", wait_node_s=30.0, wait_rack_s=10_000.0)
     network = network_of(jobs, 4, 2, same_rack=1.2, across_racks=2.0)
-    result = simulate(jobs, four, spread, features=[network])
+    result = simulate(jobs, FOUR, spread, features=[network])
     assert result.first_start_s[4] == 40.0
     assert result.completion_s[4] == pytest.approx(160.0)
     where = {s.node for s in result.schedule if s.job == 4}
@@ -155,17 +142,14 @@ def test_a_rack_comes_before_anywhere():
 def test_who_waits():
     assert skews()["vgg16"] > 0.5 > skews()["resnet152"]
     for model, start in (("vgg16", 400.0), ("resnet50", 10.0)):
-        jobs = jobs_of(
-            [3, 3, 3, 3, 4], [1000.0, 1000.0, 1000.0, 400.0, 100.0], [0, 0, 0, 0, 10.0],
-            ["", "", "", "", model],
-        )  # fmt: skip
-        four = Cluster.of_nodes(NodeType("n", "GPU", 4), 4)
+        durations, models = [1000, 1000, 1000, 400, 100], ["", "", "", "", model]
+        jobs = jobs_of([3, 3, 3, 3, 4], durations, [0, 0, 0, 0, 10], model=models)
         policy = make_policy("consolidating", wait_node_s=-1.0, who="skewed", above=0.5)
-        result = simulate(jobs, four, policy, features=[network_of(jobs, 4, 2)])
+        result = simulate(jobs, FOUR, policy, features=[network_of(jobs, 4, 2)])
         assert result.first_start_s[4] == start
         policy = make_policy("consolidating", wait_node_s=-1.0, who="sensitive", above=1.3)
         network = network_of(jobs, 4, 2, of_model=published_factors())
-        assert simulate(jobs, four, policy, features=[network]).first_start_s[4] == start
+        assert simulate(jobs, FOUR, policy, features=[network]).first_start_s[4] == start
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)
@@ -177,10 +161,10 @@ def test_work_is_conserved(seed, wait_s):
     network = network_of(jobs, 6, 2, 1.3, 1.9)
     policy = make_policy("consolidating", wait_node_s=wait_s, wait_rack_s=wait_s)
     result = simulate(jobs, SIX, policy, features=[network])
-    nodes = {}
+    nodes_of = {}
     for share in result.schedule:
-        nodes.setdefault(share.job, set()).add(share.node)
-    for job, places in nodes.items():
+        nodes_of.setdefault(share.job, set()).add(share.node)
+    for job, places in nodes_of.items():
         busy = result.completion_s[job] - result.first_start_s[job]
         wanted = jobs.performance.duration_s[job] * network.factor(job, places)
         assert busy == pytest.approx(wanted)
@@ -190,15 +174,21 @@ def test_work_is_conserved(seed, wait_s):
             assert len(racks) == 1 or gpus[job] > 8
 
 
-def test_mistakes_are_one_line():
-    jobs = jobs_of([4], model=["vgg16"])
-    with pytest.raises(InputError, match=r"same_rack is 0\.5, expected a number from 1 to 1e\+06"):
-        network_of(jobs, 4, same_rack=0.5)
-    with pytest.raises(InputError, match=r"across_racks is 1, expected at least same_rack, 1\.5"):
-        network_of(jobs, 4, 2, 1.5, 1.0)
-    with pytest.raises(InputError, match="of_model has gpt, and no job has one of these models"):
-        network_of(jobs, 4, of_model={"gpt": 2.0})
-    with pytest.raises(InputError, match="who is 'some', expected one of all, sensitive, skewed"):
+@pytest.mark.parametrize(
+    ("factors", "options", "told"),
+    [
+        ([2], {"same_rack": 0.5}, "same_rack is 0.5, expected a number from 1 to 1e+06"),
+        ([2, 1.5, 1.0], {}, "across_racks is 1, expected at least same_rack, 1.5"),
+        ([2], {"of_model": {"gpt": 2.0}}, "of_model has gpt, and no job has one of these models"),
+    ],
+)
+def test_mistakes_are_one_line(factors, options, told):
+    with input_error(told):
+        network_of(jobs_of([4], model=["vgg16"]), 4, *factors, **options)
+
+
+def test_who_is_one_of_three():
+    with input_error("who is 'some', expected one of all, sensitive, skewed"):
         make_policy("consolidating", who="some")
 
 
@@ -213,18 +203,10 @@ def test_mistakes_are_one_line():
         ("[network]\nnodes_per_rack = 0\n", "network.nodes_per_rack: got 0, expected"),
     ],
 )
-def test_bad_keys_are_one_line(tmp_path, capsys, monkeypatch, text, told):
-    from experiments.cli import main
-
+def test_bad_keys_are_one_line(tmp_path, text, told):
     path = tmp_path / "s.toml"
     path.write_text(
         'policy = "consolidating"\n' + text + '[workload]\nkind = "poisson"\nnum_jobs = 5\n'
         'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n'
     )
-    monkeypatch.setattr("sys.argv", ["schedlab", "run", str(path), "--out", str(tmp_path / "out")])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    line = capsys.readouterr().err.strip()
-    assert ended.value.code == 2
-    assert told in line
-    assert "\n" not in line
+    assert told in refused("run", path, "--out", tmp_path / "out")

@@ -1,7 +1,5 @@
 """A paper's plain simulations are data: sweep files, the same runs by `schedlab sweep`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -23,7 +21,7 @@ def size_tasks(scale):
     return [t for t in hierarchical_tasks(scale) if (t.labels or {}).get("study") == "size"]
 
 
-def test_every_run_of_the_file_is_one_of_the_paper_scale_or_central_beyond_it() -> None:
+def test_every_run_of_the_file_is_one_of_the_paper_scale_or_central_beyond_it():
     """Central methods end at 40 nodes; the one that no paper has at the third seed, the other at the tenth."""
     _, swept = read_sweep(FIGURE_3)
     swept = [task for task in swept if task.config["workload"]["due"] == "min-2max"]
@@ -37,7 +35,7 @@ def test_every_run_of_the_file_is_one_of_the_paper_scale_or_central_beyond_it() 
         assert "nodes_per_controller" not in task.config["cluster"]
 
 
-def test_scales_and_methods() -> None:
+def test_scales_and_methods():
     quick = Counter(t.labels["method"] for t in size_tasks("quick"))
     assert quick == {
         "fifo": 6, "edf": 6, "ps": 6, "hierarchical": 6, "central": 1, "central-2019": 3
@@ -49,7 +47,7 @@ def few_jobs(config):
     return {**config, "workload": {**config["workload"], "jobs_per_node": 2}}
 
 
-def test_with_five_nodes_hierarchical_is_central() -> None:
+def test_with_five_nodes_hierarchical_is_central():
     """One controller has all five, so the two methods are one run."""
     small = {
         t.labels["method"]: resolve(t.function)(few_jobs(t.config)).scalars
@@ -62,7 +60,7 @@ def test_with_five_nodes_hierarchical_is_central() -> None:
     assert small["hierarchical"]["mean_columns"] > 0
 
 
-def test_readings_of_the_setup_that_change_nothing_share_their_runs() -> None:
+def test_readings_of_the_setup_that_change_nothing_share_their_runs():
     """The first reading is Figure 3's own; rules that ignore H have one run for three readings."""
     by_key: dict[str, set[str]] = {}
     for task in hierarchical_tasks("paper"):
@@ -84,7 +82,7 @@ def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_log")
-def test_runs_of_synergy_are_the_files_at_paper_scale() -> None:
+def test_runs_of_synergy_are_the_files_at_paper_scale():
     """But for the end of the paper's draw, which changes nothing; the quick scale keeps the load of a server."""
 
     def plain(scale):
@@ -119,7 +117,7 @@ SCENARIOS = ("published", "servers", "solver_times")
     ),
     ids=lambda f: f"{f.parent.name}-{f.stem}",
 )
-def test_every_file_is_a_sweep_by_itself(file: Path) -> None:
+def test_every_file_is_a_sweep_by_itself(file):
     _, tasks = read_sweep(file)
     assert tasks
     assert all(task.function == RUN_SCENARIO for task in tasks)

@@ -5,8 +5,6 @@ a factor drawn from the task's configuration. So all figures and claims of a sca
 tables and scalars that the task functions really leave.
 """
 
-from __future__ import annotations
-
 import importlib
 import random
 from pathlib import Path
@@ -85,5 +83,5 @@ def reproduce(
 
     mpl.use("Agg")
     tasks = experiment.tasks(scale)
-    results = Results(MadeUp(tasks), tasks, scale)  # type: ignore[arg-type]
+    results = Results(MadeUp(tasks), tasks, scale)
     return experiment.figures(results, folder), experiment.claims(results)

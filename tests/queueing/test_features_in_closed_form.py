@@ -1,25 +1,14 @@
 """Features against formulas of queueing theory, inside intervals of independent replications."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from policies import make_policy
-from simulator import (
-    Cluster,
-    Decision,
-    FixedDuration,
-    NodeType,
-    Placement,
-    View,
-    Workload,
-    simulate,
-)
+from simulator import Decision, Placement, View, simulate
 from simulator.features.colocation import colocation_of
-from simulator.features.fractional import SharedDuration
 from simulator.statistics import student
 from simulator.theory import erlang_a
+from tests.core.jobs import fixed, nodes, sharing
 
 COUNT, REPLICATIONS = 1500, 12
 
@@ -36,41 +25,32 @@ def all_on_gpu_0(view: View) -> Decision:
     return Decision(shares, keep_running=True, gpus_of=dict.fromkeys(view.waiting, (0,)))
 
 
-def test_processor_sharing_by_colocation() -> None:
+def test_processor_sharing_by_colocation():
     """n jobs that keep a GPU busy run at 1/n of their speed: the mean response is S / (1 - load)."""
     load, count = 0.5, 800
-    cluster, means = Cluster.of_nodes(NodeType("n", "GPU", 1), 1), []
+    means = []
     for seed in range(REPLICATIONS):
         submit_s, duration_s = (column[:count] for column in times(seed, load / 10, 10.0))
-        ones = np.ones(count, dtype=int)
-        work = Workload(
-            [str(j) for j in range(count)], submit_s,
-            SharedDuration(duration_s, ones, part=np.full(count, 0.02)), num_gpus=ones, model=["m"] * count,
-        )  # fmt: skip
+        work = sharing(submit_s, duration_s, 0.02, model=["m"] * count)
         linear = colocation_of(work, "linear", utilisation={"m": 1.0})
-        run = simulate(work, cluster, all_on_gpu_0, features=[linear])
+        run = simulate(work, nodes(), all_on_gpu_0, features=[linear])
         means.append(run.jct_s[200:].mean())
     found = student(means, 0.99)
     assert found.lower <= 10 / (1 - load) <= found.upper
 
 
 @pytest.mark.parametrize(("servers", "patience_s"), [(1, 10.0), (3, 5.0)])
-def test_erlang_a_by_reneging(servers: int, patience_s: float) -> None:
+def test_erlang_a_by_reneging(servers, patience_s):
     """M/M/c+M at a load of 1.2: the share of jobs that leave, and the mean wait, also of those that leave.
 
     The wait tells a tenth more patience from this one; the share, which hardly changes with it, does not.
     """
-    cluster, shares, waits_s = Cluster.of_nodes(NodeType("n", "GPU", servers), 1), [], []
-    rate = 1.2 * servers / 10
+    shares, waits_s, rate = [], [], 1.2 * servers / 10
     for seed in range(REPLICATIONS):
         submit_s, duration_s = times(seed, rate, 10.0)
         patience = np.random.default_rng(1000 + seed).exponential(patience_s, COUNT)
-        ones = np.ones(COUNT, dtype=int)
-        work = Workload(
-            [str(j) for j in range(COUNT)], submit_s, FixedDuration(duration_s, ones), num_gpus=ones,
-            patience_s=patience,
-        )  # fmt: skip
-        run = simulate(work, cluster, make_policy("fifo-strict"))
+        work = fixed(submit_s, duration_s, patience_s=patience)
+        run = simulate(work, nodes(servers), make_policy("fifo-strict"))
         assert run.left is not None
         shares.append(run.left[300:].mean())
         wait_s = np.where(run.left, run.completion_s, run.first_start_s) - submit_s

@@ -1,7 +1,5 @@
 """Erlang A against a linear solve, and against its limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """The queueing laboratory as a whole, at a toy scale: every run, figure and claim."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,7 @@ from simulator.theory import erlang_b, fcfs_wait_s
 from tests.command import compute
 
 
-def test_the_engine_and_the_recursion_wait_alike() -> None:
+def test_the_engine_and_the_recursion_wait_alike():
     """The same arrivals and services through strict FIFO and through Kiefer and Wolfowitz."""
     config = {"servers": 3, "load": 0.8, "gaps": "exponential", "service": "bimodal"}
     config |= {"jobs": 400, "seed": 4}
@@ -32,25 +30,25 @@ def test_the_engine_and_the_recursion_wait_alike() -> None:
     assert found["exceeds_200"] == pytest.approx((wait > 200).mean())
 
 
-def test_orders_keep_the_work_and_differ_in_whom_they_serve() -> None:
+def test_orders_keep_the_work_and_differ_in_whom_they_serve():
     config = {"load": 0.8, "jobs": 1500, "seed": 2}
     found = {
         order: run_order(config | {"order": order}).scalars
         for order in (*runs.WITHOUT_CLASSES, *runs.WITH_CLASSES)
     }
-    mean = {order: float(scalars["mean_response_s"]) for order, scalars in found.items()}  # type: ignore[arg-type]
+    mean = {order: float(scalars["mean_response_s"]) for order, scalars in found.items()}
     assert mean["shortest remaining"] == min(mean.values())
     assert mean["processor sharing"] < mean["first come"]
     for order in runs.WITH_CLASSES:
-        assert found[order]["urgent_response_s"] < found[order]["normal_response_s"]  # type: ignore[operator]
+        assert found[order]["urgent_response_s"] < found[order]["normal_response_s"]
     fcfs = {"servers": 1, "gaps": "exponential", "service": runs.ORDER_LAW}
     same = run_queue(config | fcfs).scalars["mean_response_s"]
     assert mean["first come"] == pytest.approx(same, rel=1e-9)
 
 
-def test_unlimited_servers_and_a_queue_from_empty() -> None:
+def test_unlimited_servers_and_a_queue_from_empty():
     pool = run_unlimited({"service": "lognormal", "load": 4.0, "jobs": 2000, "seed": 1}).scalars
-    parts = [float(pool[f"at_{n}"]) for n in range(16)]  # type: ignore[arg-type]
+    parts = [float(pool[f"at_{n}"]) for n in range(16)]
     assert sum(parts) == pytest.approx(1, abs=0.02)
     assert pool["mean_number"] == pytest.approx(4, rel=0.15)
     paths = run_filling({"load": 0.9, "runs": 3, "jobs": 1, "seed": 1}).tables["paths"]
@@ -59,15 +57,15 @@ def test_unlimited_servers_and_a_queue_from_empty() -> None:
     assert len(paths) == 3 * len(runs.FILLING_S)
 
 
-def test_a_loss_system_turns_away_who_finds_all_servers_busy() -> None:
+def test_a_loss_system_turns_away_who_finds_all_servers_busy():
     lost = [
-        float(run_loss({"servers": 4, "load": 0.85, "jobs": 800, "seed": s}).scalars["lost"])  # type: ignore[arg-type]
+        float(run_loss({"servers": 4, "load": 0.85, "jobs": 800, "seed": s}).scalars["lost"])
         for s in range(6)
     ]
     assert student(lost, 0.99).contains(erlang_b(3.4, 4))
 
 
-def test_waits_are_those_of_the_queue() -> None:
+def test_waits_are_those_of_the_queue():
     config = {"service": "exponential", "load": 0.7, "jobs": 500, "seed": 3}
     found = run_waits(config)
     wait_s = found.tables["waits"]["wait_s"].to_numpy()
@@ -76,7 +74,7 @@ def test_waits_are_those_of_the_queue() -> None:
     assert found.scalars["quantile_0.9_s"] == pytest.approx(np.quantile(wait_s[125:], 0.9))
 
 
-def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     monkeypatch.setitem(runs.JOBS, "quick", 80)
     monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
     monkeypatch.setitem(runs.LOADS, "quick", (0.7,))

@@ -1,7 +1,5 @@
 """Necessary length of a simulation of a queue, against closed forms and against many runs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,20 +14,20 @@ ONE, VARIABLE = Exponential(1.0), HyperExponential.with_cv2(1.0, 4.0)
 
 
 @pytest.mark.parametrize("load", [0.1, 0.5, 0.8, 0.9, 0.99])
-def test_mm1_in_closed_form(load: float) -> None:
+def test_mm1_in_closed_form(load):
     found = response_run_length(load / 60, Exponential(60.0))
     assert found.relative_variance == pytest.approx(((1 + load) / (1 - load)) ** 2)
     assert found.relaxation_jobs == pytest.approx(load / (1 - math.sqrt(load)) ** 2)
 
 
-def test_without_a_queue_each_response_is_a_service() -> None:
+def test_without_a_queue_each_response_is_a_service():
     found = response_run_length(4.0, ONE, 60)
     assert found.relative_variance == pytest.approx(1.0)
     assert found.relaxation_jobs == pytest.approx(4.0)
 
 
 @pytest.mark.parametrize(("servers", "load", "law"), [(4, 0.7, ONE), (1, 0.5, VARIABLE)])
-def test_the_variance_is_that_of_the_means_of_many_runs(servers: int, load: float, law) -> None:  # type: ignore[no-untyped-def]
+def test_the_variance_is_that_of_the_means_of_many_runs(servers, load, law):
     jobs = 20_000
     means = [
         poisson_queue("first come", load, servers, law, jobs, np.random.default_rng(seed)).mean()
@@ -56,7 +54,7 @@ def lost(jobs: int, servers: int, rate: float, patience: float, rng: np.random.G
 
 
 @pytest.mark.parametrize("patience", [0.0, 0.5])
-def test_the_variance_of_the_share_that_leaves(patience: float) -> None:
+def test_the_variance_of_the_share_that_leaves(patience):
     rng = np.random.default_rng(3)
     shares = [lost(1000, 2, 1.8, patience, rng) for _ in range(600)]
     exact = erlang_a(1.8, 1.0, 2, patience).abandons if patience else erlang_b(1.8, 2)
@@ -65,7 +63,7 @@ def test_the_variance_of_the_share_that_leaves(patience: float) -> None:
     assert np.var(shares) / exact**2 * 1000 == pytest.approx(expected, rel=0.2)
 
 
-def test_jobs_grow_with_precision_variability_and_load() -> None:
+def test_jobs_grow_with_precision_variability_and_load():
     planned = response_run_length(0.5, ONE)
     assert planned.jobs(0.01) == math.ceil(9 * (1.959964 / 0.01) ** 2)
     assert planned.jobs(0.5) == planned.jobs(0.3) == math.ceil(420 * planned.relaxation_jobs)
@@ -77,7 +75,7 @@ def test_jobs_grow_with_precision_variability_and_load() -> None:
     assert response_run_length(0.5, ONE, gaps_cv2=0.0).jobs() < jobs[1]
 
 
-def test_mistakes_are_one_line() -> None:
+def test_mistakes_are_one_line():
     with pytest.raises(InputError, match="not stable"):
         response_run_length(2.0, ONE)
     with pytest.raises(InputError, match="relative_half_width"):

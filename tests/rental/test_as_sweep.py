@@ -1,7 +1,5 @@
 """The rental paper's runs on a pool as a sweep file: the jobs' times are those of the figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -18,16 +16,11 @@ from simulator import Workload
 from simulator.errors import InputError
 from simulator.laws import parse_law
 from simulator.model.performance import SpeedupCurve
-from tests.refusal import refused
+from tests.errors import input_error
 
 FILE = Path(__file__).parents[2] / "examples" / "sweep_rental.toml"
-NAMES = {
-    "optimal": "rental-fixed-width",
-    "whole-gpus": "rental-whole-gpus",
-    "equi": "rental-equi",
-    "srpt": "rental-srpt",
-    "hesrpt": "rental-hesrpt",
-}
+NAMES = {name: f"rental-{name}" for name in ("whole-gpus", "equi", "srpt", "hesrpt")}
+NAMES["optimal"] = "rental-fixed-width"
 """Policies of the figures that have a name of their own."""
 
 Setting = tuple[str, float, str, str, int]
@@ -40,14 +33,9 @@ def settings(jobs: int) -> dict[Setting, dict]:
     for task in read_sweep(FILE, changes={"workload.num_jobs": jobs})[1]:
         config = dict(task.config)
         workload = config["workload"]
-        setting = (
-            config["policy"],
-            config["policy_options"]["gpus"],
-            laws[parse_law(workload.get("sizes", "exponential:1"))],
-            workload.get("arrivals", "poisson"),
-            config["seed"],
-        )
-        found[setting] = config
+        size = laws[parse_law(workload.get("sizes", "exponential:1"))]
+        of_jobs = size, workload.get("arrivals", "poisson"), config["seed"]
+        found[config["policy"], config["policy_options"]["gpus"], *of_jobs] = config
     return found
 
 
@@ -61,7 +49,7 @@ def _texts() -> dict[str, str]:
     }
 
 
-def test_the_file_has_the_figures_runs_of_named_policies_and_no_other() -> None:
+def test_the_file_has_the_figures_runs_of_named_policies_and_no_other():
     wanted = {
         (
             NAMES[str(task.config["policy"])],
@@ -91,9 +79,7 @@ def test_the_file_has_the_figures_runs_of_named_policies_and_no_other() -> None:
         ("hesrpt", 10.0, "exponential", "poisson"),
     ],
 )
-def test_a_run_of_the_file_is_the_figures_own(
-    policy: str, budget: float, size: str, arrivals: str
-) -> None:
+def test_a_run_of_the_file_is_the_figures_own(policy, budget, size, arrivals):
     config = settings(200)[NAMES[policy], budget, size, arrivals, 3]
     own = run_pool(
         {
@@ -137,7 +123,7 @@ def built(folder: Path, types: str = TYPES, **keys: object) -> Workload:
     return build(scenario)[0]
 
 
-def test_sizes_are_multiples_of_the_mean_of_the_type(tmp_path: Path) -> None:
+def test_sizes_are_multiples_of_the_mean_of_the_type(tmp_path):
     workload = built(tmp_path, sizes="deterministic:1")
     curves = workload.performance
     assert isinstance(curves, SpeedupCurve)
@@ -163,12 +149,12 @@ def test_sizes_are_multiples_of_the_mean_of_the_type(tmp_path: Path) -> None:
          "schedlab's; no file of a scenario may name functions"),
     ],
 )  # fmt: skip
-def test_mistakes_are_one_line(tmp_path: Path, keys: dict, types: str, complaint: str) -> None:
-    with refused(complaint):
+def test_mistakes_are_one_line(tmp_path, keys, types, complaint):
+    with input_error(complaint):
         built(tmp_path, types, **keys)
 
 
-def test_no_rule_is_proposed_that_these_jobs_refuse(tmp_path: Path) -> None:
+def test_no_rule_is_proposed_that_these_jobs_refuse(tmp_path):
     """Jobs of fixed demand get times on VMs by [adapt] speedup; these have curves already."""
     (tmp_path / "types.toml").write_text(TYPES)
     jobs = {"kind": "elastic", "path": str(tmp_path / "types.toml")}
@@ -179,7 +165,7 @@ def test_no_rule_is_proposed_that_these_jobs_refuse(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("long_run", [((1.0, 1.0),), ((1.0, 1.0), (0.0, 1.0))])
-def test_what_is_known_is_known_of_each_curve(long_run: tuple) -> None:
+def test_what_is_known_is_known_of_each_curve(long_run):
     curves = [float, float]
     with pytest.raises(InputError, match="positive rate and a positive size for each of 2 curves"):
         SpeedupCurve(np.ones(2), np.arange(2), curves, long_run)

@@ -23,7 +23,7 @@ def workload(submit_s: list[float]) -> Workload:
     return Workload(["a", "b"], np.array(submit_s), TimeTable(TIMES_S))
 
 
-def test_costs_by_the_gpu() -> None:
+def test_costs_by_the_gpu():
     costs = costs_by_the_gpu(TIMES_S, Cluster.of_vms([SMALL, LARGE], 2))
     assert costs[0, 0, 1] == pytest.approx(2.0)
     assert costs[0, 1, 2] == pytest.approx(2400 / 3600 * 2 * 0.5)
@@ -32,7 +32,7 @@ def test_costs_by_the_gpu() -> None:
     assert cheapest(TIMES_S).tolist() == [[1, 4], [0, 1]]
 
 
-def test_vms_are_shared_where_there_is_room() -> None:
+def test_vms_are_shared_where_there_is_room():
     cluster = Cluster.of_vms([SMALL, LARGE], 2)
     both_large = OwnConfiguration(np.array([[1, 1], [1, 2]]))
     result = simulate(workload([0.0, 60.0]), cluster, both_large)
@@ -43,16 +43,13 @@ def test_vms_are_shared_where_there_is_room() -> None:
     assert result.meters.leasing_cost == pytest.approx(2.0 * (1800 + 3600) / 3600)
 
 
-def test_jobs_wait_where_all_vms_are_open() -> None:
-    result = simulate(
-        workload([0.0, 60.0]),
-        Cluster.of_vms([SMALL, LARGE], 1),
-        OwnConfiguration(np.array([[1, 4], [0, 1]])),
-    )
+def test_jobs_wait_where_all_vms_are_open():
+    own = OwnConfiguration(np.array([[1, 4], [0, 1]]))
+    result = simulate(workload([0.0, 60.0]), Cluster.of_vms([SMALL, LARGE], 1), own)
     assert result.first_start_s.tolist() == pytest.approx([0, 1800])
 
 
-def test_every_way_and_rule_on_the_same_jobs() -> None:
+def test_every_way_and_rule_on_the_same_jobs():
     outcome = run_bridge(
         {"num_nodes": 5, "jobs_per_node": 4, "gap": 1.0, "due": "min-2max", "seed": 2}
     )

@@ -1,22 +1,18 @@
 """The rental experiment as a whole, at a toy scale: every run, figure and claim."""
 
-from pathlib import Path
-
-import pytest
-
 from experiments.papers.rental import PAGE, bridge, runs
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
 from tests.command import compute
 
 
-def test_tasks_that_share_a_run_have_labels_of_their_own() -> None:
+def test_tasks_that_share_a_run_have_labels_of_their_own():
     for scale in ("quick", "paper"):
-        listed = [(task.key, tuple(sorted(task.columns().items()))) for task in PAGE.tasks(scale)]  # type: ignore[arg-type,type-var]
+        listed = [(task.key, tuple(sorted(task.columns().items()))) for task in PAGE.tasks(scale)]
         assert len(set(listed)) == len(listed)
 
 
-def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     monkeypatch.setitem(runs.JOBS, "quick", 30)
     monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
     monkeypatch.setattr(runs, "BUDGETS", (1.0, 5.0))
@@ -45,12 +41,12 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path: Path, monkeypatch: pytest.M
     assert all(claim.ci_low is not None or "no interval" in claim.why for claim in made)
 
 
-def test_each_setting_of_the_insensitivity_has_jobs_of_its_own() -> None:
+def test_each_setting_of_the_insensitivity_has_jobs_of_its_own():
     runs_of = [t for t in PAGE.tasks("paper") if t.columns().get("study") == "insensitivity"]
     assert len(runs_of) == len({task.config["seed"] for task in runs_of}) == 240
 
 
-def test_nothing_run_nothing_drawn(tmp_path: Path) -> None:
+def test_nothing_run_nothing_drawn(tmp_path):
     with Store(tmp_path / "store", create=True) as store:
         results = Results(store, PAGE.tasks("quick"), "quick")
         assert not PAGE.figures(results, tmp_path)

@@ -23,7 +23,7 @@ CORNERED: list[Speedup] = [
 ]
 
 
-def test_values_by_hand() -> None:
+def test_values_by_hand():
     assert Amdahl(0.8)([1, 2, 4]) == pytest.approx([1, 1 / 0.6, 2.5])
     assert Power(0.5)([1, 4, 9]) == pytest.approx([1, 2, 3])
     assert Tabulated((1, 2, 4), (5, 9, 15))([1, 1.5, 2, 3, 4, 100]) == pytest.approx(
@@ -39,7 +39,7 @@ def _name(speedup: Speedup) -> str:
 
 
 @pytest.mark.parametrize("speedup", SMOOTH + CORNERED, ids=_name)
-def test_shape(speedup: Speedup) -> None:
+def test_shape(speedup):
     k = np.geomspace(1, 500, 300)
     s = speedup(k)
     assert s[0] == pytest.approx(1)
@@ -51,7 +51,7 @@ def test_shape(speedup: Speedup) -> None:
 
 
 @pytest.mark.parametrize("speedup", SMOOTH + CORNERED, ids=_name)
-def test_slopes_are_those_of_differences(speedup: Speedup) -> None:
+def test_slopes_are_those_of_differences(speedup):
     for k in (1.3, 3.7, 6.1):
         h = 1e-6
         expected = (speedup(k + h) - speedup(k - h)) / (2 * h)
@@ -59,7 +59,7 @@ def test_slopes_are_those_of_differences(speedup: Speedup) -> None:
     assert speedup.derivative(2.0, "left") >= speedup.derivative(2.0, "right") - 1e-10
 
 
-def test_slopes_on_both_sides_of_a_corner() -> None:
+def test_slopes_on_both_sides_of_a_corner():
     table = Tabulated((1, 2, 4), (5, 9, 15))
     assert table.derivative(2, "left") == pytest.approx(0.8)
     assert table.derivative(2, "right") == pytest.approx(0.6)
@@ -71,7 +71,7 @@ def test_slopes_on_both_sides_of_a_corner() -> None:
 
 @pytest.mark.parametrize("speedup", SMOOTH + CORNERED, ids=_name)
 @pytest.mark.parametrize("price", [20.0, 0.7, 0.05, 0.003])
-def test_best_widths_have_the_least_cost(speedup: Speedup, price: float) -> None:
+def test_best_widths_have_the_least_cost(speedup, price):
     def cost(k: float) -> float:
         return (1 + price * k) / float(speedup(k))
 
@@ -82,25 +82,25 @@ def test_best_widths_have_the_least_cost(speedup: Speedup, price: float) -> None
     assert cost(best) <= min(found.fun, cost(1.0)) * (1 + 1e-9)
 
 
-def test_linear_speedup_has_no_best_width() -> None:
+def test_linear_speedup_has_no_best_width():
     assert Amdahl(1.0).best_width(1.0) == math.inf
     assert Power(1.0).best_width(1.0) == math.inf
     assert UserDefined(lambda k: 0.5 + 0.5 * k).best_width(0.5) == math.inf
 
 
-def test_points_under_the_hull_are_lifted_with_a_warning() -> None:
+def test_points_under_the_hull_are_lifted_with_a_warning():
     with pytest.warns(UserWarning, match=r"2 of 5 points .* at 8 GPUs"):
         noisy = Tabulated((1, 2, 4, 6, 8), (1, 1.9, 3.0, 4.4, 4.0))
     assert noisy([2, 4, 6, 8, 20]) == pytest.approx([1.9, 1.9 + 2 * (2.5 / 4), 4.4, 4.4, 4.4])
 
 
-def test_concave_points_give_no_warning() -> None:
+def test_concave_points_give_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Tabulated((1, 2, 4), (100.0, 180.0, 300.0))
 
 
-def test_mixtures_keep_the_mean_time() -> None:
+def test_mixtures_keep_the_mean_time():
     whole = WholeGpus(Power(0.5))
     narrow, wide, fraction = whole.mix(5.3)
     assert (narrow, wide) == (5, 6)
@@ -134,7 +134,7 @@ def test_mixtures_keep_the_mean_time() -> None:
         (lambda: Amdahl(0.8).derivative(0.5), "at least 1"),
     ],
 )
-def test_bad_speedups_are_one_clear_line(build, told: str) -> None:  # type: ignore[no-untyped-def]
+def test_bad_speedups_are_one_clear_line(build, told):
     with pytest.raises(InputError, match=told) as caught:
         build()
     assert "expected" in str(caught.value)

@@ -1,7 +1,5 @@
 """Coverage of printed intervals: a fast version of benchmarks/coverage.py."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,9 +7,10 @@ from benchmarks import coverage
 from benchmarks.coverage import QUEUES, one_run
 from benchmarks.queues import RESPONSES
 from policies import make_policy
-from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
+from simulator import simulate
 from simulator.laws import HyperExponential
 from simulator.workloads.reshaping import time_shared
+from tests.core.jobs import fixed, nodes
 
 
 @pytest.mark.parametrize(
@@ -23,32 +22,26 @@ from simulator.workloads.reshaping import time_shared
         ("srpt", "srpt", 1),
     ],
 )
-def test_the_fast_queues_are_the_simulator_job_by_job(
-    order: str, policy: str, servers: int
-) -> None:
+def test_the_fast_queues_are_the_simulator_job_by_job(order, policy, servers):
     rng = np.random.default_rng(1)
     count = 1500
-    ones = np.ones(count, dtype=np.int64)
     submit_s = np.cumsum(rng.exponential(1 / (0.8 * servers), count))
     duration_s = HyperExponential.with_cv2(1.0, 4.0).sample(rng, count)
-    jobs = Workload(
-        [str(j) for j in range(count)], submit_s, FixedDuration(duration_s, ones), num_gpus=ones
-    )
-    node = Cluster.of_nodes(NodeType("n", "GPU", servers), 1)
-    found = simulate(time_shared(jobs), node, make_policy(policy), record_schedule=False)
+    jobs = time_shared(fixed(submit_s, duration_s))
+    found = simulate(jobs, nodes(servers), make_policy(policy), record_schedule=False)
     fast = RESPONSES[order](submit_s, duration_s, servers)
     assert fast == pytest.approx(found.jct_s, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("queue", QUEUES, ids=[queue.name for queue in QUEUES])
-def test_the_interval_of_the_shortest_run_that_has_one(queue) -> None:  # type: ignore[no-untyped-def]
+def test_the_interval_of_the_shortest_run_that_has_one(queue):
     cell = one_run(queue, 0.5, 0, 300)
     assert cell.shown == 300
     assert cell.coverage >= 0.92
     assert min(cell.below, cell.above) > 0
 
 
-def test_the_case_that_was_covered_in_72_per_cent_of_the_runs() -> None:
+def test_the_case_that_was_covered_in_72_per_cent_of_the_runs():
     """M/M/4 at load 0.8: 5,000 jobs are too few for an interval, and 30,147 suffice."""
     queue = QUEUES[1]
     assert one_run(queue, 0.8, 5000, 40).shown == 0
@@ -58,17 +51,11 @@ def test_the_case_that_was_covered_in_72_per_cent_of_the_runs() -> None:
     assert min(cell.below, cell.above) > 0
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "compared 0.5 1000 False",
-        "compared 0.5 1000 True",
-        "ratio 20",
-        "quantile 100 0.9",
-        "pooled 10 0.5",
-    ],
-)
-def test_the_other_intervals(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+KEYS = ("compared 0.5 1000 False", "compared 0.5 1000 True", "ratio 20", "quantile 100 0.9")
+
+
+@pytest.mark.parametrize("key", [*KEYS, "pooled 10 0.5"])
+def test_the_other_intervals(monkeypatch, key):
     monkeypatch.setattr(coverage, "SETS", 300)
     cell = coverage.OTHERS[key]()
     assert cell.shown == 300
@@ -76,6 +63,6 @@ def test_the_other_intervals(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     assert min(cell.below, cell.above) > 0
 
 
-def test_traces_in_blocks() -> None:
+def test_traces_in_blocks():
     cell = coverage.traces_drawn(0.5, 1000, sets=200)
     assert cell.coverage >= 0.92

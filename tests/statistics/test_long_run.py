@@ -1,7 +1,5 @@
 """The mean of one long run: its interval, and the runs that are too short for one."""
 
-from __future__ import annotations
-
 import math
 import warnings
 
@@ -14,7 +12,6 @@ from simulator.errors import InputError
 from simulator.statistics import (
     BATCHES,
     FEWEST,
-    Estimate,
     batch_means,
     mser5,
     skewed_student,
@@ -32,13 +29,13 @@ def ar1(seed: int, n: int, correlation: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("size", [3, 4, 50])
-def test_skewness_is_scipys(size: int) -> None:
+def test_skewness_is_scipys(size):
     x = np.random.default_rng(size).exponential(1.0, size)
     assert skewness(x) == pytest.approx(stats.skew(x, bias=False))
     assert skewness(x[:2]) == skewness(np.ones(size)) == 0.0
 
 
-def test_without_skewness_it_is_students_interval() -> None:
+def test_without_skewness_it_is_students_interval():
     x = np.arange(10.0)
     ours = skewed_student(4.5, float(x.std(ddof=1)) / math.sqrt(10), 0.0, 10, 0.9)
     theirs = student(x, 0.9)
@@ -46,7 +43,7 @@ def test_without_skewness_it_is_students_interval() -> None:
     assert (ours.mean, ours.n, ours.level) == (4.5, 10, 0.9)
 
 
-def test_skewness_moves_both_ends_towards_the_tail() -> None:
+def test_skewness_moves_both_ends_towards_the_tail():
     # Willink: b = 2 / (6 sqrt 16) = 1/12; t(0.975; 15) = 2.13145; (cbrt(1 + (t - b)/2) - 1) * 6.
     found = skewed_student(10.0, 1.0, 2.0, 16)
     score = 2.1314495
@@ -58,24 +55,7 @@ def test_skewness_moves_both_ends_towards_the_tail() -> None:
     assert (mirrored.lower, mirrored.upper) == pytest.approx((-found.upper, -found.lower))
 
 
-@pytest.mark.parametrize(("shape", "least"), [(1.0, 0.94), (4.0, 0.94)])
-def test_twenty_skewed_values_are_covered_better_than_by_student(
-    shape: float, least: float
-) -> None:
-    rng = np.random.default_rng(7)
-
-    def both(x: np.ndarray) -> tuple[Estimate, Estimate]:
-        error = float(x.std(ddof=1)) / math.sqrt(len(x))
-        return skewed_student(float(x.mean()), error, skewness(x), len(x)), student(x)
-
-    found = [both(rng.gamma(shape, 1.0, 20)) for _ in range(4000)]
-    covered = [np.mean([e[k].contains(shape) for e in found]) for k in (0, 1)]
-    assert covered[0] > max(least, covered[1])
-    below = [np.mean([e[k].upper < shape for e in found]) for k in (0, 1)]
-    assert below[0] < 0.75 * below[1]
-
-
-def test_the_first_part_is_the_warm_up_and_the_others_are_the_batches() -> None:
+def test_the_first_part_is_the_warm_up_and_the_others_are_the_batches():
     x = ar1(1, 21 * 100 + 7, 0.0)
     plain = steady_state_mean(x, relaxation=0.0)
     assert plain == batch_means(x[107:])
@@ -89,16 +69,7 @@ def test_the_first_part_is_the_warm_up_and_the_others_are_the_batches() -> None:
     assert wider.half_width == pytest.approx(factor * plain.half_width)
 
 
-def test_an_autocorrelated_run_is_covered_and_its_start_does_no_harm() -> None:
-    runs = [ar1(seed, 20_000, 0.9) for seed in range(300)]
-    for start, options in ((0.0, {}), (20.0, {"relaxation": -1 / math.log(0.9)})):
-        found = [steady_state_mean(np.r_[run[:600] + start, run[600:]], **options) for run in runs]
-        assert all(math.isfinite(e.half_width) for e in found)
-        assert 0.92 <= np.mean([e.contains(5) for e in found]) <= 0.98
-    assert np.mean([student(run).contains(5) for run in runs]) < 0.5
-
-
-def test_a_run_that_is_too_short_has_no_interval_and_says_so() -> None:
+def test_a_run_that_is_too_short_has_no_interval_and_says_so():
     with pytest.warns(UserWarning, match=f"1279 observations, expected at least {FEWEST}") as told:
         found = steady_state_mean(ar1(1, FEWEST - 1, 0.0), 0.9)
     assert [w.filename for w in told] == [__file__]
@@ -107,6 +78,7 @@ def test_a_run_that_is_too_short_has_no_interval_and_says_so() -> None:
     for seed in range(20):
         with pytest.warns(UserWarning, match="batch means are still correlated"):
             assert steady_state_mean(ar1(seed, 5000, 0.999)).half_width == math.inf
+        assert steady_state_mean(ar1(seed, 20_000, 0.9)).half_width < 0.5
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert steady_state_mean(np.full(FEWEST, 3.0)).half_width == 0
@@ -114,13 +86,13 @@ def test_a_run_that_is_too_short_has_no_interval_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("relaxation", [-1.0, 50.5, math.inf, math.nan])
-def test_batches_shorter_than_two_relaxation_times_are_refused(relaxation: float) -> None:
+def test_batches_shorter_than_two_relaxation_times_are_refused(relaxation):
     with pytest.raises(InputError, match="expected 0 to 50, half a batch"):
         steady_state_mean(ar1(1, 2100, 0.0), relaxation=relaxation)
     assert steady_state_mean(ar1(1, 2100, 0.0), relaxation=50.0).half_width > 0
 
 
-def test_the_warm_up_of_replications_is_that_of_their_average() -> None:
+def test_the_warm_up_of_replications_is_that_of_their_average():
     """One long busy period is no warm-up: in the average of the runs it does not show."""
     runs = np.array([ar1(seed, 2000, 0.5) for seed in range(100)])
     runs[0, :600] += 4.0

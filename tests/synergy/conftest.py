@@ -1,7 +1,5 @@
 """Runs that the tests of Synergy share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

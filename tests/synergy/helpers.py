@@ -1,7 +1,5 @@
 """A look inside a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

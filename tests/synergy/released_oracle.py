@@ -5,8 +5,6 @@ knows single servers of 8 GPUs, 24 CPUs and 500 GB, rounds of 300 s, and the mec
 greedy and tune without consolidated placement.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Packings small enough to be done on paper: servers of 4 GPUs, 12 CPUs, 40 GB; 3 and 10 a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +10,6 @@ from policies.synergy.demand import Capacity, Kind, Kinds, Share
 from policies.synergy.eviction import evict_released, put_back, regrant
 from policies.synergy.mechanisms import Greedy, Proportional, Tune
 from policies.synergy.packing import Packing, Slot
-from policies.synergy.placing import PlacementRule
 from policies.synergy.servers import Group, Packed, Servers
 
 SERVER = Capacity(4, 12, 40)
@@ -103,15 +100,15 @@ TIGHT = (kind(3, 10 / 3, rate=1.2), kind(3, 3.2, rate=1.1), kind(2, 2, rate=1.3)
         (Greedy(released=True), 2, (kind(3), kind(2)), [(0, ((0, 3),)), (1, ((0, 1), (1, 1)))]),
     ],
 )  # fmt: skip
-def test_where_jobs_lie(
-    mechanism: Any, servers: int, queue: tuple[Kind, ...], expected: list[Any]
-) -> None:
+def test_where_jobs_lie(mechanism, servers, queue, expected):
     jobs, packed = run(mechanism, servers, *queue)
     assert jobs == list(range(len(queue)))
     assert laid(packed) == expected
 
 
 HUNGRY_TWO = (kind(1, 6, rate=2), kind(1, 9, rate=3))
+# 9 and 3 CPUs are given when the third comes. It wants 3: the first is put back.
+NINE_AND_THREE = (kind(1, 9, rate=3), kind(1, 3, 11), kind(1, 3, 10))
 # The 9 CPUs of the first are needed in part: it releases 6, of which the third takes 3.
 LEAVES_OVER = (kind(1, 9, rate=1.5), kind(1, 6, rate=1.2), kind(1))
 
@@ -123,16 +120,13 @@ LEAVES_OVER = (kind(1, 9, rate=1.5), kind(1, 6, rate=1.2), kind(1))
         # Nine CPUs go to the second; the first falls back to its proportional share.
         (Tune(), HUNGRY_TWO, [0, 1], {0: 3, 1: 9}),
         (Tune(sort_by_gpus=True), HUNGRY_TWO, [0, 1], {0: 6, 1: 3}),
-        # 9 and 3 CPUs are given when the third comes. It wants 3: the first is put back.
-        (Tune(), (kind(1, 9, rate=3), kind(1, 3, 11), kind(1, 3, 10)), [0, 1, 2], {0: 3, 1: 3, 2: 3}),
+        (Tune(), NINE_AND_THREE, [0, 1, 2], {0: 3, 1: 3, 2: 3}),
         (Tune(), LEAVES_OVER, [0, 1, 2], {0: 3, 1: 3, 2: 3}),
         (Tune(regrant=True), LEAVES_OVER, [0, 1, 2], {0: 3, 1: 6, 2: 3}),
         (Greedy(), (kind(2, 7), kind(2, 6), kind(2, 6.5)), [1], {1: 6}),
     ],
 )  # fmt: skip
-def test_cpus_on_one_server(
-    mechanism: Any, queue: tuple[Kind, ...], jobs: list[int], expected: dict[int, float]
-) -> None:
+def test_cpus_on_one_server(mechanism, queue, jobs, expected):
     ran, packed = run(mechanism, 1, *queue)
     assert (ran, cpus(packed)) == (jobs, expected)
 
@@ -144,25 +138,25 @@ def test_cpus_on_one_server(
         ((kind(3, 4, rate=2), kind(1, 1, 4)), [FAIR, Share(1, 4)]),  # made to fit with that
     ],
 )
-def test_who_wants_less_than_its_share(queue: tuple[Kind, ...], shares: list[Share]) -> None:
+def test_who_wants_less_than_its_share(queue, shares):
     assert [slot.share for slot in run(Tune(), 1, *queue)[1].slots] == shares
 
 
-def test_proportional_goes_where_its_share_is_fastest_and_tune_where_its_demand_is() -> None:
+def test_proportional_goes_where_its_share_is_fastest_and_tune_where_its_demand_is():
     job = (kind(1, 6, rate=3.0, fair=1.0), kind(1, 6, rate=2.0, fair=1.5))
     for mechanism, server in ((Proportional(), 1), (Tune(), 0), (Greedy(), 0)):
         order, servers = servers_of_types([1, 1], job)
         assert laid(mechanism.run(order, servers)[1]) == [(0, ((server, 1),))]
 
 
-def test_whom_the_order_of_the_queue_concerns() -> None:
+def test_whom_the_order_of_the_queue_concerns():
     alone = (Proportional(), Tune())
     ordered = (Proportional(released=True), Tune(released=True), Tune(sort_by_gpus=True), Greedy())
     assert [m.depends_on_set_alone for m in (*alone, *ordered)] == [True] * 2 + [False] * 4
 
 
 @pytest.mark.parametrize("mechanism", [Proportional(), Tune()])
-def test_the_same_jobs_in_another_order_are_packed_once(mechanism: Proportional | Tune) -> None:
+def test_the_same_jobs_in_another_order_are_packed_once(mechanism):
     order, servers = servers_of(2, kind(1, 6, rate=2), kind(4), kind(3))
     _, packed = mechanism.run(order, servers)
     assert mechanism.run(order[::-1], servers)[1] is packed
@@ -172,13 +166,13 @@ def test_the_same_jobs_in_another_order_are_packed_once(mechanism: Proportional 
 # -- tune ---------------------------------------------------------------------------------------
 
 
-def test_by_gpus_alone_the_larger_comes_first_and_then_who_came_first() -> None:
+def test_by_gpus_alone_the_larger_comes_first_and_then_who_came_first():
     many = [kind(1 + i % 2, 1 + i / 100) for i in range(40)]
     _, packed = run(Tune(sort_by_gpus=True), 20, *many)
     assert [slot.kind for slot in packed.slots] == [*range(1, 40, 2), *range(0, 40, 2)]
 
 
-def test_consolidated_gives_up_the_demand_rather_than_split() -> None:
+def test_consolidated_gives_up_the_demand_rather_than_split():
     # The first takes 8 CPUs of server 0, the second 8.1 of server 1. Four are left on each.
     queue = (kind(2, 4, rate=2), kind(2, 4.05, rate=2), kind(2, 3.5, rate=1.1))
     for placement, parts in (("consolidated", 1), ("packed", 2)):
@@ -188,7 +182,7 @@ def test_consolidated_gives_up_the_demand_rather_than_split() -> None:
     assert third.share.cpus == 3.5
 
 
-def test_several_jobs_of_a_kind_are_each_made_to_fit() -> None:
+def test_several_jobs_of_a_kind_are_each_made_to_fit():
     hungry, modest = kind(1, 6, rate=2), kind(1)
     jobs, packed = run(Tune(), 1, hungry, hungry, modest, modest)
     assert jobs == [0, 1, 2, 3]
@@ -201,7 +195,7 @@ def test_several_jobs_of_a_kind_are_each_made_to_fit() -> None:
 
 
 @pytest.mark.parametrize(("placement", "server"), [("packed", 1), ("spread", 0)])
-def test_where_cpus_are_taken_back(placement: PlacementRule, server: int) -> None:
+def test_where_cpus_are_taken_back(placement, server):
     """Both servers have a free GPU and no CPU; server 1 has memory left. Packed asks for the freest
     of equal GPUs, spread for the first."""
     greedy_in_cpus = kind(3, 4, 40 / 3, rate=2)
@@ -215,7 +209,7 @@ def test_where_cpus_are_taken_back(placement: PlacementRule, server: int) -> Non
     assert packing.slots[1 - server].share.cpus == 4
 
 
-def test_a_job_that_lies_over_two_servers_takes_from_both() -> None:
+def test_a_job_that_lies_over_two_servers_takes_from_both():
     hungry, wide = kind(3, 4, rate=2), kind(2)
     packing = Packing(SERVER, 2, [hungry, wide])
     Tune().place(packing, 0, (hungry.best,), count=2)
@@ -224,7 +218,7 @@ def test_a_job_that_lies_over_two_servers_takes_from_both() -> None:
     assert [slot.share for slot in packing.slots] == [FAIR] * 3
 
 
-def test_one_server_is_asked_before_two() -> None:
+def test_one_server_is_asked_before_two():
     """Servers have 1, 2 and 3 free GPUs and no CPU: a job of two goes whole where least is free."""
     packing = Packing(SERVER, 3, [*(kind(g, 12 / g, rate=2) for g in (3, 2, 1)), kind(2)])
     for i in range(3):
@@ -234,7 +228,7 @@ def test_one_server_is_asked_before_two() -> None:
     assert [slot.share.cpus for slot in packing.slots] == [4, 3, 12, 3]
 
 
-def test_released_tune_answers_in_order_of_the_queue_by_type_of_server() -> None:
+def test_released_tune_answers_in_order_of_the_queue_by_type_of_server():
     """The first job is faster on the second type, the second on the first."""
     first = (kind(1, 3, rate=1), kind(1, 3, rate=2))
     second = (kind(1, 3, 11, rate=2), kind(1, 3, 11, rate=1))
@@ -244,7 +238,7 @@ def test_released_tune_answers_in_order_of_the_queue_by_type_of_server() -> None
         assert laid(packed) == [(1, ((0, 1),)), (0, ((1, 1),))]
 
 
-def test_released_tune_makes_room_in_its_own_way() -> None:
+def test_released_tune_makes_room_in_its_own_way():
     """Of two victims the one with the most CPUs gives, though the other would release less."""
     packing = Packing(SERVER, 1, [kind(1, 5, rate=2), kind(1, 7, rate=2), kind(1)])
     for i in (0, 1):
@@ -256,7 +250,7 @@ def test_released_tune_makes_room_in_its_own_way() -> None:
 # -- greedy -------------------------------------------------------------------------------------
 
 
-def test_greedy_passes_over_a_whole_kind_and_goes_on() -> None:
+def test_greedy_passes_over_a_whole_kind_and_goes_on():
     # One GPU with 9 CPUs; three GPUs with 9 do not fit beside it; one GPU with 3 does.
     wide = kind(3)
     order, servers = servers_of(1, kind(1, 9, rate=3), wide, wide, kind(1))
@@ -269,14 +263,14 @@ def test_greedy_passes_over_a_whole_kind_and_goes_on() -> None:
     assert jobs.tolist() == [0]
 
 
-def test_greedy_ends_when_no_gpu_is_free() -> None:
+def test_greedy_ends_when_no_gpu_is_free():
     small = kind(1, 1, 1)
     jobs, packed = run(Greedy(), 2, kind(4, 2), *[small] * 5)
     assert jobs == [0, 1, 2, 3, 4]
     assert [slot.parts for slot in packed.slots] == [((0, 4),), *[((1, 1),)] * 4]
 
 
-def test_greedy_goes_to_the_fastest_type_that_has_room() -> None:
+def test_greedy_goes_to_the_fastest_type_that_has_room():
     job = (kind(3, rate=1), kind(3, rate=2))
     order, servers = servers_of_types([2, 1], job, job, job, job)
     jobs, packed = Greedy().run(order, servers)
@@ -343,10 +337,7 @@ def shares(packing: Packing) -> list[tuple[float, float]]:
         ([(5, 5), (5, 14)], 2, (2, 2), [(3, 10), (5, 14)]),
     ],
 )
-def test_victims(
-    wanted: list[tuple[float, float]], gpus: int, share: tuple[float, float],
-    left: list[tuple[float, float]],
-) -> None:  # fmt: skip
+def test_victims(wanted, gpus, share, left):
     packing = one_server(*wanted)
     put_back(packing, 0, gpus, Share(*share))
     assert shares(packing) == left
@@ -361,9 +352,7 @@ def test_victims(
         ([(3, 18), (3, 11)], (3, 2), [(3, 18), (3, 10)]),
     ],
 )
-def test_the_gpus_of_a_victim_multiply_what_it_releases(
-    wanted: list[tuple[float, float]], share: tuple[float, float], left: list[tuple[float, float]]
-) -> None:
+def test_the_gpus_of_a_victim_multiply_what_it_releases(wanted, share, left):
     packing = one_server(*wanted, gpus=[1, 2])
     put_back(packing, 0, 1, Share(*share))
     assert shares(packing) == left
@@ -376,10 +365,7 @@ def test_the_gpus_of_a_victim_multiply_what_it_releases(
         (Capacity(4, 12, 2), [(3, 1), (4.2, 0.75)], (0, 0.25), [(3, 1), (3, 0.5)]),
     ],
 )
-def test_small_shares_weigh_like_large_ones(
-    capacity: Capacity, wanted: list[tuple[float, float]], short: tuple[float, float],
-    left: list[tuple[float, float]],
-) -> None:  # fmt: skip
+def test_small_shares_weigh_like_large_ones(capacity, wanted, short, left):
     """Of half a CPU (or GB) a GPU. The first spills one share of it, the second 0.5 and 0.4."""
     packing = one_server(*wanted, capacity=capacity)
     free = packing.free_cpus[0], packing.free_memory_gb[0]
@@ -396,7 +382,7 @@ def used(slots: Sequence[Slot], servers: int) -> list[tuple[float, float, float]
     return [tuple(row) for row in held.round(9).tolist()]
 
 
-def test_a_victim_on_two_servers_does_not_overdraw_the_other() -> None:
+def test_a_victim_on_two_servers_does_not_overdraw_the_other():
     """On server 1, 1.7 CPUs are short for the last job. The second and the third give them. The
     third, which also lies on server 0, takes 5 GB for it there, where none is left: so the first is
     put back as well."""
@@ -429,7 +415,7 @@ def random_queue(rng: np.random.Generator, servers: int) -> list[Kind]:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_no_server_is_overdrawn_and_everybody_has_the_demand_or_the_share(name: str) -> None:
+def test_no_server_is_overdrawn_and_everybody_has_the_demand_or_the_share(name):
     for seed in range(300):
         rng = np.random.default_rng(seed)
         number = int(rng.integers(1, 4))
@@ -443,7 +429,7 @@ def test_no_server_is_overdrawn_and_everybody_has_the_demand_or_the_share(name: 
             assert slot.share in (servers.kinds.kinds[slot.kind].best, FAIR)
 
 
-def test_regranting_starts_with_those_that_gain_most() -> None:
+def test_regranting_starts_with_those_that_gain_most():
     kinds = [kind(1, 6, rate=1.5), kind(1, 6, rate=2.5), kind(1, 6, rate=2.5)]
     packing = Packing(SERVER, 1, kinds)
     for i in (2, 1, 0):
@@ -453,7 +439,7 @@ def test_regranting_starts_with_those_that_gain_most() -> None:
     assert packing.free_cpus == [0]
 
 
-def test_regranting_leaves_those_who_want_less_and_those_who_have_something_else() -> None:
+def test_regranting_leaves_those_who_want_less_and_those_who_have_something_else():
     kinds = [kind(1, 2, rate=1.5), kind(1, 6, rate=1.2)]
     packing = Packing(SERVER, 1, kinds)
     packing.add(Slot(0, FAIR, ((0, 1),)))
@@ -462,7 +448,7 @@ def test_regranting_leaves_those_who_want_less_and_those_who_have_something_else
     assert shares(packing) == [(3, 10), (4, 10)]
 
 
-def test_regranting_asks_every_server_of_a_job_and_gives_back_what_does_not_fit() -> None:
+def test_regranting_asks_every_server_of_a_job_and_gives_back_what_does_not_fit():
     kinds = [kind(2, 6, rate=1.5), kind(3)]
     packing = Packing(SERVER, 2, kinds)
     packing.add(Slot(0, FAIR, ((0, 1), (1, 1))))
@@ -511,13 +497,11 @@ def put_back_by(packing: Packing, gpus: int) -> tuple[list[int], tuple[tuple[int
         ((2, 0, 1), 3, [0, 2], ((0, 2), (2, 1))),
     ],
 )
-def test_released_victims_by_hand(
-    free: tuple[int, ...], gpus: int, victims: list[int], parts: tuple[tuple[int, int], ...]
-) -> None:
+def test_released_victims_by_hand(free, gpus, victims, parts):
     assert put_back_by(servers_with_free(*free), gpus) == (victims, parts)
 
 
-def test_the_released_rule_takes_whole_jobs_with_the_most_cpus_then_memory() -> None:
+def test_the_released_rule_takes_whole_jobs_with_the_most_cpus_then_memory():
     """Three CPUs are short; a job over two servers comes last, though it has the most."""
     kinds = [kind(2, 7, rate=2), kind(1, 4, 10, rate=2), kind(1, 4, 12, rate=2), kind(1)]
     packing = Packing(Capacity(4, 15, 60), 2, kinds)
@@ -542,9 +526,7 @@ def test_the_released_rule_takes_whole_jobs_with_the_most_cpus_then_memory() -> 
         ([(2, 8), (6, 10), (3.5, 10)], 2.5, [(2, 8), (3, 10), (3, 10), (3, 10)]),
     ],
 )
-def test_the_released_rule_on_one_server(
-    wanted: list[tuple[float, float]], free_cpus: float | None, left: list[tuple[float, float]]
-) -> None:
+def test_the_released_rule_on_one_server(wanted, free_cpus, left):
     packing = one_server(*wanted)
     if free_cpus is not None:
         packing.change_share(packing.slots[1], FAIR)
@@ -554,7 +536,7 @@ def test_the_released_rule_on_one_server(
     assert shares(packing) == left
 
 
-def test_a_released_job_over_servers_that_hold_others_above_their_kind() -> None:
+def test_a_released_job_over_servers_that_hold_others_above_their_kind():
     """The paper's rule puts back resources that the job's own rule does not, as nobody wants them."""
     packing = Packing(SERVER, 3, [kind(3), kind(2), kind(4)])
     packing.add(Slot(0, Share(4, 10), ((1, 3),)))

@@ -1,7 +1,5 @@
 """Synergy through scenario files: traces with models, and the policies on the command line."""
 
-from __future__ import annotations
-
 import itertools
 import json
 
@@ -12,7 +10,7 @@ from experiments.scenario.schema import read_scenario
 from policies.synergy import ORDERINGS
 from simulator import InputError, Sensitivity
 from simulator.workloads.synergy import WholeIterations, deployment_trace
-from tests.command import schedlab
+from tests.command import done
 
 TABLE = "job_id,submit_time_s,duration_s,num_gpus,virtual_cluster\n" + "".join(
     f"{i},{900 * i},{3000 + 500 * (i % 7)},{1 + i % 2},vc\n" for i in range(40)
@@ -37,8 +35,7 @@ SERVERS = [
 
 def summary(out, *words):
     """Summary of a run that the command line makes."""
-    ended = schedlab("run", *words, "--out", out)
-    assert ended.returncode == 0, ended.stderr
+    done("run", *words, "--out", out)
     return json.loads((out / "summary.json").read_text())
 
 

@@ -108,11 +108,11 @@ def given(**jobs: tuple[int, SensitivityMatrix]) -> dict[str, float]:
     [
         # 12 CPUs: A needs 1 for each of 2 GPUs. B asks for 6 for each of 2, and gets what 10 allow.
         ({"a": (2, MODEST), "b": (2, HUNGRY)}, {"a": 2.0, "b": 6.0}),
-        # 3 for each, the proportional share: 5 each is no point of the matrix. With one GPU it has 6.
+        # 3 for each, its share: 5 each is no point of the matrix. With one GPU it has 6.
         ({"a": (2, MODEST), "b": (1, HUNGRY)}, {"a": 2.0, "b": 6.0}),
         # Nobody falls below the proportional share.
         ({"a": (2, HUNGRY), "b": (2, HUNGRY)}, {"a": 6.0, "b": 6.0}),
-        # Two GPUs are idle, so 6 CPUs are over. B gains 60 %, C 20 %: B has 6, C what is left of 12.
+        # 2 GPUs are idle, 6 CPUs over. B gains 60 %, C 20 %: B has 6, C what is left of 12.
         ({"c": (1, LESS), "b": (1, HUNGRY)}, {"c": 6.0, "b": 6.0}),
         ({"c": (2, LESS), "b": (1, HUNGRY)}, {"c": 6.0, "b": 6.0}),
     ],
@@ -134,7 +134,7 @@ def test_a_run_by_hand():
 
 
 @pytest.mark.parametrize("policy", ["greedy", "rental-on-nodes", "greedy@hysteresis"])
-def test_nobody_is_slower_than_at_the_proportional_share(policy: str):
+def test_nobody_is_slower_than_at_the_proportional_share(policy):
     """The engine checks the capacity of each node; each job runs at least at its proportional rate."""
     jobs = synergy.derived_trace(20, Streams(4), jobs_per_hour=1.5, multi_gpu=True)
     adapted = adapt(jobs, CLUSTER, RULES, Streams(4))

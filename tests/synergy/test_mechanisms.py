@@ -1,7 +1,5 @@
 """Invariants of every round, whatever the jobs: fairness, no idle GPUs, proportional shares."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,13 +12,11 @@ from policies.synergy.opt import Lot, allocate, lay_out
 from policies.synergy.servers import Group, Servers, runnable
 from simulator import (
     Cluster,
-    DecisionPoints,
     InputError,
     NodeType,
     Sensitivity,
     SensitivityMatrix,
     Workload,
-    simulate,
 )
 from simulator.features.network import network_of
 from simulator.statistics import Streams
@@ -75,30 +71,6 @@ def test_split_shares_are_proportional(run, small):
     assert split > 0
 
 
-@pytest.mark.parametrize("split", SPLITS)
-def test_ilp_bounds_what_every_mechanism_reaches_with_the_same_jobs(small, split):
-    workload, servers = small(4, split, jobs=40)
-    kinds = kinds_of(workload, servers)
-    group = Group(Capacity.of(servers.node_types[0]), 0, 4, kinds.kinds)
-    for mechanism in ("proportional", "greedy", "tune", "static"):
-        checked = []
-
-        def look(view, placed, checked=checked):
-            counts = np.bincount(kinds.kind_of[list(placed)], minlength=len(kinds.kinds))
-            bound = allocate([group], counts, [group.all]).throughput
-            reached = sum(rate_of(workload, job, shares) for job, shares in placed.items())
-            assert reached <= bound + 1e-6
-            checked.append(bound - reached)
-
-        simulate(
-            workload,
-            servers,
-            Watched(synergy("las", mechanism), look),
-            decision_points=DecisionPoints.rounds(3600),
-        )
-        assert len(checked) > 10
-
-
 @pytest.mark.parametrize("name", ["static", "dynamic"])
 def test_tune_comes_within_ten_percent_of_opt(run, name):
     servers = cluster(4)
@@ -141,26 +113,6 @@ def test_throughput_of_a_round_beside_opt_at_128_gpus(split, multi_gpu, tune, re
     mean = np.mean(parts, axis=0)
     assert mean[0] >= tune - 1e-9
     assert mean[1] >= released - 1e-9
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("ordering", "multi_gpu", "load"),
-    [("fifo", False, 5), ("fifo", False, 7), ("las", True, 5.5), ("srtf", True, 5.5)],
-)
-def test_average_jct_of_tune_is_within_ten_percent_of_opt_below_overload(
-    run, ordering, multi_gpu, load
-):
-    """Section 5.3.2, split 20-70-10. From 8 jobs/h on queues grow and what tune leaves adds up."""
-    servers = cluster(4)
-    for seed in (1, 2, 3):
-        trace = derived_trace(400, Streams(seed), jobs_per_hour=load / 4, multi_gpu=multi_gpu)
-        workload = with_sensitivity(trace, servers)
-        jct = {
-            m: run(workload, servers, synergy(ordering, m)).jct_s[150:350].mean()
-            for m in ("tune", "opt")
-        }
-        assert jct["tune"] <= 1.1 * jct["opt"]
 
 
 def test_opt_cuts_at_most_three_jobs_a_server(run, small):
@@ -273,26 +225,6 @@ def test_no_job_goes_over_two_types_of_servers(run, mixed, ordering, mechanism):
         v = shares[0].node_type
         rate = workload.performance.matrices[v](cpus / gpus, memory_gb / gpus)
         assert rate >= min(fair.values() if mechanism == "opt" else [fair[v]]) - 1e-6
-
-
-def test_jobs_take_the_faster_type_first(run, mixed):
-    workload, servers = mixed
-    seen = []
-
-    def look(view, placed):
-        free = {0: 8, 1: 8}
-        for shares in placed.values():
-            for p in shares:
-                free[int(p.node > 0)] -= p.gpus
-        # As long as anybody waits, whoever fits runs.
-        waiting = [j for j in view.jobs.tolist() if j not in placed]
-        assert all(workload.num_gpus[j] > max(free.values()) for j in waiting)
-        if len(view.jobs) == 1:
-            seen.append(placed[int(view.jobs[0])][0].node)
-
-    run(workload, servers, Watched(synergy("srtf", "tune"), look))
-    assert seen
-    assert set(seen) == {0}
 
 
 @pytest.mark.parametrize("mechanism", ["proportional", "tune"])

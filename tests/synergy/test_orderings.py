@@ -1,7 +1,5 @@
 """Orderings against schedules worked out by hand: one server, one GPU unless said."""
 
-from __future__ import annotations
-
 import pytest
 
 from policies.synergy import synergy
@@ -18,11 +16,11 @@ def server(gpus=1):
     [
         # The shorter job comes in the second round.
         ("srtf", [0, 400], [3000, 600], [1, 1], [3600, 1200]),
-        # Attained: round 0 job 0; then job 1 has less; then both have 300 and the earlier goes first.
+        # Attained: round 0 job 0; then job 1 has less; then both have 300: the earlier.
         ("las", [0, 0], [900, 900], [1, 1], [1500, 1800]),
         ("las", [0, 0], [900, 1500], [2, 2], [1500, 2400]),
-        # Two GPUs for a round weigh as much as one for two. Job 0 (600 GPU-s a round) at 0; job 1 at
-        # 300 and 600; then both have 600: job 0, the earlier.
+        # Two GPUs for a round weigh as much as one for two. Job 0 (600 GPU-s a round) at 0;
+        # job 1 at 300 and 600; then both have 600: job 0, the earlier.
         ("las", [0, 0], [600, 1500], [2, 1], [1200, 300 + 600 + 300 + 900]),
         ("drf", [0, 0], [900, 900], [1, 1], [1500, 1800]),
         ("tetris", [0, 0], [3000, 600], [1, 1], [3600, 600]),

@@ -1,7 +1,5 @@
 """Optimistic profiling against the pipeline that it measures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

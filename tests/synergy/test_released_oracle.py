@@ -1,7 +1,5 @@
 """Job by job against the released simulator's behaviour as tests/synergy/released_oracle.py has it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

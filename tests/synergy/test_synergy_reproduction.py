@@ -1,7 +1,5 @@
 """The Synergy experiment as a whole, at a toy scale; and what its pieces work out by themselves."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

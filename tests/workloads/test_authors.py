@@ -8,7 +8,7 @@ import pytest
 from experiments.analysis.trace import describe, lines, read_trace
 from simulator.errors import InputError
 from simulator.workloads.authors import Instance, read_instance
-from tests.refusal import refused
+from tests.errors import input_error
 
 JOBS_2020 = """\
 Application,Images,Epochs,Batchsize,Jobs,UniqueJobsID,SubmissionTime,Deadline,Tardinessweight,MinExecTime,MaxExecTime
@@ -39,7 +39,7 @@ def vm_folder(
     return folder
 
 
-def test_2020(tmp_path: Path) -> None:
+def test_2020(tmp_path):
     instance = read_instance(vm_folder(tmp_path), num_controllers=2)
     w, c = instance.workload, instance.cluster
     assert w.job_id == ("JJ1", "JJ2")
@@ -58,21 +58,21 @@ def test_2020(tmp_path: Path) -> None:
     )
 
 
-def test_2021_spelling(tmp_path: Path) -> None:
+def test_2021_spelling(tmp_path):
     text = TIMES_2020.replace("GpuType", "GPUtype").replace("maxGpuNumber", "max_nGPUs")
     text = text.replace("GpuNumber", "nGPUs")
     folder = vm_folder(tmp_path, times=text, jobs_name="Lof_Selectjobs.csv")
     assert np.isfinite(times(read_instance(folder))).sum() == 5
 
 
-def test_windows_file_with_blanks(tmp_path: Path) -> None:
+def test_windows_file_with_blanks(tmp_path):
     jobs = "\ufeff" + JOBS_2020.replace("\n", "\r\n").replace("SubmissionTime", " SubmissionTime ")
     text = TIMES_2020.replace("\n", "\r\n").replace("JJ2,", " JJ2 ,")
     instance = read_instance(vm_folder(tmp_path, jobs=jobs, times=text))
     assert np.isfinite(times(instance)).sum() == 5
 
 
-def test_of_two_times_the_later_counts(tmp_path: Path) -> None:
+def test_of_two_times_the_later_counts(tmp_path):
     text = TIMES_2020 + "JJ1,Standard_NC12,K80,2,2,1.13,999\nJJ1,Standard_NC6,K80,1,1,0.56,400\n"
     instance = read_instance(vm_folder(tmp_path, times=text))
     assert times(instance)[0, 1, 2] == 999
@@ -84,7 +84,7 @@ def test_of_two_times_the_later_counts(tmp_path: Path) -> None:
     np.testing.assert_array_equal(shortest, times(read_instance(vm_folder(tmp_path))))
 
 
-def test_every_row_twice(tmp_path: Path) -> None:
+def test_every_row_twice(tmp_path):
     header, *rows = JOBS_2020.splitlines()
     twice = "\n".join([header, *(r for r in rows for _ in range(2))])
     instance = read_instance(vm_folder(tmp_path, jobs=twice, times=TIMES_2020 + TIMES_2020[70:]))
@@ -92,12 +92,12 @@ def test_every_row_twice(tmp_path: Path) -> None:
     assert any("2 rows that occur twice, dropped" in note for note in instance.workload.notes)
 
 
-def test_times_of_other_jobs_are_ignored(tmp_path: Path) -> None:
+def test_times_of_other_jobs_are_ignored(tmp_path):
     text = TIMES_2020 + "JJ9,Standard_NC6,K80,1,1,0.56,1\n"
     assert len(read_instance(vm_folder(tmp_path, times=text)).workload) == 2
 
 
-def test_unsorted_jobs(tmp_path: Path) -> None:
+def test_unsorted_jobs(tmp_path):
     jobs = JOBS_2020.replace("JJ1,0,", "JJ1,90,")
     instance = read_instance(vm_folder(tmp_path, jobs=jobs))
     assert instance.workload.job_id == ("JJ2", "JJ1")
@@ -123,31 +123,31 @@ def test_unsorted_jobs(tmp_path: Path) -> None:
         ("nodes", "Nodes\nn1\nn2\nn3\nn4\n", "", "tNodes.csv: is empty"),
     ],
 )
-def test_bad_instances(tmp_path: Path, part: str, old: str, new: str, message: str) -> None:
+def test_bad_instances(tmp_path, part, old, new, message):
     parts = {"jobs": JOBS_2020, "times": TIMES_2020, "nodes": NODES}
     assert old in parts[part]
     parts[part] = parts[part].replace(old, new, 1)
-    with refused(message):
+    with input_error(message):
         read_instance(vm_folder(tmp_path, **parts))
 
 
-def test_missing_files(tmp_path: Path) -> None:
-    with refused("no such folder"):
+def test_missing_files(tmp_path):
+    with input_error("no such folder"):
         read_instance(tmp_path / "nowhere")
-    with refused("no file Lof_selectjobs*.csv, expected one"):
+    with input_error("no file Lof_selectjobs*.csv, expected one"):
         read_instance(tmp_path)
     vm_folder(tmp_path)
     (tmp_path / "tNodes.csv").unlink()
-    with refused("no file tNodes*.csv"):
+    with input_error("no file tNodes*.csv"):
         read_instance(tmp_path)
     vm_folder(tmp_path, jobs_name="Lof_Selectjobs.csv")
-    with refused("both Lof_Selectjobs.csv and Lof_selectjobs_for"):
+    with input_error("both Lof_Selectjobs.csv and Lof_selectjobs_for"):
         read_instance(tmp_path)
 
 
-def test_numbers_of_nodes_and_controllers(tmp_path: Path) -> None:
+def test_numbers_of_nodes_and_controllers(tmp_path):
     assert read_instance(vm_folder(tmp_path), num_nodes=9).cluster.num_nodes == 9
-    with refused("3 controllers for 4 nodes"):
+    with input_error("3 controllers for 4 nodes"):
         read_instance(tmp_path, num_controllers=3)
 
 
@@ -185,7 +185,7 @@ def sts_folder(folder: Path, nodes: str = NODES_STS, costs: str = COSTS_STS) -> 
     return folder
 
 
-def test_andreas(tmp_path: Path) -> None:
+def test_andreas(tmp_path):
     instance = read_instance(sts_folder(tmp_path))
     w, c = instance.workload, instance.cluster
     assert w.job_id == ("JJ1", "JJ17")
@@ -202,7 +202,7 @@ def test_andreas(tmp_path: Path) -> None:
     assert any("1 rows with a share of a GPU, dropped" in note for note in w.notes)
 
 
-def test_what_such_a_folder_holds(tmp_path: Path) -> None:
+def test_what_such_a_folder_holds(tmp_path):
     """`schedlab show trace`: the jobs are elastic, and the load is on the nodes of the folder."""
     workload, cluster, kind = read_trace(sts_folder(tmp_path))
     assert kind == "instance"
@@ -215,7 +215,7 @@ def test_what_such_a_folder_holds(tmp_path: Path) -> None:
         describe(workload, kind, cluster, (4, 8))
 
 
-def test_andreas_rates_are_the_files_costs(tmp_path: Path) -> None:
+def test_andreas_rates_are_the_files_costs(tmp_path):
     """Also where power and cost of the file contradict each other (two T4)."""
     nodes = NODES_STS.replace("n2,TURING,1", "n2,TURING,2")
     cluster = read_instance(sts_folder(tmp_path, nodes=nodes)).cluster
@@ -226,10 +226,10 @@ def test_andreas_rates_are_the_files_costs(tmp_path: Path) -> None:
     assert cluster.rates(0, 0).energy_per_hour == 0
 
 
-def test_andreas_first_nodes(tmp_path: Path) -> None:
+def test_andreas_first_nodes(tmp_path):
     cluster = read_instance(sts_folder(tmp_path), num_nodes=2).cluster
     assert cluster.node_type_of == (0, 1)
-    with refused("3 nodes, expected at least 5"):
+    with input_error("3 nodes, expected at least 5"):
         read_instance(tmp_path, num_nodes=5)
 
 
@@ -240,6 +240,6 @@ def test_andreas_first_nodes(tmp_path: Path) -> None:
         ("2,700,0.17168313", "2,700,0.2", "line 5: EnergyCost[€/kWh] is '0.2', expected 0.17"),
     ],
 )
-def test_bad_andreas_costs(tmp_path: Path, old: str, new: str, message: str) -> None:
-    with refused(message):
+def test_bad_andreas_costs(tmp_path, old, new, message):
+    with input_error(message):
         read_instance(sts_folder(tmp_path, costs=COSTS_STS.replace(old, new)))

@@ -1,16 +1,14 @@
 """Catalogues: Table II as printed, the thesis's, and a user's file."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from simulator.datafiles import data_path, read_table
 from simulator.workloads.catalogs import catalog_names, read_catalog
-from tests.refusal import refused
+from tests.errors import input_error
 
 
-def test_table_two() -> None:
+def test_table_two():
     catalog = read_catalog("hierarchical")
     assert [(t.name, t.gpu_type, t.gpus, t.price_per_hour) for t in catalog] == [
         ("NC6", "K80", 1, 0.56), ("NC12", "K80", 2, 1.13), ("NC24", "K80", 4, 2.25),
@@ -20,7 +18,7 @@ def test_table_two() -> None:
     ]  # fmt: skip
 
 
-def test_thesis_adds_two_types() -> None:
+def test_thesis_adds_two_types():
     thesis, paper = read_catalog("thesis"), read_catalog("hierarchical")
     assert len(thesis) == 11
     assert set(paper) < set(thesis)
@@ -28,7 +26,7 @@ def test_thesis_adds_two_types() -> None:
     assert catalog_names() == ["hierarchical", "thesis", "figure1"]
 
 
-def test_own_file(tmp_path: Path) -> None:
+def test_own_file(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("name,gpu_type,gpus,price_per_hour\nbig,A100,8,32.77\nsmall,T4,1,0.5\n")
     catalog = read_catalog(path)
@@ -36,10 +34,10 @@ def test_own_file(tmp_path: Path) -> None:
     assert catalog[0].price_per_hour == 32.77
 
 
-def test_unknown_names() -> None:
-    with refused("catalogue 'azure': not known, expected hierarchical"):
+def test_unknown_names():
+    with input_error("catalogue 'azure': not known, expected hierarchical"):
         read_catalog("azure")
-    with refused("nothing.csv: no such table, expected one of"):
+    with input_error("nothing.csv: no such table, expected one of"):
         data_path("nothing.csv")
 
 
@@ -58,20 +56,20 @@ HEAD = "name,gpu_type,gpus,price_per_hour\n"
         (HEAD + "x,,1,2\n", "line 2: gpu_type is empty"),
     ],
 )
-def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_files(tmp_path, text, message):
     path = tmp_path / "mine.csv"
     path.write_text(text)
-    with refused("mine.csv", message):
+    with input_error("mine.csv", message):
         read_catalog(path)
 
 
-def test_tables_belong_to_the_caller() -> None:
+def test_tables_belong_to_the_caller():
     table = read_table("vm_catalog.csv")
     table.loc[0, "name"] = "changed"
     assert read_table("vm_catalog.csv").loc[0, "name"] == "NC6"
 
 
-def test_every_table_is_tidy_and_named_in_the_readme() -> None:
+def test_every_table_is_tidy_and_named_in_the_readme():
     folder = data_path("vm_catalog.csv").parent
     readme = (folder / "README.md").read_text()
     for path in folder.glob("*.csv"):

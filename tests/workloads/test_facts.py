@@ -40,7 +40,7 @@ def extremes(folder: Path) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("pattern", ["v2021*", "andreas*"])
-def test_extreme_times_are_the_printed_ones(pattern: str) -> None:
+def test_extreme_times_are_the_printed_ones(pattern):
     folders = instances(pattern)
     assert folders
     for folder in folders:
@@ -49,7 +49,7 @@ def test_extreme_times_are_the_printed_ones(pattern: str) -> None:
         np.testing.assert_allclose(high, listed["MaxExecTime"], rtol=1e-9)
 
 
-def test_2020_has_double_keys_and_mostly_the_printed_times() -> None:
+def test_2020_has_double_keys_and_mostly_the_printed_times():
     for folder in instances("v2020*"):
         listed, low, _ = extremes(folder)
         assert np.mean(np.isclose(low, listed["MinExecTime"])) > 0.94
@@ -58,7 +58,7 @@ def test_2020_has_double_keys_and_mostly_the_printed_times() -> None:
         )
 
 
-def test_jobs_and_deadlines_as_printed() -> None:
+def test_jobs_and_deadlines_as_printed():
     for folder in instances("*"):
         workload = read_instance(folder).workload
         listed = pd.read_csv(next(folder.glob("Lof*.csv")))
@@ -67,7 +67,7 @@ def test_jobs_and_deadlines_as_printed() -> None:
         assert len(workload) % 10 == 1  # J + 1 rows
 
 
-def test_andreas_costs_as_printed() -> None:
+def test_andreas_costs_as_printed():
     for folder in instances("andreas*"):
         cluster = read_instance(folder).cluster
         for row in pd.read_csv(folder / "GPU-costs.csv").itertuples():
@@ -77,7 +77,7 @@ def test_andreas_costs_as_printed() -> None:
                     assert cost == pytest.approx(row.cost, rel=1e-12)
 
 
-def test_first_principle_costs_of_the_released_program() -> None:
+def test_first_principle_costs_of_the_released_program():
     """FIFO, EDF, PS through reader and engine: the authors' C++ to every digit that it prints."""
     policies = {"FIFO": "fifo", "EDF": "edf", "Priority": "ps"}
     released = pd.read_csv(FACTS / "gpuaas" / "baseline.csv")
@@ -90,7 +90,7 @@ def test_first_principle_costs_of_the_released_program() -> None:
         assert result.summary()["total_cost"] == pytest.approx(row.total_cost, rel=1e-5), row
 
 
-def test_the_authors_choice_is_as_data_readme_says() -> None:
+def test_the_authors_choice_is_as_data_readme_says():
     (folder,) = instances("v2020_1-10-*")
     instance = read_instance(folder)
     shares = choice_shares(instance.workload, instance.cluster)
@@ -98,7 +98,7 @@ def test_the_authors_choice_is_as_data_readme_says() -> None:
     np.testing.assert_allclose(custom2, [0.08, 0.77, 0.80, 0.77], atol=0.006)
 
 
-def test_philly_table() -> None:
+def test_philly_table():
     workload = read_csv_jobs(FACTS / "philly" / "philly_jobs.csv.gz")
     assert len(workload) == 82_247
     quantiles = pd.read_csv(FACTS / "philly" / "philly_duration_quantiles.csv")

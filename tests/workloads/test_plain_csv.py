@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import InputError
 from simulator.workloads.plain_csv import read_csv_jobs
-from tests.refusal import refused
+from tests.errors import input_error
 
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"
 FULL = HEADER + ",num_cpus,memory_gb,model,due_s,tardiness_weight_per_h"
@@ -21,7 +21,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_all_columns(tmp_path: Path) -> None:
+def test_all_columns(tmp_path):
     path = write(tmp_path, FULL + "\na,0,100,2,6,32,resnet50,500,3.6\nb,10.5,200,1,,,,,\n")
     w = read_csv_jobs(path)
     assert w.job_id == ("a", "b")
@@ -36,20 +36,20 @@ def test_all_columns(tmp_path: Path) -> None:
     assert w.notes == ()
 
 
-def test_required_columns_alone_in_any_order(tmp_path: Path) -> None:
+def test_required_columns_alone_in_any_order(tmp_path):
     w = read_csv_jobs(write(tmp_path, "num_gpus,job_id,duration_s,submit_time_s\n4,x,60,5\n"))
     assert (w.job_id, w.num_gpus[0], w.submit_s[0]) == (("x",), 4, 5)
     assert np.isinf(w.due_s[0])
 
 
-def test_windows_file_with_blanks(tmp_path: Path) -> None:
+def test_windows_file_with_blanks(tmp_path):
     head = "\ufeff Job_ID , submit_time_s,Duration_s ,num_gpus\r\n"
     w = read_csv_jobs(write(tmp_path, head + "\r\n a , 0 , 60,1 \r\nb,1,60,1.0\r\n"))
     assert w.job_id == ("a", "b")
     assert w.num_gpus.tolist() == [1, 1]
 
 
-def test_unsorted_rows_are_sorted_with_a_note(tmp_path: Path) -> None:
+def test_unsorted_rows_are_sorted_with_a_note(tmp_path):
     path = write(tmp_path, HEADER + "\nc,30,1,1\na,10,2,1\nb,10,3,2\n")
     w = read_csv_jobs(path)
     assert w.job_id == ("a", "b", "c")
@@ -58,7 +58,7 @@ def test_unsorted_rows_are_sorted_with_a_note(tmp_path: Path) -> None:
     assert w.notes == (f"{path}: 1 rows before an earlier one, sorted by submit_time_s",)
 
 
-def test_other_columns_are_named_in_a_note(tmp_path: Path) -> None:
+def test_other_columns_are_named_in_a_note(tmp_path):
     w = read_csv_jobs(write(tmp_path, HEADER + ",queue\na,0,1,1,me\n"))
     assert len(w.notes) == 1
     assert w.notes[0].endswith("columns not used: queue")
@@ -101,13 +101,13 @@ def test_other_columns_are_named_in_a_note(tmp_path: Path) -> None:
         (FULL + "\na,0,1,1,,much,,,\n", "line 2: memory_gb is 'much', expected a number >= 0"),
     ],
 )
-def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_files(tmp_path, text, message):
     path = write(tmp_path, text)
-    with refused(path, message):
+    with input_error(path, message):
         read_csv_jobs(path)
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.csv: no such file, expected a header line"):
         read_csv_jobs(tmp_path / "nowhere.csv")
     with pytest.raises(InputError, match="cannot be read"):
@@ -126,9 +126,7 @@ jobs = st.tuples(st.floats(0, 1e9), st.floats(1e-3, 1e8), st.integers(1, 512), s
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(jobs, min_size=1, max_size=20))
-def test_what_is_written_is_read(
-    tmp_path: Path, rows: list[tuple[float, float, int, float | None]]
-) -> None:
+def test_what_is_written_is_read(tmp_path, rows):
     lines = [
         f"j{i},{submit!r},{duration!r},{gpus},{'' if slack is None else repr(submit + slack)}"
         for i, (submit, duration, gpus, slack) in enumerate(rows)

@@ -32,35 +32,36 @@ TOY = Application(
 HOST = GpuHost("toy-gpu", 5.0, 10.0, math.inf, math.inf, {"toy": 0.01})
 
 
-def test_one_gpu_by_hand() -> None:
-    # 0.01 s x (16 + 4); TensorFlow half as long again.
-    assert step_s(TOY, "pytorch", 16, HOST, 1, 8) == pytest.approx(0.2)
-    assert step_s(TOY, "tensorflow", 16, HOST, 1, 8) == pytest.approx(0.3)
+SLOW_DISK = GpuHost("toy-gpu", 5.0, 10.0, math.inf, 40.0, {"toy": 0.01})
+FEW_CPUS = GpuHost("toy-gpu", 5.0, 10.0, 0.5, math.inf, {"toy": 0.01})
 
 
-def test_several_gpus_by_hand() -> None:
-    # 3 GPUs take ceil(16/3) = 6 samples each; the exchange is 2 x 2/3 x 1 GB over 10 GB/s.
-    assert step_s(TOY, "pytorch", 16, HOST, 3, 8) == pytest.approx(0.01 * 10 + 4 / 3 / 10)
+@pytest.mark.parametrize(
+    ("framework", "batch", "host", "gpus", "seconds"),
+    [
+        # 0.01 s x (16 + 4); TensorFlow half as long again.
+        ("pytorch", 16, HOST, 1, 0.2),
+        ("tensorflow", 16, HOST, 1, 0.3),
+        # 3 GPUs take ceil(16/3) = 6 samples each; the exchange is 2 x 2/3 x 1 GB over 10 GB/s.
+        ("pytorch", 16, HOST, 3, 0.01 * 10 + 4 / 3 / 10),
+        # 0.4 + 3 x 1.0 + 0.1 b <= 5 GB: 16 samples fit, 17 do not, half of 32 does.
+        ("pytorch", 17, HOST, 1, math.inf),
+        ("pytorch", 32, HOST, 2, 0.01 * 20 + 1 / 10),
+        # 40 MB/s of 0.5 MB samples: 80/s for the node, 10/s for one GPU of eight.
+        ("pytorch", 16, SLOW_DISK, 1, 1.6),
+    ],
+)
+def test_step_by_hand(framework, batch, host, gpus, seconds):
+    assert step_s(TOY, framework, batch, host, gpus, 8) == pytest.approx(seconds)
 
 
-def test_memory_decides_what_exists() -> None:
-    # 0.4 + 3 x 1.0 + 0.1 b <= 5: 16 samples fit, 17 do not, half of 32 does.
+def test_memory_and_feeding_by_hand():
     assert TOY.memory_gb(16) == pytest.approx(5.0)
-    assert math.isfinite(step_s(TOY, "pytorch", 16, HOST, 1, 8))
-    assert math.isinf(step_s(TOY, "pytorch", 17, HOST, 1, 8))
-    assert math.isfinite(step_s(TOY, "pytorch", 32, HOST, 2, 8))
+    assert SLOW_DISK.feed_per_s(TOY, 1, 8) == pytest.approx(10)
+    assert FEW_CPUS.feed_per_s(TOY, 2, 8) == pytest.approx(40)
 
 
-def test_feeding_limits_in_proportion_to_the_gpus() -> None:
-    slow_disk = GpuHost("toy-gpu", 5.0, 10.0, math.inf, 40.0, {"toy": 0.01})
-    # 40 MB/s of 0.5 MB samples: 80/s for the node, 10/s for one GPU of eight.
-    assert slow_disk.feed_per_s(TOY, 1, 8) == pytest.approx(10)
-    assert step_s(TOY, "pytorch", 16, slow_disk, 1, 8) == pytest.approx(1.6)
-    few_cpus = GpuHost("toy-gpu", 5.0, 10.0, 0.5, math.inf, {"toy": 0.01})
-    assert few_cpus.feed_per_s(TOY, 2, 8) == pytest.approx(40)
-
-
-def test_epoch_counts_whole_steps() -> None:
+def test_epoch_counts_whole_steps():
     app = applications()["resnet50"]
     node = NodeType("n", "K80", 2)
     table = epoch_s(app, "pytorch", 64, [node])
@@ -70,7 +71,7 @@ def test_epoch_counts_whole_steps() -> None:
     assert table[0, 2] == pytest.approx(steps * step_s(app, "pytorch", 64, gpu_host("K80"), 2, 2))
 
 
-def test_published_rates_come_back() -> None:
+def test_published_rates_come_back():
     """Images/s on one GPU that the sources print (feeding left aside), within 5 %."""
     for name, gpu, batch, rate in [
         ("resnet50", "K80", 64, 51.7),
@@ -83,7 +84,7 @@ def test_published_rates_come_back() -> None:
         assert batch / step == pytest.approx(rate, rel=0.05)
 
 
-def test_batches_that_the_sources_ran_fit() -> None:
+def test_batches_that_the_sources_ran_fit():
     ran = [
         ("alexnet", "K80", 512), ("alexnet", "GTX 1080Ti", 512), ("resnet50", "GTX 1080Ti", 64),
         ("resnet50", "M60", 44), ("vgg16", "GTX 1080Ti", 56), ("vgg16", "K80", 32),
@@ -93,7 +94,7 @@ def test_batches_that_the_sources_ran_fit() -> None:
         assert applications()[name].memory_gb(batch) <= gpu_host(gpu).memory_gb, (name, gpu)
 
 
-def test_every_job_runs_somewhere_and_times_are_not_always_monotone() -> None:
+def test_every_job_runs_somewhere_and_times_are_not_always_monotone():
     catalog = read_catalog("hierarchical")
     grows = False
     for app in applications().values():
@@ -107,7 +108,7 @@ def test_every_job_runs_somewhere_and_times_are_not_always_monotone() -> None:
     assert grows
 
 
-def test_unknown_gpu_type() -> None:
+def test_unknown_gpu_type():
     with pytest.raises(
         InputError, match=r"GPU type 'H100': no training times, expected one of K80"
     ):

@@ -14,8 +14,8 @@ from simulator.workloads.alibaba import read_alibaba
 from simulator.workloads.gavel import read_gavel, read_pair_rates, read_training
 from simulator.workloads.philly import read_philly
 from simulator.workloads.plain_csv import read_csv_jobs
-from simulator.workloads.traces import FORMATS, Format
-from tests.refusal import refused
+from simulator.workloads.traces import FORMATS
+from tests.errors import input_error
 
 
 def durations(workload: Workload) -> list[float]:
@@ -29,7 +29,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=list(FORMATS))
-def test_the_example_of_a_format_is_read(tmp_path: Path, form: Format) -> None:
+def test_the_example_of_a_format_is_read(tmp_path, form):
     rates = {"v100": {"('LM (batch size 5)', 2)": {"null": 4.0}}}
     (tmp_path / "oracle_throughputs.json").write_text(json.dumps(rates))
     assert len(form.read(written(tmp_path, form.example))) == 1
@@ -38,10 +38,10 @@ def test_the_example_of_a_format_is_read(tmp_path: Path, form: Format) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
-def test_a_missing_file_and_one_of_another_format(tmp_path: Path, name: str) -> None:
-    with refused("no such file"):
+def test_a_missing_file_and_one_of_another_format(tmp_path, name):
+    with input_error("no such file"):
         FORMATS[name].read(tmp_path / "nowhere")
-    with refused("jobs.csv"):
+    with input_error("jobs.csv"):
         FORMATS[name].read(written(tmp_path, "time,machineId,gpu0_util\n2017-10-03,m29,60.8\n"))
 
 
@@ -69,7 +69,7 @@ def log(folder: Path, *jobs: Any) -> Path:
     return path
 
 
-def test_philly_log(tmp_path: Path) -> None:
+def test_philly_log(tmp_path):
     at = DAY + "01:00:00"
     twice = (attempt(DAY + f"01:0{m}:{s}", DAY + f"01:0{n}:{e}", 8, 8)
              for m, s, n, e in ((0, 30, 1, 30), (2, "00", 2, 40)))  # fmt: skip
@@ -91,7 +91,7 @@ def test_philly_log(tmp_path: Path) -> None:
     assert w.notes == (f"{path}: 5 jobs without a whole run on a GPU, left out",)
 
 
-def test_philly_attempts(tmp_path: Path) -> None:
+def test_philly_attempts(tmp_path):
     """A job that failed after 60 s and after 0 s, and ran for 40 s then; one that was killed."""
     first, second = DAY + "01:00:30", DAY + "01:02:00"
     twice = job("twice", DAY + "01:00:00", attempt(first, DAY + "01:01:30", 8),
@@ -129,9 +129,9 @@ def test_philly_attempts(tmp_path: Path) -> None:
         (job("x", DAY + "1:00:00", 3), "entry 2: attempts.0 is 3, expected a dictionary"),
     ],
 )
-def test_bad_philly_logs(tmp_path: Path, entry: Any, message: str) -> None:
+def test_bad_philly_logs(tmp_path, entry, message):
     good = job("good", DAY + "01:00:00", attempt(DAY + "01:00:00", DAY + "01:00:01", 1))
-    with refused(message):
+    with input_error(message):
         read_philly(log(tmp_path, good, entry))
 
 
@@ -143,8 +143,8 @@ def test_bad_philly_logs(tmp_path: Path, entry: Any, message: str) -> None:
         (json.dumps([job("never", DAY + "01:00:00")]), "no job that ran on a GPU"),
     ],
 )
-def test_philly_logs_without_jobs(tmp_path: Path, text: str, message: str) -> None:
-    with refused(message):
+def test_philly_logs_without_jobs(tmp_path, text, message):
+    with input_error(message):
         read_philly(written(tmp_path, text))
 
 
@@ -156,7 +156,7 @@ job_id,submit_time_s,duration_s,num_gpus,virtual_cluster
 """
 
 
-def test_philly_table(tmp_path: Path) -> None:
+def test_philly_table(tmp_path):
     path = tmp_path / "philly.csv.gz"
     path.write_bytes(gzip.compress(TABLE.encode()))
     w = read_csv_jobs(path)
@@ -164,7 +164,7 @@ def test_philly_table(tmp_path: Path) -> None:
     assert w.vc == ("7f04ca", "6214e9", "6214e9")
     assert w.notes == ()
     path.write_bytes(path.read_bytes()[:60])
-    with refused("cannot be read"):
+    with input_error("cannot be read"):
         read_csv_jobs(path)
 
 
@@ -209,7 +209,7 @@ def trace(folder: Path, lines: list[tuple[Any, ...]], rates: Any = RATES) -> Pat
 
 
 @pytest.mark.parametrize("fields", [7, 9, 10])
-def test_gavel_generations(tmp_path: Path, fields: int) -> None:
+def test_gavel_generations(tmp_path, fields):
     w = read_gavel(trace(tmp_path, LINES[fields]))
     assert w.job_id == ("0", "2", "1")
     assert w.submit_s.tolist() == [0, 5, 6]
@@ -220,7 +220,7 @@ def test_gavel_generations(tmp_path: Path, fields: int) -> None:
     assert w.notes[0].endswith("1 lines before an earlier one, sorted by arrival")
 
 
-def test_gavel_other_gpu_and_file(tmp_path: Path) -> None:
+def test_gavel_other_gpu_and_file(tmp_path):
     path = trace(tmp_path, LINES[7][:1])
     assert durations(read_gavel(path, gpu_type="k80")) == [500]
     own = tmp_path / "own.json"
@@ -241,12 +241,12 @@ def test_gavel_other_gpu_and_file(tmp_path: Path) -> None:
         ((LM, "c", "a"), "line 1: 3 fields, expected one of Gavel's traces"),
     ],
 )
-def test_bad_gavel_traces(tmp_path: Path, line: tuple[Any, ...], message: str) -> None:
-    with refused(message):
+def test_bad_gavel_traces(tmp_path, line, message):
+    with input_error(message):
         read_gavel(trace(tmp_path, [line]))
 
 
-def test_gavel_without_rates(tmp_path: Path) -> None:
+def test_gavel_without_rates(tmp_path):
     path = trace(tmp_path, LINES[7])
     (tmp_path / "oracle_throughputs_v2.json").unlink()
     with pytest.raises(InputError, match="no rates beside it, expected Gavel's"):
@@ -270,7 +270,7 @@ openb-pod-0003,11908,47104,1,1000,,BE,Pending,200,250,
 """
 
 
-def test_alibaba(tmp_path: Path) -> None:
+def test_alibaba(tmp_path):
     w = read_alibaba(written(tmp_path, PODS))
     assert w.job_id == ("openb-pod-0001", "openb-pod-0002")
     assert w.submit_s.tolist() == [0, 200]
@@ -294,8 +294,8 @@ def test_alibaba(tmp_path: Path) -> None:
         (PODS[PODS.index("openb-pod-0002") :], "", "no pod that ran on a GPU"),
     ],
 )
-def test_bad_alibaba(tmp_path: Path, old: str, new: str, message: str) -> None:
-    with refused(message):
+def test_bad_alibaba(tmp_path, old, new, message):
+    with input_error(message):
         read_alibaba(written(tmp_path, PODS.replace(old, new)))
 
 
@@ -315,7 +315,7 @@ def training(tmp_path: Path, line: str) -> Any:
     return read_training(tmp_path / "jobs.trace", tmp_path / "rates.json")
 
 
-def test_training_jobs_of_a_trace(tmp_path: Path) -> None:
+def test_training_jobs_of_a_trace(tmp_path):
     jobs = training(tmp_path, shockwave_line() + shockwave_line(arrival="10", mode="static"))
     assert jobs.submit_s.tolist() == [10, 30]
     assert jobs.mode == ["static", "gns"]
@@ -326,7 +326,7 @@ def test_training_jobs_of_a_trace(tmp_path: Path) -> None:
     assert durations(plain) == [60, 60]
 
 
-def test_rates_of_pairs_on_one_gpu(tmp_path: Path) -> None:
+def test_rates_of_pairs_on_one_gpu(tmp_path):
     one, other, large = "('LM (batch size 5)', 1)", "('A3C', 1)", "('A3C', 4)"
     rates = {one: {"null": 10.0, other: [6.0, 0.7]}, other: {"null": 1.0, one: [0.7, 6.0]}}
     path = tmp_path / "rates.json"
@@ -336,10 +336,10 @@ def test_rates_of_pairs_on_one_gpu(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pair", [6.0, [6.0], [-1.0, 2.0], ["6", 2.0], None])
-def test_bad_rates_of_a_pair(tmp_path: Path, pair: Any) -> None:
+def test_bad_rates_of_a_pair(tmp_path, pair):
     path = tmp_path / "rates.json"
     path.write_text(json.dumps({"v100": {"('A3C', 1)": {"('A3C', 1)": pair}}}))
-    with refused(f"{path}: ('A3C', 1) ('A3C', 1): {pair!r}, expected two rates of at least 0"):
+    with input_error(f"{path}: ('A3C', 1) ('A3C', 1): {pair!r}, expected two rates of at least 0"):
         read_pair_rates(path, ["v100"])
 
 
@@ -353,6 +353,6 @@ def test_bad_rates_of_a_pair(tmp_path: Path, pair: Any) -> None:
         ({"steps": "2.5"}, "steps is '2.5', expected a whole number"),
     ],
 )
-def test_bad_training_jobs(tmp_path: Path, changes: dict[str, str], message: str) -> None:
-    with refused(message):
+def test_bad_training_jobs(tmp_path, changes, message):
+    with input_error(message):
         training(tmp_path, shockwave_line(**changes))

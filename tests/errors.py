@@ -9,6 +9,6 @@ import pytest
 from simulator import InputError
 
 
-def refused(*texts: object) -> pytest.RaisesExc[InputError]:
+def input_error(*texts: object) -> pytest.RaisesExc[InputError]:
     """An `InputError` with these texts, one after the other."""
     return pytest.raises(InputError, match=".*".join(re.escape(str(text)) for text in texts))
