@@ -27,6 +27,7 @@ from simulator.workloads.hierarchical import HierarchicalScenario, generate
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import curves_of_table, on_nodes, time_shared
 from tests.core.jobs import run
+from tests.refusal import refused
 
 STREAMS = Streams(5)
 WRAPPED = (
@@ -111,7 +112,7 @@ def runs(policy: str, jobs: Workload, cluster: Cluster) -> None:
     assert np.isfinite(result.completion_s).all()
 
 
-def refused(policy: str, jobs: Workload, cluster: Cluster) -> bool:
+def is_refused(policy: str, jobs: Workload, cluster: Cluster) -> bool:
     """Whether something essential is missing; then one line says what."""
     if not any(lack.essential for lack in missing_requirements(policy, jobs, cluster)):
         check_requirements(policy, jobs, cluster)
@@ -129,7 +130,7 @@ def test_every_policy_and_every_place_runs_once_and_every_other_pair_is_refused_
     places = {at: built(*at) for at in itertools.product(WORKLOADS, CLUSTERS)}
     for place in places.values():
         check_fits(*place)
-    possible = {p: [key for key, at in places.items() if not refused(p, *at)] for p in POLICIES}
+    possible = {p: [key for key, at in places.items() if not is_refused(p, *at)] for p in POLICIES}
     nowhere = [policy for policy in POLICIES if not possible[policy]]
     assert nowhere == ["rental-equi@hysteresis"], "it needs a pool, and its wrapper nodes"
     ran = dict.fromkeys(places, 0)
@@ -147,7 +148,7 @@ def test_every_policy_and_every_place_runs_once_and_every_other_pair_is_refused_
 def test_every_pair_that_is_not_refused_runs(kind, machines):
     place = built(kind, machines)
     for policy in POLICIES:
-        if not refused(policy, *place):
+        if not is_refused(policy, *place):
             runs(policy, *place)
 
 
@@ -189,9 +190,8 @@ def test_the_line(policy, kind, machines, line):
         cluster = Cluster.of_vms([NodeType("v", "K80", 4, 1.0)], 2)
     else:
         jobs, cluster = built(kind, machines)
-    with pytest.raises(InputError) as error:
+    with refused(line):
         check_requirements(policy, jobs, cluster)
-    assert line in str(error.value)
 
 
 def test_nothing_to_optimise_is_said():
@@ -222,7 +222,6 @@ def test_every_policy_declares_needs_that_exist():
 def test_an_unsuppliable_lack_is_told_first():
     """No key makes a pool of nodes, so that is what the line says."""
     jobs, pool = built("fixed", "pool")
-    with pytest.raises(InputError) as error:
+    with refused("rental pool"):
         check_requirements("greedy", jobs, pool)
-    assert "rental pool" in str(error.value)
     assert supplied_by([MissingRequirement("a", ("x = 1",)), MissingRequirement("b")]) is None

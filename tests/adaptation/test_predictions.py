@@ -137,9 +137,9 @@ def test_dispatchers_see_predictions_too():
 
 
 def times_seen(learned: bool) -> list[float]:
-    """Remaining times shown of a job of 100 s that was predicted to take 400 s, at 0, 10, 50 s."""
-    jobs = Workload(["a", "b", "c"], [0.0, 10.0, 50.0], TimeTable([[[9, 100.0]]] * 3))
-    wrong = replace(jobs, performance=TimeTable([[[9, 400.0]]] * 3))
+    """Remaining times shown of a job of 100 s that was predicted to take 400 s, at 0, 0.5, 10 and 50 s."""
+    jobs = Workload([*"abcd"], [0.0, 0.5, 10.0, 50.0], TimeTable([[[9, 100.0]]] * 4))
+    wrong = replace(jobs, performance=TimeTable([[[9, 400.0]]] * 4))
     seen = []
 
     def spy(view):
@@ -149,12 +149,13 @@ def times_seen(learned: bool) -> list[float]:
         return Decision([Placement(job, 0, 1)])
 
     run(jobs, ONE, spy, PredictedWorkload(wrong, learned))
-    return seen[:3]
+    return seen[:4]
 
 
 def test_what_is_observed_of_a_job_corrects_its_predictions():
-    assert times_seen(learned=False) == pytest.approx([400.0, 360.0, 200.0])
-    assert times_seen(learned=True) == pytest.approx([400.0, 90.0, 50.0])
+    """From a hundredth of its work on."""
+    assert times_seen(learned=False) == pytest.approx([400.0, 398.0, 360.0, 200.0])
+    assert times_seen(learned=True) == pytest.approx([400.0, 398.0, 90.0, 50.0])
 
 
 def test_what_was_observed_is_kept_while_the_job_waits():

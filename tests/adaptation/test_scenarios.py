@@ -67,7 +67,6 @@ def run(*arguments: object) -> str:
 def refused(*arguments: object) -> str:
     with pytest.raises(InputError) as error:
         CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-    assert "\n" not in str(error.value)
     return str(error.value)
 
 
@@ -114,13 +113,9 @@ def test_values_of_keys():
     [
         ("deu=none", "adapt.deu: unknown key, did you mean 'due'?"),
         ("due=soon", "adapt.due: got 'soon', expected min-2max"),
-        ("weights=heavy", "adapt.weights: law 'heavy'"),
-        ("models=['resnet','gnmt']", "adapt.models: model is 'resnet'"),
         ("models=[-1,2,3]", "adapt.models[0]: got -1, expected text or a number >= 0"),
         ("load=0", "adapt.load: got 0, expected a number > 0"),
         ("speedup=linear", 'adapt.speedup: got "linear", expected'),
-        ("demand=cheapest", "adapt.demand: given together with speedup"),
-        ("prices=azure", "adapt.prices: catalogue 'azure': not known"),
         ("gpu_type=H100", "adapt.gpu_type: model 'gnmt': no throughput on GPU type 'H100'"),
     ],
 )

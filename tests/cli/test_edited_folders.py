@@ -1,7 +1,5 @@
 """`gantt`, `replay` and `explain` on folders that somebody changed: one line each, from one reader."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The command's door: whatever goes wrong is one line, and a traceback where one is asked for."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -19,9 +17,8 @@ from experiments.replay import replay_folders
 from experiments.scenario import output
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import store_folder
-from policies import make_policy, wrapper_names
 from simulator.errors import InputError
-from tests.command import ROOT, done, refused, schedlab
+from tests.command import ROOT, done, refusal, schedlab
 
 GOOD = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
 PLUG_IN = """
@@ -128,29 +125,6 @@ def test_nobody_listens(close):
     assert ran.stderr == ""
 
 
-def test_near_misses_are_answered_with_the_nearest_name(tmp_path):
-    for written, meant in (
-        ("srtf-tune", "srtf+tune"),
-        ("fifo-stict", "fifo-strict"),
-        ("srft+tune", "srtf"),
-        ("randomized-greedy", "randomised-greedy"),
-        ("greedy@tun", "greedy@tune"),
-        ("srtf+tune@hysteresi", "srtf+tune@hysteresis"),
-        ("heSRPT", "rental-hesrpt"),
-        ("GREEDY", "greedy"),
-    ):
-        with pytest.raises(InputError, match=f"did you mean '{meant}'".replace("+", r"\+")):
-            make_policy(written)
-    with pytest.raises(InputError, match="unknown option 'iteratons', did you mean 'iterations'"):
-        make_policy("randomised-greedy", iteratons=3)
-
-
-def test_synergy_s_options_are_listed():
-    listed = " ".join(schedlab("policies").stdout.split())
-    for text in ("ORDERING+static", "ORDERING+tune", "sort=demand", "whole_gpus=False"):
-        assert text in listed
-
-
 def test_a_run_never_writes_over_its_input(tmp_path):
     """`--out .` where the jobs are in jobs.csv, under any name of it, and an instance's folder."""
     (tmp_path / "jobs.csv").write_text(GOOD)
@@ -158,7 +132,7 @@ def test_a_run_never_writes_over_its_input(tmp_path):
     (tmp_path / "other" / "jobs.csv").symlink_to(tmp_path / "jobs.csv")
     words = ["run", "jobs.csv", "--set", "cluster.num_nodes=2", "--policy", "fifo", "--out"]
     for out in (".", "./", tmp_path, "other"):
-        told = refused(*words, out, cwd=tmp_path)
+        told = refusal(*words, out, cwd=tmp_path)
         assert "jobs.csv there is an input of this run" in told
     assert (tmp_path / "jobs.csv").read_text() == GOOD
     with (
@@ -211,7 +185,7 @@ def test_devices_and_pipes_never_become_files(tmp_path):
 
 def test_one_run_at_a_time_in_a_folder(tmp_path):
     with output.new_folder(tmp_path / "out"):
-        assert "another run is writing into it" in refused(*run_by("fifo", tmp_path))
+        assert "another run is writing into it" in refusal(*run_by("fifo", tmp_path))
         assert not list((tmp_path / "out").iterdir())
     with output.new_folder(tmp_path / "out"):
         pass
@@ -289,8 +263,3 @@ def test_completion_of_commands_in_the_shell():
         env=os.environ | words, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert (ran.returncode, ran.stdout.split()) == (0, ["classroom"])
-
-
-def test_all_wrappers_are_listed():
-    listed = schedlab("policies").stdout
-    assert [name for name in wrapper_names() if f"POLICY{name} " not in listed] == []

@@ -1,7 +1,5 @@
 """Files that a run writes: the same bytes for the same scenario and seed, and tables as docs/tables.md lists them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

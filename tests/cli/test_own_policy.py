@@ -1,7 +1,5 @@
 """The first hour: a policy from a file, run, compared, swept; and the pages that it is read from."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nodes shared by controllers: by their number, or by the nodes of each."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.config import KeyedError, checked

@@ -1,7 +1,5 @@
 """Jobs, machines, a law of times, and runs that several tests build."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

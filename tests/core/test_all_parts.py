@@ -1,7 +1,5 @@
 """Tenants, admission, racks, failures, shared GPUs and wrong predictions, switched on at random, every policy."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -128,7 +126,7 @@ class Recorded:
         self.fractional_gpus = bool(getattr(policy, "fractional_gpus", False))
         self.kept: dict[int, list[tuple[float, tuple[int, ...]]]] = defaultdict(list)
 
-    def __deepcopy__(self, memo: object) -> Recorded:
+    def __deepcopy__(self, memo: object):
         return self
 
     def decide(self, view: View) -> Decision:

@@ -1,7 +1,5 @@
 """Nodes, partitions and ticks in cases that are done on paper."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from simpy.events import ProcessGenerator

@@ -1,7 +1,5 @@
 """The time of a decision is without that of making the kernels that it calls."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

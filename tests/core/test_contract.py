@@ -1,7 +1,5 @@
 """Contract of policies: decisions that are allowed, data that they cannot change, refusals before the run."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A controller in cases that are done on paper: what it asks, checks, remembers and starts anew."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

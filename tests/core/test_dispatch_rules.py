@@ -1,7 +1,5 @@
 """Each rule of dispatch on queues that stand still, and a rule of one's own."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace

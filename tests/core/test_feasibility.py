@@ -1,7 +1,5 @@
 """Decisions that are not feasible, each with its whole line, and the tolerances."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,16 +1,11 @@
 """Features with numbers worked out by hand; small mistakes in them were not seen before."""
 
-import json
-
 import numpy as np
 import pytest
 
-from experiments.replay import replay_folders
-from experiments.scenario.output import write_result
 from simulator import (
     Decision,
     DecisionPoints,
-    FixedDuration,
     InfeasibleDecision,
     Placement,
     View,
@@ -19,10 +14,8 @@ from simulator import (
 from simulator.features.admission import Admission
 from simulator.features.colocation import colocation_of
 from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
-from simulator.statistics import Streams
 from tests.core.jobs import fixed, nodes, run, sharing
 
 
@@ -120,25 +113,6 @@ def test_energy_of_gpus_that_no_decision_names():
     assert result.meters.energy_kwh == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize(
-    ("learned", "left_s"),
-    [(True, {0.5: 199.0, 5.0: 95.0, 50.0: 50.0}), (False, {0.5: 199.0, 50.0: 100.0})],
-)
-def test_what_is_observed_corrects_what_is_predicted(learned, left_s):
-    """100 s are predicted as 200. Who learns sees the true speed when a hundredth of the work is done."""
-    seen = {}
-
-    def watching(view: View) -> Decision:
-        for job, shares in view.running.items():
-            seen[job, view.now_s] = view.remaining_of(job) * view.time_s_of(job, shares)
-        return Decision([Placement(job, 0, 1) for job in view.waiting], keep_running=True)
-
-    work = fixed([0, 0.5, 5, 50], [100, 1, 1, 1])
-    shown = PredictedWorkload(predicted(work, Predictions(bias=1.0), Streams(1)), learned)
-    run(work, nodes(4), watching, shown)
-    assert {at_s: seen[0, at_s] for at_s in left_s} == pytest.approx(left_s)
-
-
 def test_who_waits_behind_a_job_that_leaves_starts_then():
     """Two GPUs, j0 on one of them. j1 needs two and leaves at 11 s, when its patience of 10 s is over."""
     work = fixed([0, 1, 2], [100, 10, 10], [1, 2, 1], patience_s=[np.inf, 10.0, np.inf])
@@ -146,25 +120,6 @@ def test_who_waits_behind_a_job_that_leaves_starts_then():
     assert result.left is not None
     assert result.left.tolist() == [False, True, False]
     assert result.first_start_s[2] == pytest.approx(11.0)
-
-
-def test_times_of_a_replay_count_from_the_first_submission(tmp_path):
-    work = fixed([1000, 1010], [100, 100], due_s=[1500.0, np.inf], weight_per_s=[1.0, 0.0])
-    write_result(run(work, nodes()), tmp_path)
-    page = replay_folders([tmp_path], tmp_path / "replay.html").read_text("utf-8")
-    told = json.loads(page.split('id="replay-data">')[1].split("</script>")[0])
-    assert told["jobs"]["arrival"] == [0, 10]
-    assert told["jobs"]["due"] == [500, None]
-    assert told["runs"][0]["end"] == [100, 200]
-    assert told["runs"][0]["decisions"] == [0, 10, 100]
-
-
-def test_predictions_are_right_on_average():
-    work = fixed([0] * 20_000, [100] * 20_000)
-    noisy = predicted(work, Predictions(noise=0.5), Streams(1)).performance
-    assert isinstance(noisy, FixedDuration)
-    assert noisy.duration_s.mean() == pytest.approx(100.0, abs=1.5)  # four standard errors
-    assert noisy.duration_s.std() == pytest.approx(50.0, rel=0.05)
 
 
 def test_who_has_started_stays_when_patience_ends():

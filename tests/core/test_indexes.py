@@ -1,7 +1,5 @@
 """Indexes of nodes and of the queue decide as a search through all of them would."""
 
-from __future__ import annotations
-
 from heapq import heapify, heappush
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Invariants of every policy on random scenarios: capacities and conservation."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 

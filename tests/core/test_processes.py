@@ -1,7 +1,5 @@
 """Each process of the engine at the instants where two things meet, with times that are done on paper."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The code that docs/simulator.md and docs/lesson.md quote is the code of the files, and their numbers hold."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

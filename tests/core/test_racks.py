@@ -1,7 +1,5 @@
 """Racks of a scenario: declared once, in the table of the machines; old keys are accepted with a note."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.config import KeyedError

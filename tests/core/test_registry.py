@@ -1,7 +1,5 @@
 """Policies by name: registration, requirements, options of wrappers, names of before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +76,8 @@ def test_options_of_a_wrapper_have_its_name():
     assert (made.policy.factor, made.policy.policy.limit) == (3, 4)
     with pytest.raises(InputError, match=r"option 'hysteresis.treshold', did you mean 'hyst"):
         make_policy(name, **{"hysteresis.treshold": 1.0})
+    with pytest.raises(InputError, match="unknown option 'iteratons', did you mean 'iterations'"):
+        make_policy("randomised-greedy", iteratons=3)
     with pytest.raises(InputError, match=r"option 'limit' is 'few', expected int"):
         make_policy(name, limit="few")
 
@@ -98,6 +98,12 @@ def test_names_and_options_of_before():
         ("srt+tune", "unknown ordering 'srt'; did you mean 'srtf'?"),
         ("greedy@tun", "unknown policy 'greedy@tun'; did you mean 'greedy@tune'?"),
         ("fifo@tune@tune", "policy 'fifo@tune@tune': @tune stands there twice, expected it once"),
+        (
+            "randomized-greedy",
+            "unknown policy 'randomized-greedy'; did you mean 'randomised-greedy'?",
+        ),
+        ("heSRPT", "unknown policy 'heSRPT'; did you mean 'rental-hesrpt'?"),
+        ("GREEDY", "unknown policy 'GREEDY'; did you mean 'greedy'?"),
         ("", "unknown policy ''; expected one of "),
         ("@tune", "unknown policy '@tune'; did you mean "),
         ("+tune", "unknown ordering ''; expected one of fifo, "),

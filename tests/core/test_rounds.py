@@ -1,7 +1,5 @@
 """Rounds that end with their last job, with times that are done on paper."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from simulator import (
     Cluster,
     Decision,
-    FixedDuration,
     NodeType,
     Placement,
     Result,
@@ -47,17 +46,13 @@ def runs_once_to_its_end(result: Result) -> None:
 
 def of_fixed_demand(seed: int, count: int) -> Workload:
     rng = np.random.default_rng(seed)
-    demand = 2 ** rng.integers(0, 4, count)
-    submit_s = np.cumsum(rng.exponential(200, count))
-    return Workload(
-        [f"j{j}" for j in range(count)],
-        submit_s,
-        FixedDuration(rng.uniform(50, 3000, count), demand),
-        num_gpus=demand,
-        num_cpus=np.where(rng.random(count) < 0.5, np.nan, demand * rng.uniform(0, 4, count)),
-        due_s=submit_s + rng.uniform(0, 9000, count),
-        weight_per_s=rng.uniform(0, 1, count),
-    )
+    demand, submit_s = 2 ** rng.integers(0, 4, count), np.cumsum(rng.exponential(200, count))
+    cpus = np.where(rng.random(count) < 0.5, np.nan, demand * rng.uniform(0, 4, count))
+    late = {
+        "due_s": submit_s + rng.uniform(0, 9000, count),
+        "weight_per_s": rng.uniform(0, 1, count),
+    }
+    return fixed(submit_s, rng.uniform(50, 3000, count), demand, num_cpus=cpus, **late)
 
 
 def of_elastic_jobs(seed: int, count: int) -> Workload:
@@ -73,45 +68,40 @@ def of_elastic_jobs(seed: int, count: int) -> Workload:
 
 
 SEED, COUNT, SERVERS = st.integers(0, 10_000), st.integers(2, 20), st.integers(1, 4)
+ON_NODES = ("fifo", "fifo-strict", "fifo-backfill", "edf", "edf-backfill", "ps")
 
 
-@pytest.mark.parametrize(
-    "name", ["fifo", "fifo-strict", "fifo-backfill", "edf", "edf-backfill", "ps"]
-)
+@pytest.mark.parametrize("name", ON_NODES)
 @given(
     SEED,
     st.integers(2, 40),
     SERVERS,
     st.sampled_from([1.0, 100.0, 900.0]),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from([None, 300.0]),
 )
 @common
 def test_jobs_of_fixed_demand_are_never_touched(
-    name, seed, count, servers, service_s, coalesce, periods
+    name, seed, count, servers, service_s, coalesce, period_s
 ):
     server = ServerSpec(Exponential(service_s), servers, coalesce)
-    machines, period_s = nodes(4, 4, cpus=12, memory_gb=200), 300.0 if periods else None
-    jobs = of_fixed_demand(seed, count)
-    runs_once_to_its_end(run(jobs, machines, name, seed=seed, server=server, period_s=period_s))
+    options = {"seed": seed, "server": server, "period_s": period_s}
+    machines = nodes(4, 4, cpus=12, memory_gb=200)
+    runs_once_to_its_end(run(of_fixed_demand(seed, count), machines, name, **options))
 
 
-@pytest.mark.parametrize("name", ["fifo-shared", "edf-shared", "ps-shared"])
-@given(SEED, COUNT, SERVERS)
+SHARED = Cluster((NodeType("v100", "V100", 4), NodeType("t4", "T4", 2)), 3, (0, 1, 1))
+VMS = [Cluster.of_vms(CATALOG, 2 * controllers, controllers) for controllers in (1, 2)]
+
+
+@pytest.mark.parametrize("name", ["fifo-shared", "edf-shared", "ps-shared", "fifo", "edf", "ps"])
+@given(SEED, COUNT, SERVERS, st.sampled_from(VMS))
 @common
-def test_elastic_jobs_on_shared_nodes_are_never_touched(name, seed, count, servers):
-    cluster = Cluster((NodeType("v100", "V100", 4), NodeType("t4", "T4", 2)), 3, (0, 1, 1))
+def test_elastic_jobs_are_never_touched(name, seed, count, servers, vms):
+    """On shared nodes, and on VMs of one controller or two."""
+    cluster = SHARED if name.endswith("-shared") else vms
     server = ServerSpec(Exponential(200.0), servers)
     runs_once_to_its_end(run(of_elastic_jobs(seed, count), cluster, name, seed=seed, server=server))
-
-
-@pytest.mark.parametrize("name", ["fifo", "edf", "ps"])
-@given(SEED, COUNT, SERVERS, st.sampled_from([1, 2]))
-@common
-def test_jobs_on_vms_are_never_touched(name, seed, count, servers, controllers):
-    vms = Cluster.of_vms(CATALOG, 2 * controllers, controllers)
-    server = ServerSpec(Exponential(200.0), servers)
-    runs_once_to_its_end(run(of_elastic_jobs(seed, count), vms, name, seed=seed, server=server))
 
 
 @pytest.mark.parametrize("name", ["greedy", "randomised-greedy", "milp"])
@@ -119,9 +109,7 @@ def test_jobs_on_vms_are_never_touched(name, seed, count, servers, controllers):
 @settings(common, max_examples=5)
 def test_full_decisions_stay_feasible(name, seed, servers):
     server = ServerSpec(Exponential(200.0), servers)
-    check(
-        run(of_elastic_jobs(seed, 10), Cluster.of_vms(CATALOG, 2), name, seed=seed, server=server)
-    )
+    check(run(of_elastic_jobs(seed, 10), VMS[0], name, seed=seed, server=server))
 
 
 def test_a_start_that_no_longer_fits_is_left_to_the_next_decision():

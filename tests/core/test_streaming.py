@@ -1,7 +1,5 @@
 """Records that are streamed to Parquet are those that a run keeps in memory."""
 
-from __future__ import annotations
-
 import errno
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Names by which users read a result: a name that changes breaks their scripts."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -117,14 +115,6 @@ def test_jobs_that_left_count_as_lost_and_as_nothing_else():
     with pytest.raises(InputError) as caught:
         result.summary((1, 2))
     assert str(caught.value) == "window 1:2: all its jobs left, expected one that started"
-
-
-def test_availability_is_that_of_all_nodes():
-    """Two nodes go at 40 s for 10 s; the second job ends at 80 s."""
-    failures = Failures([Outages.of_each_node(2, Deterministic(40), Deterministic(10))])
-    found = run(fixed([0, 50], [30, 30]), nodes(2, 2), "fifo-strict", failures).summary()
-    assert found["availability"] == 1 - 20 / 160
-    assert found["goodput"] == 1
 
 
 def test_a_run_that_takes_no_time_on_the_clock_has_no_rates():

@@ -1,7 +1,5 @@
 """One version: that of the package is the one recorded with every result."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`Decision.again_s`: one wake-up a controller, void once a newer decision is made."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

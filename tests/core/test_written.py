@@ -1,7 +1,5 @@
 """Folders of runs with all features at random: everything in them is worked out anew from the files."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Closed forms of machines that fail, which runs and exact formulas are laid beside."""
 
-from __future__ import annotations
-
 import math
 
 

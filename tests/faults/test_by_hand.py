@@ -1,7 +1,5 @@
 """Faults, checkpoints, maintenance and spot nodes with numbers worked out by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Jobs that share GPUs: interference, memory, slices and parts with numbers worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

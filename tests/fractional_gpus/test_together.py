@@ -19,6 +19,7 @@ from simulator.features.predictions import PredictedWorkload
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
 from tests.core.jobs import nodes, run, sharing
+from tests.core.test_all_parts import Recorded
 
 ONE = nodes()
 MODELS = published_rates()[0]
@@ -195,26 +196,6 @@ def test_a_job_moves_to_another_gpu():
     result = run(jobs, nodes(2), lambda view: answers.pop(0), busy(jobs))
     assert result.completion_s.tolist() == [105.0, 105.0, 205.0]
     assert result.reconfigurations.tolist() == [0, 1, 0]
-
-
-class Recorded:
-    """A policy that keeps which GPUs it gave to whom, and when; nothing may be on a node that is down."""
-
-    def __init__(self, policy):
-        self.policy, self.kept = policy, defaultdict(list)
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def decide(self, view):
-        decision = self.policy.decide(view)
-        for p in decision.placements:
-            assert not hasattr(view, "faults") or view.faults.is_up[p.node]
-            self.kept[p.job].append((view.now_s, decision.gpus_of[p.job]))
-        return decision
-
-    def gpus(self, share):
-        return [gpus for t, gpus in self.kept[share.job] if t <= share.start_s][-1]
 
 
 def work_done(share, pieces, is_last, restart_s, interval_s, cost_s):

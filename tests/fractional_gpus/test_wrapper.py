@@ -14,7 +14,7 @@ from simulator.features.colocation import colocation_of, published_rates
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from tests.core.jobs import nodes, run, sharing
-from tests.fractional_gpus.test_together import Recorded
+from tests.core.test_all_parts import Recorded
 
 MODELS = published_rates()[0]
 ONE = nodes(price_per_hour=1.0, cpus=12, memory_gb=100)
@@ -115,8 +115,7 @@ def test_nothing_is_given_away_twice(seed, name, failing, known):
     on = defaultdict(list)
     for share in result.schedule:
         held[share.job] += share.gpus * (share.end_s - share.start_s)
-        gpus_now = [g for t, g in policy.kept[share.job] if t <= share.start_s][-1]
-        for g in gpus_now:
+        for g in policy.gpus(share):
             on[share.node, g].append(share)
     for shares in on.values():
         for a, b in itertools.pairwise(sorted({t for s in shares for t in (s.start_s, s.end_s)})):

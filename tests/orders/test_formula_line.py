@@ -1,7 +1,5 @@
 """The formula that `schedlab run` prints beside a queue of the textbooks."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Jobs that leave: against Erlang B and Erlang A, at simultaneous events, and in every table."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache
@@ -63,17 +61,6 @@ def test_the_share_of_jobs_that_leave(gpus, duration_s, patience, expected):
     found = student([r.summary((200, 2000))["lost_share"] for r in runs], 0.99)
     assert found.lower <= expected <= found.upper
     assert found.upper - found.lower < 0.25 * expected  # the test can tell
-
-
-def test_erlang_a_gives_the_time_in_the_queue_of_all_jobs():
-    waits = []
-    for result in results(4, "exponential:3600", "exponential:7200"):
-        end_s = np.where(result.left, result.completion_s, result.first_start_s)
-        waits.append((end_s - result.workload.submit_s)[200:].mean() / HOUR_S)
-    found = student(waits, 0.99)
-    expected = q.erlang_a(3.6, 1.0, 4, 2.0).mean_wait_s
-    assert found.lower <= expected <= found.upper
-    assert found.upper - found.lower < 0.35 * expected
 
 
 def test_more_load_than_servers_is_no_trouble_where_jobs_leave():

@@ -4,8 +4,6 @@ Each number is drawn from the configuration of its task, so it does not depend o
 differ by factors of three. So intervals reach below zero and beyond the axes, as those of few seeds do.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace

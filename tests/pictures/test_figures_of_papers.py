@@ -6,8 +6,6 @@ tables; the others are drawn from toy runs by their own tests. The slow test dra
 a finished reproduction; SCHEDLAB_RESULTS names another folder than results/quick.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Faults of a figure are found, and a good figure has none."""
 
-from __future__ import annotations
-
 import matplotlib as mpl
 
 mpl.use("Agg")

@@ -1,7 +1,5 @@
 """Runs to be watched."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

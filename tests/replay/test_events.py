@@ -1,7 +1,5 @@
 """The events against the tables that they are made of."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
@@ -14,7 +12,10 @@ from replay_runs import fixed_jobs, vms
 
 from experiments.pictures.lanes import lanes_of
 from experiments.replay import FORMAT, VERSION, Recording, events_of, replay
-from simulator import InputError
+from policies.rental import Equi
+from simulator import Cluster, InputError, SpeedupCurve, Workload
+from simulator.model.speedup import Power
+from tests.core.jobs import run as simulated
 
 
 @pytest.mark.parametrize("result", [fixed_jobs(200, 5), vms("milp"), vms("edf")])
@@ -33,7 +34,12 @@ def test_the_shares_are_those_of_the_schedule(result):
     assert np.allclose(np.array(shares["from"]) + origin_s, table["start_s"], rtol=0, atol=1e-3)
     assert np.allclose(np.array(shares["to"]) + origin_s, table["end_s"], rtol=0, atol=1e-3)
     assert np.allclose(np.array(run["end"]) + origin_s, result.completion_s, rtol=0, atol=1e-3)
-    assert len(run["decisions"]) == len(result.decisions)
+    times = (
+        (run["decisions"], result.decisions.time_s),
+        (events["jobs"]["arrival"], result.workload.submit_s),
+    )
+    for shown, true in times:
+        assert np.allclose(np.array(shown) + origin_s, true, rtol=0, atol=1e-3)
 
 
 def test_no_two_shares_are_drawn_over_each_other():
@@ -131,13 +137,9 @@ def test_sizes(tmp_path):
 
 
 def test_fractions_get_a_line_a_job():
-    from policies.rental import Equi
-    from simulator import Cluster, SpeedupCurve, Workload, simulate
-    from simulator.model.speedup import Power
-
     curve = SpeedupCurve(np.full(3, 100.0), np.zeros(3, dtype=np.int64), [Power(1.0)])
     jobs = Workload(job_id=["a", "b", "c"], submit_s=[0.0, 10.0, 20.0], performance=curve)
-    result = simulate(jobs, Cluster.rental_pool(1.0), Equi(1.0))
+    result = simulated(jobs, Cluster.rental_pool(1.0), Equi(1.0))
     (run,) = events_of([Recording.of(result)])["runs"]
     assert run["lines"] == [3]
     assert run["types"][0]["gpus"] is None

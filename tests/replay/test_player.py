@@ -1,7 +1,5 @@
 """The player in a real browser."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 

@@ -1,7 +1,5 @@
 """Headless Chromium, driven over a pipe by its DevTools protocol; no package needed."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """From runs to the site, and the site in a real browser."""
 
-from __future__ import annotations
-
 import csv
 import re
 import struct

@@ -1,7 +1,5 @@
 """Tasks, runs and tables that several tests of sweeps make."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

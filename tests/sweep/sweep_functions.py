@@ -1,7 +1,5 @@
 """Task functions of the tests; importable in worker processes as the module `sweep_functions`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

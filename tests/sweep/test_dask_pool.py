@@ -1,7 +1,5 @@
 """The same sweeps on a Dask cluster of separate worker processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The pool of worker processes, as an executor."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -10,21 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.executors import TRIES, LocalPool, WorkerDied
-from experiments.sweep.worker import RunTimeout
+from experiments.sweep.executors import LocalPool
 from simulator.errors import InputError
 
 
 def square(x: int) -> int:
     return x * x
-
-
-def fail(x: int) -> None:
-    raise KeyError(x)
-
-
-def die(_: int) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def die_once(mark: str) -> str:
@@ -70,11 +59,6 @@ def test_is_an_executor(pool):
     assert list(pool.map(square, range(20))) == [x * x for x in range(20)]
 
 
-def test_exception_of_a_call_is_raised_by_its_future(pool):
-    with pytest.raises(KeyError):
-        pool.submit(fail, 3).result()
-
-
 def test_what_cannot_travel_fails_alone(pool):
     for future in (
         pool.submit(not_to_be_sent),
@@ -96,15 +80,6 @@ def test_call_whose_worker_dies_is_tried_again(pool, tmp_path):
     assert pool.submit(die_once, str(tmp_path / "mark")).result() == "survived"
 
 
-def test_call_that_kills_its_workers_fails_alone(pool, tmp_path):
-    others = [pool.submit(square, x) for x in range(10)]
-    killer = pool.submit(die, 0)
-    others += [pool.submit(square, x) for x in range(10)]
-    with pytest.raises(WorkerDied, match=f"signal 9.* {TRIES} times"):
-        killer.result()
-    assert [future.result() for future in others] == [x * x for x in range(10)] * 2
-
-
 def test_killing_a_worker_from_outside_costs_nothing(pool, tmp_path):
     future = pool.submit(wait_for, str(tmp_path / "go"))
     while not future.running():
@@ -113,15 +88,6 @@ def test_killing_a_worker_from_outside_costs_nothing(pool, tmp_path):
         os.kill(pid, signal.SIGKILL)
     (tmp_path / "go").touch()
     assert future.result() == str(tmp_path / "go")
-
-
-def test_time_limit_ends_a_call_and_only_that(tmp_path):
-    with LocalPool(2, time_limit_s=2.0, modules=(__name__,)) as pool:
-        hanging = pool.submit(wait_for, str(tmp_path / "never"))
-        others = [pool.submit(square, x) for x in range(10)]
-        with pytest.raises(RunTimeout, match=r"time limit of 2 s"):
-            hanging.result()
-        assert [future.result() for future in others] == [x * x for x in range(10)]
 
 
 def test_kill_ends_workers_and_futures(tmp_path):

@@ -1,7 +1,5 @@
 """Nothing of anybody's is lost: foreign files stay, and what went missing or changed is reported."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Running tasks: what is computed, what is kept, what is told."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

@@ -1,7 +1,5 @@
 """A run of a sweep, or behind a figure, as a scenario file of its own."""
 
-from __future__ import annotations
-
 import shlex
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The run database of a folder."""
 
-from __future__ import annotations
-
 import csv
 import os
 import sqlite3
@@ -255,12 +253,3 @@ def test_database_of_100_000_runs_is_quick(tmp_path):
         assert cpu_s_of(code, str(tmp_path / "out")) - start < 4.0
     with (tmp_path / "out" / "runs.csv").open() as file:
         assert sum(1 for _ in file) == 100_001
-
-
-def test_database_of_2_000_runs_exports_whole(tmp_path):
-    large_database(tmp_path, 2_000)
-    with Store(tmp_path) as store:
-        assert store.counts().done == 2_000
-        columns = run_columns(store)
-    assert len(columns["scalar_15"]) == 2_000
-    assert columns["scalar_3"][7] == 1 + 3

@@ -1,7 +1,5 @@
 """The summary of a sweep: means and paired differences by setting, as tables and as a picture."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

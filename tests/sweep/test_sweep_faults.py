@@ -4,8 +4,6 @@ What is killed or interrupted is a process of its own; what goes on with it is t
 finished run is lost or done twice, and in the end the tables are the bytes of a sweep that nothing disturbed.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

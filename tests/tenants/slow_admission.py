@@ -1,7 +1,5 @@
 """The test of admission as it is written down: at every completion, all jobs are looked at."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Quotas, fairness between tenants and admission control with numbers worked out by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
