@@ -47,7 +47,7 @@ def done(*words: str | Path | int, cwd: Path = ROOT) -> subprocess.CompletedProc
     return ran
 
 
-def refusal(*words: str | Path | int, cwd: Path = ROOT) -> str:
+def refused(*words: str | Path | int, cwd: Path = ROOT) -> str:
     """The one line of a command that exits with code 2."""
     ran = schedlab(*words, cwd=cwd)
     assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr

@@ -27,7 +27,7 @@ from simulator.workloads.hierarchical import HierarchicalScenario, generate
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import curves_of_table, on_nodes, time_shared
 from tests.core.jobs import run
-from tests.refusal import refused
+from tests.errors import input_error
 
 STREAMS = Streams(5)
 WRAPPED = (
@@ -190,7 +190,7 @@ def test_the_line(policy, kind, machines, line):
         cluster = Cluster.of_vms([NodeType("v", "K80", 4, 1.0)], 2)
     else:
         jobs, cluster = built(kind, machines)
-    with refused(line):
+    with input_error(line):
         check_requirements(policy, jobs, cluster)
 
 
@@ -222,6 +222,6 @@ def test_every_policy_declares_needs_that_exist():
 def test_an_unsuppliable_lack_is_told_first():
     """No key makes a pool of nodes, so that is what the line says."""
     jobs, pool = built("fixed", "pool")
-    with refused("rental pool"):
+    with input_error("rental pool"):
         check_requirements("greedy", jobs, pool)
     assert supplied_by([MissingRequirement("a", ("x = 1",)), MissingRequirement("b")]) is None

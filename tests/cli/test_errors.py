@@ -18,7 +18,7 @@ from experiments.scenario import output
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import store_folder
 from simulator.errors import InputError
-from tests.command import ROOT, done, refusal, schedlab
+from tests.command import ROOT, done, refused, schedlab
 
 GOOD = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\nc,20,10,2\n"
 PLUG_IN = """
@@ -132,7 +132,7 @@ def test_a_run_never_writes_over_its_input(tmp_path):
     (tmp_path / "other" / "jobs.csv").symlink_to(tmp_path / "jobs.csv")
     words = ["run", "jobs.csv", "--set", "cluster.num_nodes=2", "--policy", "fifo", "--out"]
     for out in (".", "./", tmp_path, "other"):
-        told = refusal(*words, out, cwd=tmp_path)
+        told = refused(*words, out, cwd=tmp_path)
         assert "jobs.csv there is an input of this run" in told
     assert (tmp_path / "jobs.csv").read_text() == GOOD
     with (
@@ -185,7 +185,7 @@ def test_devices_and_pipes_never_become_files(tmp_path):
 
 def test_one_run_at_a_time_in_a_folder(tmp_path):
     with output.new_folder(tmp_path / "out"):
-        assert "another run is writing into it" in refusal(*run_by("fifo", tmp_path))
+        assert "another run is writing into it" in refused(*run_by("fifo", tmp_path))
         assert not list((tmp_path / "out").iterdir())
     with output.new_folder(tmp_path / "out"):
         pass

@@ -9,7 +9,7 @@ from simulator.errors import LONGEST, LONGEST_WORD
 from simulator.features.tenants import tenants_of
 from simulator.statistics import Streams
 from simulator.workloads.openb_trace import openb_trace
-from tests.command import done, refusal, schedlab
+from tests.command import done, refused, schedlab
 from tests.core.jobs import fixed, nodes, run
 
 WORKLOAD = """
@@ -44,7 +44,7 @@ MODELS = "\n[colocation]\npart = 0.5\ndraw = { resnet50 = 1e308, transformer = 1
 def test_one_line_and_no_files(text, told, tmp_path):
     path = tmp_path / "scenario.toml"
     path.write_text(WORKLOAD + text)
-    assert told in refusal("run", path, "--out", tmp_path / "out")
+    assert told in refused("run", path, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -13,7 +13,7 @@ import pytest
 from experiments.sweep.store import DATABASE, Report, Store
 from experiments.sweep.task import Task
 from simulator.errors import InputError
-from tests.command import ROOT, done, refusal, schedlab
+from tests.command import ROOT, done, refused, schedlab
 
 JOBS = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,4\nb,10,50,8\n"
 SWEEP = """
@@ -91,7 +91,7 @@ def test_a_sweep_that_cannot_be_written_can_be_read(disk, tmp_path):
     done("sweep", "export", folder / "swept", "--out", tmp_path / "runs.csv")
     assert (tmp_path / "runs.csv").read_text() == "seed,status,error,x\n1,done,,1.5\n"
     for words in (["export", folder / "swept"], ["retry", folder / "swept", "--allow-code"]):
-        assert "cannot be written" in refusal("sweep", *words)
+        assert "cannot be written" in refused("sweep", *words)
     assert contents(folder) == before
 
 

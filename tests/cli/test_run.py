@@ -12,7 +12,7 @@ from experiments.scenario.output import FORMAT, new_folder
 from experiments.scenario.schema import read_scenario
 from policies import wrapper_names
 from simulator.errors import InputError
-from tests.command import ROOT, done, refusal, schedlab
+from tests.command import ROOT, done, refused, schedlab
 
 SUMMARY = [
     "jobs", "mean_wait_s", "mean_jct_s", "p99_jct_s", "makespan_s", "leasing_cost", "energy_cost",
@@ -79,7 +79,7 @@ def test_bad_jobs_are_one_line_and_nothing_is_written(tmp_path, text, complaint)
     jobs = write_jobs(tmp_path / "jobs.csv", text)
     limits = ("--set", "cluster.cpus_per_node=12", "--set", "cluster.memory_gb_per_node=250")
     words = ("run", jobs, *TWO_NODES, *limits, "--policy", "fifo-strict")
-    assert complaint in refusal(*words, "--out", tmp_path / "out")
+    assert complaint in refused(*words, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -117,7 +117,7 @@ def test_bad_jobs_are_one_line_and_nothing_is_written(tmp_path, text, complaint)
 )  # fmt: skip
 def test_bad_options_are_one_line(tmp_path, words, complaint):
     words = [*words, "--out", str(tmp_path / "out")] if "--out" not in words else words
-    assert complaint in refusal(*words)
+    assert complaint in refused(*words)
     assert not (tmp_path / "out").exists()
 
 
@@ -138,7 +138,7 @@ def test_bad_options_are_one_line(tmp_path, words, complaint):
     ],
 )  # fmt: skip
 def test_usage_errors_name_the_option(words, complaint):
-    told = refusal(*words)
+    told = refused(*words)
     assert told.startswith("schedlab")
     assert complaint in told
 
@@ -182,9 +182,9 @@ def test_a_run_and_a_sweep_never_share_a_folder(tmp_path):
     done(*run, cwd=tmp_path)
     done(*swept, cwd=tmp_path)
     assert (tmp_path / "out" / "some" / "runs.sqlite").exists()
-    told = refusal(*swept, "--out", "out", cwd=tmp_path)
+    told = refused(*swept, "--out", "out", cwd=tmp_path)
     assert "out: holds a run (summary.json)" in told
-    told = refusal(*run, "--out", "out/some", cwd=tmp_path)
+    told = refused(*run, "--out", "out/some", cwd=tmp_path)
     assert "out/some: holds a sweep (runs.sqlite)" in told
     assert not (tmp_path / "out" / "some" / "summary.json").exists()
 
@@ -248,7 +248,7 @@ def test_rows_out_of_order_are_sorted_with_a_note(tmp_path):
 )  # fmt: skip
 def test_bad_scenarios_are_one_line(tmp_path, text, complaint):
     path = write_jobs(tmp_path / "scenario.toml", text)
-    assert complaint in refusal("run", path, "--out", tmp_path / "out")
+    assert complaint in refused("run", path, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -328,7 +328,7 @@ def test_policies_are_listed_with_their_options():
     source = "Mohan et al. (Synergy), OSDI 2022"
     for text in (source, "one-kind", "hysteresis.threshold", "(the paper)"):
         assert text in one
-    refusal("policies", "milp", "--for", "examples/synergy.toml")
+    refused("policies", "milp", "--for", "examples/synergy.toml")
 
 
 def test_a_streamed_run_has_the_same_numbers_in_parquet(tmp_path):
@@ -345,10 +345,10 @@ def test_a_streamed_run_has_the_same_numbers_in_parquet(tmp_path):
     assert before["format"] == FORMAT
     files = {p: p.read_bytes() for p in streamed.iterdir()}
     for more in ((), ("--stream",)):
-        told = refusal("run", *jobs, "--out", streamed, *more)
+        told = refused("run", *jobs, "--out", streamed, *more)
         assert "holds jobs.parquet of another run, expected a folder without it" in told
     assert {p: p.read_bytes() for p in streamed.iterdir()} == files
-    assert "holds jobs.csv of another run" in refusal("run", *jobs, "--stream", "--out", kept)
+    assert "holds jobs.csv of another run" in refused("run", *jobs, "--stream", "--out", kept)
 
 
 def test_a_refused_run_leaves_the_folder_of_the_other(tmp_path, monkeypatch):

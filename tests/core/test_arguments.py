@@ -19,7 +19,7 @@ from simulator.features.tenants import Tenants
 from simulator.laws import Bimodal, Exponential
 from simulator.model.speedup import Amdahl, Power
 from tests.core.jobs import fixed, nodes, run
-from tests.refusal import refused
+from tests.errors import input_error
 
 ONES = np.ones(2)
 GIVEN: list[tuple[Callable[..., Any], dict[str, Any]]] = [
@@ -129,7 +129,7 @@ def test_what_is_refused_is_refused_in_one_line(make, given):
     ],
 )  # fmt: skip
 def test_the_message_names_the_parameter_its_value_and_what_was_expected(call, message):
-    with refused(message):
+    with input_error(message):
         call()
 
 

@@ -13,9 +13,9 @@ from policies import make_policy
 from simulator import Decision, InfeasibleDecision, InputError, Placement
 from simulator.features.colocation import colocation_of, published_rates, with_parts
 from simulator.features.colocation.mig import best_start, mask_of, profile_for
-from tests.command import refusal
+from tests.command import refused
 from tests.core.jobs import fixed, nodes, run, sharing
-from tests.refusal import refused
+from tests.errors import input_error
 
 ONE = nodes(power_w=(0.0, 300.0))
 
@@ -212,7 +212,7 @@ cluster = { kind = "nodes", num_nodes = 4 }
 def test_bad_keys_are_one_line(tmp_path, text, told):
     path = tmp_path / "s.toml"
     path.write_text(OF_PAIRS + text)
-    assert told in refusal("run", path, "--out", tmp_path / "out")
+    assert told in refused("run", path, "--out", tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -232,5 +232,5 @@ def test_bad_keys_are_one_line(tmp_path, text, told):
 )  # fmt: skip
 def test_models_that_may_be_drawn_are_checked_before_a_run(text, told):
     table = tomllib.loads(OF_PAIRS + text)
-    with refused(told):
+    with input_error(told):
         ScenarioChecks()(Scenario.model_validate(table))

@@ -10,7 +10,7 @@ from replay_runs import fixed_jobs
 from experiments.replay import replay, replay_folders
 from experiments.scenario.output import write_result
 from simulator import InputError
-from tests.command import refusal, schedlab, swept
+from tests.command import refused, schedlab, swept
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +83,14 @@ def test_runs_of_a_sweep(tmp_path, browser):
 def test_a_sweep_that_kept_no_schedule_says_how_to(tmp_path):
     (tmp_path / "sweep.toml").write_text(SWEEP)
     swept(tmp_path / "sweep.toml", tmp_path / "s")
-    told = refusal("show", "replay", tmp_path / "s", "--where", "seed=1")
+    told = refused("show", "replay", tmp_path / "s", "--where", "seed=1")
     assert "no schedule table, expected a run that kept its schedule" in told
 
 
 def test_what_is_no_run(folders, tmp_path):
     (tmp_path / "empty").mkdir()
     for name, told in (("absent", "is no folder"), ("empty", "no schedule.csv")):
-        assert told in refusal("show", "replay", tmp_path / name, "--out", tmp_path / "a.html")
+        assert told in refused("show", "replay", tmp_path / name, "--out", tmp_path / "a.html")
     with pytest.raises(InputError, match="7 runs, expected at most 6"):
         replay_folders(folders[:1] * 7, tmp_path / "a.html")
     assert not (tmp_path / "a.html").exists()

@@ -22,7 +22,7 @@ from simulator.features.tenants import envy_rate, tenants_of, water_filling, wit
 from simulator.features.tenants.fairness import finish_time_fairness, shares
 from simulator.laws import Exponential
 from simulator.statistics import Streams
-from tests.command import refusal
+from tests.command import refused
 from tests.core.jobs import fixed, nodes, run
 from tests.tenants.slow_admission import all_on_time_slowly
 
@@ -471,7 +471,7 @@ def tenants_file(tmp_path, tables):
     ],
 )
 def test_bad_tables_are_one_line(tmp_path, tables, told):
-    assert told in refusal("run", tenants_file(tmp_path, tables), "--out", tmp_path / "out")
+    assert told in refused("run", tenants_file(tmp_path, tables), "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
