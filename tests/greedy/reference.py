@@ -112,34 +112,26 @@ class Instance:
         """w (t - d)^+."""
         return self.weight[i] * max(0.0, time - self.due[i])
 
-    def meets(self, i: int, time: float) -> bool:
-        """Whether a job that takes so long is on time."""
-        return time <= self.due[i] + ON_TIME_S
-
     def config_time(self, i: int, config: int) -> float:
         """Residual time on a configuration, on the type as which its family opens."""
         f, g, _ = self.machines.configs[config]
         return self.time(i, int(self.machines.families[f, OPENS_AS]), int(g))
 
-    def known_time(self, i: int, config: int) -> float:
-        """The residual time by which the configuration is chosen: of its own size, as listed."""
-        k = self.index[i]
-        at = self.by_cost(i).index(config)
-        return self.remaining[i] * float(self.profile.cost_time_s[k, at])
-
     def by_cost(self, i: int) -> list[int]:
         """All configurations that the job can run on, cheapest first."""
         k = self.index[i]
-        return [int(c) for c in self.profile.by_cost[k, : self.profile.num_configs[k]]]
+        return self.profile.by_cost[k, : self.profile.num_configs[k]].tolist()
 
     def by_time(self, i: int) -> list[int]:
         """All configurations that the job can run on, fastest first."""
         k = self.index[i]
-        return [int(c) for c in self.profile.by_time[k, : self.profile.num_configs[k]]]
+        return self.profile.by_time[k, : self.profile.num_configs[k]].tolist()
 
     def on_time(self, i: int) -> list[int]:
-        """D*: the configurations that meet the due date, cheapest first."""
-        return [c for c in self.by_cost(i) if self.meets(i, self.known_time(i, c))]
+        """D*: those that meet the due date by the times listed for their own size, cheapest first."""
+        known = (self.remaining[i] * self.profile.cost_time_s[self.index[i]]).tolist()
+        timed = zip(self.by_cost(i), known, strict=False)
+        return [config for config, time in timed if time <= self.due[i] + ON_TIME_S]
 
     def candidates(self, i: int) -> list[tuple[int, float]]:
         """The restricted candidate list, the best share of D*, or of all where D* is empty: each
@@ -147,12 +139,11 @@ class Instance:
         d_star = self.on_time(i)
         wanted = d_star or self.by_time(i)
         size = min(len(wanted), max(1, math.ceil(self.s.candidate_share * len(wanted))))
-        costs = [float(c) for c in self.profile.cost[self.index[i]]]
-        rank = {c: r for r, c in enumerate(self.by_cost(i))}
+        costs = dict(zip(self.by_cost(i), self.profile.cost[self.index[i]].tolist(), strict=False))
         so_far, best, reached = 0.0, math.nan, list[float]()
         for config in wanted[:size]:
             time = self.config_time(i, config)
-            value = self.remaining[i] * costs[rank[config]] if d_star else time
+            value = self.remaining[i] * costs[config] if d_star else time
             best = value if not reached else best
             so_far += 1.0 if self.s.pick == 1 or best <= 0 else best / value
             reached.append(so_far)

@@ -64,12 +64,23 @@ class Case:
         ]
 
 
+def built(case: Case) -> tuple[list[int], tuple]:
+    """Order of the jobs, and the answer of the compiled pure greedy."""
+    order = pressure_order(case.jobs, case.profile)
+    problem = (order, case.jobs, case.profile, case.machines, case.settings)
+    return order.tolist(), randomised_greedy(*problem, 1, 1, np.uint64(0))
+
+
+def named_nodes(case: Case, order: list[int], nodes, hosted, gpus) -> Nodes:
+    """Nodes by name, of the compiled arrays."""
+    jobs = np.stack([hosted, gpus], axis=2)
+    kept = [(int(n[TYPE]), jobs[k, : n[HOSTED]].tolist()) for k, n in enumerate(nodes)]
+    return case.named(order, kept)
+
+
 def kernel_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
     """The best move of the compiled search, and the objective after it."""
-    order = pressure_order(case.jobs, case.profile)
-    queue = randomised_greedy(
-        order, case.jobs, case.profile, case.machines, case.settings, 1, 1, np.uint64(0)
-    )[0]
+    order, (queue, *_) = built(case)
     most = case.machines.price_per_s.shape[1] - 1
     nodes = np.zeros((1, len(start), 4), dtype=np.int64)
     hosted, gpus = (np.zeros((1, len(start), most), dtype=np.int64) for _ in range(2))
@@ -84,11 +95,7 @@ def kernel_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
         queue, np.array([len(start)]), nodes, hosted, gpus, np.argsort(-promise, kind="stable"),
         promise, case.profile, case.machines, PAPER, 0.0, 1, 3,
     )  # fmt: skip
-    after = [
-        (int(found[0][n, TYPE]), np.stack([found[1][n], found[2][n]], axis=1)[:k].tolist())
-        for n, k in enumerate(found[0][:, HOSTED])
-    ]
-    return case.named(order.tolist(), after), found[3]
+    return named_nodes(case, order, *found[:3]), found[3]
 
 
 def twin_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
@@ -106,15 +113,8 @@ def twin_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
 
 def kernel_plan(case: Case) -> Nodes:
     """Plan of the compiled pure greedy."""
-    order = pressure_order(case.jobs, case.profile)
-    _, opens, nodes, hosted, gpus, _, _ = randomised_greedy(
-        order, case.jobs, case.profile, case.machines, case.settings, 1, 1, np.uint64(0)
-    )
-    plan = [
-        (int(nodes[0, n, TYPE]), np.stack([hosted[0, n], gpus[0, n]], axis=1)[:k].tolist())
-        for n, k in enumerate(nodes[0, : opens[0], HOSTED])
-    ]
-    return case.named(order.tolist(), plan)
+    order, (_, opens, *plans, _, _) = built(case)
+    return named_nodes(case, order, *(part[0, : opens[0]] for part in plans))
 
 
 def twin_plan(case: Case) -> Nodes:
