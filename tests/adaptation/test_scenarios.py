@@ -11,15 +11,12 @@ from experiments.cli import app
 from experiments.scenario.options import set_key
 from simulator.errors import InputError
 
-ROWS = (
-    "job_id,submit_time_s,duration_s,num_gpus",
-    "a,0,3600,1",
-    "b,60,7200,2",
-    "c,90,1800,1",
-    "d,99,900,4",
-    "",
-)
-JOBS = "\n".join(ROWS)
+JOBS = """job_id,submit_time_s,duration_s,num_gpus
+a,0,3600,1
+b,60,7200,2
+c,90,1800,1
+d,99,900,4
+"""
 ON_VMS = """
 policy = "milp"
 [workload]

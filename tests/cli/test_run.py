@@ -51,13 +51,11 @@ def test_csv_of_jobs(tmp_path):
 def test_models_in_the_csv_bring_their_sensitivity(tmp_path):
     """Two jobs alone on a server get more than their share, and finish before their duration."""
     rows = f"{HEAD},model\na,0,9000,1,resnet18\nb,0,9000,1,gnmt\n"
-    cluster = (
-        "cluster = { kind = 'nodes', num_nodes = 1, cpus_per_node = 24, memory_gb_per_node = 500 }"
-    )
-    jobs, scenario = write_jobs(tmp_path / "jobs.csv", rows), tmp_path / "scenario.toml"
-    workload = f'policy = "srtf+tune"\nworkload = {{ kind = "csv", path = "{jobs}" }}'
-    write_jobs(scenario, f"{workload}\n{cluster}\ndecisions.round_s = 300\n")
-    done("run", scenario, "--out", tmp_path / "out")
+    jobs = write_jobs(tmp_path / "jobs.csv", rows)
+    keys = ("num_nodes=1", "cpus_per_node=24", "memory_gb_per_node=500")
+    words = [word for key in keys for word in ("--set", f"cluster.{key}")]
+    words += ["--set", "decisions.round_s=300", "--policy", "srtf+tune"]
+    done("run", jobs, *words, "--out", tmp_path / "out")
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert {"p50_jct_s", "p95_jct_s", "rounds", "cpu_utilisation"} <= set(summary)
     ends = pd.read_csv(tmp_path / "out" / "jobs.csv")["completion_s"]

@@ -52,16 +52,20 @@ def test_one_line_that_names_the_key(keys, told, monkeypatch):
     assert told in str(error.value)
 
 
+RARE = {"time_to_failure": "exponential:600", "repair": "deterministic:60"}
+LATE = {**BASE["workload"], "num_jobs": 200, "arrival_rate_per_h": 0.01}
+
+
 @pytest.mark.parametrize(
     "keys",
     [
         {"failures": {"job_time_to_failure": "exponential:1800"}},
         {"checkpoints": {"interval_s": 1.0}},
         {"decisions": {"period_s": 1.0}},
-        {"failures": {"time_to_failure": "exponential:600", "repair": "deterministic:60"}, "checkpoints": {"interval_s": 60.0, "cost_s": 1.0}},
-        {"workload": {**BASE["workload"], "num_jobs": 200, "arrival_rate_per_h": 0.01}, "decisions": {"period_s": 3600.0}},
+        {"failures": RARE, "checkpoints": {"interval_s": 60.0, "cost_s": 1.0}},
+        {"workload": LATE, "decisions": {"period_s": 3600.0}},
     ],
-)  # fmt: skip
+)
 def test_many_events_with_progress_are_no_mistake(keys):
     result = run(Scenario.model_validate({**BASE, **keys}))
     assert (result.completion_s > 0).all()
