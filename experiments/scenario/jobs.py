@@ -12,6 +12,7 @@ from experiments.scenario.schema import (
     CsvJobs,
     ElasticflowJobs,
     ElasticJobs,
+    GavelLikeJobs,
     HierarchicalJobs,
     InstanceJobs,
     Nodes,
@@ -246,6 +247,23 @@ def _training(jobs: TrainingJobs, scenario: Scenario) -> Built:
     return training_workload(jobs.path, jobs.gpus, jobs.throughputs, jobs.gpus_per_node, rules)
 
 
+def _gavel_like(jobs: GavelLikeJobs, scenario: Scenario) -> Built:
+    from simulator.workloads.gavel_like import SPREAD, gavel_like
+    from simulator.workloads.training import RoundWork
+
+    return gavel_like(
+        jobs.num_jobs,
+        jobs.jobs_per_h,
+        jobs.throughputs,
+        jobs.gpus,
+        scenario.seed,
+        jobs.multi_gpu,
+        jobs.spread or SPREAD,
+        jobs.gpus_per_node,
+        RoundWork(jobs.resume_s, jobs.first_start_s, jobs.reallocation_s),
+    )
+
+
 def _pollux(jobs: PolluxJobs, scenario: Scenario) -> Built:
     from simulator.workloads.pollux import read_pollux
 
@@ -286,6 +304,7 @@ _BUILDERS: dict[str, Callable[[Any, Scenario], Built]] = {
     "openb": _openb,
     "helios": _trace,
     "training": _training,
+    "gavel-like": _gavel_like,
     "pollux": _pollux,
     "elasticflow": _elasticflow,
     "plugin": _plugin,

@@ -278,20 +278,9 @@ class TraceJobs(Modelled):
     )
 
 
-class TrainingJobs(Config):
-    """A trace in Gavel's format as training steps; brings its servers, by type of GPU.
+class TrainingServers(Config):
+    """GPUs that a workload of training steps brings, and what its jobs lose."""
 
-    With ``round_s`` and ``round_ends = "last-finisher"`` in ``[decisions]``, steps are whole, and batch sizes
-    change between rounds.
-    """
-
-    kind: Literal["training"]
-    path: str = Field(description="trace in Gavel's format", examples=["trace.tsv"])
-    throughputs: str | None = Field(
-        default=None,
-        description="table of training steps/s; left out: found beside the trace",
-        examples=["throughputs.json"],
-    )
     gpus: dict[str, GpuCount] = Field(
         min_length=1,
         description="GPUs of each type, in the order in which types are served",
@@ -309,6 +298,46 @@ class TrainingJobs(Config):
     )
     reallocation_s: NonNegative = Field(
         default=0.0, description="lost by a job that changes its GPUs"
+    )
+
+
+class TrainingJobs(TrainingServers):
+    """A trace in Gavel's format as training steps; brings its servers, by type of GPU.
+
+    With ``round_s`` and ``round_ends = "last-finisher"`` in ``[decisions]``, steps are whole, and batch sizes
+    change between rounds.
+    """
+
+    kind: Literal["training"]
+    path: str = Field(description="trace in Gavel's format", examples=["trace.tsv"])
+    throughputs: str | None = Field(
+        default=None,
+        description="table of training steps/s; left out: found beside the trace",
+        examples=["throughputs.json"],
+    )
+
+
+class GavelLikeJobs(TrainingServers):
+    """Random jobs by the rule of Gavel's simulations, as training steps; brings its servers.
+
+    The scenario's seeds 0, 1 and 2 give the jobs of the published runs.
+    """
+
+    kind: Literal["gavel-like"]
+    throughputs: str = Field(
+        description="table of training steps/s, also on v100", examples=["throughputs.json"]
+    )
+    num_jobs: PositiveInt = Field(default=1000, description="number of jobs")
+    jobs_per_h: NonNegative = Field(
+        default=4.0, description="arrivals, a Poisson process; 0: all at the beginning"
+    )
+    multi_gpu: bool = Field(
+        default=False, description="whether jobs have 1, 2, 4 or 8 GPUs; else one each"
+    )
+    spread: list[str] | None = Field(
+        default=None,
+        description="models of jobs of several GPUs; left out: ResNet-18, ResNet-50, Transformer, LM",
+        examples=[["ResNet-18", "Transformer", "LM"]],
     )
 
 
@@ -433,6 +462,7 @@ Jobs = Annotated[
     | OpenbJobs
     | TraceJobs
     | TrainingJobs
+    | GavelLikeJobs
     | PolluxJobs
     | ElasticflowJobs
     | PluginJobs,

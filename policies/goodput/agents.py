@@ -33,6 +33,11 @@ class Agent:
     starts: int = field(default=0, init=False)
     nodes: Nodes = field(default=(), init=False)
 
+    @property
+    def keeps_batch(self) -> bool:
+        """Whether it has its user's batch size on any GPUs."""
+        return False
+
     def put(self, nodes: Nodes) -> BatchSize | None:
         """Remember where it is put; the batch size that it chooses there."""
         if nodes and sorted(nodes) != sorted(self.nodes):
@@ -47,6 +52,10 @@ class Agent:
 
     def speedups(self, per_node: int, most: int) -> FloatArray:
         """``(most + 1,)`` goodput on 0, 1, .. GPUs of as few nodes as possible, over that on one GPU; 0: not there."""
+        raise NotImplementedError
+
+    def on_one_node(self, gpus: int) -> float:
+        """Expected goodput on so many GPUs as if of one node, over that on one GPU."""
         raise NotImplementedError
 
 
@@ -68,6 +77,10 @@ class KnownTimes(Agent):
         known[:width] = self.times_s[1] / self.times_s[:width]
         return known
 
+    def on_one_node(self, gpus: int) -> float:
+        """The speed-up, on the most GPUs that are known where there are fewer."""
+        return float(self.times_s[1] / self.times_s[min(gpus, len(self.times_s) - 1)])
+
 
 @dataclass
 class Learner(Agent):
@@ -87,6 +100,11 @@ class Learner(Agent):
     _model: StepModel | None = None
     _noise: tuple[float, float] = (1.0, 1.0)
     _speedups: FloatArray | None = None
+
+    @property
+    def keeps_batch(self) -> bool:
+        """Whether the application does."""
+        return self.app.keeps_batch
 
     def measure(self, ring: Ring, chosen: BatchSize, epoch: int) -> None:
         """Measure a step as the job runs now."""
@@ -144,6 +162,13 @@ class Learner(Agent):
         known = self._speedups.copy()
         known[max(1, 2 * self.most_gpus) + 1 :] = 0.0
         return known
+
+    def on_one_node(self, gpus: int) -> float:
+        """The speed-up by the estimate; before the first measurement the number of GPUs."""
+        if not self.profile:
+            return float(gpus)
+        one, several = self.choose(np.ones(2), np.array([1.0, float(gpus)])).goodput.tolist()
+        return several / one if one > 0 and several > 0 else 1.0
 
     def put(self, nodes: Nodes) -> BatchSize | None:
         """Remember where it is put, and choose its batch size there."""

@@ -4,7 +4,8 @@ It maximises the generalised mean of the jobs' speed-ups,
 
     (1/n sum_j (f_j s_j)^p)^(1/p),    p = -1,
 
-where a job that would be moved loses the part ``1 - f_j`` of its speed-up: ``f_j = (age - moves x restart) / (age + restart)``.
+where ``s_j`` is the goodput over that on an n-th of the GPUs, as if of one node. A job that would be moved loses the part
+``1 - f_j`` of its speed-up: ``f_j = (age - moves x restart) / (age + restart)``. One that keeps its batch size has one GPU.
 The paper searches with a genetic algorithm. This is a search of our own: for p < 1 the mean is a sum over jobs, so the numbers
 of GPUs follow exactly from dynamic programming, on part of a node or on whole nodes; then the jobs are placed.
 At most one job that spans nodes uses a node, since two would slow each other down.
@@ -22,8 +23,8 @@ from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 
-LEAST_SPEEDUP = 0.01
-"""Of a job without GPUs, in the mean of powers."""
+LEAST_SPEEDUP = 0.004
+"""Added to each speed-up, so that a job without GPUs counts; 0.001 of a node where nodes have 4 of 64 GPUs."""
 
 
 @register("pollux", requires=ELASTIC, paper="Qiao et al., OSDI 2021")
@@ -53,19 +54,23 @@ class Pollux(GoodputPolicy):
     def divide(self, jobs: Sequence[Candidate], per_node: int, num_nodes: int) -> list[int]:
         """GPUs of each job that maximise the mean."""
         total = per_node * num_nodes
-        return share_out(np.array([self._values(job, per_node, total) for job in jobs]), total)
+        fair = -(-total // max(len(jobs), 1))
+        values = [self._values(job, per_node, total, fair) for job in jobs]
+        return share_out(np.array(values), total)
 
-    def _values(self, job: Candidate, per_node: int, total: int) -> FloatArray:
+    def _values(self, job: Candidate, per_node: int, total: int, fair: int) -> FloatArray:
         """``(total + 1,)`` the job's term of the mean, by GPUs."""
-        speedup = job.agent.speedups(per_node, total)
+        speedup = job.agent.speedups(per_node, total) / job.agent.on_one_node(fair)
         sizes = np.arange(total + 1)
         speedup[(sizes > per_node) & (sizes % per_node != 0)] = 0.0  # beyond a node: whole nodes
+        if job.agent.keeps_batch:
+            speedup[2:] = 0.0
         if job.agent.starts:
             moved = np.ones(total + 1, dtype=bool)
             moved[job.gpus] = not job.gpus
             kept = max(job.kept(self._restart_s), 0.0)
             speedup = np.where(moved, speedup * kept, speedup)
-        term: FloatArray = np.maximum(speedup, LEAST_SPEEDUP) ** self._p
+        term: FloatArray = (speedup + LEAST_SPEEDUP) ** self._p
         return -term if self._p < 0 else term
 
 

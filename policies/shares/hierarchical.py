@@ -23,6 +23,7 @@ def hierarchical_fairness(
     entity: IntArray,
     weight: FloatArray,
     within: str = "fairness",
+    together: bool = False,
     solver: SolverName = "highs",
 ) -> Shares:
     """Water filling: normalised throughputs rise together, each entity's at the pace of its weight.
@@ -34,6 +35,7 @@ def hierarchical_fairness(
     entity : ``(n,)`` index of each job's entity.
     weight : ``(E,)`` of each entity.
     within : see `Within`.
+    together : jobs that rise at a time stop together, when the first of them can rise no more.
 
     Raises InputError for another value of ``within``.
     """
@@ -51,7 +53,7 @@ def hierarchical_fairness(
         total = part.sum(axis=1, keepdims=True)
         return np.asarray(weight @ (part / np.where(total > 0, total, 1.0)))
 
-    return Program(active, solver=solver).max_min(normalised(active), split)
+    return Program(active, solver=solver).max_min(normalised(active), split, together)
 
 
 def check_within(within: str) -> None:

@@ -78,7 +78,10 @@ class Program:
         return None if found is None else found[: gain.size].reshape(self.shape)
 
     def max_min(
-        self, value: FloatArray, split: Callable[[BoolArray], FloatArray] | None = None
+        self,
+        value: FloatArray,
+        split: Callable[[BoolArray], FloatArray] | None = None,
+        together: bool = False,
     ) -> Shares:
         """``(n + P, K)`` shares whose job values ``sum_k value * X`` are lexicographically max-min.
 
@@ -88,6 +91,7 @@ class Program:
         ----------
         value : ``(n, K)`` value of each job's time on each type, alone; in a pair, times its speed.
         split : how fast the value of each job rises, ``(n,)``, given which can still rise; None: all alike.
+        together : the values that rise stop when the first of them can rise no more.
 
         Raises InputError where no shares meet the rows.
         """
@@ -101,6 +105,10 @@ class Program:
             pace /= pace.max()
             floor = floor + pace * self._level(rows, pace, floor)
             rising = pace > 0
+            if together:
+                floor *= 1 - SLACK
+                open_ &= ~rising
+                continue
             rise = self._rise(rows, floor, rising)
             floor *= 1 - SLACK
             # In exact arithmetic one job at least cannot rise at all.

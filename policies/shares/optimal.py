@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from policies.milp.solvers import SolverName
+from policies.shares.interior import centre_of_types
 from policies.shares.linear import Program, Row, rounded
 from policies.shares.one_type import centre, knapsack, least, level
 from policies.shares.problem import Active, Pairs, Shares
@@ -29,15 +30,14 @@ def max_min(
 ) -> Shares:
     """Shares of which the least value ``sum_k value * X`` is maximal; ``value`` is ``(n, K)``.
 
-    Of all such shares the lexicographically max-min ones, or on GPUs of one type the analytic centre.
-
-    Raises InputError where a centre is asked for on several types.
+    Of all such shares the lexicographically max-min ones, or the analytic centre.
     """
     if value.shape[1] == 1:
         closed = centre if solution == "centre" else level
         return closed(value[:, 0], active.gpus.astype(float), float(active.capacity[0]))[:, None]
     if solution == "centre":
-        raise InputError("shares: solution is 'centre', expected GPUs of one type")
+        gpus, capacity = active.gpus.astype(float), active.capacity.astype(float)
+        return rounded(centre_of_types(value, gpus, capacity))
     return Program(active, solver=solver).max_min(value)
 
 

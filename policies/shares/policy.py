@@ -45,6 +45,8 @@ class SharePolicy:
     unserved_first : a job that has not run since the reset has priority 1e9 X.
     tie_break : equal priorities by deficit, then by share ("released"), or by "submission".
     fill_idle : jobs whose share is 0 run on GPUs that would stay idle.
+    type_by_type : such jobs fill the GPUs of a type before the next types are served.
+    shuffle_types : types are served in random order, drawn for each round.
     weighted : whether the jobs' weights (`Workload.weight_per_s`) count, where the policy has weights.
     record_shares : record all shares with the decision: ``shares``, in JSON by job, one number a type.
     """
@@ -57,6 +59,8 @@ class SharePolicy:
     unserved_first: bool = False
     tie_break: str = "released"
     fill_idle: bool = False
+    type_by_type: bool = False
+    shuffle_types: bool = False
     weighted: bool = False
     record_shares: bool = False
 
@@ -68,6 +72,8 @@ class SharePolicy:
             self.unserved_first,
             self.tie_break,
             self.fill_idle,
+            self.type_by_type,
+            self.shuffle_types,
         )
         self._rounds: ShareRounds | None = None
         self._types: list[int] = []
@@ -401,8 +407,14 @@ class AlloX(SharePolicy):
             shares = in_order(active, holds)
             self._holders = {j for j, row in zip(jobs, shares, strict=True) if row.any()}
             return shares
-        runs = [self._runs.get(job, -1) for job in jobs]
-        return allox(active, np.array(runs))
+        holds = self._share_of if self.fill_idle else lambda job: self._runs.get(job, -1)
+        return allox(active, np.array([holds(job) for job in jobs]))
+
+    def _share_of(self, job: int) -> int:
+        """Type on which a job has a share, wherever it runs; -1: none."""
+        assert self._rounds is not None
+        shares = self._rounds.shares.get(job, ())
+        return shares.index(1.0) if 1.0 in shares else -1
 
 
 @register("finish-time-fairness", requires=NEEDS, paper="Gavel, OSDI 2020, after Themis, NSDI 2020")
@@ -455,10 +467,12 @@ class HierarchicalFairness(SharePolicy):
     Attributes
     ----------
     within : jobs of a tenant share by "fairness", or the first submitted comes first ("fifo").
+    together : jobs that rise at a time stop together, when the first of them can rise no more, as in the released program.
     """
 
     name = "hierarchical-fairness"
     within: str = "fairness"
+    together: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -470,4 +484,4 @@ class HierarchicalFairness(SharePolicy):
         if hasattr(view, "tenants"):  # else one tenant has all jobs
             entity = view.tenants.of[self._jobs]
             weight = view.tenants.weight
-        return hierarchical_fairness(active, entity, weight, self.within)
+        return hierarchical_fairness(active, entity, weight, self.within, self.together)

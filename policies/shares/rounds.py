@@ -6,14 +6,20 @@ least of their share go first. What the paper leaves open is an option with a na
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Literal, NamedTuple, get_args
 
 from simulator.errors import InputError
 
 TieBreak = Literal["released", "submission"]
 """Order of equal priorities: by deficit, then by share, the largest first; or by submission alone."""
+
+ROUNDED = 1e-5
+"""What the shares of a job may have above 1, since each is rounded."""
+TYPE_SEED = 5
+"""Of the random orders of types: that of the published runs with seed 0."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class RoundRules:
         credit counts as what it has received.
     tie_break : see `TieBreak`.
     fill_idle : jobs whose share is 0 run on GPUs that would stay idle, those of most deficit first.
+    type_by_type : such jobs fill the GPUs of a type before jobs with a share of the next types are served.
+    shuffle_types : types are served in random order, drawn for each round; not in that of the cluster.
 
     Raises
     ------
@@ -42,6 +50,8 @@ class RoundRules:
     unserved_first: bool = False
     tie_break: str = "released"
     fill_idle: bool = False
+    type_by_type: bool = False
+    shuffle_types: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("round_s", 1e-3), ("reset_s", 0.0), ("credit", 0.0)):
@@ -96,6 +106,7 @@ class ShareRounds:
         self._runs_on: dict[int, tuple[bool, ...]] = {}
         self._reset_s = 0.0
         self._stale = False
+        self._types = Random(TYPE_SEED)
 
     @property
     def _credit_s(self) -> float:
@@ -159,7 +170,7 @@ class ShareRounds:
                 deficit[k] += share * elapsed_s - (received[k] - credit_s)
         self.shares = {unit: tuple(map(float, row)) for unit, row in shares.items()}
         for unit, row in self.shares.items():
-            if not (min(row) >= 0 and sum(row) <= 1 + 1e-6):
+            if not (min(row) >= 0 and sum(row) <= 1 + ROUNDED):
                 raise InputError(
                     f"shares of job {unit} are {row}, expected numbers >= 0 with a sum of at most 1"
                 )
@@ -180,20 +191,28 @@ class ShareRounds:
         chosen: list[Chosen] = []
         placed: set[int] = set()
         free = list(self.capacity)
-        orders = [self._by_priority, *([self._without_share] if self.rules.fill_idle else [])]
-        for order in orders:
-            for k in range(len(free)):
-                for unit in order(k) if free[k] else ():
-                    jobs = jobs_of(unit)
-                    gpus = self.gpus_of[jobs[0]]
-                    if gpus <= free[k] and placed.isdisjoint(jobs):
-                        chosen.append(Chosen(unit, k, gpus))
-                        placed.update(jobs)
-                        free[k] -= gpus
-                        if not free[k]:
-                            break
+        for k, order in self._passes():
+            for unit in order(k) if free[k] else ():
+                jobs = jobs_of(unit)
+                gpus = self.gpus_of[jobs[0]]
+                if gpus <= free[k] and placed.isdisjoint(jobs):
+                    chosen.append(Chosen(unit, k, gpus))
+                    placed.update(jobs)
+                    free[k] -= gpus
+                    if not free[k]:
+                        break
         chosen.sort(key=lambda each: (each.gpu_type, -each.gpus))
         return chosen
+
+    def _passes(self) -> list[tuple[int, Callable[[int], list[Unit]]]]:
+        """Types in the order in which they are served, each with an order of jobs."""
+        types = list(range(len(self.capacity)))
+        if self.rules.shuffle_types:
+            self._types.shuffle(types)
+        orders = [self._by_priority, *([self._without_share] if self.rules.fill_idle else [])]
+        if self.rules.type_by_type:
+            return [(k, order) for k in types for order in orders]
+        return [(k, order) for order in orders for k in types]
 
     def priorities(self, gpu_type: int) -> dict[Unit, float]:
         """Priority of each job and pair that has a share: that share over the part of the time received."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -221,17 +221,38 @@ def training_workload(
     InputError
         As `read_training`; GPUs that do not fill nodes; a job that needs more GPUs than any type has.
     """
+    jobs = read_training(path, throughputs, tuple(gpus))
+    return with_servers(
+        jobs, gpus, gpus_per_node, work, lambda job: f"{path}, line {int(jobs.job_id[job]) + 1}"
+    )
+
+
+def with_servers(
+    jobs: TrainingJobs,
+    gpus: Mapping[str, int],
+    gpus_per_node: int,
+    work: RoundWork | None,
+    place: Callable[[int], str],
+) -> tuple[Workload, Cluster]:
+    """The workload of these jobs, and servers of several types for them.
+
+    Parameters
+    ----------
+    gpus, gpus_per_node, work : as for `training_workload`.
+    place : where a job is described, for messages.
+
+    Raises InputError where GPUs do not fill nodes, and where a job needs more GPUs than any type has.
+    """
     for name, count in gpus.items():
         if count < 1 or count % gpus_per_node:
             expected = f"a multiple of gpus_per_node, which is {gpus_per_node}"
             raise InputError(f"gpus.{name}: got {count}, expected {expected}")
-    jobs = read_training(path, throughputs, tuple(gpus))
     runs = (jobs.rates_by_type(tuple(gpus)) > 0) & (
         jobs.num_gpus[:, None] <= np.array(list(gpus.values()))
     )
     for job in np.flatnonzero(~runs.any(axis=1))[:1].tolist():
         raise InputError(
-            f"{path}, line {int(jobs.job_id[job]) + 1}: {jobs.num_gpus[job]} GPUs, expected a type of GPU "
+            f"{place(job)}: {jobs.num_gpus[job]} GPUs, expected a type of GPU "
             f"with as many and a rate above 0: {', '.join(f'{n} {name}' for name, n in gpus.items())}"
         )
     times = TrainingTimes.of(jobs, tuple(gpus), work)

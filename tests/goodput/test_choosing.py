@@ -90,8 +90,13 @@ def test_numbers_of_gpus_are_the_best_of_all() -> None:
 class Fixed(Agent):
     """An agent whose speed-ups are given."""
 
+    keeps_batch = False
+
     def __init__(self, *speedups: float, starts: int = 0) -> None:
         self.known, self.starts = np.array(speedups), starts
+
+    def on_one_node(self, gpus: int) -> float:
+        return float(self.known[gpus])
 
     def speedups(self, per_node: int, most: int) -> np.ndarray:
         return self.known[: most + 1].copy()
@@ -111,6 +116,22 @@ def test_beyond_a_node_a_job_of_pollux_has_whole_nodes() -> None:
 def test_a_young_job_of_pollux_stays_where_it_is(age_s: float, gpus: int) -> None:
     """A move leaves 30 / 60 of 1.5 times the speed, or 3000 / 3030."""
     assert Pollux().divide([Candidate(Fixed(0, 1, 1.5, starts=1), 1, age_s)], 2, 1) == [gpus]
+
+
+def test_a_job_of_pollux_counts_relative_to_an_equal_share() -> None:
+    """Of 4 GPUs each of two jobs would have two, on which the first is twice as fast, and the second 1.2 times.
+
+    So the third GPU saves the first job 2 / 2 - 2 / 2.7 = 0.26, and the second GPU the other 1.2 - 1.2 / 1.2 = 0.2.
+    Relative to one GPU it would be 0.13 and 0.17.
+    """
+    first, second = Fixed(0, 1, 2.0, 2.7, 3.0), Fixed(0, 1, 1.2, 1.25, 1.3)
+    assert Pollux().divide([Candidate(first, 0, 0.0), Candidate(second, 0, 0.0)], 4, 1) == [3, 1]
+
+
+def test_a_job_of_pollux_that_keeps_its_batch_has_one_gpu() -> None:
+    job = Fixed(0, 1, 1.9, 2.8, 3.6)
+    job.keeps_batch = True
+    assert Pollux().divide([Candidate(job, 0, 0.0)], 4, 1) == [1]
 
 
 def more(job: int, nodes: tuple[tuple[int, int], ...]) -> float:

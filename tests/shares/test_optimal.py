@@ -1,7 +1,11 @@
 """Allocations that optimise, against independent programs, closed forms and another solver."""
 
 import math
+import os
+import re
 from functools import partial
+from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ from scipy.optimize import linprog
 
 from policies.shares import Active, gandiva_fair, hierarchical_fairness
 from policies.shares.allox import allox
+from policies.shares.interior import centre_of_types
 from policies.shares.linear import Program
 from policies.shares.one_type import centre, level
 from policies.shares.optimal import (
@@ -23,6 +28,9 @@ from policies.shares.optimal import (
 from policies.shares.problem import Pairs
 from policies.shares.shockwave import Window, due_rounds, plan_rounds
 from simulator.errors import InputError
+from simulator.workloads.gavel import read_rates
+from simulator.workloads.gavel_like import JOB_TYPES
+from simulator.workloads.training import job_type
 
 PRICES = np.array([3.0, 1.0, 0.5])
 ALL = {
@@ -394,13 +402,14 @@ def test_prices_are_positive():
         min_cost(some_jobs(0), np.array([1.0, 0.0, 1.0]))
 
 
-def entities(within, gpus=3):
+def entities(within, gpus=3, together=False):
     """Three jobs of entity 0 and one of entity 1, alike, on 3 GPUs; weights 1 and 2."""
     ones = np.ones(4)
     active = Active(
         np.ones((4, 1)), np.ones(4, dtype=int), np.array([gpus]), ones, ones, np.zeros(4)
     )
-    return hierarchical_fairness(active, np.array([0, 0, 0, 1]), np.array([1.0, 2.0]), within)[:, 0]
+    weight = np.array([1.0, 2.0])
+    return hierarchical_fairness(active, np.array([0, 0, 0, 1]), weight, within, together)[:, 0]
 
 
 def test_entities_share_by_weight_and_pass_on_what_they_cannot_use():
@@ -410,6 +419,64 @@ def test_entities_share_by_weight_and_pass_on_what_they_cannot_use():
     # On one GPU each gets by its weight.
     assert entities("fairness", gpus=1) == pytest.approx([1 / 9, 1 / 9, 1 / 9, 2 / 3], abs=1e-5)
     assert entities("fifo", gpus=1) == pytest.approx([1 / 3, 0, 0, 2 / 3], abs=1e-5)
+
+
+def test_jobs_that_rise_at_a_time_may_stop_together():
+    # The job of entity 1 has all its time when job 0 has half; then jobs 1 and 2 rise, one after the other.
+    assert entities("fifo", together=True) == pytest.approx([0.5, 1, 0.5, 1], abs=1e-5)
+    assert entities("fairness", gpus=1, together=True) == pytest.approx(
+        [1 / 9, 1 / 9, 1 / 9, 2 / 3], abs=1e-5
+    )
+
+
+def printed_throughputs():
+    """Lines of Gavel's notebook on hierarchies: its cell, whether types count, throughputs of the jobs."""
+    folder = Path(os.environ.get("SCHEDLAB_FACTS") or "/nowhere") / "peers" / "gavel"
+    if not folder.is_dir():
+        pytest.skip("SCHEDLAB_FACTS names no folder with the published results of other schedulers")
+    text = (folder / "notebook_hierarchical_outputs.txt").read_text()
+    lines, cell = {}, 0
+    for mark, kind, values in re.findall(r"## cell (\d+)|Perf(-agnostic)?: \[([^\]]*)\]", text):
+        cell = int(mark or cell)
+        if values:
+            numbers = [float(value) for value in values.split()]
+            lines[cell, not kind, len(numbers)] = numbers
+    rates = read_rates(folder / "simulation_throughputs.json.gz", ("k80", "p100", "v100"))
+    return lines, rates
+
+
+@pytest.mark.parametrize(
+    ("cell", "drawn", "within", "equal"),
+    [
+        (13, True, "fairness", {1, 17, 18}),
+        (14, False, "fairness", {1, 17, 18}),
+        (15, True, "fifo", {*range(1, 8), *range(10, 19)}),
+        (16, False, "fifo", set(range(1, 19))),
+    ],
+)
+def test_the_printed_throughputs_of_hierarchies(cell, drawn, within, equal):
+    """Numbers of jobs at which all throughputs are equal to three digits; elsewhere GPUs are left over, for a solver to give away."""
+    lines, rates = printed_throughputs()
+    found = set()
+    for count in range(1, 19):
+        rng = Random(0)
+        if drawn:
+            rate = [sorted(rng.random() for _ in range(3)) for _ in range(count)]
+        else:
+            kinds = [job_type(*rng.choice(JOB_TYPES)) for _ in range(count)]
+            rate = [[rates[gpu][kind, 1] for gpu in rates] for kind in kinds]
+        ones = np.ones(count)
+        weight = ones if within == "fifo" else 1.0 + np.arange(count) % 2
+        active = Active(
+            np.array(rate), ones.astype(int), np.array([3, 3, 3]), ones, weight, 0 * ones
+        )
+        entity = np.arange(count) // 6
+        of_entity = np.arange(1.0, entity[-1] + 2)
+        shares = hierarchical_fairness(active, entity, of_entity, within, within == "fifo")
+        values = (normalised(active) * shares).sum(axis=1)
+        if np.abs(values - lines[cell, True, count]).max() < 6e-4:
+            found.add(count)
+    assert found == equal
 
 
 def test_the_printed_throughputs_of_equal_gpus():
@@ -431,6 +498,26 @@ def test_one_entity_of_all_jobs_is_max_min_fairness():
 def test_unknown_rules_within_entities():
     with pytest.raises(InputError, match="within is 'luck'"):
         entities("luck")
+
+
+def test_the_analytic_centre_on_several_types():
+    """On one type it is the closed form; types that are alike have equal parts; the least value is that of the program."""
+    active = some_jobs(5)
+    gpus, capacity = active.gpus.astype(float), active.capacity.astype(float)
+    value = normalised(active)
+    one = centre_of_types(value[:, :1], gpus, capacity[:1])[:, 0]
+    assert one == pytest.approx(centre(value[:, 0], gpus, capacity[0]), abs=1e-6)
+    shares = max_min_fairness(active, solution="centre")
+    best = Program(active).least(value / active.weight[:, None])
+    assert (value / active.weight[:, None] * shares).sum(axis=1).min() == pytest.approx(
+        best, rel=1e-5
+    )
+    assert (gpus @ shares <= capacity + 1e-4).all()
+    alike = centre_of_types(np.ones((4, 3)), np.ones(4), np.ones(3))
+    assert alike == pytest.approx(np.full((4, 3), 0.25), abs=1e-6)
+    # Two jobs and a GPU each of two types; job 0 runs on the first alone, and job 1 is as fast on both.
+    apart = centre_of_types(np.array([[1.0, 0.0], [1.0, 1.0]]), np.ones(2), np.ones(2))
+    assert apart == pytest.approx(np.array([[1.0, 0.0], [0.0, 1.0]]), abs=1e-6)
 
 
 def test_the_analytic_centre_of_optimal_shares_by_hand():

@@ -318,6 +318,44 @@ def test_jobs_without_a_share_fill_idle_gpus():
         assert sorted(chosen.unit for chosen in r.choose()) == expected
 
 
+def test_jobs_without_a_share_may_fill_a_type_before_the_next_is_served():
+    """Two types of one GPU each; job 0 has a share of the second type alone, job 1 of none."""
+    for by_type, expected in ((False, [(1, 0), (0, 1)]), (True, [(0, 0), (1, 1)])):
+        r = rounds(capacity=(1, 1), fill_idle=True, type_by_type=by_type)
+        for job in range(2):
+            r.submit(job, 1)
+        r.reset(0.0, {0: (0.0, 1.0), 1: (0.0, 0.0)})
+        assert [chosen[:2] for chosen in r.choose()] == expected
+
+
+def test_allox_keeps_the_share_of_a_job_that_fills_another_type():
+    """Job 0 is faster on the second type; it fills the first, which is served before, also when job 1 has come."""
+    jobs = jobs_of([6000, 600], [1, 1], submit_s=[0.0, 200.0])
+    fast = {kind: 3 * rate for kind, rate in jobs.rates["v100"].items()}
+    jobs = replace(jobs, rates={**jobs.rates, "k80": fast})
+    times = TrainingTimes.of(jobs, ("v100", "k80"))
+    types = [NodeType("v100", "v100", 1), NodeType("k80", "k80", 1)]
+    policy = make_policy("allox", fill_idle=True, type_by_type=True, record_shares=True)
+    result = simulate(
+        Workload(jobs.job_id, jobs.submit_s, times, jobs.num_gpus),
+        Cluster(types, 2, node_type_of=(0, 1)),
+        policy,
+        features=[Rounds(120.0)],
+    )
+    shares = [json.loads(each) for each in result.decisions_table()["shares"].dropna()]
+    assert [each["0"] for each in shares] == [[0.0, 1.0]] * len(shares)
+    assert len(shares) >= 2
+
+
+def test_types_in_random_order():
+    """One job with a share of three types: the type that is served first has it."""
+    r = rounds(capacity=(1, 1, 1), shuffle_types=True)
+    r.submit(0, 1)
+    r.reset(0.0, {0: (0.3, 0.3, 0.3)})
+    served = [r.choose()[0].gpu_type for _ in range(60)]
+    assert min(served.count(k) for k in range(3)) >= 10
+
+
 def test_past_time_in_steps_does_not_convert_a_change_of_batch_size():
     """Steps become a sixteenth with the batch of 80, which counts as progress."""
     jobs = jobs_of([2_400_000] * 3, [1] * 3, 100.0, "accordion", submit_s=[0.0, 0.0, 3500.0])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from experiments.report.contents import Claim
 from experiments.studies.shares.figures import pairs
 from experiments.studies.shares.measured import OURS
+from experiments.studies.shares.notebooks import MAKESPAN, ONE, POLICIES, notebooks
 from experiments.studies.shares.page import PAGE
 from experiments.sweep.results import Results
 
@@ -34,3 +35,24 @@ def against_published(results: Results) -> Iterator[Claim]:
         yield PAGE.new(
             PLACE, f"{own}: mean completion time over the published one", change, "%", WHY[policy]
         )
+
+
+NOTEBOOKS = "Gavel, OSDI 2020: random jobs on 36 V100, 36 P100 and 36 K80 GPUs"
+
+
+@PAGE.rows
+def against_notebooks(results: Results) -> Iterator[Claim]:
+    """Means by rate and makespans, over those printed in the notebooks."""
+    for (notebook, policy, at), runs in notebooks().groupby(
+        ["notebook", "policy", "at"], sort=False
+    ):
+        own, several = POLICIES[policy][0], "" if notebook == ONE else ", of several GPUs"
+        change = float(runs["ours_h"].mean() / runs["published_h"].mean() - 1) * 100
+        if notebook == MAKESPAN:
+            text, why = (
+                f"{own}: makespan of {at:.0f} jobs",
+                "means of three seeds; which jobs were drawn is not known",
+            )
+        else:
+            text, why = f"{policy}: mean completion time at {at:g} jobs/h{several}", "the same jobs"
+        yield PAGE.new(NOTEBOOKS, f"{text}, over the printed one", change, "%", why)

@@ -19,6 +19,8 @@ SOURCES = (
     "policies.list_scheduling",
     "policies.milp",
     "policies.synergy",
+    "policies.foresight",
+    "policies.selection",
 )
 POLICIES = (
     "gandiva-fair",
@@ -31,6 +33,7 @@ POLICIES = (
     "fifo-strict",
     "fifo-backfill",
     "srtf+proportional",
+    "foresight",
 )
 SEEDS: dict[Scale, range] = {"quick": range(2), "paper": range(10)}
 JOBS, NODES, GPUS, LOAD = 60, 4, 4, 1.2
