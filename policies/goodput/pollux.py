@@ -4,8 +4,8 @@ It maximises the generalised mean of the jobs' speed-ups,
 
     (1/n sum_j (f_j s_j)^p)^(1/p),    p = -1,
 
-where ``s_j`` is the goodput over that on an n-th of the GPUs, as if of one node. A job that would be moved loses the part
-``1 - f_j`` of its speed-up: ``f_j = (age - moves x restart) / (age + restart)``. One that keeps its batch size has one GPU.
+where a job that would be moved loses the part ``1 - f_j`` of its speed-up: ``f_j = (age - moves x restart) / (age + restart)``.
+A speed-up is relative to one GPU, or as in the paper and the released program to an n-th of the GPUs (``released``).
 The paper searches with a genetic algorithm. This is a search of our own: for p < 1 the mean is a sum over jobs, so the numbers
 of GPUs follow exactly from dynamic programming, on part of a node or on whole nodes; then the jobs are placed.
 At most one job that spans nodes uses a node, since two would slow each other down.
@@ -23,8 +23,10 @@ from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 
-LEAST_SPEEDUP = 0.004
-"""Added to each speed-up, so that a job without GPUs counts; 0.001 of a node where nodes have 4 of 64 GPUs."""
+LEAST_SPEEDUP = 0.01
+"""Of a job without GPUs, in the mean of powers."""
+RELEASED_LEAST = 0.004
+"""Added to each speed-up in the released program: 0.001, where four GPUs of 64 count as one."""
 
 
 @register("pollux", requires=ELASTIC, paper="Qiao et al., OSDI 2021")
@@ -35,6 +37,7 @@ class Pollux(GoodputPolicy):
     ----------
     p : power of the mean; below 1 and not 0. The smaller, the fairer.
     restart_s : seconds that a restart is expected to cost.
+    released : speed-ups are relative to an n-th of the GPUs, as if of one node; jobs that keep their batch size have one GPU.
 
     Raises
     ------
@@ -42,7 +45,7 @@ class Pollux(GoodputPolicy):
         A power or a time out of its range.
     """
 
-    def __init__(self, p: float = -1.0, restart_s: float = 30.0) -> None:
+    def __init__(self, p: float = -1.0, restart_s: float = 30.0, released: bool = False) -> None:
         if not p < 1 or p == 0:
             raise InputError(f"p is {p}, expected a number below 1 that is not 0")
         if not restart_s >= 0:
@@ -50,6 +53,7 @@ class Pollux(GoodputPolicy):
         super().__init__()
         self._p = p
         self._restart_s = restart_s
+        self._released = released
 
     def divide(self, jobs: Sequence[Candidate], per_node: int, num_nodes: int) -> list[int]:
         """GPUs of each job that maximise the mean."""
@@ -60,17 +64,20 @@ class Pollux(GoodputPolicy):
 
     def _values(self, job: Candidate, per_node: int, total: int, fair: int) -> FloatArray:
         """``(total + 1,)`` the job's term of the mean, by GPUs."""
-        speedup = job.agent.speedups(per_node, total) / job.agent.on_one_node(fair)
+        speedup = job.agent.speedups(per_node, total)
+        if self._released:
+            speedup /= job.agent.on_one_node(fair)
+            if job.agent.keeps_batch:
+                speedup[2:] = 0.0
         sizes = np.arange(total + 1)
         speedup[(sizes > per_node) & (sizes % per_node != 0)] = 0.0  # beyond a node: whole nodes
-        if job.agent.keeps_batch:
-            speedup[2:] = 0.0
         if job.agent.starts:
             moved = np.ones(total + 1, dtype=bool)
             moved[job.gpus] = not job.gpus
             kept = max(job.kept(self._restart_s), 0.0)
             speedup = np.where(moved, speedup * kept, speedup)
-        term: FloatArray = (speedup + LEAST_SPEEDUP) ** self._p
+        more = speedup + RELEASED_LEAST if self._released else np.maximum(speedup, LEAST_SPEEDUP)
+        term: FloatArray = more**self._p
         return -term if self._p < 0 else term
 
 

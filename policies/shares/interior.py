@@ -119,7 +119,7 @@ def _jobs(
     value: FloatArray,
     able: BoolArray,
 ) -> tuple[FloatArray, FloatArray, float]:
-    """What a Newton step needs of each job.
+    """Parts of a Newton step, of each job.
 
     With ``B = diag(weight) + of_time 1 1' + of_value v v'`` of each job: ``B^-1``, ``of_value B^-1 v``, and the sum of
     ``of_value^2 v' B^-1 v - of_value``. All are parts of the inverse of a larger matrix, which stays well conditioned when

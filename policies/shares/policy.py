@@ -407,8 +407,9 @@ class AlloX(SharePolicy):
             shares = in_order(active, holds)
             self._holders = {j for j, row in zip(jobs, shares, strict=True) if row.any()}
             return shares
-        holds = self._share_of if self.fill_idle else lambda job: self._runs.get(job, -1)
-        return allox(active, np.array([holds(job) for job in jobs]))
+        if self.fill_idle:  # a job may run where it has no share
+            return allox(active, np.array([self._share_of(job) for job in jobs]))
+        return allox(active, np.array([self._runs.get(job, -1) for job in jobs]))
 
     def _share_of(self, job: int) -> int:
         """Type on which a job has a share, wherever it runs; -1: none."""

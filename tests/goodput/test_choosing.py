@@ -122,16 +122,19 @@ def test_a_job_of_pollux_counts_relative_to_an_equal_share() -> None:
     """Of 4 GPUs each of two jobs would have two, on which the first is twice as fast, and the second 1.2 times.
 
     So the third GPU saves the first job 2 / 2 - 2 / 2.7 = 0.26, and the second GPU the other 1.2 - 1.2 / 1.2 = 0.2.
-    Relative to one GPU it would be 0.13 and 0.17.
+    Relative to one GPU it is 0.13 and 0.17.
     """
     first, second = Fixed(0, 1, 2.0, 2.7, 3.0), Fixed(0, 1, 1.2, 1.25, 1.3)
-    assert Pollux().divide([Candidate(first, 0, 0.0), Candidate(second, 0, 0.0)], 4, 1) == [3, 1]
+    jobs = [Candidate(first, 0, 0.0), Candidate(second, 0, 0.0)]
+    assert Pollux(released=True).divide(jobs, 4, 1) == [3, 1]
+    assert Pollux().divide(jobs, 4, 1) == [2, 2]
 
 
 def test_a_job_of_pollux_that_keeps_its_batch_has_one_gpu() -> None:
     job = Fixed(0, 1, 1.9, 2.8, 3.6)
     job.keeps_batch = True
-    assert Pollux().divide([Candidate(job, 0, 0.0)], 4, 1) == [1]
+    assert Pollux(released=True).divide([Candidate(job, 0, 0.0)], 4, 1) == [1]
+    assert Pollux().divide([Candidate(job, 0, 0.0)], 4, 1) == [4]
 
 
 def more(job: int, nodes: tuple[tuple[int, int], ...]) -> float:

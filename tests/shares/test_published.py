@@ -11,6 +11,7 @@ import pytest
 
 from experiments.scenario import run as scenarios
 from experiments.scenario.schema import Scenario
+from experiments.studies.shares import notebooks
 from experiments.studies.shares.measured import RELEASED
 from policies import make_policy
 from simulator import Decision, Placement, simulate
@@ -159,3 +160,12 @@ def test_times_follow_from_the_published_rounds_under_other_policies(name):
         return Decision([Placement(j, n, 1) for j, on in next(listed).items() for n in on])
 
     assert run(follow)[0].jct_s.tolist() == pytest.approx(jct_s, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_run_of_the_notebooks_gives_the_committed_mean():
+    folder = facts().parent / "gavel"
+    table = notebooks.notebooks().set_index(["policy", "jobs_per_h"])
+    run_of = ("allox", 2.8)
+    assert notebooks.mean_h((folder, *run_of)) == table.loc[run_of, "ours_h"]
+    assert notebooks.printed(folder)[run_of] == table.loc[run_of, "published_h"]

@@ -7,7 +7,7 @@ import pandas as pd
 from experiments.pictures.plots import PALETTE, PAPER, canvas, log_ticks, means_by_row
 from experiments.report.experiment import Drawn
 from experiments.studies.shares.measured import OURS, measured
-from experiments.studies.shares.notebooks import MAKESPAN, ONE, SEVERAL, notebooks
+from experiments.studies.shares.notebooks import notebooks
 from experiments.studies.shares.page import PAGE
 from experiments.sweep.results import Results
 
@@ -106,26 +106,20 @@ def figure_machines(results: Results) -> Drawn:
 
 @PAGE.figure(
     "notebooks",
-    "Gavel's notebooks: completion times by rate of arrivals",
-    "Mean completion time of 1,001 random jobs on 36 V100, 36 P100 and 36 K80 GPUs. Lines are printed in Gavel's notebooks (OSDI 2020), "
+    "Gavel's notebook: completion times by rate of arrivals",
+    "Mean completion time of 1,001 random jobs on 36 V100, 36 P100 and 36 K80 GPUs. Crosses are printed in Gavel's notebook (OSDI 2020), "
     "points are ours: the same jobs, drawn by the published rule, with the released rules of rounds. The numbers are committed with this page.",
 )
 def figure_notebooks(results: Results) -> Drawn:
     """Printed lines and our points."""
-    figure, axes = canvas(1, 2, width=3.8, height=3.2)
     table = notebooks()
-    table = table[table["notebook"] != MAKESPAN]
-    for ax, (notebook, title) in zip(
-        axes, ((ONE, "jobs of one GPU"), (SEVERAL, "jobs of 1 to 8 GPUs")), strict=True
-    ):
-        for i, name in enumerate(table["policy"].unique()):
-            part = table[(table["notebook"] == notebook) & (table["policy"] == name)]
-            if len(part):
-                ax.plot(part["at"], part["published_h"], color=PALETTE[i])
-                ax.plot(part["at"], part["ours_h"], "o", markersize=4, color=PALETTE[i], label=name)
-        ax.set(title=title, xlabel="jobs/h", ylabel="mean completion time, h")
-        ax.set_ylim(bottom=0)
-        ax.legend(loc="lower right")
+    figure, (ax,) = canvas()
+    for i, (name, part) in enumerate(table.groupby("policy", sort=False)):
+        ax.plot(part["jobs_per_h"], part["published_h"], "-x", color=PALETTE[i])
+        ax.plot(part["jobs_per_h"], part["ours_h"], "o", markersize=4, color=PALETTE[i], label=name)
+    ax.set(xlabel="jobs/h", ylabel="mean completion time, h")
+    ax.set_ylim(bottom=0)
+    ax.legend(loc="lower right")
     return Drawn(figure, table)
 
 
