@@ -18,8 +18,8 @@ Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 Label = Literal["derived", "variant", "textbook", "count"]
 LABELS: tuple[str, ...] = get_args(Label)
-"""Labels beside a verdict: a closed form of ours, a reading chosen after the printed one failed, a
-formula of the textbooks, a count of settings."""
+"""Labels beside a verdict: what follows from the paper and is not printed, a reading chosen after the printed
+one failed, a formula of the textbooks, a count of settings."""
 RUNS = "runs.parquet"
 """In a page's folder: its runs, one a row."""
 

@@ -40,6 +40,8 @@ OTHER_MODEL = (
 VARIANT = ("variant",)
 EXACT = "it is worked out, without chance"
 """Reason why a number has no interval."""
+FEW_LATE_PERCENT = 5.0
+"""Late jobs of a heuristic below which its tardiness is not what a method saves."""
 SERVER_LIMIT_S = 50.0
 """Mean response time that counts as no delay; a limit of ours, which the row names."""
 
@@ -81,10 +83,9 @@ def _why_savings(results: Results, method: str, study: str) -> str:
     """Tardiness of the heuristic, and results of the other readings."""
     runs = results.runs("run_scenario", study=study, method=method)
     late = 100 * float((runs["late_jobs"] / (10 * runs["num_nodes"])).mean())
-    reason = (
-        f"{late:.1f} % of the jobs of {LABELS[method]} are late; where few are, a method can only save "
-        "leasing"
-    )
+    reason = f"{late:.1f} % of the jobs of {LABELS[method]} are late"
+    if late < FEW_LATE_PERCENT:
+        reason += ", so there is little but leasing to save"
     try:
         variants = variant_savings(results)
     except NoRuns:
@@ -95,7 +96,8 @@ def _why_savings(results: Results, method: str, study: str) -> str:
     if counts.min() < counts.max():
         seeds = f"{counts.min()} to {counts.max()} seeds"
     listed = ", ".join(f"{name} {value:.0f} %" for name, value in part.items())
-    return f"{reason}. By reading, {seeds}: {listed}"
+    sizes = ", ".join(str(n) for n in sorted(set(variants["num_nodes"])))
+    return f"{reason}. By reading, at {sizes} nodes, {seeds}: {listed}"
 
 
 @PAGE.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, PHILLY_LOAD
+from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, PHILLY_LOAD, W1
 from experiments.report.estimates import geometric, paired
 from experiments.sweep.results import NoRuns, Results
 from simulator.statistics import Estimate, student
@@ -149,6 +150,33 @@ def hours(table: Table, mechanism: str, value: str = "mean_jct_h") -> Estimate:
     if not len(found):
         raise NoRuns(f"no run of {mechanism}")
     return student(found)
+
+
+def overload() -> tuple[float, float]:
+    """Load of Figure 9's 9 jobs/h on 128 GPUs, %: at proportional shares, and where each has its whole demand."""
+    return 100 * offered_load(9, 128, met=False), 100 * offered_load(9, 128)
+
+
+def offered_load(jobs_per_hour: float, gpus: int, *, met: bool = True) -> float:
+    """Part of the GPUs that single-GPU jobs of split 20-70-10 ask for.
+
+    Parameters
+    ----------
+    met : each has its whole demand; False: its proportional share.
+    """
+    from simulator.workloads.synergy import TASKS, dnn_models, sensitivity_matrices
+
+    # The mean of 10^x minutes with the law of Section 5.1, see `derived_trace`.
+    short, long = (10**3 - 10**1.5) / 1.5, 10**4 - 10**3
+    mean_h = (0.8 * short + 0.2 * long) / math.log(10) / 60
+    fastest = {n: float(m.relative.max()) for n, m in sensitivity_matrices().items()}
+    gpu_hours = 0.0
+    for task, share in zip(TASKS, (int(part) for part in W1.split("-")), strict=True):
+        of_task = [
+            1 / fastest[n.name] if met else 1.0 for n in dnn_models().values() if n.task == task
+        ]
+        gpu_hours += share / 100 * mean_h * sum(of_task) / len(of_task)
+    return jobs_per_hour * gpu_hours / gpus
 
 
 # -- the draws of the released simulator -------------------------------------------------------
