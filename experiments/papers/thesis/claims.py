@@ -179,7 +179,7 @@ def hierarchical(results: Results) -> Iterator[Claim]:
 
 
 def _parts_of_costs(results: Results, due: str, gap_s: float, methods: tuple[str, ...]) -> str:
-    """What each method pays for leases and for tardiness at one gap, mean over its runs."""
+    """Leasing and tardiness of each method at one gap, mean over its runs."""
     runs = results.runs("run_scenario", study="gap", due=due, mean_gap_s=gap_s)
     of = []
     for method in methods:
