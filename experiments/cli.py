@@ -166,7 +166,9 @@ def _described(error: Exception) -> str:
     while first.__cause__ is not None:  # SimPy raises anew what a process raised
         first = first.__cause__
     at = traceback.extract_tb(first.__traceback__)[-1]
-    place = f"{Path(at.filename).name}, line {at.lineno}"
+    place = "; ".join(
+        [f"{Path(at.filename).name}, line {at.lineno}", *getattr(error, "__notes__", ())]
+    )
     return f"unexpected {type(error).__name__}: {one_line(error)} ({place})"
 
 

@@ -1,4 +1,4 @@
-"""The world of schedlab: jobs, machines, time and money. It knows no policy and no paper.
+"""Jobs, machines, time and money: the engine, its features, workloads, laws and statistics; no policy.
 
 from simulator import simulate
 result = simulate(workload, cluster, policy, seed=1)

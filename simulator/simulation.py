@@ -86,7 +86,7 @@ def simulate(
     """
     points = decision_points or DecisionPoints()
     _check_policy(policy)
-    _check_points(points, workload, cluster)
+    _check_points(points, workload, cluster, server)
     if check:
         check_fits(workload, cluster)
     parts = features_of(workload, features)
@@ -104,7 +104,11 @@ def simulate(
     simulation.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
     with _stream(simulation, stream_to) as stream:
         begin(simulation, parts, lambda: _decider(policy), make_dispatcher(dispatcher), server)
-        run(simulation)
+        try:
+            run(simulation)
+        except Exception as error:
+            error.add_note(f"policy {simulation.policy_name}, at {simulation.clock.now:g} s")
+            raise
         result = _result(simulation, parts, seed, stream.folder if stream else None)
         if stream is not None:
             stream.finish(result)
@@ -146,11 +150,17 @@ def _check_policy(policy: object) -> None:
         )
 
 
-def _check_points(points: DecisionPoints, workload: Workload, cluster: Cluster) -> None:
+def _check_points(
+    points: DecisionPoints, workload: Workload, cluster: Cluster, server: ServerSpec | None
+) -> None:
     for period in (points.period_s, points.since_last_s):
         check_period(period)
     if points.period_s is None and not points.on_arrival:
         raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
+    if points.least_gap_s and server is not None:
+        raise InputError(
+            "decisions: both least_gap_s and an optimization server, expected one of them"
+        )
     if points.finish_at_tick and points.period_s is None:
         raise InputError("jobs that finish at the end of a round need rounds")
     busy_s = _least_busy_s(workload, cluster)

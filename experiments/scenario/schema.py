@@ -743,7 +743,7 @@ class Scenario(FeatureTables):
     )
     reconfiguration_s: NonNegative | DelayKeys = Field(
         default=0.0,
-        description="delay without progress after a move, a resize or a restart; or a table of three delays",
+        description="delay without progress after a move, a resize or a restart; or a table of delays",
     )
     network_penalty: Factor | None = Field(
         default=None,
@@ -830,7 +830,7 @@ def is_file(catalog: Any) -> bool:
     return isinstance(catalog, str) and ("/" in catalog or "." in catalog)
 
 
-def read_scenario(path: Path) -> Scenario:
+def read_scenario(path: Path | str) -> Scenario:
     """Read and check a scenario file; relative paths in it are relative to the file.
 
     Raises
@@ -838,6 +838,7 @@ def read_scenario(path: Path) -> Scenario:
     InputError
         One line: file, key, value, what was expected.
     """
+    path = Path(path)
     raw = read_toml(path)
     _expect_no_other_kind(raw, path)
     for table, key in file_keys(raw):

@@ -53,7 +53,6 @@ class Synergy:
         self._starvation_s = starvation_s
         self._ranks_at_full_speed = ranks_at_full_speed
         self._state: _State | None = None
-        self._last: IntArray = np.array([], dtype=np.int64)
         # Whether nothing moves between one arrival or completion and the next.
         self._settles = starvation_s == math.inf and (
             ordering.settles == "order"

@@ -1,8 +1,9 @@
 """A feature: what a cluster may have beside nodes, jobs and controllers, such as faults or tenants.
 
 A simulation holds a list of features and calls their methods; each method has a neutral default here.
-Features combine, since each only multiplies a rate, adds a delay, holds a job back, or stops a job.
-docs/simulator.md has one of ten lines.
+Features combine, since each only multiplies a rate, adds a delay, holds a job back, or stops a job;
+`simulator.features.rounds`, which counts whole steps, refuses what it cannot combine with.
+docs/extending.md has one of twenty lines.
 """
 
 from __future__ import annotations

@@ -40,11 +40,15 @@ class Rounds(Feature):
         self.round_s = round_s
 
     def attach(self, simulation: Simulation) -> None:
-        """No round goes on, and nothing else asks for decisions."""
+        """No round goes on; nothing else asks for decisions, or changes rates where steps are counted."""
         if simulation.server is not None:
             raise InputError("rounds that end with their last job: expected no optimization server")
         simulation.triggers = DecisionPoints(False, False, on_request=False)
         begin = getattr(simulation.workload.performance, "progress", None)
+        if begin is not None and len(simulation.hooks["rate"]) > 1:
+            raise InputError(
+                "rounds that end with their last job count whole steps: expected no feature that changes rates"
+            )
         self._simulation = simulation
         self._pace_s: dict[int, float] = {}
         self._of = [Round(begin and begin()) for _ in simulation.controllers]

@@ -246,7 +246,7 @@ class View:
 
     @property
     def configuration_of(self) -> Mapping[int, Any]:
-        """CPUs and memory of each running job, where the policy or its model chose it."""
+        """Configuration of each running job (such as its batch size), where the policy or its model chose it."""
         return self._controller.configuration_of
 
     @property

@@ -74,7 +74,7 @@ def test_from_template_to_figure(command, tmp_path):
         ("def other(view): pass", "mine", "mine.py has no 'mine', expected one of other"),
         ("import sys\nsys.exit(0)", "mine", "mine.py, line 2: SystemExit: 0"),
         ("def mine(view, x): pass", "mine", "has no default for view, x, expected one for every"),
-        ("def mine(view): raise ValueError('no')", "mine", "unexpected ValueError: no (mine.py, line 1)"),
+        ("def mine(view): raise ValueError('no')", "mine", "unexpected ValueError: no (mine.py, line 1; policy mine.py:mine, at "),
         ("mine = 3", "mine", "mine.py has no 'mine', expected a class or a function there"),
         (None, "mine", "no such file, expected mine.py"),
     ],
@@ -114,6 +114,11 @@ def test_the_page_of_formats_is_made_from_the_readers(tmp_path):
         path.write_text(FORMATS[kind].example)
         assert trace_formats.recognised(path) == kind
         assert len(schedlab.read_jobs(path)) == 1
+
+
+def test_a_scenario_that_names_a_file_is_read_by_a_text_as_its_path():
+    path = ROOT / "examples" / "philly.toml"
+    assert schedlab.read_scenario(str(path)) == schedlab.read_scenario(path)
 
 
 def test_the_public_names_are_documented():

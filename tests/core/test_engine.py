@@ -148,6 +148,7 @@ _NOTHING = FixedDuration(np.array([1.0, 1.0]), np.array([1, 1]))
         ({"decision_points": DecisionPoints(on_arrival=False)}, "wait for ever"),
         ({"decision_points": DecisionPoints(finish_at_tick=True)}, "need rounds"),
         ({"features": [Rounds(5.0)], "server": ServerSpec(Deterministic(1.0))}, "expected no optimization server"),
+        ({"decision_points": DecisionPoints(least_gap_s=5.0), "server": ServerSpec(Deterministic(1.0))}, "both least_gap_s"),
         ({"seed": -1}, "seed is -1"),
     ],
 )  # fmt: skip

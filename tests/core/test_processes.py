@@ -107,7 +107,7 @@ def test_a_rate_changes_with_progress():
     assert run(phased([90.0]), nodes()).completion_s.tolist() == pytest.approx([60.0])
 
 
-def test_a_rate_changes_during_a_checkpoint():
+def test_a_rate_changes_between_checkpoints():
     """Checkpoints come after 20 s of work and take 15 s: 20 + 15 + 10 at the first rate, then 10 + 15 + 20."""
     saving = Failures((), Checkpoints(20.0, 15.0))
     result = run(phased([90.0]), nodes(), "fifo-strict", saving)
@@ -182,6 +182,13 @@ class PowerCap(Feature):
 
     def seen(self, controller: Any) -> int:
         return self.most
+
+
+def test_a_rate_changes_during_a_checkpoint():
+    """Saved from 10 to 14 s; from 12 to 22 s two run: 4 s of work by then, 2 more to the next save at 24 s, then 4."""
+    saving = Failures((), Checkpoints(10.0, 4.0))
+    result = run(fixed([0, 12], [20, 5]), nodes(count=2), "fifo-strict", PowerCap(1), saving)
+    assert result.completion_s.tolist() == pytest.approx([28 + 4, 12 + 2 * 5])
 
 
 def test_an_own_feature_changes_rates_and_is_seen():

@@ -8,6 +8,7 @@ import pytest
 from experiments.scenario.build import decision_points, keyed_parts
 from experiments.scenario.schema import Decisions, Scenario
 from simulator import Decision, InputError, Placement, View, Workload
+from simulator.core.feature import Feature
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
@@ -123,6 +124,16 @@ def test_a_job_may_do_nothing_in_a_round_and_be_done_at_once_in_the_next():
     result = run(jobs, nodes(1, 2), first_two, ROUNDS)
     assert list(result.decisions.time_s) == [0, 4]
     assert result.completion_s == pytest.approx([4], abs=1e-8)
+
+
+def test_a_model_that_counts_steps_does_not_go_with_a_feature_that_changes_rates():
+    class Half(Feature):
+        def rate(self, execution):
+            return 0.5
+
+    assert run(fixed([0], [4]), nodes(), first_two, ROUNDS, Half()).completion_s.tolist() == [8]
+    with pytest.raises(InputError, match="expected no feature that changes rates"):
+        run(steps([0], [15])[0], nodes(), first_two, ROUNDS, Half())
 
 
 def test_a_scenario_file_may_ask_for_such_rounds():
