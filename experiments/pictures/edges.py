@@ -1,8 +1,8 @@
 """Marks where something drawn goes on outside its axes.
 
-An interval, or a mean with an interval, that does not fit into the axes is cut off by matplotlib
-without a sign. Here an arrow at the edge says so: full for the end of an interval, hollow for the
-point itself. Example: a lower end below 0 on a logarithmic axis.
+An interval, a mean with an interval, or a single run that does not fit into the axes is cut off by
+matplotlib without a sign. Here an arrow at the edge says so: full for the end of an interval and
+for a run, hollow for the mean itself. Example: a lower end below 0 on a logarithmic axis.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
     from simulator.model.cluster import FloatArray
 
-NOTE = "An arrow at an edge: the interval goes on outside."
+NOTE = "An arrow at an edge: an interval goes on outside, or a run lies there."
 """Sentence for captions of figures with such arrows."""
 
 MARKED = "marked at the edge"
 """Id of lines whose points outside the axes have arrows."""
+
+RUNS = "single runs"
+"""Id of lines whose points are single runs."""
 
 OUTSIDE = 0.005
 """Part of an axis by which an end may lie outside and still count as on the edge."""
@@ -31,7 +34,7 @@ ARROWS = ("<", ">", "v", "^")
 
 
 def mark_edges(figure: Figure) -> int:
-    """Put an arrow where an interval leaves its axes, and take away its cap; how many arrows.
+    """Put an arrow where an interval or a run lies outside its axes, and take away its cap; how many arrows.
 
     Call it when all limits are set. Caps and ends are those of ``Axes.errorbar``.
     """
@@ -43,6 +46,10 @@ def mark_edges(figure: Figure) -> int:
         for container in axes.containers:
             if isinstance(container, ErrorbarContainer):
                 count += _mark(axes, container)
+        for line in [line for line in axes.lines if line.get_gid() == RUNS]:
+            ends = places(axes, line.get_xydata())
+            count += sum(_arrow(axes, end, line.get_color(), True) for end in ends)
+            line.set_gid(MARKED)
     return count
 
 

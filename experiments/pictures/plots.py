@@ -18,6 +18,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from experiments.pictures.edges import RUNS
 from simulator.statistics import student
 
 if TYPE_CHECKING:
@@ -215,7 +216,9 @@ def _few(
     count = runs.groupby([hue, x])[value].transform("count")
     few = runs[(count > 1) & (count < ENOUGH_RUNS)]
     for name, part in few.groupby(hue):
-        ax.plot(part[x], part[value], "_", color=palette[str(name)], markersize=7, alpha=0.6)
+        ax.plot(
+            part[x], part[value], "_", color=palette[str(name)], markersize=7, alpha=0.6, gid=RUNS
+        )
 
 
 def draw_line(ax: Axes, x: Any, table: DataFrame, label: str, index: int, **options: Any) -> None:

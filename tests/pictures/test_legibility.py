@@ -145,7 +145,7 @@ def test_axes_without_a_name_and_units_in_brackets():
 
 
 def test_arrows_where_intervals_go_on(tmp_path):
-    """The lower end of the first, the third point and its upper end: arrows, and no fault."""
+    """The lower end of the first, the third point and its upper end, and a run: arrows, and no fault."""
     figure, left, _ = good()
     left.set_ylim(0.8, 2.5)
     assert edges.mark_edges(figure) == 3
@@ -153,6 +153,12 @@ def test_arrows_where_intervals_go_on(tmp_path):
     assert sorted((line.get_marker(), line.get_ydata()[0]) for line in arrows) == [
         ("^", 1.0), ("^", 1.0), ("v", 0.0)
     ]  # fmt: skip
+    assert faults(figure) == []
+    figure, left, _ = good()
+    left.plot([1, 2, 3], [1, 2, -50], "_", gid=edges.RUNS)
+    left.set_ylim(0, 4)
+    assert edges.mark_edges(figure) == 1
+    assert [line.get_marker() for line in left.lines if line.get_label() == "_edge"] == ["v"]
     assert faults(figure) == []
     figure, left, _ = good()
     left.set_yscale("log")

@@ -217,6 +217,7 @@ def variants(results: Results) -> Drawn:
     ticks = [fill(name.replace(" %", "\N{NO-BREAK SPACE}%"), 12) for name in VARIANTS]
     ax.set_xticks(range(len(VARIANTS)), ticks, fontsize=8)
     ax.set(xlabel="reading of the setup", ylabel="saving of the hierarchical method, %")
+    ax.set_ylim(min(0.0, ax.get_ylim()[0]), None)
     plots.legend_below(figure, ax, 4)
     numbers = plots.intervals(table, ["study", "method"], "saving")
     first = table.iloc[0]

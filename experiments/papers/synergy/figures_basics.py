@@ -1,8 +1,8 @@
-"""Figures 1 to 5: the headline, and what jobs gain from CPUs and memory."""
+"""Figures 1 to 5: the largest gains, and what jobs gain from CPUs and memory."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -20,8 +20,8 @@ from experiments.pictures.plots import MARKERS, PALETTE, PAPER
 from experiments.report.experiment import Drawn
 from experiments.sweep.results import Results
 
-if TYPE_CHECKING:
-    pass
+Points = tuple[tuple[float, float], ...]
+"""A line: x and y of each point."""
 
 
 @PAGE.figure(
@@ -59,7 +59,7 @@ def figure_1(results: Results) -> Drawn:
     "figure_2a",
     "Figure 2a: sensitivity to CPUs",
     "Time of an iteration over CPUs per GPU with all memory, from the published profiles. Language models "
-    "need one CPU, ShuffleNet and AlexNet twelve. In the paper 12 CPUs make AlexNet {alexnet:g} times as fast "
+    "need one CPU, and are the same line; ShuffleNet and AlexNet need twelve. In the paper 12 CPUs make AlexNet {alexnet:g} times as fast "
     "as 3, and 9 CPUs ResNet18 {resnet18:g} times.",
 )
 def figure_2a(_: Results) -> Drawn:
@@ -67,18 +67,21 @@ def figure_2a(_: Results) -> Drawn:
 
     figure, axes = plots.canvas(1, 2)
     rows: list[dict[str, Any]] = []
+    alike: tuple[dict[Points, list[str]], ...] = ({}, {})
     for name, matrix in sensitivity_matrices().items():
         network = dnn_models()[name]
         seconds = network.iteration_time_s / matrix.relative[:, -1]
-        panel = int(network.task == "language")
-        style = len(axes[panel].lines)
-        axes[panel].plot(
-            matrix.cpus, seconds / seconds[0], marker=MARKERS[style], color=PALETTE[style],
-            # Lines that lie on each other stay visible, the later ones smaller.
-            markersize=12 - 4 * style if panel else 9 - style, label=network.title,
-        )  # fmt: skip
+        line = tuple(zip(matrix.cpus.tolist(), (seconds / seconds[0]).tolist(), strict=True))
+        alike[network.task == "language"].setdefault(line, []).append(network.title)
         points = zip(matrix.cpus.tolist(), seconds.tolist(), strict=True)
         rows += [{"model": name, "cpus": c, "iteration_time_s": s} for c, s in points]
+    for ax, lines in zip(axes, alike, strict=True):
+        for style, (line, titles) in enumerate(lines.items()):
+            ax.plot(
+                *zip(*line, strict=True), marker=MARKERS[style], color=PALETTE[style],
+                # Lines that meet stay visible, the later ones smaller.
+                markersize=9 - style, label=", ".join(titles),
+            )  # fmt: skip
     for ax, title in zip(axes, ("image and speech", "language: no gain"), strict=True):
         ax.set(xlabel="CPUs per GPU", ylabel="time of an iteration, relative to 1 CPU")
         ax.set(title=title, ylim=(0, 1.08))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from experiments.papers.synergy.page import PAGE
@@ -29,6 +31,9 @@ from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER
 from experiments.report.experiment import Drawn
 from experiments.sweep.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @PAGE.figure(
@@ -94,27 +99,15 @@ READINGS = {False: "durations drawn at each ratio", True: "durations of ratio 3 
     "FIFO, single-GPU jobs, split 20-70-10, two readings. Left: durations are drawn at the proportional share of "
     "each ratio, as in the released simulator, so GPU-proportional is the same line for all, and tune gets "
     "slower as less is left to gain. Middle: each job has the iterations of ratio 3 at every ratio, so both get "
-    "faster. Right: how many times tune's average that of GPU-proportional is at 9 jobs/h."
-    + AVERAGES,
+    "faster; at 9 jobs/h, over the seeds that ran at every ratio. "
+    "Right: how many times tune's average that of GPU-proportional is at 9 jobs/h." + AVERAGES,
 )
 def figure_12(results: Results) -> Drawn:
     base, swept = cells(results, "single_gpu"), cells(results, "cpu_ratios")
     figure, axes = plots.canvas(1, 3, width=4.6, height=4.2)
-    lines = [f"{mechanism}, {r} CPUs per GPU" for mechanism in PAIR[::-1] for r in (3, 4, 5, 6)]
-    parts: list[Table] = []
-    for ax, (fixed, reading) in zip(axes, READINGS.items(), strict=False):
-        table = together(base, swept[swept["fixed"] == fixed])
-        table["line"] = [
-            f"{m}, {r} CPUs per GPU"
-            for m, r in zip(table["mechanism"], table["ratio"], strict=True)
-        ]
-        drawn = plots.lines(
-            ax, table, "load", "mean_jct_h", "line", {x: x for x in lines}, dashed=lines[4:]
-        )
-        over_load(ax, drawn, "average JCT, h", reading)
-        parts.append(
-            table.assign(fixed=fixed)[["ratio", "fixed", "mechanism", "load", "seed", "mean_jct_h"]]
-        )
+    tables = {fixed: together(base, swept[swept["fixed"] == fixed]) for fixed in READINGS}
+    _over_loads(axes[0], tables[False])
+    _over_ratios(axes[1], tables[True])
     ratio = _ratios(results, base, swept)
     names = {name: name for name in dict.fromkeys(ratio["reading"])}
     plots.lines(axes[2], ratio, "cpus", "ratio", "reading", names, geometric=True)
@@ -122,9 +115,38 @@ def figure_12(results: Results) -> Drawn:
     axes[2].plot((3, 4, 5, 6), printed, "s--", color=PAPER, label="paper")
     axes[2].set(xlabel="CPUs per GPU", ylabel="average JCT, proportional / tune", title="9 jobs/h")
     axes[2].set(xticks=(3, 4, 5, 6), ylim=(0, 1.05 * axes[2].get_ylim()[1]))
-    plots.legends_below(figure, axes[1], axes[2], (2, 1))
+    for ax in axes:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18))
     words = {"windows": windows(results, "cpu_ratios")}
+    kept = ["ratio", "fixed", "mechanism", "load", "seed", "mean_jct_h"]
+    parts = [table.assign(fixed=fixed)[kept] for fixed, table in tables.items()]
     return Drawn(figure, together(*parts, ratio), words)
+
+
+def _over_loads(ax: Axes, table: Table) -> None:
+    """Average JCT over load, a line of tune for each number of CPUs per GPU."""
+    names = ["proportional, any ratio", *(f"tune, {r} CPUs per GPU" for r in (3, 4, 5, 6))]
+    table = table.assign(
+        line=[
+            names[0] if m == "proportional" else f"{m}, {r} CPUs per GPU"
+            for m, r in zip(table["mechanism"], table["ratio"], strict=True)
+        ]
+    )
+    drawn = plots.lines(
+        ax, table, "load", "mean_jct_h", "line", {x: x for x in names}, dashed=names[:1]
+    )
+    over_load(ax, drawn, "average JCT, h", READINGS[False])
+
+
+def _over_ratios(ax: Axes, table: Table) -> None:
+    """Average JCT over CPUs per GPU at 9 jobs/h, of the seeds that ran at every ratio."""
+    table = table[table["load"] == OVERLOAD]
+    ratios = table.groupby("seed")["ratio"].transform("nunique")
+    shown = table[ratios == ratios.max()]
+    plots.lines(ax, shown, "ratio", "mean_jct_h", "mechanism", {m: m for m in PAIR})
+    ax.set(xlabel="CPUs per GPU", ylabel="average JCT, h", title=f"{READINGS[True]}, 9 jobs/h")
+    ax.set_xticks((3, 4, 5, 6))
+    from_zero(ax)
 
 
 def _ratios(results: Results, base: Table, swept: Table) -> Table:
@@ -221,11 +243,11 @@ def table_5(results: Results) -> Drawn:
 
 
 OF_OPT = {
-    "tune": ("tune, sorted as in Section 4.2", 2),
-    "tune_by_gpus": ("tune, sorted by GPUs (ours)", 5),
-    "tune_released": ("tune, as released", 4),
+    "tune_by_gpus": ("tune, sorted by GPUs (ours)", 5, 13, 5.0),
+    "tune": ("tune, sorted as in Section 4.2", 2, 9, 2.5),
+    "tune_released": ("tune, as released", 7, 5, 1.0),
 }
-"""Mechanisms of `run_round_times` beside opt: label and colour."""
+"""Mechanisms of `run_round_times` beside opt: label, colour, and widths of marker and interval."""
 
 
 @PAGE.figure(
@@ -240,7 +262,6 @@ OF_OPT = {
 def figure_round_times(results: Results) -> Drawn:
     table: Table = results.runs("run_round_times").sort_values("nodes")
     table["gpus"] = 8 * table["nodes"]
-    sizes = sorted(set(table["gpus"]))
     figure, axes = plots.canvas(1, 3, width=4.6)
     for panel, (multi_gpu, style, of) in enumerate(
         ((False, "o-", "single-GPU jobs"), (True, "s--", "up to 16 GPUs a job")), 1
@@ -250,20 +271,22 @@ def figure_round_times(results: Results) -> Drawn:
             axes[0].plot(part["gpus"], 1000 * part[f"{mechanism}_round_cpu_s"], style,
                          markerfacecolor="none" if multi_gpu else None, color=COLOURS[mechanism],
                          label=f"{NAMES[mechanism]}, {of}")  # fmt: skip
-        for index, (column, (name, colour)) in enumerate(OF_OPT.items()):
+        for column, (name, colour, marker, interval) in OF_OPT.items():
             of_opt = 100 * part[[f"{column}_of_opt{end}" for end in ("", "_low", "_high")]]
             of_opt.columns = ["mean", "low", "high"]
-            places = part["gpus"].map(sizes.index) + 0.12 * (index - 1)
-            plots.draw_line(axes[panel], places, of_opt, name, colour, linestyle="none")
+            plots.draw_line(
+                axes[panel], part["gpus"], of_opt, name, colour, linestyle="none", marker="o",
+                markerfacecolor="none", markersize=marker, elinewidth=interval,
+            )  # fmt: skip
         plots.paper_line(axes[panel], 100 - PAGE["round"].high, "paper: within 10 %")
         axes[panel].set(ylabel="throughput, % of opt's", title=of, ylim=(80, 101))
     plots.log_ticks(axes[0])
     axes[0].set(ylabel="CPU time of a round, ms", title="time of a round")
-    axes[0].set(xscale="log")
-    axes[0].minorticks_off()
-    for ax, places in zip(axes, (sizes, range(len(sizes)), range(len(sizes))), strict=True):
-        ax.set_xticks(places, [str(g) for g in sizes])
-        ax.set_xlabel("GPUs of the cluster")
+    sizes = sorted(set(table["gpus"]))
+    for ax in axes:
+        ax.set(xscale="log", xlabel="GPUs of the cluster")
+        ax.minorticks_off()
+        ax.set_xticks(sizes, [str(g) for g in sizes])
     plots.legends_below(figure, axes[0], axes[1], (2, 2))
     columns = [c for c in table if "_of_opt" in c and not c.startswith("opt")]
     words = {"within": PAGE["round"].printed, "slower": PAGE["slower"].low}

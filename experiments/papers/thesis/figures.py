@@ -71,20 +71,22 @@ def _by_law(
     value: str,
     labels: tuple[str, str],
     log: bool = False,
+    sharey: bool = True,
 ) -> tuple[Drawn, list[Any]]:
     """A panel for each law of due dates, and its axes; ``labels`` of x and y."""
-    figure, axes = plots.canvas(1, 2, width=5.8, height=4.2, sharey=True)
+    figure, axes = plots.canvas(1, 2, width=5.8, height=4.2, sharey=sharey)
     names = {method: LABELS[method] for method in methods}
     rows = []
     for ax, (due, table) in zip(axes, tables.items(), strict=True):
         drawn = plots.lines(ax, table, x, value, "method", names, geometric=log)
         rows.append(drawn.assign(due=due))
-        ax.set(xlabel=labels[0], title=DUE_LAWS[due])
+        ax.set(xlabel=labels[0], ylabel=labels[1], title=DUE_LAWS[due])
+        if sharey:
+            ax.label_outer()
         if x == "num_nodes":
             ax.set_xticks(sorted(set(table[x])))
         else:
             plots.thousands(ax.xaxis)
-    axes[0].set(ylabel=labels[1])
     numbers = pd.concat(rows)
     return Drawn(figure, numbers, {"traces": numbers["n"].max()}), axes
 
@@ -114,7 +116,7 @@ def _trace_means(results: Results, study: str, value: str) -> dict[str, pd.DataF
     "Figure 4.2: hierarchical model and randomised greedy",
     "Total cost against the mean time between submissions. The hierarchical method solves its "
     "MILP exactly here, which the thesis could not, or stops at a gap of 5 %; geometric means over traces, of each the mean "
-    "over random seeds." + OVER_TRACES,
+    "over random seeds. The axes of the two panels differ." + OVER_TRACES,
 )
 def figure_4_2(results: Results) -> Drawn:
     runs = _trace_means(results, "gap", "total_cost")
@@ -125,10 +127,10 @@ def figure_4_2(results: Results) -> Drawn:
         "randomised-all",
         "greedy",
     )
-    drawn, axes = _by_law(
-        runs, "mean_gap_s", methods, "total_cost", (GAP, "total cost, $"), log=True
-    )
-    plots.log_ticks(axes[0])
+    labels = (GAP, "total cost, $")
+    drawn, axes = _by_law(runs, "mean_gap_s", methods, "total_cost", labels, log=True, sharey=False)
+    for ax in axes:
+        plots.log_ticks(ax)
     plots.legend_below(axes[0].figure, axes[0], 4)
     return drawn
 
@@ -204,6 +206,8 @@ def figure_4_6(results: Results) -> Drawn:
         if part["num_nodes"].max() > SMALL_UP_TO:
             ends = SMALL_UP_TO + 5, part["num_nodes"].max() + 3
             ax.axvspan(*ends, color=plots.PAPER, alpha=0.08)
+    lowest = 1.2 * min(printed, drawn.data["mean"].min())
+    axes[0].set_ylim(bottom=max(lowest, axes[0].get_ylim()[0]))
     plots.legend_below(axes[0].figure, axes[0], 3)
     return drawn
 
@@ -239,7 +243,7 @@ def proxies(results: Results) -> Drawn:
     "decisions",
     "CPU time of a decision by size",
     "One decision with all 10 N jobs in the queue, 1,000 iterations, one thread, compiled code "
-    "already loaded. Stars: the thesis's averages, drawn right of 100 nodes.",
+    "already loaded. Stars: the thesis's averages at 100 nodes, that of local search inside that of RG.",
 )
 def decisions(results: Results) -> Drawn:
     runs = results.runs("run_decision")
@@ -259,8 +263,9 @@ def decisions(results: Results) -> Drawn:
             if f"call-time.{method}" in PAGE.numbers:
                 printed_s = PAGE[f"call-time.{method}"].low
                 ax.plot(
-                    [140 + 15 * index], [printed_s], "*", color=plots.PALETTE[index], markersize=11,
-                    markeredgecolor=plots.PAPER, label=f"thesis: {LABELS[method]}, {printed_s:g} s",
+                    [100], [printed_s], "*", color=plots.PALETTE[index], markerfacecolor="none",
+                    markersize=17 if method == "randomised-greedy" else 9,
+                    label=f"thesis: {LABELS[method]}, {printed_s:g} s",
                 )  # fmt: skip
         title = "equal nodes" if homogeneous else "VMs of the catalogue"
         ax.set(xlabel="nodes N, jobs 10 N", ylabel="CPU time of a decision, s", title=title)
