@@ -28,6 +28,9 @@ REPLACED = {
     r"\bLedger\b": "arrival statistics",
     r"\bNeighbours\(|neighbours_of|SharingKeys|\[sharing\]": "colocation",
     r"\bShown\(|gpus_asked|RuleError": "predicted workload; demanded GPUs; error of a key",
+    r"\b[Tt]he floor\b|\bfloors\b|\b[Bb]ottleneck\b|\b[Hh]eadline\b": "lower bound; what limits; printed",
+    r"\b([Oo]ne job's|whole) story\b|CPU-hungry|\bthe proof in\b": "history; many CPUs; evaluation",
+    r"idle_keys|\.asked\(\)|[Nn]eighbours? (slow|halve|on a GPU)|by neighbours:": "unused; noting; colocated",
     r"\bthe bracket from above\b|\bOne door\b": "upper bound; errors of the command line",
 }
 """Words of our own (regular expressions), and what stands in their place."""

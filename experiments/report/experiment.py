@@ -204,9 +204,9 @@ class Experiment:
         return [figure for figure in figures if figure is not None]
 
     def _draw(self, figure: Registered, results: Results, folder: Path) -> Figure | None:
-        asked = results.asked()
+        noting = results.noting()
         try:
-            drawn = figure.draw(asked, **figure.options)
+            drawn = figure.draw(noting, **figure.options)
         except NoRuns:
             return None
         film = None
@@ -221,7 +221,7 @@ class Experiment:
             drawn.drawing,
             drawn.data,
             command=f"schedlab reproduce {self.paper.name} --scale {results.scale or 'quick'}",
-            seeds=asked.seeds_read,
+            seeds=noting.seeds_read,
         )
         return dataclasses.replace(saved, replay=film)
 

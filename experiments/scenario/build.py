@@ -30,7 +30,7 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     workload, cluster = fitted(workload, own_cluster, scenario)
     workload = with_features(scenario, workload)
     notes = [*scenario.old_names, *check_requirements(scenario.policy, workload, cluster)]
-    notes += idle_keys(scenario, workload, cluster)
+    notes += unused_keys(scenario, workload, cluster)
     return workload.noted(*notes) if notes else workload, cluster
 
 
@@ -63,7 +63,7 @@ def scene_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Scene:
     return Scene(workload, cluster, scenario.seed, tables, next(iter(given.values()), None))
 
 
-def idle_keys(scenario: Scenario, workload: Workload, cluster: Cluster) -> Iterator[str]:
+def unused_keys(scenario: Scenario, workload: Workload, cluster: Cluster) -> Iterator[str]:
     """One line for each key of a feature that changes nothing with these jobs and machines.
 
     Models that no job has are noted, not refused: where models are drawn, few jobs may lack one.

@@ -61,7 +61,7 @@ class Results:
         ]
         return part
 
-    def asked(self) -> Results:
+    def noting(self) -> Results:
         """The same results, which note from here on whose runs are read (``seeds_read``)."""
         same = self.where()
         same._read = set()

@@ -129,7 +129,7 @@ class Program:
         return rows.reshape(n, -1)
 
     def _level(self, rows: FloatArray, pace: FloatArray, floor: FloatArray) -> float:
-        """Most by which all values rise above the floor, each at its pace."""
+        """Most by which all values rise above `floor`, each at its pace."""
         cost = np.zeros(rows.shape[1] + 1)
         cost[-1] = -1.0
         found = self._solve(cost, np.hstack([rows, -pace[:, None]]), floor, 1, ())
@@ -138,7 +138,7 @@ class Program:
         return float(found[-1])
 
     def _rise(self, rows: FloatArray, floor: FloatArray, rising: BoolArray) -> FloatArray:
-        """``(n,)`` how far each of some jobs was seen above the floor while the others keep theirs.
+        """``(n,)`` how far each of some jobs was seen above `floor` while the others keep theirs.
 
         Those that no solution has lifted by more than `RISES` are asked for together, until none rises.
         """

@@ -80,8 +80,8 @@ class Tune(Mechanism):
     released : as in the released simulator: in order of priority (LAS: by GPUs), first free GPUs in
         order of the servers, and peers put back as `policies.synergy.eviction.evict_released`
         says.
-    sort_by_gpus : by GPU demand alone, then by priority. Not the paper's: CPU-hungry jobs then do
-        not meet on the first servers.
+    sort_by_gpus : by GPU demand alone, then by priority. Not the paper's: jobs that need many
+        CPUs then do not meet on the first servers.
     regrant : at the end, jobs at their proportional share get their demand where it still fits. Not
         the paper's.
     """

@@ -2,7 +2,7 @@
 
     restart delay -> work -> checkpoint -> work -> change of the rate -> work -> end
 
-Each arrow is an event. The controller takes and gives back the GPUs; when it stops a job, or a neighbour
+Each arrow is an event. The controller takes and gives back the GPUs; when it stops a job, or a colocated job
 changes the job's rate, it interrupts the process, which then ends or looks anew for its next event.
 """
 

@@ -108,7 +108,7 @@ class Machines:
 class SharedDuration(FixedDuration):
     """Jobs that need a part of one GPU, or several whole ones, for a known time.
 
-    A job of a part may hold a whole GPU, too; it is no faster then. Neighbours do not slow a job
+    A job of a part may hold a whole GPU, too; it is no faster then. Others on the GPU do not slow a job
     down: each has its part for itself.
 
     Parameters

@@ -1,4 +1,4 @@
-"""One job's story."""
+"""History of a job."""
 
 import json
 

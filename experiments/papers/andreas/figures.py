@@ -208,8 +208,8 @@ def _means_and_runs(
 
 
 @PAGE.figure(
-    "floor",
-    "How far from the floor, N = {smallest}",
+    "lower_bound",
+    "How far from the lower bound, N = {smallest}",
     "Total cost over the least that the jobs could cost if each were alone (see "
     "experiments/analysis/bounds.py): geometric mean over seeds, and each seed as a dash; the numbers "
     "have 95 % intervals. No schedule is left of the dashed line.",
@@ -238,7 +238,7 @@ def lower_bound(results: Results) -> Drawn:
             ax.lines[-2].set_label(f"{arrivals} arrivals")
             rows.append(line.assign(scenario=scenario, arrivals=arrivals))
         ax.axvline(1.0, color=plots.PAPER, linestyle="--")
-        ax.set(xlabel="total cost over the floor", ylabel="method", title=SCENARIO[scenario])
+        ax.set(xlabel="total cost over the lower bound", ylabel="method", title=SCENARIO[scenario])
         plots.log_ticks(ax, "x")
         ax.set_yticks(range(len(methods)), [LABELS[m] for m in methods])
         ax.invert_yaxis()
@@ -310,7 +310,7 @@ def figure_4(results: Results) -> Drawn:
 def figure_4_events(results: Results) -> Drawn:
     found = results.where("run_armida", method="randomised-first")
     for task in found.tasks:
-        tables = found.asked().outcome(task).tables
+        tables = found.noting().outcome(task).tables
         if all(events_of_figure_4(tables["schedule"])):
             return _replay(
                 {**tables, "scalars": found.where(seed=task.columns()["seed"]).scalars()}

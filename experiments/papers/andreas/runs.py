@@ -1,4 +1,4 @@
-"""The runs behind the figures: whole scenarios, the ARMIDA replay, gaps and floors."""
+"""The runs behind the figures: whole scenarios, the ARMIDA replay, gaps and lower bounds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MANY_SEEDS: dict[Scale, tuple[int, ...]] = {
 }
 """Of what the claims on savings rest on: mixed arrivals, the paper's methods."""
 TWENTY_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": SEEDS["quick"], "paper": tuple(range(1, 21))}
-"""Of all methods with ten nodes, where the figure "floor" compares them."""
+"""Of all methods with ten nodes, where the figure "lower_bound" compares them."""
 GAP_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": SEEDS["quick"], "paper": tuple(range(1, 11))}
 """Of decisions that are held against exact ones."""
 ARMIDA_SEEDS: dict[Scale, int] = {"quick": 40, "paper": 1000}
@@ -69,13 +69,13 @@ def tasks(scale: Scale) -> list[Task]:
     return [
         *_scenario_tasks(scale, "scenarios"),
         *_scenario_tasks(scale, "other_methods"),
-        *_floor_tasks(scale),
+        *_bound_tasks(scale),
         *_replay_tasks(scale),
         *_gap_tasks(scale),
     ]
 
 
-def _floor_tasks(scale: Scale) -> list[Task]:
+def _bound_tasks(scale: Scale) -> list[Task]:
     """Lower bounds at the smallest size, for every run there."""
     smallest = min(SIZES[scale])
     return [

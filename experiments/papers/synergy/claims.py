@@ -563,7 +563,7 @@ def rounds(results: Results) -> Iterator[Claim]:
             )
             yield PAGE.row("round", Estimate(mean, low, high, 20), SORTED, jobs=jobs_of, rules=rules,
                            labels=VARIANT if rules else ())  # fmt: skip
-        yield PAGE.row("floor", float(part["least_rate"].min()), "a job is put below its proportional share",
+        yield PAGE.row("least-rate", float(part["least_rate"].min()), "a job is put below its proportional share",
                        jobs=jobs_of, exact="the least of all jobs in 20 rounds of each size")  # fmt: skip
     cut = float(np.max(table.loc[table["nodes"] == 16, "opt_most_cut"]))
     yield PAGE.row("cut", cut, "the LP did not end at a vertex", exact="the most of 20 rounds")

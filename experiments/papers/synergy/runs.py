@@ -43,7 +43,7 @@ PHILLY_LOAD = 27.0
 """Jobs an hour, for 64 servers, at which rows are judged; others are drawn."""
 
 SEEDS: dict[str, dict[Scale, int]] = {
-    "headline": {"quick": 5, "paper": 20},
+    "printed": {"quick": 5, "paper": 20},
     "draws": {"quick": 3, "paper": 20},
     "pairs": {"quick": 3, "paper": 10},
     "few": {"quick": 3, "paper": 5},
@@ -97,7 +97,7 @@ def _group(name: str, columns: Labels) -> str:
     """The group of `SEEDS` of a run."""
     mechanism, load = columns["mechanism"], columns["load"]
     if name == "single_gpu":
-        return {9.0: "headline", 8.0: "pairs"}.get(float(load or 0), "shown")
+        return {9.0: "printed", 8.0: "pairs"}.get(float(load or 0), "shown")
     if name == "single_gpu_mechanisms":
         if load in (8, 9):
             return "pairs" if load == 9 else "none" if mechanism == "greedy" else "ten"

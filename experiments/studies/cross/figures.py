@@ -165,7 +165,7 @@ def _ranks(results: Results) -> Drawn:
 
 
 @PAGE.figure(
-    "floors",
+    "lower_bounds",
     "Myopic against far-sighted: every policy on elastic jobs",
     "Total cost over a lower bound that no policy can beat, far-sighted or not, on the jobs of the comparison; "
     "geometric mean over seeds. The bound is the best of each job as if it were alone, and of jobs that share "
@@ -173,7 +173,7 @@ def _ranks(results: Results) -> Drawn:
     "is the bound's own distance from the optimum. The CSV has 95 % intervals. ANDREAS: low, mixed and high "
     "arrivals. Empty: the pair makes no sense.",
 )
-def floors(results: Results) -> Drawn:
+def lower_bounds(results: Results) -> Drawn:
     cells = methods_of_cells(results)
     part = cells[cells["method"].isin([m.label for m in METHODS if m.view == "elastic"])].dropna(
         subset=["over_bound"]

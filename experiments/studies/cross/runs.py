@@ -162,9 +162,9 @@ def run_bound(config: dict[str, Any]) -> Outcome:
     nodes = BOUND_NODES[config["scale"]]
     base = {**hierarchical_vms(config["scale"], config["load"], nodes), "seed": config["seed"]}
     workload, cluster = build(Scenario.model_validate({**base, "policy": "fifo"}))
-    floor = max(float(alone(workload, cluster).sum()), float(shared(workload, cluster)))
+    bound = max(float(alone(workload, cluster).sum()), float(shared(workload, cluster)))
     rows = []
     for label, policy in BOUNDED.items():
         result = run(Scenario.model_validate({**base, **policy}), record_schedule=False)
-        rows.append({"method": label, "ratio": result.total_cost / floor})
-    return Outcome({"bound": floor}, {"ratios": pd.DataFrame(rows)})
+        rows.append({"method": label, "ratio": result.total_cost / bound})
+    return Outcome({"bound": bound}, {"ratios": pd.DataFrame(rows)})

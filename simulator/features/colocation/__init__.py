@@ -1,4 +1,4 @@
-"""Jobs on one GPU: memory, slices (MIG), and how neighbours slow each other down."""
+"""Jobs on one GPU: memory, slices (MIG), and how they slow each other down."""
 
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of, profile_for
 from simulator.features.colocation.spec import (

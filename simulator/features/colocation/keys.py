@@ -44,7 +44,7 @@ class ColocationKeys(FeatureTable):
     )
     interference: Literal["none", "linear", "published"] = Field(
         default="none",
-        description="slow-down by neighbours: none; linear in utilisation; or as published by model",
+        description="slow-down by jobs on the same GPU: none; linear in utilisation; or as published by model",
     )
     utilisation: dict[str, Part] = Field(
         default_factory=dict,

@@ -1,7 +1,7 @@
-"""Jobs on one GPU: memory of GPUs, slices, and how neighbours slow each other down.
+"""Jobs on one GPU: memory of GPUs, slices, and how jobs slow each other down.
 
 `simulate` takes a `Colocation`. It counts for decisions that say which GPUs each job uses
-(`Decision.gpus_of`); jobs on whole GPUs have no neighbours. Without one, parts of GPUs are all that counts.
+(`Decision.gpus_of`); jobs on whole GPUs share none. Without one, parts of GPUs are all that counts.
 """
 
 from __future__ import annotations

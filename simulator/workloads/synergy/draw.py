@@ -1,6 +1,6 @@
 """The jobs that the released simulator draws, one for one: Python's own generator and its seed.
 
-The paper's headline (3.4 times at 9 jobs an hour) comes from one draw of this generator, seed 42.
+The paper's largest gain (3.4 times at 9 jobs an hour) comes from one draw of this generator, seed 42.
 The order of the draws is part of it: first two numbers for each of the 31,762 jobs of the Philly
 log that the simulator reads, for their durations; then two for each job that is submitted, for its
 gap and for an integer that nothing uses.
