@@ -107,7 +107,8 @@ def simulate(
         try:
             run(simulation)
         except Exception as error:
-            error.add_note(f"policy {simulation.policy_name}, at {simulation.clock.now:g} s")
+            if not isinstance(error, InputError | InfeasibleDecision):  # these name it themselves
+                error.add_note(f"policy {simulation.policy_name}, at {simulation.clock.now:g} s")
             raise
         result = _result(simulation, parts, seed, stream.folder if stream else None)
         if stream is not None:
