@@ -1,5 +1,6 @@
 """Every code block and every command that the documentation shows is run here."""
 
+import csv
 import json
 import os
 import re
@@ -196,6 +197,18 @@ def test_files_that_pages_name_exist(page):
     named = [ROOT / name for name in NAMED.findall(text)]
     linked = [page.parent / name for name in LINKED.findall(text)]
     assert [str(path) for path in (*named, *linked) if not path.exists()] == []
+
+
+def test_claims_of_the_artifact_page_are_rows_of_the_results():
+    """Beside a published number; the page names them and has no numbers of its own."""
+    with open(ROOT / "results" / "paper" / "claims.csv", newline="", encoding="utf-8") as lines:
+        rows = {
+            (r["paper"], r["place"], r["claim"]) for r in csv.DictReader(lines) if r["paper_value"]
+        }
+    text = (ROOT / "docs" / "artifact.md").read_text("utf-8")
+    table = re.findall(r"^\| `(\w+)` \| \d+ \| (.+) \| (.+) \|$", text, re.M)
+    assert len(table) > 10
+    assert set(table) - rows == set()
 
 
 def test_the_first_policy_is_short():

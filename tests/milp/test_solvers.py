@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from policies.milp import SolverOptions, highs, solve
@@ -12,6 +13,7 @@ from policies.milp import gurobi as backend
 from policies.milp.model import Builder, Model, relative_gap
 from policies.milp.patterns import patterns
 from simulator.errors import InputError
+from tests.command import done, refused
 from tests.milp.instances import like_the_paper
 
 
@@ -153,6 +155,24 @@ def test_gurobi_missing(monkeypatch, forgotten):
     with pytest.raises(InputError, match=r"^solver 'gurobi': gurobipy is not installed.*$"):
         solve(knapsack(5), "gurobi")
     assert solve(knapsack(5), "auto").solver == "highs"
+
+
+def test_a_command_without_gurobi(monkeypatch, forgotten, tmp_path):
+    """HiGHS solves what an example asks for; gurobi by name is refused."""
+    monkeypatch.setitem(sys.modules, "gurobipy", None)
+    few = (
+        "run",
+        "examples/hierarchical.toml",
+        "--set",
+        "workload.num_nodes=4",
+        "--set",
+        "workload.jobs_per_node=2",
+    )
+    done(*few, "--out", tmp_path / "highs")
+    assert set(pd.read_csv(tmp_path / "highs" / "decisions.csv")["solver"]) == {"highs"}
+    told = refused(*few, "--set", "policy_options.solver=gurobi", "--out", tmp_path / "gurobi")
+    assert "solver 'gurobi': gurobipy is not installed, expected it or solver 'highs'" in told
+    assert not (tmp_path / "gurobi").exists()
 
 
 def test_no_licence(monkeypatch, tmp_path, gurobi, forgotten):

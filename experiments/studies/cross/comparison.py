@@ -53,6 +53,7 @@ METHODS = (
     Method("MILP, central", "milp", "elastic", {"solver": "highs"}),
     Method("MILP, two controllers", "milp", "elastic", {"solver": "highs"}, {"controllers": 2}),
     Method("rental widths on nodes", "rental-on-nodes", "elastic"),
+    Method("foresight", "foresight", "elastic"),
     Method("Optimus", "optimus", "elastic", one_gpu=True),
     Method("AFS", "afs", "elastic", one_gpu=True),
     Method("Pollux", "pollux", "elastic", extra=HOURLY, one_gpu=True),

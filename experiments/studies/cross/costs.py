@@ -5,14 +5,14 @@ from __future__ import annotations
 from experiments.report.contents import Scale
 
 CELL: dict[str, tuple[float, float]] = {
-    "hierarchical": (4.1, 12.0),
-    "2020 family": (3.4, 10.0),
-    "2021 family": (2.7, 8.0),
-    "ANDREAS 1": (0.25, 1.2),
-    "ANDREAS 2": (0.25, 1.2),
-    "Synergy, 1 GPU": (2.3, 8.0),
-    "Synergy, multi-GPU": (2.5, 10.0),
-    "Philly-like": (1.8, 7.0),
+    "hierarchical": (4.6, 13.3),
+    "2020 family": (3.8, 11.2),
+    "2021 family": (3.1, 9.7),
+    "ANDREAS 1": (0.5, 1.9),
+    "ANDREAS 2": (0.5, 2.0),
+    "Synergy, 1 GPU": (3.2, 10.6),
+    "Synergy, multi-GPU": (3.3, 12.8),
+    "Philly-like": (2.6, 9.0),
 }
 """All policies on one workload, at quick and at paper scale."""
 

@@ -37,7 +37,7 @@ COLUMNS = (
 """Columns of each method in the tables beside the figures, as means."""
 
 
-@PAGE.figure("comparison", "Every policy on every workload", "{caption}")
+@PAGE.figure("comparison", "Policies across workloads", "{caption}")
 def _heat_map(results: Results) -> Drawn:
     """Ratio to the best, with the interval of the rank."""
     cells = methods_of_cells(results)
@@ -169,7 +169,7 @@ def _ranks(results: Results) -> Drawn:
     "Myopic against far-sighted: every policy on elastic jobs",
     "Total cost over a lower bound that no policy can beat, far-sighted or not, on the jobs of the comparison; "
     "geometric mean over seeds. The bound is the best of each job as if it were alone, and of jobs that share "
-    "the nodes (a linear program). What lies above 1 is the most that foresight could gain, and a part of it "
+    "the nodes (a linear program). What lies above 1 is the most that looking ahead could gain, and a part of it "
     "is the bound's own distance from the optimum. The CSV has 95 % intervals. ANDREAS: low, mixed and high "
     "arrivals. Empty: the pair makes no sense.",
 )

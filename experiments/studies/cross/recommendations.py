@@ -52,7 +52,7 @@ IDEAS = (
     ),
     Idea("the rental paper", EVERYWHERE, ("rental widths on nodes",)),
 )
-"""First-principle policies and backfill are nobody's: they are the baselines of all."""
+"""First-principle policies and backfill are the baselines of all, other schedulers' policies and `foresight` no paper's of the five."""
 
 
 @PAGE.text
