@@ -11,7 +11,7 @@ A policy without it works none of this out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from policies.registration import register
 from policies.wrapper import Wrapper
 from simulator.features.fractional import SharedDuration, demanded_gpus
 from simulator.model.cluster import FloatArray
-from simulator.model.contract import Decision, Placement, View
+from simulator.model.contract import Decision, Placement, Policy, View
 from simulator.model.feasibility import placements_of
 from simulator.model.tolerances import SUMS
 from simulator.model.workload import ELASTIC
@@ -39,6 +39,10 @@ class DecisionTrace(Wrapper):
     waiting jobs; else they are named as they queue.
     """
 
+    def __init__(self, policy: Policy, inner_name: str) -> None:
+        super().__init__(policy, inner_name)
+        self.plans_anew = False  # within @fractional it would record units as GPUs
+
     def decide(self, view: View) -> Decision:
         """The policy's decision, and what was considered."""
         decision = self.policy.decide(view)
@@ -49,10 +53,10 @@ class DecisionTrace(Wrapper):
             "started": sum(job not in view.running for job in after),
             "stopped": sum(job not in after for job in view.running),
         }
-        by = getattr(self.policy, "by", "")
-        if by:
-            facts["by"] = by
-        passed = [job for job in self._ordered(view) if job not in after]
+        if self.by:
+            facts["by"] = self.by
+        in_order = self.ordered(view) if self.ordered else view.waiting
+        passed = [job for job in in_order if job not in after]
         if passed:
             names = [view.workload.job_id[job] for job in passed[:MOST_NAMED]]
             more = len(passed) - MOST_NAMED
@@ -61,10 +65,6 @@ class DecisionTrace(Wrapper):
             if short is not None:
                 facts["short"] = short
         return replace(decision, info={**facts, **decision.info})
-
-    def _ordered(self, view: View) -> Iterable[int]:
-        ordered = getattr(self.policy, "ordered", None)
-        return view.waiting if ordered is None else ordered(view)
 
 
 def what_is_short(job: int, after: Shares, view: View, in_parts: bool = False) -> str | None:

@@ -67,6 +67,7 @@ class Hysteresis(Wrapper):
 
     def __init__(self, policy: Policy, inner_name: str, threshold: float = 1.0) -> None:
         super().__init__(policy, inner_name)
+        self.plans_anew = False  # it looks at what runs
         self.threshold = threshold
         nonnegative(self.name, threshold=threshold)
         if self.fractional_gpus:

@@ -61,20 +61,24 @@ class FractionalGpus(Wrapper):
     def __init__(self, policy: Policy, inner_name: str) -> None:
         super().__init__(policy, inner_name)
         self.fractional_gpus = True
-        if not getattr(policy, "plans_anew", False):
+        if not self.plans_anew:
             raise InputError(
                 f"policy {self.name!r}: {inner_name} does not plan all nodes anew, expected a policy of the greedy "
                 "family, milp, or ORDERING+proportional, +greedy, +tune; for a queue on parts take 'shared' or "
                 "'complementary'"
             )
         self._workload: Workload | None = None
+        self._in_units: Workload
 
     def decide(self, view: View) -> Decision:
         """The policy's own plan, with a GPU for each job."""
         if self._workload is not view.workload:
             self._begin(view)
-        for column in ("due_s", "weight_per_s"):  # admission control may change them
-            object.__setattr__(self._in_units, column, getattr(view.workload, column))
+        if (
+            self._in_units.due_s[view.jobs] != view.due_s
+        ).any():  # admission control took some away
+            due_s, weight_per_s = view.workload.due_s, view.workload.weight_per_s
+            self._in_units = replace(self._in_units, due_s=due_s, weight_per_s=weight_per_s)
         decision = self.policy.decide(self._seen(view))
         if decision is NO_CHANGE:
             return NO_CHANGE
@@ -84,7 +88,8 @@ class FractionalGpus(Wrapper):
         if decision.keep_running:
             for job, own in view.running.items():
                 shares.setdefault(job, [p._replace(gpus=self._units[job]) for p in own])
-        return self._on_gpus(view, shares, decision.info)
+        placements, gpus_of = self._on_gpus(view, shares)
+        return replace(decision, placements=placements, keep_running=False, gpus_of=gpus_of)
 
     def _begin(self, view: View) -> None:
         """Read the scenario: how many units, and what each job asks for."""
@@ -138,8 +143,8 @@ class FractionalGpus(Wrapper):
         )
 
     def _on_gpus(
-        self, view: View, shares: Mapping[int, Sequence[Placement]], info: Mapping[str, Any]
-    ) -> Decision:
+        self, view: View, shares: Mapping[int, Sequence[Placement]]
+    ) -> tuple[list[Placement], dict[int, tuple[int, ...]]]:
         """A GPU for each job of the plan, or several; those that fit in no way are left out."""
         of_node: dict[int, dict[int, Placement]] = {}
         for job, own in shares.items():
@@ -161,7 +166,7 @@ class FractionalGpus(Wrapper):
             placements += [self._placed(planned[job], len(found[job])) for job in found]
         if len(gpus_of) < len(shares):
             self._elsewhere(view, shares, placements, gpus_of)
-        return Decision(placements, info=info, gpus_of=gpus_of)
+        return placements, gpus_of
 
     def _elsewhere(
         self,

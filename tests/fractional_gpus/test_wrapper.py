@@ -1,6 +1,7 @@
 """Synergy and the greedy family on parts of GPUs: by hand, and nothing given away twice."""
 
 import itertools
+import re
 from collections import defaultdict
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from policies import make_policy, requirements_of
 from simulator import InputError
+from simulator.features.admission import Admission
 from simulator.features.colocation import colocation_of, published_rates
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
@@ -52,6 +54,22 @@ def test_the_greedy_serves_the_urgent_half():
     assert (result.tardiness_s == 0).all()
 
 
+def test_the_greedy_sees_which_due_dates_are_taken_away():
+    """Halves of 100 s; the first two are promised 110 s, the third of ten times the weight cannot be promised 105 s."""
+    late = {"due_s": [110.0, 110.0, 105.0], "weight_per_s": [0.01, 0.01, 0.1]}
+    jobs = jobs_of([0.5] * 3, [100.0] * 3, [0.0, 0.0, 1.0], **late)
+    result = run(jobs, ONE, "greedy@fractional", Admission("downgrade"))
+    assert result.completion_s.tolist() == [100.0, 100.0, 200.0]
+    assert run(jobs, ONE, "greedy@fractional").completion_s[2] == 101.0
+
+
+@pytest.mark.parametrize("name", ["greedy@fractional@self-timed", "greedy@self-timed@fractional"])
+def test_wake_ups_reach_the_controller(name):
+    """A job of 100 s: the mean gap is 12.5 s first, then 12.5 s more than the time."""
+    result = run(jobs_of([0.5], [100.0]), ONE, name)
+    assert result.decisions_table()["time_s"].tolist() == [0.0, 12.5, 37.5, 87.5]
+
+
 def test_jobs_move_together_for_one_that_needs_a_whole_gpu():
     """Halves on two GPUs are put on one when a job of a whole GPU comes."""
     two = nodes(2, price_per_hour=1.0, cpus=12, memory_gb=100)
@@ -76,8 +94,9 @@ def test_halves_on_one_gpu_are_whole_jobs_on_two(ordering):
 def test_who_cannot():
     with pytest.raises(InputError, match="fifo-backfill does not plan all nodes anew, expected"):
         make_policy("fifo-backfill@fractional")
-    with pytest.raises(InputError, match=r"srtf\+opt does not plan"):
-        make_policy("srtf+opt@fractional")
+    for name in ("srtf+opt", "greedy@hysteresis", "greedy@decision-trace"):
+        with pytest.raises(InputError, match=re.escape(f"{name} does not plan all nodes anew")):
+            make_policy(f"{name}@fractional")
     sliced = jobs_of([0.5], [10.0])
     with pytest.raises(InputError, match="the GPUs are sliced, expected the policy 'slices'"):
         run(sliced, ONE, "greedy@fractional", colocation_of(sliced, slices=True))

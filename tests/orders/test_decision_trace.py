@@ -46,6 +46,13 @@ def test_by_hand():
     ]
 
 
+def test_the_order_is_known_behind_other_wrappers():
+    """One GPU: the second and third wait, the third is due first."""
+    jobs = jobs_of([9.0] * 3, [1] * 3, due_s=[900.0, 800.0, 700.0])
+    rows = noted("edf-backfill@hysteresis", jobs, nodes(1))
+    assert rows[2][3:5] == ("due date", "c, b")
+
+
 def test_what_is_short():
     """Two nodes of 4 GPUs and 8 CPUs; shared's jobs stay on one node: 2 GPUs are free, not together, then CPUs lack."""
     jobs = jobs_of([90.0, 50.0, 9.0], [3, 3, 2], num_cpus=[1.0, 1.0, 1.0])

@@ -35,6 +35,17 @@ def test_a_held_job_whose_patience_ends_as_the_quota_frees_starts():
     assert result.first_start_s.tolist() == [0.0, 100.0]
 
 
+def test_a_held_job_leaves_when_its_patience_is_over():
+    """j1 is promised 160 s and held until it leaves at 50 s; so j2 of all GPUs is promised 170 s when it comes at 60 s."""
+    late = {"due_s": [math.inf, 160.0, 170.0], "patience_s": [math.inf, 40.0, math.inf]}
+    work = jobs("aab", [100] * 3, [1, 1, 2], [0, 10, 60], **late)
+    parts = tenants_of(work, quota={"a": 1.0}), Admission("reject")
+    result = run(work, nodes(2), "fifo-backfill", *parts)
+    assert result.completion_s.tolist() == [100.0, 50.0, 200.0]
+    assert result.parts["admission"].promised.tolist() == [False, True, True]
+    assert result.parts["tenants"].held_s.tolist() == [0.0, 40.0, 0.0]
+
+
 def test_finish_time_fairness_counts_weights():
     """Of 8 GPUs a (weight 3) has 6 for itself, where its job of 4 runs as here; b has 2, and would take twice as long."""
     work = jobs("ab", [100, 100], [4, 4])

@@ -6,12 +6,15 @@ ended. So each policy keeps to the quotas, whatever it knows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from simpy.events import ProcessGenerator
 
 from simulator.arguments import length
+from simulator.core.clock import Order
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
@@ -82,6 +85,9 @@ class Quotas(Feature):
             self._take(t, job)
             return True
         self._held[t].append(job)
+        patience_s = self._simulation.workload.patience_s
+        if patience_s is not None and patience_s[job] < math.inf:
+            self._simulation.clock.process(self._wait(t, job, float(patience_s[job])))
         return False
 
     def _has_room(self, t: int, job: int) -> bool:
@@ -98,7 +104,6 @@ class Quotas(Feature):
         self._admitted.remove(job)
         t, simulation = int(self.tenants.of[job]), self._simulation
         self._used[t] -= self._gpus[job]
-        self._forget_impatient(t)
         for other in list(self._held[t]):
             if self._used[t] >= self.tenants.quota[t]:
                 break
@@ -110,19 +115,16 @@ class Quotas(Feature):
                 self._take(t, other)
                 simulation.dispatch(other)
 
-    def _forget_impatient(self, t: int) -> None:
-        """Jobs of a tenant that were held for longer than their patience have left by now."""
+    def _wait(self, t: int, job: int, patience_s: float) -> ProcessGenerator:
+        """SimPy process: a held job leaves when its patience is over; once it is in a queue, `Reneging` sees to it."""
         simulation = self._simulation
-        workload = simulation.workload
-        if workload.patience_s is None:
-            return
-        for job in list(self._held[t]):
-            leaves_s = float(workload.submit_s[job] + workload.patience_s[job])
-            if leaves_s < simulation.clock.now:
-                self._held[t].remove(job)
-                self.held_s[job] = float(workload.patience_s[job])
-                simulation.renege(job, leaves_s)
-                simulation.end(job)
+        leaves_s = float(simulation.workload.submit_s[job]) + patience_s
+        yield simulation.clock.at(leaves_s, Order.RENEGING)
+        if job in self._held[t]:
+            self._held[t].remove(job)
+            self.held_s[job] = patience_s
+            simulation.renege(job, leaves_s)
+            simulation.end(job)
 
     def record(self, end_s: float) -> TenantRecord:
         """The tenants, and how long their jobs were held."""
