@@ -1,4 +1,4 @@
-"""Coverage of the intervals: the tables of docs/statistics.md.
+"""Coverage of the intervals: the tables of benchmarks/coverage.md.
 
 python -m benchmarks.coverage [FILE]    about eight CPU minutes
 
