@@ -130,11 +130,16 @@ class RunRecord:
         """Leasing, energy and tardiness."""
         return self.meters.leasing_cost + self.meters.energy_cost + self.tardiness_cost
 
+    @cached_property
+    def end_s(self) -> float:
+        """The last completion of a job that did not leave: until then nodes are leased."""
+        completion_s = self.completion_s if self.left is None else self.completion_s[~self.left]
+        return float(completion_s.max())
+
     @property
     def makespan_s(self) -> float:
         """From the first submission to the last completion."""
-        end_s = self.completion_s if self.left is None else self.completion_s[~self.left]
-        return float(end_s.max() - self.workload.submit_s[0])
+        return float(self.end_s - self.workload.submit_s[0])
 
     def served(self, window: Sequence[int] | None = None) -> slice | IntArray:
         """Index of the jobs of a window, in order of submission, without those that left.

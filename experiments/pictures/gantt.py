@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from experiments.pictures.lanes import lanes_of
 from experiments.pictures.saving import check_kind, save_picture
 from experiments.scenario.reading import SHARE_COLUMNS, read_run
-from experiments.scenario.schema import MOST_NODES
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,23 +62,29 @@ def gantt(
     """
     path = out or folder / "gantt.png"
     check_kind(path)
-    name, jobs, schedule, _ = read_run(folder, where=where)
+    name, jobs, schedule, machines = read_run(folder, where=where)
     if schedule.empty:
         raise InputError(f"{folder / 'schedule.csv'}: no rows, expected at least one")
     window_s = (3600 * (begin_h or 0.0), math.inf if end_h is None else 3600 * end_h)
-    drawing = draw(schedule, jobs, name, window_s, None if nodes is None else _numbers(nodes))
+    count = machines["num_nodes"] if machines else int(schedule["node"].max()) + 1
+    drawing = draw(
+        schedule, jobs, name, window_s, None if nodes is None else _numbers(nodes, count)
+    )
     save_picture(drawing, path)
     return path
 
 
-def _numbers(text: str) -> set[int]:
-    """Numbers and ranges, "0-9,20"."""
+def _numbers(text: str, count: int) -> set[int]:
+    """Numbers and ranges, "0-9,20", of so many nodes."""
     found: set[int] = set()
     for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not (first.isdigit() and (last or first).isdigit()):
+        first, dash, last = part.strip().partition("-")
+        last = last if dash else first
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
             raise InputError(f"--nodes: got {text!r}, expected numbers and ranges such as 0-9,20")
-        found |= set(range(int(first), min(int(last or first), MOST_NODES) + 1))
+        if int(last) >= count:
+            raise InputError(f"--nodes: got {text!r}, expected nodes from 0 to {count - 1}")
+        found |= set(range(int(first), int(last) + 1))
     return found
 
 

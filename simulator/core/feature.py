@@ -120,5 +120,5 @@ class Feature:
         return ()
 
     def record(self, end_s: float) -> FeatureRecord | None:
-        """Record of the run, whose last job ended at ``end_s``; None: nothing."""
+        """Record of the run until its last completion, at ``end_s``; None: nothing."""
         return None

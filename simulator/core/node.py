@@ -35,6 +35,8 @@ class Node:
         self._fixed_type = self._type = node_type
         self._gpus = gpus
         self._settled_s = begin_s
+        self._unused: list[tuple[float, float]] = []
+        """Stretches of time for which it was up, since its last share: they count if another share comes."""
         self._jobs_on_gpu: dict[int, int] = {}
         self._named_shares: float = 0
 
@@ -78,22 +80,24 @@ class Node:
 
     def go_down(self, now_s: float) -> None:
         """Stop, empty: it costs nothing and offers nothing until it is up again."""
-        self.settle(now_s)
-        self._type = None
+        if self._type is not None:
+            self._unused.append((self._settled_s, now_s))
+        self._settled_s, self._type = now_s, None
 
     def come_up(self, now_s: float) -> None:
         """Offer the GPUs again; a VM opens with its next share."""
-        self.settle(now_s)
-        self._type = self._fixed_type
+        self._settled_s, self._type = now_s, self._fixed_type
 
     def settle(self, until_s: float) -> None:
-        """Bring the meters up to a time."""
+        """Bring the meters up to a time: now, or the last completion at the end of the run."""
+        if self._unused:
+            for up_s, down_s in self._unused:
+                self._count_use(self._fixed_type, 0, min(down_s, until_s) - up_s)
+            self._unused.clear()
         elapsed_s = until_s - self._settled_s
         if elapsed_s <= 0:
             return
         self._settled_s = until_s
-        if self._type is None:
-            return
         used = self.gpus_used
         if used:
             self.gpu_seconds += used * elapsed_s
@@ -102,5 +106,10 @@ class Node:
             used = len(self._jobs_on_gpu) + int(
                 used - self._named_shares + tolerances.PART_OF_A_GPU
             )
-        key = (self._type, int(used))
-        self.use_s[key] = self.use_s.get(key, 0.0) + elapsed_s
+        self._count_use(self._type, int(used), elapsed_s)
+
+    def _count_use(self, node_type: int | None, gpus: int, elapsed_s: float) -> None:
+        """Seconds as a type with so many GPUs in use; nothing of a node that is closed."""
+        if node_type is not None and elapsed_s > 0:
+            key = (node_type, gpus)
+            self.use_s[key] = self.use_s.get(key, 0.0) + elapsed_s

@@ -48,7 +48,7 @@ def timeline(record: RunRecord) -> Timeline | None:
     """The timeline from the first submission on; None where the schedule is not in memory.
 
     Integrals over ``cost_per_h`` and ``power_kw`` are the leasing, energy cost and energy of `NodeMeters`: a node
-    that is down costs nothing. Both are NaN where jobs share GPUs whose power was measured: the schedule does not
+    costs nothing while it is down, nor after the last completion, where jobs still come and leave. Both are NaN where jobs share GPUs whose power was measured: the schedule does not
     say on which GPUs they are.
     """
     shares = record.shares()
@@ -74,6 +74,8 @@ def timeline(record: RunRecord) -> Timeline | None:
     gpus = total(start_s, shares["gpus"]) - total(end_s, shares["gpus"])
     power_kw = states.idle_kw + total(states.time_s, states.power_kw)
     cost_per_h = states.idle_cost + total(states.time_s, states.cost_per_h)
+    if record.end_s < times[-1]:
+        power_kw[times >= record.end_s] = cost_per_h[times >= record.end_s] = 0.0
     if any(t.power_w for t in record.cluster.node_types) and (shares["gpus"] % 1).any():
         power_kw, cost_per_h = np.full((2, len(times)), np.nan)
     since = int(np.searchsorted(times, submit_s[0]))

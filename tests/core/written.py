@@ -40,18 +40,17 @@ class Folder:
             for row in self.outages.itertuples():
                 self.away[row.node].append((row.start_s, row.end_s))
 
-    def check(self, money: bool = True) -> None:
-        """All checks, one after the other; without ``money`` none of what nodes cost and of when they were up."""
+    def check(self) -> None:
+        """All checks, one after the other."""
         self._capacity()
         self._nobody_on_a_node_that_is_down()
         self._quotas()
         self._times()
         self._fairness()
         self._counts()
-        if money:
-            self._costs()
-            self._damage()
-            self._timeline()
+        self._costs()
+        self._damage()
+        self._timeline()
 
     def _capacity(self) -> None:
         types = self.machines["node_types"]

@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from simulator import Cluster, Decision, NodeType, Placement, View
+from simulator.features.admission import Admission
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.failures.outages import failure_rates
 from simulator.features.maintenance import MaintenanceKeys
@@ -53,6 +55,33 @@ def test_a_node_that_is_down_at_the_end_was_up_before():
     cause = Outages(Deterministic(60.0), Deterministic(1000.0), [(1,)])
     result = run(fixed([0], [100]), nodes(1, 2), "fifo-strict", Failures([cause]))
     assert result.summary()["availability"] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_nodes_are_leased_until_the_last_completion(failing):
+    """At 0.01 a second each. j0 ends at 100 s, j1 is rejected at 500 s; both nodes fail at 200 s and at 450 s for 50 s."""
+    jobs = fixed([0, 500], [100, 100], due_s=[math.inf, 510.0])
+    causes = [Outages(Deterministic(200.0), Deterministic(50.0), [(0, 1)])] if failing else []
+    parts = Failures(causes), Admission("reject")
+    result = run(jobs, nodes(1, 2, price_per_hour=36.0), "fifo-strict", *parts)
+    summary, line = result.summary(), result.timeline_table()
+    assert summary["rejected_jobs"] == 1
+    assert summary["leasing_cost"] == pytest.approx(2 * 100 * 0.01)
+    assert (line["cost_per_h"][:-1] * np.diff(line["time_s"])).sum() == pytest.approx(2.0 * 3600)
+    assert (summary["availability"], summary["outages"]) == (1.0, 0)
+    assert result.parts["failures"].down.tolist() == []
+
+
+def test_nodes_are_leased_while_a_job_that_runs_is_to_come():
+    """The same, and j2 runs from 600 to 650 s: each node was up 0 to 200, 250 to 450 and 500 to 650 s."""
+    jobs = fixed([0, 500, 600], [100, 100, 50], due_s=[math.inf, 510.0, math.inf])
+    cause = Outages(Deterministic(200.0), Deterministic(50.0), [(0, 1)])
+    parts = Failures([cause]), Admission("reject")
+    result = run(jobs, nodes(1, 2, price_per_hour=36.0), "fifo-strict", *parts)
+    summary = result.summary()
+    assert summary["leasing_cost"] == pytest.approx(2 * 550 * 0.01)
+    assert summary["availability"] == pytest.approx(1100 / 1300)
+    assert summary["outages"] == 4
 
 
 def test_only_the_start_after_a_failure_is_a_restart():

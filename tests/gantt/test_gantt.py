@@ -12,7 +12,9 @@ from experiments.scenario.output import write_result
 from policies.registry import make_policy
 from simulator import Cluster, InputError, SpeedupCurve, Workload, simulate
 from simulator.workloads.andreas import AndreasScenario, generate
-from tests.command import swept
+from tests.command import refused, swept
+from tests.core.jobs import fixed, run
+from tests.core.jobs import nodes as nodes_of
 
 
 def shares(*rows):
@@ -153,6 +155,25 @@ def test_a_picture_of_an_unknown_kind(tmp_path):
     assert g.gantt(tmp_path, tmp_path / "a.svg").exists()
     with pytest.raises(InputError, match="cannot be written"):
         g.gantt(tmp_path, tmp_path / "nowhere" / "a.png")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ("0-1,2", "expected nodes from 0 to 1"),
+        ("7", "expected nodes from 0 to 1"),
+        ("1-0", "expected numbers and ranges such as 0-9,20"),
+        ("0-", "expected numbers and ranges such as 0-9,20"),
+        ("²", "expected numbers and ranges such as 0-9,20"),
+    ],
+)
+def test_nodes_that_do_not_exist(tmp_path, nodes, expected):
+    """Two nodes, of which the second is never used."""
+    write_result(run(fixed([0], [10]), nodes_of(1, 2)), tmp_path)
+    line = refused("show", "gantt", tmp_path, "--nodes", nodes)
+    assert line.endswith(f"--nodes: got {nodes!r}, {expected}\n")
+    assert not (tmp_path / "gantt.png").exists()
+    assert g.gantt(tmp_path, nodes="0-1").exists()
 
 
 def test_of_a_sweep_the_chart_asks_which_run(tmp_path):

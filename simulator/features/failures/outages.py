@@ -164,8 +164,8 @@ class NodeOutages(Feature):
         self.num_causes, self.outages = [0] * nodes, [0] * nodes
         self.leaving_s = [math.inf] * nodes
         self._noticed_s: list[list[float]] = [[] for _ in range(nodes)]
-        self._down_s, self._since_s = [0.0] * nodes, [0.0] * nodes
-        self._spans = array("d")
+        self._since_s = [0.0] * nodes
+        self._spans, self._went_down = array("d"), array("d")
         self._warned: list[tuple[Sequence[int], float, float]] = []
         self._num_idle = 0
         for cause in self.causes:
@@ -248,6 +248,7 @@ class NodeOutages(Feature):
                 self.leaving_s[n] = min(self._noticed_s[n], default=math.inf)
             self.num_causes[n] += 1
             self.outages[n] += 1
+            self._went_down.extend((n, now_s))
             if self.num_causes[n] == 1:
                 self._since_s[n] = now_s
                 gone.append(n)
@@ -258,7 +259,6 @@ class NodeOutages(Feature):
         for n in group:
             self.num_causes[n] -= 1
             if self.num_causes[n] == 0:
-                self._down_s[n] += self._clock.now - self._since_s[n]
                 self._spans.extend((n, self._since_s[n], self._clock.now))
                 back.append(n)
         self._each_controller(back, lambda controller, nodes: controller.bring_up(nodes))
@@ -280,15 +280,23 @@ class NodeOutages(Feature):
             if not nodes.isdisjoint(group):
                 self._save_before(execution, down_s, notice_s)
 
-    def down_until(self, end_s: float) -> tuple[FloatArray, FloatArray]:
-        """``(N,)`` seconds that each node was down until the end, and ``(O, 3)`` node, start and end of each outage."""
-        down_s, spans = list(self._down_s), list(self._spans)
-        for n, (since_s, causes) in enumerate(zip(self._since_s, self.num_causes, strict=True)):
+    def until(self, end_s: float) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Outages of each node ``(N,)`` and seconds that it was down ``(N,)``; ``(O, 3)`` node, start and end of each.
+
+        Outages after the end, while jobs are still to come that do not run, are not counted.
+        """
+        found = list(self._spans)
+        for n, causes in enumerate(self.num_causes):
             if causes:
-                down_s[n] += max(0.0, end_s - since_s)
-                if since_s < end_s:
-                    spans += (n, since_s, end_s)
-        return np.array(down_s), np.array(spans).reshape(-1, 3)
+                found += (n, self._since_s[n], end_s)
+        spans: FloatArray = np.array(found, dtype=np.float64).reshape(-1, 3)
+        spans = spans[spans[:, 1] < end_s]
+        spans[:, 2] = np.minimum(spans[:, 2], end_s)
+        down_s, outages = np.zeros(len(self.outages)), np.zeros(len(self.outages), dtype=np.int64)
+        np.add.at(down_s, spans[:, 0].astype(np.int64), spans[:, 2] - spans[:, 1])
+        node, went_s = np.array(self._went_down, dtype=np.float64).reshape(-1, 2).T
+        np.add.at(outages, node[went_s < end_s].astype(np.int64), 1)
+        return outages, down_s, spans
 
 
 def failure_rates(causes: Sequence[Outages], num_nodes: int) -> list[float]:

@@ -88,13 +88,13 @@ class _Damages(Feature):
     def record(self, end_s: float) -> Damage:
         """The record until the last completion."""
         jobs, saving, nodes = self._parts
-        down_s, down = nodes.down_until(end_s)
+        outages, down_s, down = nodes.until(end_s)
         return Damage(
             np.array(jobs.failures, dtype=np.int64),
             np.array(saving.lost_gpu_s),
             np.array(saving.overhead_gpu_s),
             np.array(jobs.abandoned, dtype=np.int64),
-            np.array(nodes.outages, dtype=np.int64),
+            outages,
             down_s,
             jobs.max_attempts is not None,
             down,
