@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from policies.goodput.estimate import Choice, StepModel, best_batch_sizes, candidates, fit
+from policies.goodput.estimate import (
+    LEAST_SQUARES,
+    Choice,
+    Estimator,
+    StepModel,
+    best_batch_sizes,
+)
 from policies.goodput.placing import Nodes
 from policies.goodput.times import node_type_of
 from simulator.model.cluster import FloatArray
@@ -89,12 +95,14 @@ class Learner(Agent):
     Attributes
     ----------
     app, asked : what it trains, and its user's batch size.
+    estimator : how it estimates.
     profile : measured times by nodes, GPUs and samples a GPU.
     chosen : its batch size.
     """
 
     app: Application
     asked: int
+    estimator: Estimator = LEAST_SQUARES
     profile: dict[tuple[int, int, int], tuple[float, float]] = field(default_factory=dict)
     chosen: BatchSize | None = None
     _model: StepModel | None = None
@@ -124,9 +132,10 @@ class Learner(Agent):
         """Best batch sizes by the job's estimate; before the first measurement, on any placement."""
         if self._model is None and self.profile:
             table = [(*key, *times) for key, times in self.profile.items()]
-            self._model = fit(np.array(table, dtype=np.float64))
+            self._model = self.estimator.fit(np.array(table, dtype=np.float64))
         model = self._model or StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)
-        batch = np.array([self.asked]) if self.app.keeps_batch else candidates(self.app)
+        asked = np.array([self.asked])
+        batch = asked if self.app.keeps_batch else self.estimator.candidates(self.app)
         return best_batch_sizes(self.app, model, self._noise, nodes, gpus, batch)
 
     def batch_size(self, nodes: Nodes) -> BatchSize:
@@ -180,8 +189,9 @@ class Learner(Agent):
 class Agents:
     """The agents of the active jobs."""
 
-    def __init__(self) -> None:
+    def __init__(self, estimator: Estimator) -> None:
         self._of: dict[int, Agent] = {}
+        self._estimator = estimator
 
     def observe(self, view: View) -> dict[int, Agent]:
         """Agents by active job, after those that run have measured."""
@@ -190,7 +200,8 @@ class Agents:
         new = [job for job in left if job not in self._of]
         if isinstance(model, Goodput):
             self._of.update(
-                (job, Learner(model.application(job), int(model.batch_size[job]))) for job in new
+                (job, Learner(model.application(job), int(model.batch_size[job]), self._estimator))
+                for job in new
             )
         elif new:
             table = model.table_s(np.array(new), view.cluster)[:, node_type_of(view)]

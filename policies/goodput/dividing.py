@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from policies.goodput.agents import Agent, Agents
+from policies.goodput.estimate import LEAST_SQUARES, Estimator
 from policies.goodput.placing import Nodes, capacities, nodes_of, placements
 from simulator.model.contract import Decision, View
 
@@ -23,14 +24,15 @@ class Candidate(NamedTuple):
 
     def kept(self, restart_s: float) -> float:
         """The part of a speed-up that a move leaves; below 0 where the job was moved more often than it is old."""
-        return (self.age_s - (self.agent.starts - 1) * restart_s) / (self.age_s + restart_s)
+        moves = max(self.agent.starts - 1, 0)
+        return (self.age_s - moves * restart_s) / (self.age_s + restart_s)
 
 
 class GoodputPolicy:
     """Divides GPUs by what the jobs' agents expect of them; jobs choose their batch sizes."""
 
-    def __init__(self) -> None:
-        self._agents = Agents()
+    def __init__(self, estimator: Estimator = LEAST_SQUARES) -> None:
+        self._agents = Agents(estimator)
 
     def divide(self, jobs: Sequence[Candidate], per_node: int, num_nodes: int) -> list[int]:
         """GPUs of each job."""

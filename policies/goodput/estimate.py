@@ -14,6 +14,7 @@ node: so jobs try more GPUs. Likewise a single point has no slope: so jobs try l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +23,6 @@ from simulator.model.cluster import FloatArray
 from simulator.model.goodput import Application, BatchSize
 
 EXPONENTS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)
-CANDIDATES = 32
-"""Batch sizes that a job considers, between the initial and the largest, in equal ratios."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +109,25 @@ class Choice:
         return BatchSize(int(self.local[index]), int(self.accumulation[index]))
 
 
-def candidates(app: Application) -> FloatArray:
-    """Batch sizes that a job considers."""
-    return np.geomspace(app.initial, app.largest, CANDIDATES)
+@dataclass(frozen=True)
+class Estimator:
+    """How a job estimates.
+
+    Attributes
+    ----------
+    fit : the model of a profile.
+    batch_sizes : how many a job considers, between the initial and the largest, in equal ratios.
+    """
+
+    fit: Callable[[FloatArray], StepModel]
+    batch_sizes: int
+
+    def candidates(self, app: Application) -> FloatArray:
+        """Batch sizes that a job considers."""
+        return np.geomspace(app.initial, app.largest, self.batch_sizes)
+
+
+LEAST_SQUARES = Estimator(fit, 32)
 
 
 def best_batch_sizes(

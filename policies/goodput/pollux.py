@@ -18,6 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from policies.goodput.dividing import Candidate, GoodputPolicy
+from policies.goodput.estimate import LEAST_SQUARES
+from policies.goodput.released_fit import RELEASED
 from policies.goodput.times import ELASTIC
 from policies.registration import register
 from simulator.errors import InputError
@@ -37,7 +39,8 @@ class Pollux(GoodputPolicy):
     ----------
     p : power of the mean; below 1 and not 0. The smaller, the fairer.
     restart_s : seconds that a restart is expected to cost.
-    released : speed-ups are relative to an n-th of the GPUs, as if of one node; jobs that keep their batch size have one GPU.
+    released : as the released program: speed-ups are relative to an n-th of the GPUs, as if of one node; a job's first start
+        counts as a move; jobs that keep their batch size have one GPU; estimates as in `policies.goodput.released_fit`.
 
     Raises
     ------
@@ -50,7 +53,7 @@ class Pollux(GoodputPolicy):
             raise InputError(f"p is {p}, expected a number below 1 that is not 0")
         if not restart_s >= 0:
             raise InputError(f"restart_s is {restart_s}, expected a number >= 0")
-        super().__init__()
+        super().__init__(RELEASED if released else LEAST_SQUARES)
         self._p = p
         self._restart_s = restart_s
         self._released = released
@@ -71,7 +74,7 @@ class Pollux(GoodputPolicy):
                 speedup[2:] = 0.0
         sizes = np.arange(total + 1)
         speedup[(sizes > per_node) & (sizes % per_node != 0)] = 0.0  # beyond a node: whole nodes
-        if job.agent.starts:
+        if job.agent.starts or self._released:
             moved = np.ones(total + 1, dtype=bool)
             moved[job.gpus] = not job.gpus
             kept = max(job.kept(self._restart_s), 0.0)

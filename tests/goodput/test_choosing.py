@@ -10,8 +10,9 @@ import pytest
 
 from policies.goodput.agents import Agent, Learner
 from policies.goodput.dividing import Candidate, place_apart
-from policies.goodput.estimate import StepModel, best_batch_sizes, candidates, fit
+from policies.goodput.estimate import LEAST_SQUARES, StepModel, best_batch_sizes, fit
 from policies.goodput.pollux import Pollux, share_out
+from policies.goodput.released_fit import fit_as_released
 from policies.goodput.sia import Sia, assign, configurations
 from simulator import simulate
 from simulator.errors import InputError
@@ -24,12 +25,14 @@ from tests.goodput.applications import toy
 TRUE = StepModel((0.1, 0.01), (0.05, 0.02), (0.2, 0.03), 2.0)
 
 
-def profile(*shapes: tuple[int, int, int]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def profile(
+    *shapes: tuple[int, int, int], model: StepModel = TRUE
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     rows = []
     for nodes, gpus, local in shapes:
         at = (np.array([float(x)]) for x in (nodes, gpus, local))
         n, k, m = at
-        step_s, grad_s = float(TRUE.step_s(n, k, m)[0]), float(TRUE.grad_s(m)[0])
+        step_s, grad_s = float(model.step_s(n, k, m)[0]), float(model.grad_s(m)[0])
         rows.append([nodes, gpus, local, step_s, step_s - grad_s])
     return np.array(rows)
 
@@ -48,11 +51,34 @@ def test_what_was_not_measured_costs_nothing() -> None:
     assert found.node == found.network == (0.0, 0.0)
 
 
+def test_the_released_fit_comes_near_the_model_that_made_the_times() -> None:
+    """Its terms beside the errors draw the exponent to 1 and the slopes of synchronisation to 0."""
+    shapes = [(1, 1, 8), (1, 2, 8), (1, 4, 32), (2, 6, 16), (3, 12, 64)]
+    model = StepModel((0.3, 0.02), (0.15, 0.02), (0.6, 0.03), 2.0)
+    measured = profile(*shapes, model=model)
+    nodes, gpus, local, step_s, _ = measured.T
+    found = fit_as_released(measured)
+    assert found.step_s(nodes, gpus, local) == pytest.approx(step_s, rel=0.03)
+    assert 1 < found.exponent <= model.exponent
+    assert found.network[0] > found.node[0] > 0
+
+
+def test_the_released_fit_fixes_what_one_measurement_cannot_tell() -> None:
+    """Half of the 0.18 s does not depend on the batch size; other nodes are 1.1 times as slow as one."""
+    alone = fit_as_released(profile((1, 1, 8)))
+    assert alone.grad == pytest.approx((0.09, 0.09 / 8), rel=1e-3)
+    assert max(alone.node + alone.network) < 1e-6
+    two = fit_as_released(profile((1, 1, 8), (1, 2, 8)))
+    assert two.node[0] > 0.01
+    assert two.network[0] == pytest.approx(1.1 * two.node[0])
+    assert two.node[1] < 1e-6
+
+
 def test_the_batch_size_of_most_goodput() -> None:
     app = toy()
     free = StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)  # a larger batch takes no longer
     nodes, gpus = np.array([1.0, 1.0]), np.array([1.0, 2.0])
-    choice = best_batch_sizes(app, free, (1.0, 1.0), nodes, gpus, candidates(app))
+    choice = best_batch_sizes(app, free, (1.0, 1.0), nodes, gpus, LEAST_SQUARES.candidates(app))
     assert choice.batch_size(1) == (20, 0)
     assert choice.goodput[1] == pytest.approx(1.6)
     assert choice.batch_size(0) == (10, 0), (
@@ -125,7 +151,7 @@ def test_a_job_of_pollux_counts_relative_to_an_equal_share() -> None:
     Relative to one GPU it is 0.13 and 0.17.
     """
     first, second = Fixed(0, 1, 2.0, 2.7, 3.0), Fixed(0, 1, 1.2, 1.25, 1.3)
-    jobs = [Candidate(first, 0, 0.0), Candidate(second, 0, 0.0)]
+    jobs = [Candidate(first, 0, 1000.0), Candidate(second, 0, 1000.0)]
     assert Pollux(released=True).divide(jobs, 4, 1) == [3, 1]
     assert Pollux().divide(jobs, 4, 1) == [2, 2]
 
@@ -133,8 +159,8 @@ def test_a_job_of_pollux_counts_relative_to_an_equal_share() -> None:
 def test_a_job_of_pollux_that_keeps_its_batch_has_one_gpu() -> None:
     job = Fixed(0, 1, 1.9, 2.8, 3.6)
     job.keeps_batch = True
-    assert Pollux(released=True).divide([Candidate(job, 0, 0.0)], 4, 1) == [1]
-    assert Pollux().divide([Candidate(job, 0, 0.0)], 4, 1) == [4]
+    assert Pollux(released=True).divide([Candidate(job, 0, 1000.0)], 4, 1) == [1]
+    assert Pollux().divide([Candidate(job, 0, 1000.0)], 4, 1) == [4]
 
 
 def more(job: int, nodes: tuple[tuple[int, int], ...]) -> float:
