@@ -177,16 +177,14 @@ class Controller:
             before_decision(self)
         view = View(self, now_s, self.changed)
         self.changed = False
-        if simulation.measure:
-            decision, cpu_s = self._timed(view)
-        else:
-            decision, cpu_s = self._decide(view), 0.0
         nothing.again_s = simulation.triggers.since_last_s
-        nothing.cpu_s = cpu_s
+        decision, nothing.cpu_s = self._answer(view)
         return nothing if decision is NO_CHANGE else self._checked(decision, view, nothing)
 
-    def _timed(self, view: View) -> tuple[Decision, float]:
-        """Ask the policy, and record the CPU seconds that it takes."""
+    def _answer(self, view: View) -> tuple[Decision, float]:
+        """The policy's decision, and the CPU seconds that it took where they are measured."""
+        if not self.simulation.measure:
+            return self._decide(view), 0.0
         begin_s, making_s = time.process_time(), compiling_s()
         decision = self._decide(view)
         cpu_s = max(0.0, time.process_time() - begin_s - (compiling_s() - making_s))
@@ -349,9 +347,7 @@ class Controller:
         return self.simulation.nodes[index] or self.simulation.make_node(index)
 
     def _changed(self, index: int) -> None:
-        node = self.simulation.nodes[index]
-        assert node is not None
-        self.simulation.free_gpus[index] = node.free_gpus
+        self.simulation.free_gpus[index] = self._node(index).free_gpus
         self.node_changes.items.append(index)
 
     def take_down(self, nodes: Sequence[int], cause: str) -> None:

@@ -43,9 +43,8 @@ class Node:
     @property
     def free_gpus(self) -> float:
         """GPUs not in use; 0 of a VM and of a node that is down."""
-        return (
-            0.0 if self._fixed_type is None or self._type is None else self._gpus - self.gpus_used
-        )
+        is_open = self._fixed_type is not None and self._type is not None
+        return self._gpus - self.gpus_used if is_open else 0.0
 
     def add(self, share: Placement, named: Sequence[int], now_s: float) -> None:
         """Start a share, on the GPUs of these numbers where the decision named some."""
@@ -90,10 +89,9 @@ class Node:
 
     def settle(self, until_s: float) -> None:
         """Bring the meters up to a time: now, or the last completion at the end of the run."""
-        if self._unused:
-            for up_s, down_s in self._unused:
-                self._count_use(self._fixed_type, 0, min(down_s, until_s) - up_s)
-            self._unused.clear()
+        for up_s, down_s in self._unused:
+            self._count_use(self._fixed_type, 0, min(down_s, until_s) - up_s)
+        self._unused.clear()
         elapsed_s = until_s - self._settled_s
         if elapsed_s <= 0:
             return
@@ -103,9 +101,8 @@ class Node:
             self.gpu_seconds += used * elapsed_s
             self.cpu_seconds += self.cpus_used * elapsed_s
         if self._jobs_on_gpu:
-            used = len(self._jobs_on_gpu) + int(
-                used - self._named_shares + tolerances.PART_OF_A_GPU
-            )
+            unnamed = int(used - self._named_shares + tolerances.PART_OF_A_GPU)
+            used = len(self._jobs_on_gpu) + unnamed
         self._count_use(self._type, int(used), elapsed_s)
 
     def _count_use(self, node_type: int | None, gpus: int, elapsed_s: float) -> None:

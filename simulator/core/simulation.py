@@ -61,7 +61,7 @@ class Simulation:
         check: bool = True,
         measure: bool = False,
     ) -> None:
-        count, fixed = len(workload), cluster.node_type_of
+        count = len(workload)
         self.workload, self.shown, self.cluster = workload, shown, cluster
         self.triggers, self.streams = triggers, streams
         self.policy_name, self.check, self.measure = policy_name, check, measure
@@ -70,10 +70,8 @@ class Simulation:
         self.jobs = JobStates.of_size(count)
         self.nodes: list[Node | None] = [None] * cluster.num_nodes
         self.shares: list[Mapping[int, Placement]] = [NO_SHARES] * cluster.num_nodes
-        gpus_of = [t.gpus for t in cluster.node_types]
-        self.free_gpus = array("d", [gpus_of[v] for v in fixed] if fixed else [0.0]) * (
-            1 if fixed else cluster.num_nodes
-        )
+        free_gpus = [cluster.node_types[v].gpus for v in cluster.node_type_of or ()]
+        self.free_gpus = array("d", free_gpus or [0.0] * cluster.num_nodes)
         self.free_gpus_array = np.frombuffer(self.free_gpus)
         self.free_gpus_array.flags.writeable = False
         self.arriving = self.unfinished = count
