@@ -263,7 +263,7 @@ class MaxMinPolicy(SharePolicy):
 
     Attributes
     ----------
-    solution : of several optima the "lexicographic" one, or the "centre" of all (GPUs of one type).
+    solution : of several optima the "lexicographic" one, or the "centre" of all.
     """
 
     solution: str = "lexicographic"
