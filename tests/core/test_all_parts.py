@@ -1,6 +1,13 @@
-"""Tenants, admission, racks, failures, shared GPUs and wrong predictions, switched on at random, every policy."""
+"""Every policy with features switched on at random.
+
+They are tenants, admission control, racks, failures and maintenance, shared GPUs, wrong predictions, patience, delays,
+rates that change with progress, an optimization server, and rounds that end with their last job. These two are
+refused together (tests/core/test_engine.py), and so are rounds that count whole steps with features that change rates
+or with delays (tests/core/test_rounds.py, tests/shares/test_rounds.py), hence no such jobs here.
+"""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,15 +24,16 @@ from simulator import Cluster, NodeType, Result, ServerSpec, Workload
 from simulator.features.admission import Admission
 from simulator.features.colocation import Colocation, colocation_of, published_rates
 from simulator.features.colocation.mig import PROFILES, mask_of
-from simulator.features.failures import Checkpoints, Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages, racks_of
 from simulator.features.fractional import SharedDuration
 from simulator.features.network import network_of
 from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.features.reconfiguration import Delays
+from simulator.features.rounds import Rounds
 from simulator.features.tenants import tenants_of
-from simulator.laws import Exponential
+from simulator.laws import Deterministic, Exponential
 from simulator.logs import ShareRecord
-from simulator.model.contract import Decision, Policy, View
+from simulator.model.contract import Decision, Placement, Policy, View
 from simulator.model.performance import TimeTable
 from simulator.statistics import Streams
 from simulator.workloads.reshaping import time_shared
@@ -68,15 +76,41 @@ def with_random_parts(rng: np.random.Generator, jobs: Workload) -> Workload:
     return replace(jobs, performance=SharedDuration(jobs.performance.duration_s, gpus, part=part))
 
 
+class Changing(SharedDuration):
+    """Jobs whose first half takes one and a half times as long as their second."""
+
+    def rate(
+        self, job: int, shares: Sequence[Placement], configuration: object, left: float
+    ) -> float:
+        time_s = self.time_s(job, 0, sum(share.gpus for share in shares), 0, 0)
+        return 1 / time_s / (1.2 if left > 0.5 else 0.8)
+
+    def next_change(self, job: int, left: float) -> float:
+        return 0.5 if left > 0.5 else 0.0
+
+
+def with_changing_rates(jobs: Workload) -> Workload:
+    part = getattr(jobs.performance, "part", None)
+    own = Changing(jobs.performance.duration_s, jobs.num_gpus, part=part)
+    return replace(jobs, performance=own)
+
+
 def trouble_of(rng: np.random.Generator, warns: bool) -> Failures:
-    """Nodes fail, racks fail, a spot VM leaves with notice, and jobs fail by themselves."""
+    """Nodes fail, racks fail, a spot VM leaves with notice, nodes are maintained, and jobs fail by themselves."""
     causes = [
         Outages.of_each_node(4, Exponential(3000.0), Exponential(200.0)),
         Outages.of_racks(4, 2, Exponential(9000.0), Exponential(100.0)),
         Outages(Exponential(4000.0), Exponential(300.0), [(3,)], 60.0, name="spot", warns=warns),
+        maintenance(4, 1000.0, 50.0, warns),
     ]
     some = [cause for cause in causes if rng.random() < 0.7] or causes[:1]
     return Failures(some, Checkpoints(60.0, 2.0, 5.0), Exponential(4000.0), 5)
+
+
+def maintenance(nodes: int, every_s: float, duration_s: float, warns: bool) -> Outages:
+    """One node after the other, as `[maintenance]` makes it."""
+    up, down = Deterministic(every_s - duration_s), Deterministic(duration_s)
+    return Outages(up, down, racks_of(nodes, 1), 100.0, duration_s, "maintenance", warns)
 
 
 Times = list[tuple[float, float]]
@@ -225,6 +259,8 @@ def test_every_policy_with_all_parts_at_random(name, data):
         jobs = with_random_parts(rng, jobs)
     elif "time-shared" in requirements_of(name):
         jobs = time_shared(jobs)
+    if on() and "time-shared" not in requirements_of(name):
+        jobs = with_changing_rates(jobs)
     cluster = nodes(4, 4, price_per_hour=2.0, cpus=12, memory_gb=200)
     tenants = admission = network = neighbours = shown = service = None
     if on():
@@ -241,10 +277,12 @@ def test_every_policy_with_all_parts_at_random(name, data):
     failures = trouble_of(rng, on())
     if on():
         shown = PredictedWorkload(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)))
+    delays = Delays(5.0, 10.0, 15.0, 2.0) if on() else None
     round_s = 60.0 if "+" in name or on() else None
-    if round_s is None and on():
+    rounds = Rounds(60.0) if round_s is None and on() else None
+    if round_s is None and rounds is None and on():
         service = ServerSpec(Exponential(10.0))
-    features = (tenants, admission, network, failures, neighbours, shown)
+    features = (tenants, admission, network, failures, neighbours, shown, delays, rounds)
     again = {"seed": seed, "server": service, "round_s": round_s}
     recorded = Recorded(make_policy(name))
     result = run(jobs, cluster, recorded, *features, **again)
@@ -268,7 +306,7 @@ SLOW = ("milp-centralised-2019", "milp-literal")
 @common
 @given(data=st.data())
 def test_elastic_jobs_with_parts_at_random(name, data):
-    """Tenants, admission control, failures, a server and wrong predictions, on VMs or equal nodes."""
+    """Jobs that choose their GPUs, on VMs or equal nodes."""
 
     def on() -> bool:
         return data.draw(st.booleans())
@@ -288,13 +326,15 @@ def test_elastic_jobs_with_parts_at_random(name, data):
         due_s=submit_s + rng.uniform(0, 5000, count),
         weight_per_s=rng.uniform(0.001, 0.01, count),
         vc=rng.choice(["a", "b"], count).tolist(),
+        patience_s=rng.uniform(1000, 9000, count) if on() else None,
     )
     cluster = Cluster.of_nodes(types[0], 2) if name in ON_EQUAL_NODES else Cluster.of_vms(types, 2)
     quota = {"a": 2.0, "b": 3.0}
     tenants = tenants_of(jobs, quota=quota, borrowing=True, known=("a", "b")) if on() else None
     admits = name in ON_EQUAL_NODES and on()
     cause = Outages.of_each_node(2, Exponential(5000.0), Exponential(300.0))
-    failures = Failures([cause], Checkpoints(300.0, 5.0, 10.0))
+    causes = [cause, maintenance(2, 4000.0, 300.0, on())]
+    failures = Failures(causes, Checkpoints(300.0, 5.0, 10.0))
     learned = PredictedWorkload(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), True)
     shown = learned if on() else None
     admission = Admission("reject" if on() else "downgrade") if admits else None
