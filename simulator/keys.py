@@ -18,7 +18,9 @@ NonNegative = Annotated[float, Field(ge=0)]
 class Config(BaseModel):
     """A section of a configuration file: no unknown keys, no silent conversions, no NaN."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
 
 class KeyedError(InputError):

@@ -36,9 +36,8 @@ class AmdahlConfig(Config):
     """Amdahl's law: s(k) = 1 / (1 - f + f / k), f the parallel fraction."""
 
     kind: Literal["amdahl"]
-    parallel_fraction: float = Field(
-        description="part of the work that is parallel", examples=[0.9]
-    )
+    parallel_fraction: float = Field(examples=[0.9])
+    """part of the work that is parallel"""
 
     def build(self) -> Speedup:
         """The function."""
@@ -49,7 +48,8 @@ class PowerConfig(Config):
     """A power of the number of GPUs: s(k) = k^exponent."""
 
     kind: Literal["power"]
-    exponent: float = Field(description="s(k) = k to this power", examples=[0.5])
+    exponent: float = Field(examples=[0.5])
+    """s(k) = k to this power"""
 
     def build(self) -> Speedup:
         """The function."""
@@ -60,12 +60,10 @@ class TabulatedConfig(Config):
     """Measured throughputs; s(k) is their concave hull."""
 
     kind: Literal["tabulated"]
-    gpus: list[float] = Field(
-        min_length=1, description="numbers of GPUs that were measured", examples=[[1, 2, 4]]
-    )
-    throughput: list[float] = Field(
-        min_length=1, description="throughput on each of them", examples=[[1.0, 1.8, 3.0]]
-    )
+    gpus: list[float] = Field(min_length=1, examples=[[1, 2, 4]])
+    """numbers of GPUs that were measured"""
+    throughput: list[float] = Field(min_length=1, examples=[[1.0, 1.8, 3.0]])
+    """throughput on each of them"""
 
     def build(self) -> Speedup:
         """Their concave hull."""
@@ -76,11 +74,8 @@ class FunctionConfig(Config):
     """A Python function of your own; needs --allow-code."""
 
     kind: Literal["function"]
-    function: str = Field(
-        pattern=r"^[\w.]+:\w+$",
-        description="module beside the file, and a function of k",
-        examples=["curves:mine"],
-    )
+    function: str = Field(pattern=r"^[\w.]+:\w+$", examples=["curves:mine"])
+    """module beside the file, and a function of k"""
 
     def build(self) -> Speedup:
         """The imported function, checked."""
@@ -110,21 +105,21 @@ AnySpeedup = Annotated[
 class TypeConfig(Config):
     """One type of jobs: arrivals, sizes, and a speed-up function."""
 
-    name: str = Field(
-        pattern=r"^[^\x00-\x1f]+$", description="name of the type", examples=["small"]
-    )
-    arrival_rate_per_h: float = Field(gt=0, description="mean number of arrivals", examples=[1.0])
-    mean_size_h: float = Field(gt=0, description="mean time on one GPU", examples=[0.5])
-    speedup: AnySpeedup = Field(
-        description="speed-up function: amdahl, power, tabulated or function",
-        examples=[{"kind": "power", "exponent": 0.5}],
-    )
+    name: str = Field(pattern=r"^[^\x00-\x1f]+$", examples=["small"])
+    """name of the type"""
+    arrival_rate_per_h: float = Field(gt=0, examples=[1.0])
+    """mean number of arrivals"""
+    mean_size_h: float = Field(gt=0, examples=[0.5])
+    """mean time on one GPU"""
+    speedup: AnySpeedup = Field(examples=[{"kind": "power", "exponent": 0.5}])
+    """speed-up function: amdahl, power, tabulated or function"""
 
 
 class TypesConfig(Config):
     """Types of elastic jobs, as `schedlab theory rental` and workloads of the kind `elastic` read them."""
 
-    types: list[TypeConfig] = Field(min_length=1, description="one table for each type of jobs")
+    types: list[TypeConfig] = Field(min_length=1)
+    """one table for each type of jobs"""
 
 
 def read_types(

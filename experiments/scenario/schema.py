@@ -49,34 +49,22 @@ class HierarchicalJobs(Config):
     """The random scenario of the hierarchical paper, Section V-A."""
 
     kind: Literal["hierarchical"]
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None,
-        description="seed of the jobs alone, so that a sweep over the scenario's seeds keeps the jobs; left out: the scenario's",
-        examples=[1],
-    )
-    num_nodes: NodeCount = Field(default=10, description="nodes for which jobs are drawn")
-    jobs_per_node: Annotated[int, Field(ge=1, le=100_000)] = Field(
-        default=10, description="jobs for each node"
-    )
-    mean_gap_s: Positive = Field(
-        default=45_000.0, description="mean gap between submissions, divided by the number of nodes"
-    )
-    arrivals: Literal["exponential", "poisson-distributed", "mixed"] = Field(
-        default="exponential",
-        description="gaps: exponential; nearly constant (poisson-distributed); mixed: ten jobs at a high rate, then ten at a quarter of it",
-    )
-    due: Literal["min-2max", "min-3min", "min-max"] = Field(
-        default="min-2max",
-        description="due dates: uniform from the least time of the job to 2 times the longest, 3 times the least, or the longest",
-    )
-    weights: Literal["printed", "released"] = Field(
-        default="printed",
-        description="cost of tardiness: U[0.36, 1.08] an hour (printed) or U[0.003, 0.015] a second (released)",
-    )
-    times: Literal["throughput", "pool"] = Field(
-        default="throughput",
-        description="execution times: fitted throughput, or the authors' public pool of jobs",
-    )
+    seed: Annotated[int, Field(ge=0)] | None = Field(default=None, examples=[1])
+    """seed of the jobs alone, so that a sweep over the scenario's seeds keeps the jobs; left out: the scenario's"""
+    num_nodes: NodeCount = 10
+    """nodes for which jobs are drawn"""
+    jobs_per_node: Annotated[int, Field(ge=1, le=100_000)] = 10
+    """jobs for each node"""
+    mean_gap_s: Positive = 45_000.0
+    """mean gap between submissions, divided by the number of nodes"""
+    arrivals: Literal["exponential", "poisson-distributed", "mixed"] = "exponential"
+    """gaps: exponential; nearly constant (poisson-distributed); mixed: ten jobs at a high rate, then ten at a quarter of it"""
+    due: Literal["min-2max", "min-3min", "min-max"] = "min-2max"
+    """due dates: uniform from the least time of the job to 2 times the longest, 3 times the least, or the longest"""
+    weights: Literal["printed", "released"] = "printed"
+    """cost of tardiness: U[0.36, 1.08] an hour (printed) or U[0.003, 0.015] a second (released)"""
+    times: Literal["throughput", "pool"] = "throughput"
+    """execution times: fitted throughput, or the authors' public pool of jobs"""
 
     @model_validator(mode="after")
     def _few_enough(self) -> Self:
@@ -89,78 +77,60 @@ class HierarchicalJobs(Config):
 class Modelled(Config):
     """Jobs that may have a model, whose speed depends on CPUs and memory (Synergy)."""
 
-    speeds: Literal["paper", "released"] = Field(
-        default="paper",
-        description="speeds of jobs with a model: published matrices, or the two speeds of Synergy's released simulator",
-    )
-    whole_iterations: bool | None = Field(
-        default=None,
-        description="whether only whole iterations of a round count; left out: with released speeds in rounds",
-    )
+    speeds: Literal["paper", "released"] = "paper"
+    """speeds of jobs with a model: published matrices, or the two speeds of Synergy's released simulator"""
+    whole_iterations: bool | None = None
+    """whether only whole iterations of a round count; left out: with released speeds in rounds"""
 
 
 class CsvJobs(Modelled):
     """Jobs of fixed demand from a plain CSV file."""
 
     kind: Literal["csv"]
-    path: str = Field(description="plain CSV of jobs", examples=["jobs.csv"])
-    block_bootstrap: PositiveInt | None = Field(
-        default=None,
-        description="each seed draws the jobs again, in blocks of so many consecutive jobs",
-        examples=[100],
-    )
+    path: str = Field(examples=["jobs.csv"])
+    """plain CSV of jobs"""
+    block_bootstrap: PositiveInt | None = Field(default=None, examples=[100])
+    """each seed draws the jobs again, in blocks of so many consecutive jobs"""
 
 
 class InstanceJobs(Config):
     """A folder in one of the authors' public formats: jobs, catalogue and nodes."""
 
     kind: Literal["instance"]
-    path: str = Field(
-        description="folder in one of the authors' public formats", examples=["instances/5-50"]
-    )
-    block_bootstrap: PositiveInt | None = Field(
-        default=None,
-        description="each seed draws the jobs again, in blocks of so many consecutive jobs",
-        examples=[100],
-    )
+    path: str = Field(examples=["instances/5-50"])
+    """folder in one of the authors' public formats"""
+    block_bootstrap: PositiveInt | None = Field(default=None, examples=[100])
+    """each seed draws the jobs again, in blocks of so many consecutive jobs"""
 
 
 class GapsOf(Config):
     """A trace of which only the times between the submissions are used."""
 
     kind: Literal["csv", "philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
-    path: str = Field(description="file of the trace", examples=["jobs.csv"])
+    path: str = Field(examples=["jobs.csv"])
+    """file of the trace"""
 
 
 class PoissonJobs(Config):
     """Poisson arrivals of jobs of fixed demand: the queue of the textbooks."""
 
     kind: Literal["poisson"]
-    num_jobs: JobCount = Field(default=1000, description="number of jobs")
-    arrival_rate_per_h: Positive = Field(description="mean number of arrivals", examples=[12])
-    duration_s: str = Field(default="exponential:3600", description="law of the durations")
-    num_gpus: list[GpuCount] = Field(
-        default=[1], min_length=1, description="a job asks for one of these, with equal chances"
-    )
-    gaps: str = Field(
-        default="exponential",
-        description="gaps between arrivals, scaled to the rate: exponential, mmpp (bursts), trace, or a law",
-    )
-    gaps_of: GapsOf | None = Field(
-        default=None,
-        description='trace whose gaps are used in its order, with gaps = "trace"',
-        examples=[{"kind": "csv", "path": "jobs.csv"}],
-    )
-    priorities: list[NonNegative] = Field(
-        default_factory=list,
-        description="shares of priority classes, the most urgent first",
-        examples=[[1, 3]],
-    )
-    patience: NonNegative | str | None = Field(
-        default=None,
-        description="a job that has not started after so long leaves: s, or a law; 0: at once where all is busy",
-        examples=["exponential:1800"],
-    )
+    num_jobs: JobCount = 1000
+    """number of jobs"""
+    arrival_rate_per_h: Positive = Field(examples=[12])
+    """mean number of arrivals"""
+    duration_s: str = "exponential:3600"
+    """law of the durations"""
+    num_gpus: list[GpuCount] = Field(default=[1], min_length=1)
+    """a job asks for one of these, with equal chances"""
+    gaps: str = "exponential"
+    """gaps between arrivals, scaled to the rate: exponential, mmpp (bursts), trace, or a law"""
+    gaps_of: GapsOf | None = Field(default=None, examples=[{"kind": "csv", "path": "jobs.csv"}])
+    '''trace whose gaps are used in its order, with gaps = "trace"'''
+    priorities: list[NonNegative] = Field(default_factory=list, examples=[[1, 3]])
+    """shares of priority classes, the most urgent first"""
+    patience: NonNegative | str | None = Field(default=None, examples=["exponential:1800"])
+    """a job that has not started after so long leaves: s, or a law; 0: at once where all is busy"""
 
     @model_validator(mode="after")
     def _gaps_and_their_trace(self) -> Self:
@@ -173,132 +143,97 @@ class ElasticJobs(Config):
     """Elastic jobs on a rental pool, of the types in a file as `schedlab theory rental` reads it."""
 
     kind: Literal["elastic"]
-    path: str = Field(
-        description="file of job types, as `schedlab theory rental` reads it",
-        examples=["examples/rental_figure1.toml"],
-    )
-    num_jobs: JobCount = Field(default=1000, description="number of jobs")
-    arrivals: Literal["poisson", "deterministic", "mmpp"] = Field(
-        default="poisson", description="arrivals: mmpp has bursts"
-    )
-    sizes: str = Field(
-        default="exponential:1",
-        description="law of a job's size over the mean size of its type; its mean is 1",
-    )
+    path: str = Field(examples=["examples/rental_figure1.toml"])
+    """file of job types, as `schedlab theory rental` reads it"""
+    num_jobs: JobCount = 1000
+    """number of jobs"""
+    arrivals: Literal["poisson", "deterministic", "mmpp"] = "poisson"
+    """arrivals: mmpp has bursts"""
+    sizes: str = "exponential:1"
+    """law of a job's size over the mean size of its type; its mean is 1"""
 
 
 class SynergyJobs(Modelled):
     """The derived trace of the Synergy paper, Section 5.1."""
 
     kind: Literal["synergy"]
-    num_jobs: JobCount = Field(default=1000, description="number of jobs")
-    jobs_per_hour: Positive | None = Field(
-        default=None, description="Poisson arrivals; left out: all jobs at time 0", examples=[9]
-    )
-    split: list[NonNegative] = Field(
-        default=[20.0, 70.0, 10.0],
-        min_length=3,
-        max_length=3,
-        description="shares of image, language and speech models",
-    )
-    multi_gpu: bool = Field(default=False, description="whether jobs ask for several GPUs, too")
-    draw: Literal["seeded", "released"] = Field(
-        default="seeded",
-        description="jobs from the seed, or the very jobs of the released simulator",
-    )
-    draw_seed: Annotated[int, Field(ge=0)] = Field(
-        default=42, description='seed with draw = "released"'
-    )
-    durations_at_cpus_per_gpu: Positive | None = Field(
-        default=None,
-        description="CPUs per GPU of the servers at whose proportional share durations are drawn; left out: those of the cluster",
-        examples=[3],
-    )
+    num_jobs: JobCount = 1000
+    """number of jobs"""
+    jobs_per_hour: Positive | None = Field(default=None, examples=[9])
+    """Poisson arrivals; left out: all jobs at time 0"""
+    split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
+    """shares of image, language and speech models"""
+    multi_gpu: bool = False
+    """whether jobs ask for several GPUs, too"""
+    draw: Literal["seeded", "released"] = "seeded"
+    """jobs from the seed, or the very jobs of the released simulator"""
+    draw_seed: Annotated[int, Field(ge=0)] = 42
+    '''seed with draw = "released"'''
+    durations_at_cpus_per_gpu: Positive | None = Field(default=None, examples=[3])
+    """CPUs per GPU of the servers at whose proportional share durations are drawn; left out: those of the cluster"""
 
 
 class AndreasJobs(Config):
     """The random scenarios of ANDREAS, Section V-B, with their nodes and energy price."""
 
     kind: Literal["andreas"]
-    num_nodes: Annotated[int, Field(ge=2)] = Field(
-        default=10,
-        description="nodes, which the workload brings; every second one has V100, the others T4",
-    )
-    scenario: Literal[1, 2] = Field(default=1, description="scenario of the paper")
-    arrivals: Literal["high", "low", "mixed"] = Field(
-        default="mixed",
-        description="rate of arrivals; mixed: stretches at the high and at the low rate in turn",
-    )
-    jobs_per_node: PositiveInt = Field(default=10, description="jobs for each node")
-    idle_w: NonNegative = Field(default=0.0, description="power of an idle node")
-    rates: Literal["measured", "node"] | None = Field(
-        default=None,
-        description="the high rate follows the GPUs that were measured, or those of a node, as the main branch of the authors' generator has it; left out: measured",
-        examples=["node"],
-    )
+    num_nodes: Annotated[int, Field(ge=2)] = 10
+    """nodes, which the workload brings; every second one has V100, the others T4"""
+    scenario: Literal[1, 2] = 1
+    """scenario of the paper"""
+    arrivals: Literal["high", "low", "mixed"] = "mixed"
+    """rate of arrivals; mixed: stretches at the high and at the low rate in turn"""
+    jobs_per_node: PositiveInt = 10
+    """jobs for each node"""
+    idle_w: NonNegative = 0.0
+    """power of an idle node"""
+    rates: Literal["measured", "node"] | None = Field(default=None, examples=["node"])
+    """the high rate follows the GPUs that were measured, or those of a node, as the main branch of the authors' generator has it; left out: measured"""
 
 
 class PhillyLikeJobs(Modelled):
     """Jobs with the GPU demands and durations of the Philly trace, and Poisson arrivals."""
 
     kind: Literal["philly-like"]
-    num_jobs: PositiveInt = Field(default=1000, description="number of jobs")
-    jobs_per_hour: Positive = Field(description="Poisson arrivals", examples=[20])
-    split: list[NonNegative] = Field(
-        default=[20.0, 70.0, 10.0],
-        min_length=3,
-        max_length=3,
-        description="shares of image, language and speech models",
-    )
+    num_jobs: PositiveInt = 1000
+    """number of jobs"""
+    jobs_per_hour: Positive = Field(examples=[20])
+    """Poisson arrivals"""
+    split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
+    """shares of image, language and speech models"""
 
 
 class TraceJobs(Modelled):
     """A public trace, read by name of its format."""
 
     kind: Literal["philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
-    path: str = Field(description="file of the trace", examples=["cluster_job_log"])
-    max_jobs: PositiveInt | None = Field(
-        default=None, description="the first so many jobs only", examples=[1000]
-    )
-    attempts: bool = Field(
-        default=False,
-        description="jobs of Philly's log fail where they failed there, and run again",
-    )
-    block_bootstrap: PositiveInt | None = Field(
-        default=None,
-        description="each seed draws the jobs again, in blocks of so many consecutive jobs",
-        examples=[100],
-    )
+    path: str = Field(examples=["cluster_job_log"])
+    """file of the trace"""
+    max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
+    """the first so many jobs only"""
+    attempts: bool = False
+    """jobs of Philly's log fail where they failed there, and run again"""
+    block_bootstrap: PositiveInt | None = Field(default=None, examples=[100])
+    """each seed draws the jobs again, in blocks of so many consecutive jobs"""
     split: list[NonNegative] | None = Field(
-        default=None,
-        min_length=3,
-        max_length=3,
-        description="shares of image, language and speech models, for speeds by CPUs and memory",
-        examples=[[20, 70, 10]],
+        default=None, min_length=3, max_length=3, examples=[[20, 70, 10]]
     )
+    """shares of image, language and speech models, for speeds by CPUs and memory"""
 
 
 class TrainingServers(Config):
     """GPUs that a workload of training steps brings, and what its jobs lose."""
 
-    gpus: dict[str, GpuCount] = Field(
-        min_length=1,
-        description="GPUs of each type, in the order in which types are served",
-        examples=[{"v100": 32}],
-    )
-    gpus_per_node: GpuCount = Field(default=1, description="GPUs of a server")
-    resume_s: NonNegative = Field(
-        default=20.0,
-        description="lost in a full round by a job that did not run in the round before",
-    )
-    first_start_s: NonNegative | None = Field(
-        default=None,
-        description="the same at the first start; left out: as resume_s",
-        examples=[20],
-    )
-    reallocation_s: NonNegative = Field(
-        default=0.0, description="lost by a job that changes its GPUs"
-    )
+    gpus: dict[str, GpuCount] = Field(min_length=1, examples=[{"v100": 32}])
+    """GPUs of each type, in the order in which types are served"""
+    gpus_per_node: GpuCount = 1
+    """GPUs of a server"""
+    resume_s: NonNegative = 20.0
+    """lost in a full round by a job that did not run in the round before"""
+    first_start_s: NonNegative | None = Field(default=None, examples=[20])
+    """the same at the first start; left out: as resume_s"""
+    reallocation_s: NonNegative = 0.0
+    """lost by a job that changes its GPUs"""
 
 
 class TrainingJobs(TrainingServers):
@@ -309,12 +244,10 @@ class TrainingJobs(TrainingServers):
     """
 
     kind: Literal["training"]
-    path: str = Field(description="trace in Gavel's format", examples=["trace.tsv"])
-    throughputs: str | None = Field(
-        default=None,
-        description="table of training steps/s; left out: found beside the trace",
-        examples=["throughputs.json"],
-    )
+    path: str = Field(examples=["trace.tsv"])
+    """trace in Gavel's format"""
+    throughputs: str | None = Field(default=None, examples=["throughputs.json"])
+    """table of training steps/s; left out: found beside the trace"""
 
 
 class GavelLikeJobs(TrainingServers):
@@ -324,111 +257,76 @@ class GavelLikeJobs(TrainingServers):
     """
 
     kind: Literal["gavel-like"]
-    throughputs: str = Field(
-        description="table of training steps/s, also on v100", examples=["throughputs.json"]
-    )
-    num_jobs: PositiveInt = Field(default=1000, description="number of jobs")
-    jobs_per_h: NonNegative = Field(
-        default=4.0, description="arrivals, a Poisson process; 0: all at the beginning"
-    )
-    multi_gpu: bool = Field(
-        default=False, description="whether jobs have 1, 2, 4 or 8 GPUs; else one each"
-    )
-    spread: list[str] | None = Field(
-        default=None,
-        description="models of jobs of several GPUs; left out: ResNet-18, ResNet-50, Transformer, LM",
-        examples=[["ResNet-18", "Transformer", "LM"]],
-    )
+    throughputs: str = Field(examples=["throughputs.json"])
+    """table of training steps/s, also on v100"""
+    num_jobs: PositiveInt = 1000
+    """number of jobs"""
+    jobs_per_h: NonNegative = 4.0
+    """arrivals, a Poisson process; 0: all at the beginning"""
+    multi_gpu: bool = False
+    """whether jobs have 1, 2, 4 or 8 GPUs; else one each"""
+    spread: list[str] | None = Field(default=None, examples=[["ResNet-18", "Transformer", "LM"]])
+    """models of jobs of several GPUs; left out: ResNet-18, ResNet-50, Transformer, LM"""
 
 
 class PolluxJobs(Config):
     """Jobs whose speed comes from tables of goodput, in the format of Pollux's simulator."""
 
     kind: Literal["pollux"]
-    path: str = Field(
-        description="workload in the format of Pollux's simulator, or a folder with one",
-        examples=["workload.csv"],
-    )
-    tables: str | None = Field(
-        default=None,
-        description="folder of the tables of step times and gradient noise; left out: that of the workload",
-        examples=["traces"],
-    )
-    max_local: dict[str, PositiveInt] | None = Field(
-        default=None,
-        description="largest local batch size of an application; left out: the largest measured",
-        examples=[{"yolov3": 8}],
-    )
-    kept_batch: list[str] | None = Field(
-        default=None,
-        description="applications whose jobs keep their users' batch sizes under every policy",
-        examples=[["ncf"]],
-    )
-    max_jobs: PositiveInt | None = Field(
-        default=None, description="the first so many jobs only", examples=[100]
-    )
+    path: str = Field(examples=["workload.csv"])
+    """workload in the format of Pollux's simulator, or a folder with one"""
+    tables: str | None = Field(default=None, examples=["traces"])
+    """folder of the tables of step times and gradient noise; left out: that of the workload"""
+    max_local: dict[str, PositiveInt] | None = Field(default=None, examples=[{"yolov3": 8}])
+    """largest local batch size of an application; left out: the largest measured"""
+    kept_batch: list[str] | None = Field(default=None, examples=[["ncf"]])
+    """applications whose jobs keep their users' batch sizes under every policy"""
+    max_jobs: PositiveInt | None = Field(default=None, examples=[100])
+    """the first so many jobs only"""
 
 
 class ElasticflowJobs(Config):
     """Jobs of a trace in the format of ElasticFlow's simulator, with due dates."""
 
     kind: Literal["elasticflow"]
-    path: str = Field(
-        description="trace in the format of ElasticFlow's simulator", examples=["trace.csv"]
-    )
-    throughputs: str | None = Field(
-        default=None,
-        description="folder of the tables of iterations/s; left out: throughputs_A100 beside the trace",
-        examples=["throughputs"],
-    )
-    elastic: bool = Field(
-        default=True,
-        description="jobs take any number of GPUs of their table; otherwise those of their users",
-    )
+    path: str = Field(examples=["trace.csv"])
+    """trace in the format of ElasticFlow's simulator"""
+    throughputs: str | None = Field(default=None, examples=["throughputs"])
+    """folder of the tables of iterations/s; left out: throughputs_A100 beside the trace"""
+    elastic: bool = True
+    """jobs take any number of GPUs of their table; otherwise those of their users"""
 
 
 class OpenbLikeJobs(Config):
     """Pods with parts of GPUs, drawn from the marginals of Alibaba's openb trace; brings its nodes."""
 
     kind: Literal["openb-like"]
-    num_jobs: PositiveInt = Field(default=1000, description="number of pods")
-    num_nodes: Annotated[int, Field(ge=1, le=1213)] = Field(
-        default=40, description="machines of the trace, which the workload brings"
-    )
-    load: Positive = Field(default=0.9, description="offered load")
-    duration_s: str = Field(default="lognormal:3600,cv=2", description="law of the durations")
+    num_jobs: PositiveInt = 1000
+    """number of pods"""
+    num_nodes: Annotated[int, Field(ge=1, le=1213)] = 40
+    """machines of the trace, which the workload brings"""
+    load: Positive = 0.9
+    """offered load"""
+    duration_s: str = "lognormal:3600,cv=2"
+    """law of the durations"""
 
 
 class OpenbJobs(Config):
     """Pods of Alibaba's openb trace with their parts of GPUs, from its files; brings its nodes."""
 
     kind: Literal["openb"]
-    path: str = Field(
-        description="list of pods of the trace", examples=["openb_pod_list_default.csv"]
-    )
-    nodes: str | None = Field(
-        default=None,
-        description="list of machines; left out: the trace's 1,213 machines",
-        examples=["openb_node_list_gpu_node.csv"],
-    )
-    num_nodes: PositiveInt | None = Field(
-        default=None,
-        description="so many of the machines, drawn by the seed; left out: all",
-        examples=[100],
-    )
-    max_jobs: PositiveInt | None = Field(
-        default=None, description="the first so many pods only", examples=[1000]
-    )
-    load: Positive | None = Field(
-        default=None,
-        description="offered load; times are drawn then, with duration_s",
-        examples=[0.9],
-    )
-    duration_s: str | None = Field(
-        default=None,
-        description="law of the durations, with load; left out: the file's own times",
-        examples=["lognormal:3600,cv=2"],
-    )
+    path: str = Field(examples=["openb_pod_list_default.csv"])
+    """list of pods of the trace"""
+    nodes: str | None = Field(default=None, examples=["openb_node_list_gpu_node.csv"])
+    """list of machines; left out: the trace's 1,213 machines"""
+    num_nodes: PositiveInt | None = Field(default=None, examples=[100])
+    """so many of the machines, drawn by the seed; left out: all"""
+    max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
+    """the first so many pods only"""
+    load: Positive | None = Field(default=None, examples=[0.9])
+    """offered load; times are drawn then, with duration_s"""
+    duration_s: str | None = Field(default=None, examples=["lognormal:3600,cv=2"])
+    """law of the durations, with load; left out: the file's own times"""
 
     @model_validator(mode="after")
     def _load_and_durations(self) -> Self:
@@ -441,12 +339,12 @@ class PluginJobs(Config):
     """Jobs that an installed package makes; ``kind = "NAME"`` beside its options means the same."""
 
     kind: Literal["plugin"]
-    name: str = Field(
-        description="name that an installed package registers", examples=["day-and-night"]
-    )
+    name: str = Field(examples=["day-and-night"])
+    """name that an installed package registers"""
     options: dict[str, float | int | str | bool | list[float | int | str]] = Field(
-        default_factory=dict, description="its options", examples=[{"night": 0.1}]
+        default_factory=dict, examples=[{"night": 0.1}]
     )
+    """its options"""
 
 
 Jobs = Annotated[
@@ -481,65 +379,52 @@ KINDS = frozenset(
 class Partitioned(Config):
     """Nodes that controllers share."""
 
-    num_controllers: NodeCount | None = Field(
-        default=None,
-        description="controllers, which share the nodes equally; left out: 1",
-        examples=[4],
-    )
-    nodes_per_controller: NodeCount | None = Field(
-        default=None, description="nodes of a controller, in place of num_controllers", examples=[5]
-    )
-    nodes_per_rack: PositiveInt | None = Field(
-        default=None,
-        description="nodes of a rack, neighbours by number; left out: all in one rack",
-        examples=[4],
-    )
+    num_controllers: NodeCount | None = Field(default=None, examples=[4])
+    """controllers, which share the nodes equally; left out: 1"""
+    nodes_per_controller: NodeCount | None = Field(default=None, examples=[5])
+    """nodes of a controller, in place of num_controllers"""
+    nodes_per_rack: PositiveInt | None = Field(default=None, examples=[4])
+    """nodes of a rack, neighbours by number; left out: all in one rack"""
 
 
 class Vms(Partitioned):
     """VMs, configured at every decision from a catalogue."""
 
     kind: Literal["vms"]
-    num_nodes: NodeCount | None = Field(
-        default=None, description="nodes; left out: those of the workload", examples=[10]
-    )
-    catalog: str | None = Field(
-        default=None,
-        description="types of VMs: hierarchical, thesis, figure1, or a CSV file with the columns name, gpu_type, gpus, price_per_hour; left out: the workload's",
-        examples=["hierarchical"],
-    )
+    num_nodes: NodeCount | None = Field(default=None, examples=[10])
+    """nodes; left out: those of the workload"""
+    catalog: str | None = Field(default=None, examples=["hierarchical"])
+    """types of VMs: hierarchical, thesis, figure1, or a CSV file with the columns name, gpu_type, gpus, price_per_hour; left out: the workload's"""
     gpu_types: Annotated[list[str], Field(min_length=1)] | None = Field(
-        default=None,
-        description="of the catalogue, only the types with these GPUs",
-        examples=[["K80", "M60"]],
+        default=None, examples=[["K80", "M60"]]
     )
+    """of the catalogue, only the types with these GPUs"""
 
 
 class Nodes(Partitioned):
     """Equal servers."""
 
     kind: Literal["nodes"]
-    num_nodes: NodeCount = Field(description="servers, all equal", examples=[4])
-    gpus_per_node: GpuCount = Field(default=8, description="GPUs of a server")
-    gpu_type: str | None = Field(
-        default=None, description="type of its GPUs, for [adapt]", examples=["V100"]
-    )
-    cpus_per_node: Positive | None = Field(
-        default=None, description="CPUs of a server; left out: CPUs do not count", examples=[24]
-    )
-    memory_gb_per_node: Positive | None = Field(
-        default=None,
-        description="main memory of a server; left out: memory does not count",
-        examples=[500],
-    )
-    price_per_hour: NonNegative = Field(default=0.0, description="price of a server")
+    num_nodes: NodeCount = Field(examples=[4])
+    """servers, all equal"""
+    gpus_per_node: GpuCount = 8
+    """GPUs of a server"""
+    gpu_type: str | None = Field(default=None, examples=["V100"])
+    """type of its GPUs, for [adapt]"""
+    cpus_per_node: Positive | None = Field(default=None, examples=[24])
+    """CPUs of a server; left out: CPUs do not count"""
+    memory_gb_per_node: Positive | None = Field(default=None, examples=[500])
+    """main memory of a server; left out: memory does not count"""
+    price_per_hour: NonNegative = 0.0
+    """price of a server"""
 
 
 class Pool(Config):
     """An unlimited pool of rented GPUs."""
 
     kind: Literal["pool"]
-    price_per_gpu_hour: NonNegative = Field(default=0.0, description="price of a GPU")
+    price_per_gpu_hour: NonNegative = 0.0
+    """price of a GPU"""
 
 
 class InstanceNodes(Partitioned):
@@ -555,99 +440,59 @@ class Adapt(Config):
     """Rules that add what a policy requires."""
 
     models: Literal["uniform", "trace"] | list[str] | list[NonNegative] | None = Field(
-        default=None,
-        description="a network for each job: shares of image, language and speech networks; drawn from all ten of Synergy (uniform); drawn from a list of names; or the file's own column, checked (trace)",
-        examples=[[20, 70, 10]],
+        default=None, examples=[[20, 70, 10]]
     )
-    speedup: Literal["calibrated"] | None = Field(
-        default=None,
-        description="jobs of fixed demand become elastic: a time for each node type and number of GPUs",
-    )
-    speedup_curve: Literal["calibrated"] | None = Field(
-        default=None,
-        description="a speed-up curve s(k) for a rental pool: the concave hull of the same throughput, or of an elastic job's own times",
-    )
-    demand: Literal["stated", "cheapest", "efficient", "law:philly", "law:gavel"] | None = Field(
-        default=None,
-        description="elastic jobs get a fixed number of GPUs: that of the users of jobs with tables of goodput (stated); of the cheapest configuration on time; of the one with the fewest GPU-seconds (efficient); or drawn as a trace's jobs ask for them",
-    )
-    sensitivity: Literal["synergy", "none"] | None = Field(
-        default=None,
-        description="speeds depend on CPUs and memory as Synergy measured it (synergy), or they do not (none)",
-    )
-    gpu_type: str | None = Field(
-        default=None,
-        description="GPU type that the file's durations belong to; left out: the first of the cluster",
-        examples=["K80"],
-    )
-    due: str | None = Field(
-        default=None,
-        description="due dates: min-2max, min-3min or min-max (uniform from the least time of the job to that end); factor:A,B (A to B times the duration that the job came with); none",
-        examples=["factor:1.5,4"],
-    )
+    """a network for each job: shares of image, language and speech networks; drawn from all ten of Synergy (uniform); drawn from a list of names; or the file's own column, checked (trace)"""
+    speedup: Literal["calibrated"] | None = None
+    """jobs of fixed demand become elastic: a time for each node type and number of GPUs"""
+    speedup_curve: Literal["calibrated"] | None = None
+    """a speed-up curve s(k) for a rental pool: the concave hull of the same throughput, or of an elastic job's own times"""
+    demand: Literal["stated", "cheapest", "efficient", "law:philly", "law:gavel"] | None = None
+    """elastic jobs get a fixed number of GPUs: that of the users of jobs with tables of goodput (stated); of the cheapest configuration on time; of the one with the fewest GPU-seconds (efficient); or drawn as a trace's jobs ask for them"""
+    sensitivity: Literal["synergy", "none"] | None = None
+    """speeds depend on CPUs and memory as Synergy measured it (synergy), or they do not (none)"""
+    gpu_type: str | None = Field(default=None, examples=["K80"])
+    """GPU type that the file's durations belong to; left out: the first of the cluster"""
+    due: str | None = Field(default=None, examples=["factor:1.5,4"])
+    """due dates: min-2max, min-3min or min-max (uniform from the least time of the job to that end); factor:A,B (A to B times the duration that the job came with); none"""
     weights: str | dict[str, NonNegative] | None = Field(
-        default=None,
-        description="cost of tardiness: printed (U[0.36, 1.08] an hour), released (U[0.003, 0.015] a second), none, a law of the cost of an hour, or that cost for each virtual cluster",
-        examples=[{"research": 2.0, "product": 0.5}],
+        default=None, examples=[{"research": 2.0, "product": 0.5}]
     )
-    load: Positive | None = Field(
-        default=None,
-        description="offered load: all gaps between submissions are stretched by one factor",
-        examples=[0.8],
-    )
-    prices: NonNegative | str | None = Field(
-        default=None,
-        description="price of a GPU-hour, or the catalogue of VMs whose GPU types have the prices",
-        examples=["hierarchical"],
-    )
-    power: Literal["andreas"] | None = Field(
-        default=None,
-        description="power of V100 and T4 nodes by GPUs in use, and the energy price of ANDREAS",
-    )
+    """cost of tardiness: printed (U[0.36, 1.08] an hour), released (U[0.003, 0.015] a second), none, a law of the cost of an hour, or that cost for each virtual cluster"""
+    load: Positive | None = Field(default=None, examples=[0.8])
+    """offered load: all gaps between submissions are stretched by one factor"""
+    prices: NonNegative | str | None = Field(default=None, examples=["hierarchical"])
+    """price of a GPU-hour, or the catalogue of VMs whose GPU types have the prices"""
+    power: Literal["andreas"] | None = None
+    """power of V100 and T4 nodes by GPUs in use, and the energy price of ANDREAS"""
 
 
 class Decisions(Config):
     """Times of decisions: at arrivals and completions, and periodically; or in rounds only."""
 
-    period_s: Positive | None = Field(
-        default=None, description="also once every so long; at least 0.001", examples=[3600]
-    )
-    since_last_s: Positive | None = Field(
-        default=None,
-        description="also so long after each controller's own last decision",
-        examples=[3600],
-    )
-    round_s: Positive | None = Field(
-        default=None,
-        description="only once every so long, not at arrivals and completions",
-        examples=[300],
-    )
-    round_ends: Literal["grid", "last-finisher"] = Field(
-        default="grid",
-        description="a round ends on the grid of round_s, or when its last job stops, if that is earlier",
-    )
-    finish_at_round: bool = Field(
-        default=False, description="a job that ends inside a round counts as done at its end"
-    )
-    least_gap_s: NonNegative = Field(
-        default=0.0,
-        description="least time between two decisions; what asks for one sooner waits",
-        examples=[240],
-    )
+    period_s: Positive | None = Field(default=None, examples=[3600])
+    """also once every so long; at least 0.001"""
+    since_last_s: Positive | None = Field(default=None, examples=[3600])
+    """also so long after each controller's own last decision"""
+    round_s: Positive | None = Field(default=None, examples=[300])
+    """only once every so long, not at arrivals and completions"""
+    round_ends: Literal["grid", "last-finisher"] = "grid"
+    """a round ends on the grid of round_s, or when its last job stops, if that is earlier"""
+    finish_at_round: bool = False
+    """a job that ends inside a round counts as done at its end"""
+    least_gap_s: NonNegative = Field(default=0.0, examples=[240])
+    """least time between two decisions; what asks for one sooner waits"""
 
 
 class Server(Config):
     """The optimization server, which answers requests for decisions."""
 
-    service: str = Field(
-        description="time of a decision: a law (s), or measured: the CPU time of each decision itself",
-        examples=["exponential:40"],
-    )
-    servers: NodeCount = Field(default=1, description="servers that answer requests")
-    coalesce: bool = Field(
-        default=False,
-        description="a controller that waits for the server does not ask a second time",
-    )
+    service: str = Field(examples=["exponential:40"])
+    """time of a decision: a law (s), or measured: the CPU time of each decision itself"""
+    servers: NodeCount = 1
+    """servers that answer requests"""
+    coalesce: bool = False
+    """a controller that waits for the server does not ask a second time"""
 
 
 def _by_full_name(options: object) -> object:
@@ -666,12 +511,14 @@ def _by_full_name(options: object) -> object:
 class DelayKeys(Config):
     """Delays without progress, in place of one number."""
 
-    first_s: NonNegative = Field(default=0.0, description="after the first start of a job")
-    resume_s: NonNegative = Field(default=0.0, description="after a job is resumed")
-    move_s: NonNegative = Field(default=0.0, description="after a job is moved, or its GPUs change")
-    doubling_s: NonNegative = Field(
-        default=0.0, description="longer for each doubling of the job's GPUs, beyond one"
-    )
+    first_s: NonNegative = 0.0
+    """after the first start of a job"""
+    resume_s: NonNegative = 0.0
+    """after a job is resumed"""
+    move_s: NonNegative = 0.0
+    """after a job is moved, or its GPUs change"""
+    doubling_s: NonNegative = 0.0
+    """longer for each doubling of the job's GPUs, beyond one"""
 
 
 if TYPE_CHECKING:
@@ -713,55 +560,38 @@ class Scenario(FeatureTables):
 
     _old_names: list[str] = PrivateAttr(default_factory=list)
 
-    workload: Jobs = Field(description="the jobs: one of the kinds below")
-    cluster: Machines | None = Field(
-        default=None,
-        description="the machines: one of the kinds below; left out: what the workload brings",
-    )
-    adapt: Adapt | None = Field(
-        default=None, description="what jobs or machines lack for the policy"
-    )
-    policy: str = Field(
-        description="name of a policy, or FILE.py:NAME (with --allow-code)", examples=["milp"]
-    )
+    workload: Jobs
+    """the jobs: one of the kinds below"""
+    cluster: Machines | None = None
+    """the machines: one of the kinds below; left out: what the workload brings"""
+    adapt: Adapt | None = None
+    """what jobs or machines lack for the policy"""
+    policy: str = Field(examples=["milp"])
+    """name of a policy, or FILE.py:NAME (with --allow-code)"""
     policy_options: Annotated[
         dict[str, float | int | str | bool], BeforeValidator(_by_full_name)
-    ] = Field(
-        default_factory=dict, description="options of the policy", examples=[{"solver": "highs"}]
-    )
-    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="seed of all random streams")
-    decisions: Decisions = Field(
-        default=Decisions(),
-        description="times of decisions; left out: at every arrival and completion",
-    )
-    dispatcher: str = Field(
-        default="round-robin",
-        description="rule by which a job gets to one of several controllers: round-robin, join-shortest-queue, least-work-left, power-of-two, random, size-interval, least-tardiness, or a package's",
-    )
-    server: Server | None = Field(
-        default=None, description="optimization server; left out: decisions take no time"
-    )
-    reconfiguration_s: NonNegative | DelayKeys = Field(
-        default=0.0,
-        description="delay without progress after a move, a resize or a restart; or a table of delays",
-    )
-    network_penalty: Factor | None = Field(
-        default=None,
-        description="time over several nodes over that on one, for all jobs",
-        examples=[1.3],
-    )
+    ] = Field(default_factory=dict, examples=[{"solver": "highs"}])
+    """options of the policy"""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """seed of all random streams"""
+    decisions: Decisions = Decisions()
+    """times of decisions; left out: at every arrival and completion"""
+    dispatcher: str = "round-robin"
+    """rule by which a job gets to one of several controllers: round-robin, join-shortest-queue, least-work-left, power-of-two, random, size-interval, least-tardiness, or a package's"""
+    server: Server | None = None
+    """optimization server; left out: decisions take no time"""
+    reconfiguration_s: NonNegative | DelayKeys = 0.0
+    """delay without progress after a move, a resize or a restart; or a table of delays"""
+    network_penalty: Factor | None = Field(default=None, examples=[1.3])
+    """time over several nodes over that on one, for all jobs"""
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
-        default=None,
-        description="jobs over which waits and completion times are averaged: the first, and the first after them",
-        examples=[[100, 900]],
+        default=None, examples=[[100, 900]]
     )
-    tables: list[Literal["jobs", "decisions", "schedule"]] = Field(
-        default=["jobs", "decisions"], description="tables that a sweep keeps of each run"
-    )
-    decision_facts: bool = Field(
-        default=False,
-        description="a sweep's runs.csv also has the mean and the maximum of each number in decisions.csv",
-    )
+    """jobs over which waits and completion times are averaged: the first, and the first after them"""
+    tables: list[Literal["jobs", "decisions", "schedule"]] = Field(default=["jobs", "decisions"])
+    """tables that a sweep keeps of each run"""
+    decision_facts: bool = False
+    """a sweep's runs.csv also has the mean and the maximum of each number in decisions.csv"""
 
     @property
     def features(self) -> dict[str, FeatureTable]:

@@ -57,56 +57,44 @@ Seed = Annotated[int, Field(ge=0)]
 class PolicySpec(Config):
     """A policy with options, and the name that it has in the tables."""
 
-    name: str = Field(description="name of the policy", examples=["randomised-greedy"])
+    name: str = Field(examples=["randomised-greedy"])
+    """name of the policy"""
     options: dict[str, float | int | str | bool] = Field(
-        default_factory=dict, description="its options", examples=[{"iterations": 20}]
+        default_factory=dict, examples=[{"iterations": 20}]
     )
-    label: str | None = Field(
-        default=None, description="name in the tables; left out: the policy's", examples=["RG"]
-    )
+    """its options"""
+    label: str | None = Field(default=None, examples=["RG"])
+    """name in the tables; left out: the policy's"""
 
 
 class SweepFile(Config):
     """Many runs of a scenario: settings times policies times seeds."""
 
-    scenario: dict[str, Any] | str = Field(
-        description="a scenario as a table, or the name of its file, relative to this one",
-        examples=["scenario.toml"],
-    )
-    policies: list[str | PolicySpec] = Field(
-        default_factory=list,
-        description="policies: names, or tables with name, options and label",
-        examples=[["fifo", "edf"]],
-    )
+    scenario: dict[str, Any] | str = Field(examples=["scenario.toml"])
+    """a scenario as a table, or the name of its file, relative to this one"""
+    policies: list[str | PolicySpec] = Field(default_factory=list, examples=[["fifo", "edf"]])
+    """policies: names, or tables with name, options and label"""
     seeds: (
         Annotated[int, Field(ge=1, le=MOST_RUNS)]
         | Annotated[list[Seed], Field(min_length=1)]
         | None
-    ) = Field(default=None, description="number of seeds, from 0, or a list of them", examples=[10])
-    grid: dict[str, Any] = Field(
-        default_factory=dict,
-        description="lists of values by key; every combination is run",
-        examples=[{"workload.num_nodes": [5, 10]}],
-    )
+    ) = Field(default=None, examples=[10])
+    """number of seeds, from 0, or a list of them"""
+    grid: dict[str, Any] = Field(default_factory=dict, examples=[{"workload.num_nodes": [5, 10]}])
+    """lists of values by key; every combination is run"""
     zip: list[dict[str, Any]] = Field(
         default_factory=list,
-        description="tables of lists that advance together; several tables are crossed",
         examples=[[{"workload.num_nodes": [20, 40], "cluster.num_controllers": [4, 8]}]],
     )
+    """tables of lists that advance together; several tables are crossed"""
     points: list[dict[str, Any]] = Field(
-        default_factory=list,
-        description="single settings, side by side; `label` names one in the tables",
-        examples=[[{"label": "hourly", "decisions.period_s": 3600}]],
+        default_factory=list, examples=[[{"label": "hourly", "decisions.period_s": 3600}]]
     )
-    time_limit_s: Annotated[float, Field(gt=0)] | None = Field(
-        default=None,
-        description="a run that takes longer is ended and counted as failed",
-        examples=[120],
-    )
-    function: str = Field(
-        default=RUN_SCENARIO,
-        description="function `run(config) -> Outcome` to call in place of a scenario; needs --allow-code, or a package that registers it",
-    )
+    """single settings, side by side; `label` names one in the tables"""
+    time_limit_s: Annotated[float, Field(gt=0)] | None = Field(default=None, examples=[120])
+    """a run that takes longer is ended and counted as failed"""
+    function: str = RUN_SCENARIO
+    """function `run(config) -> Outcome` to call in place of a scenario; needs --allow-code, or a package that registers it"""
 
 
 Setting = dict[str, Any]
