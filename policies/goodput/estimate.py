@@ -111,7 +111,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Estimator:
-    """How a job estimates.
+    """A job's rule of estimation.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ def _loss(
     step_s: FloatArray,
     sync_s: FloatArray,
 ) -> tuple[float, FloatArray]:
-    """What is minimised, and its gradient."""
+    """The error that is minimised, and its gradient."""
     beyond = np.maximum(gpus - 2, NOTHING)
     grad = x[A] + x[B] * local
     sync = np.select([between, within], [x[A2] + x[B2] * beyond, x[A1] + x[B1] * beyond], NOTHING)
