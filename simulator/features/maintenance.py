@@ -24,17 +24,16 @@ class MaintenanceKeys(FailureTable):
 
     table: ClassVar[str] = "maintenance"
 
-    every_s: Positive = Field(
-        description="period in which all nodes are down once", examples=[604800]
-    )
-    duration_s: Positive = Field(description="time that a group is down", examples=[3600])
-    nodes_at_a_time: PositiveInt = Field(
-        default=1, description="nodes of a group; one group goes after the other"
-    )
-    notice_s: NonNegative = Field(
-        default=86_400.0, description="time before, in which jobs save their work"
-    )
-    warn: bool = Field(default=False, description="whether policies are told at the notice")
+    every_s: Positive = Field(examples=[604800])
+    """period in which all nodes are down once"""
+    duration_s: Positive = Field(examples=[3600])
+    """time that a group is down"""
+    nodes_at_a_time: PositiveInt = 1
+    """nodes of a group; one group goes after the other"""
+    notice_s: NonNegative = 86_400.0
+    """time before, in which jobs save their work"""
+    warn: bool = False
+    """whether policies are told at the notice"""
 
     def make(self, scene: Scene) -> Failures:
         """One group after the other, in each period."""

@@ -84,20 +84,16 @@ class NetworkKeys(FeatureTable):
 
     table: ClassVar[str] = "network"
 
-    nodes_per_rack: PositiveInt | None = Field(
-        default=None, description="old name of cluster.nodes_per_rack"
-    )
-    same_rack: Factor = Field(
-        default=1.0, description="time over nodes of one rack, over that on one node"
-    )
-    across_racks: Factor | None = Field(
-        default=None, description="the same over racks; left out: as same_rack", examples=[1.4]
-    )
+    nodes_per_rack: PositiveInt | None = None
+    """old name of cluster.nodes_per_rack"""
+    same_rack: Factor = 1.0
+    """time over nodes of one rack, over that on one node"""
+    across_racks: Factor | None = Field(default=None, examples=[1.4])
+    """the same over racks; left out: as same_rack"""
     of_model: Literal["published"] | dict[str, Factor] = Field(
-        default_factory=dict,
-        description="same_rack of these models; published: the values of data/network_factors.csv",
-        examples=[{"vgg16": 1.47}],
+        default_factory=dict, examples=[{"vgg16": 1.47}]
     )
+    """same_rack of these models; published: the values of data/network_factors.csv"""
 
     def make(self, scene: Scene) -> Network:
         """Racks and factors."""

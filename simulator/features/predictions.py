@@ -97,19 +97,14 @@ class PredictionKeys(FeatureTable):
 
     table: ClassVar[str] = "predictions"
 
-    bias: Annotated[float, Field(gt=-1)] = Field(
-        default=0.0, description="all times are predicted too long by this part; below 0: too short"
-    )
-    noise: NonNegative = Field(
-        default=0.0, description="standard deviation of a lognormal factor for each job"
-    )
-    configuration_noise: NonNegative = Field(
-        default=0.0, description="the same for each job and configuration"
-    )
-    learned: bool = Field(
-        default=False,
-        description="whether the observed speed of a running job corrects its predictions",
-    )
+    bias: Annotated[float, Field(gt=-1)] = 0.0
+    """all times are predicted too long by this part; below 0: too short"""
+    noise: NonNegative = 0.0
+    """standard deviation of a lognormal factor for each job"""
+    configuration_noise: NonNegative = 0.0
+    """the same for each job and configuration"""
+    learned: bool = False
+    """whether the observed speed of a running job corrects its predictions"""
 
     def make(self, scene: Scene) -> PredictedWorkload | None:
         """The jobs with predicted times; None where nothing differs."""

@@ -26,22 +26,18 @@ class SpotKeys(FailureTable):
 
     table: ClassVar[str] = "spot"
 
-    nodes: PositiveInt = Field(
-        description="number of spot VMs: the last nodes; of VMs, the first, which policies open first",
-        examples=[4],
-    )
-    time_to_reclaim: str = Field(
-        description="law of the time until a spot VM is taken away, s",
-        examples=["exponential:7200"],
-    )
-    down: str = Field(
-        description="law of the time until there is one again, s", examples=["exponential:1800"]
-    )
-    notice_s: NonNegative = Field(
-        default=120.0, description="time before, in which jobs save their work"
-    )
-    price: NonNegative = Field(default=0.3, description="price over that of the other nodes")
-    warn: bool = Field(default=False, description="whether policies are told at the notice")
+    nodes: PositiveInt = Field(examples=[4])
+    """number of spot VMs: the last nodes; of VMs, the first, which policies open first"""
+    time_to_reclaim: str = Field(examples=["exponential:7200"])
+    """law of the time until a spot VM is taken away, s"""
+    down: str = Field(examples=["exponential:1800"])
+    """law of the time until there is one again, s"""
+    notice_s: NonNegative = 120.0
+    """time before, in which jobs save their work"""
+    price: NonNegative = 0.3
+    """price over that of the other nodes"""
+    warn: bool = False
+    """whether policies are told at the notice"""
 
     def make(self, scene: Scene) -> Failures:
         """An outage of its own for each spot VM."""

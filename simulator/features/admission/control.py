@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from simulator.arguments import checked
 from simulator.core.feature import Feature
@@ -57,10 +56,8 @@ class AdmissionKeys(FeatureTable):
 
     table: ClassVar[str] = "admission"
 
-    rule: Rule = Field(
-        default="reject",
-        description="a job that cannot be promised its due date leaves (reject), or runs without one (downgrade)",
-    )
+    rule: Rule = "reject"
+    """a job that cannot be promised its due date leaves (reject), or runs without one (downgrade)"""
 
     def make(self, scene: Scene) -> Admission:
         """The rule."""

@@ -37,34 +37,22 @@ class ColocationKeys(FeatureTable):
 
     table: ClassVar[str] = "colocation"
 
-    part: Part | None = Field(
-        default=None,
-        description="part of a GPU that each job of one GPU holds, where the jobs do not state it",
-        examples=[0.5],
-    )
-    interference: Literal["none", "linear", "published"] = Field(
-        default="none",
-        description="slow-down by jobs on the same GPU: none; linear in utilisation; or as published by model",
-    )
-    utilisation: dict[str, Part] = Field(
-        default_factory=dict,
-        description="part of the time that a model keeps a GPU busy, with linear",
-        examples=[{"a": 0.8, "b": 0.6}],
-    )
-    gpu_memory_gb: Positive | None = Field(
-        default=None, description="memory of each GPU; left out: it does not count", examples=[16]
-    )
-    memory_gb: dict[str, NonNegative] = Field(
-        default_factory=dict,
-        description="GPU memory that a model needs; other jobs: in proportion to their part",
-        examples=[{"resnet50": 9}],
-    )
-    slices: bool = Field(default=False, description="GPUs are sliced (MIG)")
+    part: Part | None = Field(default=None, examples=[0.5])
+    """part of a GPU that each job of one GPU holds, where the jobs do not state it"""
+    interference: Literal["none", "linear", "published"] = "none"
+    """slow-down by jobs on the same GPU: none; linear in utilisation; or as published by model"""
+    utilisation: dict[str, Part] = Field(default_factory=dict, examples=[{"a": 0.8, "b": 0.6}])
+    """part of the time that a model keeps a GPU busy, with linear"""
+    gpu_memory_gb: Positive | None = Field(default=None, examples=[16])
+    """memory of each GPU; left out: it does not count"""
+    memory_gb: dict[str, NonNegative] = Field(default_factory=dict, examples=[{"resnet50": 9}])
+    """GPU memory that a model needs; other jobs: in proportion to their part"""
+    slices: bool = False
+    """GPUs are sliced (MIG)"""
     draw: dict[str, NonNegative] = Field(
-        default_factory=dict,
-        description="models for jobs without one, with these chances",
-        examples=[{"resnet50": 1, "transformer": 1}],
+        default_factory=dict, examples=[{"resnet50": 1, "transformer": 1}]
     )
+    """models for jobs without one, with these chances"""
 
     def on_jobs(self, workload: Workload, seed: int) -> Workload:
         """The jobs with parts and models, where the table gives them some."""

@@ -44,33 +44,20 @@ class FailureKeys(FailureTable):
 
     table: ClassVar[str] = "failures"
 
-    time_to_failure: str | None = Field(
-        default=None,
-        description="law of the time from repair to failure of each node, s",
-        examples=["exponential:18000"],
-    )
-    repair: str | None = Field(
-        default=None, description="law of the time of its repair, s", examples=["deterministic:600"]
-    )
-    rack_time_to_failure: str | None = Field(
-        default=None,
-        description="law of the time to failure of each rack as a whole, s",
-        examples=["exponential:80000"],
-    )
-    rack_repair: str | None = Field(
-        default=None, description="law of the time of its repair, s", examples=["exponential:1200"]
-    )
-    nodes_per_rack: PositiveInt | None = Field(
-        default=None, description="old name of cluster.nodes_per_rack"
-    )
-    job_time_to_failure: str | None = Field(
-        default=None,
-        description="law of the time to failure of each job by itself, s, drawn anew at each start",
-        examples=["exponential:20000"],
-    )
-    max_attempts: PositiveInt | None = Field(
-        default=None, description="failures of its own after which a job is given up", examples=[3]
-    )
+    time_to_failure: str | None = Field(default=None, examples=["exponential:18000"])
+    """law of the time from repair to failure of each node, s"""
+    repair: str | None = Field(default=None, examples=["deterministic:600"])
+    """law of the time of its repair, s"""
+    rack_time_to_failure: str | None = Field(default=None, examples=["exponential:80000"])
+    """law of the time to failure of each rack as a whole, s"""
+    rack_repair: str | None = Field(default=None, examples=["exponential:1200"])
+    """law of the time of its repair, s"""
+    nodes_per_rack: PositiveInt | None = None
+    """old name of cluster.nodes_per_rack"""
+    job_time_to_failure: str | None = Field(default=None, examples=["exponential:20000"])
+    """law of the time to failure of each job by itself, s, drawn anew at each start"""
+    max_attempts: PositiveInt | None = Field(default=None, examples=[3])
+    """failures of its own after which a job is given up"""
 
     def make(self, scene: Scene) -> Failures:
         """Outages of nodes and racks, and failures of jobs."""
@@ -130,20 +117,17 @@ class CheckpointKeys(FailureTable):
     table: ClassVar[str] = "checkpoints"
 
     interval_s: Positive | Literal[0, "young", "daly", "best"] | None = Field(
-        default=None,
-        description="work between two checkpoints; young, daly, best: chosen by the failures to be expected; 0: work is never lost; left out: no checkpoints",
-        examples=[1800],
+        default=None, examples=[1800]
     )
-    cost_s: NonNegative = Field(default=0.0, description="time of a checkpoint, without work")
-    restart_s: NonNegative = Field(
-        default=0.0, description="time without work when a job that failed starts again"
-    )
-    cost_of_model: dict[str, NonNegative] = Field(
-        default_factory=dict, description="time of a checkpoint by model", examples=[{"vgg19": 120}]
-    )
-    cost_per_gpu_s: NonNegative = Field(
-        default=0.0, description="added to it for each GPU of the job"
-    )
+    """work between two checkpoints; young, daly, best: chosen by the failures to be expected; 0: work is never lost; left out: no checkpoints"""
+    cost_s: NonNegative = 0.0
+    """time of a checkpoint, without work"""
+    restart_s: NonNegative = 0.0
+    """time without work when a job that failed starts again"""
+    cost_of_model: dict[str, NonNegative] = Field(default_factory=dict, examples=[{"vgg19": 120}])
+    """time of a checkpoint by model"""
+    cost_per_gpu_s: NonNegative = 0.0
+    """added to it for each GPU of the job"""
 
     def make(self, scene: Scene) -> Failures:
         """Checkpoints of all jobs."""

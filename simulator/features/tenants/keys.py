@@ -26,28 +26,22 @@ class TenantKeys(FeatureTable):
     table: ClassVar[str] = "tenants"
     needs_schedule: ClassVar[bool] = True
 
-    by: Literal["vc", "user"] = Field(
-        default="vc", description="column that names the tenant: virtual cluster or user"
-    )
+    by: Literal["vc", "user"] = "vc"
+    """column that names the tenant: virtual cluster or user"""
     weight: dict[str, Positive] = Field(
-        default_factory=dict,
-        description="weights; 1 where nothing is given",
-        examples=[{"research": 2, "product": 1}],
+        default_factory=dict, examples=[{"research": 2, "product": 1}]
     )
+    """weights; 1 where nothing is given"""
     quota: dict[str, Annotated[float, Field(ge=1)]] = Field(
-        default_factory=dict,
-        description="quotas, GPUs; none where nothing is given",
-        examples=[{"research": 24, "product": 16}],
+        default_factory=dict, examples=[{"research": 24, "product": 16}]
     )
-    borrowing: bool = Field(
-        default=False,
-        description="quotas are guarantees, and idle GPUs beyond them are lent; else quotas are limits",
-    )
+    """quotas, GPUs; none where nothing is given"""
+    borrowing: bool = False
+    """quotas are guarantees, and idle GPUs beyond them are lent; else quotas are limits"""
     draw: dict[str, NonNegative] = Field(
-        default_factory=dict,
-        description="tenants for jobs that name none, with these chances",
-        examples=[{"research": 0.6, "product": 0.4}],
+        default_factory=dict, examples=[{"research": 0.6, "product": 0.4}]
     )
+    """tenants for jobs that name none, with these chances"""
 
     def on_jobs(self, workload: Workload, seed: int) -> Workload:
         """The jobs with a tenant each, where tenants are drawn."""
