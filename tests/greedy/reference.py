@@ -207,7 +207,7 @@ class Construction:
             current = following
 
     def may_open(self) -> bool:
-        """Whether the cluster has a node that is not open."""
+        """True if the cluster has a node that is not open."""
         return len(self.nodes) < self.max_nodes
 
     def open_of(self, f: int) -> list[tuple[int, int]]:
@@ -216,7 +216,7 @@ class Construction:
         return sorted((n.free, k) for k, n in enumerate(self.nodes) if family_of[n.node_type] == f)
 
     def fits(self, config: int) -> bool:
-        """Whether a configuration fits on an open node or on one that can be opened."""
+        """True if a configuration fits on an open node or on one that can be opened."""
         f, g, _ = self.x.machines.configs[config]
         family, opened = self.x.machines.families[f], self.open_of(int(f))
         if self.may_open() and len(opened) < family[LIMIT]:

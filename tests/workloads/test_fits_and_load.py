@@ -1,4 +1,4 @@
-"""Whether a cluster can run a workload, and how much it is asked to do."""
+"""Fit of a workload to a cluster, and the load that it offers."""
 
 import math
 from contextlib import nullcontext

@@ -108,7 +108,7 @@ def test_bad_input_is_one_line(throughputs, arguments, message):
     [("continuous_jobs", False, 0.4), ("continuous_jobs_multigpu", True, 0.2)],
 )
 def test_seed_0_gives_the_jobs_of_the_published_runs(notebook, several, rate):
-    """Where a first-in-first-out queue is all but empty, the mean is that on the fastest types."""
+    """The mean time under a first-in-first-out queue that is all but empty: that on the fastest types."""
     folder = Path(os.environ.get("SCHEDLAB_FACTS") or "/nowhere") / "peers" / "gavel"
     if not folder.is_dir():
         pytest.skip("SCHEDLAB_FACTS names no folder with the published results of other schedulers")
