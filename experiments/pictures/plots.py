@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
 """Okabe and Ito's colours, told apart under all common colour deficiencies."""
 
+Names = Mapping[str, str] | Sequence[str]
+"""Names in the order of a legend, or with their labels."""
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 PAPER = "#404040"
 """Colour of what the paper says."""
@@ -104,7 +107,7 @@ def by_hue(
     x: str,
     value: str,
     hue: str,
-    names: Mapping[str, str],
+    names: Names,
     *,
     geometric: bool = False,
 ) -> DataFrame:
@@ -123,7 +126,7 @@ def lines(
     x: str,
     value: str,
     hue: str,
-    names: Mapping[str, str],
+    names: Names,
     *,
     geometric: bool = False,
     dashed: Sequence[str] = (),
@@ -133,8 +136,8 @@ def lines(
     Parameters
     ----------
     runs : one row a run.
-    names : values of ``hue`` in the order of the legend, and their labels. Each keeps its colour where
-        others have no runs.
+    names : values of ``hue`` in the order of the legend, or with their labels. Each keeps its colour
+        where others have no runs.
     geometric : means and intervals of the logarithm.
     dashed : which of them are dotted lines.
     """
@@ -158,7 +161,7 @@ def points(
     x: str,
     value: str,
     hue: str,
-    names: Mapping[str, str],
+    names: Names,
     *,
     order: Sequence[Any],
     geometric: bool = False,
@@ -181,7 +184,7 @@ def points(
     return drawn
 
 
-def _looks(names: Mapping[str, str], geometric: bool) -> dict[str, Any]:
+def _looks(names: Names, geometric: bool) -> dict[str, Any]:
     """Colours, markers, estimator and interval of the plots of seaborn."""
 
     def mean(values: Any) -> float:
@@ -199,11 +202,11 @@ def _looks(names: Mapping[str, str], geometric: bool) -> dict[str, Any]:
     }
 
 
-def _named(ax: Axes, names: Mapping[str, str]) -> None:
+def _named(ax: Axes, names: Names) -> None:
     """The labels of ``names`` for the legend that the figure makes; seaborn's own goes."""
     handles, labels = ax.get_legend_handles_labels()
     for handle, label in zip(handles, labels, strict=True):
-        handle.set_label(names.get(label, label))
+        handle.set_label(names.get(label, label) if isinstance(names, Mapping) else label)
     legend = ax.get_legend()
     if legend is not None:
         legend.remove()

@@ -27,7 +27,7 @@ def check_kind(path: Path, what: str = "--out") -> None:
         )
 
 
-def save_picture(drawing: Drawing, path: Path, dpi: int = 130) -> None:
+def save_picture(drawing: Drawing, path: Path) -> None:
     """Write the drawing and close it.
 
     Raises
@@ -40,7 +40,7 @@ def save_picture(drawing: Drawing, path: Path, dpi: int = 130) -> None:
     kind = path.suffix.lower()
     try:
         with replacing(path) as file:
-            drawing.savefig(file, format=kind[1:], dpi=dpi, metadata=METADATA[kind])
+            drawing.savefig(file, format=kind[1:], dpi=130, metadata=METADATA[kind])
     except OSError as error:
         raise InputError(f"--out {path}: cannot be written ({error.strerror})") from None
     finally:

@@ -101,7 +101,7 @@ def _failing(results: Results) -> Drawn:
         ("mean JCT over that without failures", "goodput"),
         strict=True,
     ):
-        points = lines(ax, runs, "level", value, "policy", {name: name for name in POLICIES})
+        points = lines(ax, runs, "level", value, "policy", POLICIES)
         ax.set_xticks(range(len(levels)), names)
         ax.set(xlabel="mean time between failures of a node", ylabel=label)
         found.append(points.assign(quantity=value))

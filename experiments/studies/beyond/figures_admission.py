@@ -48,7 +48,7 @@ def _by_load(
     runs: pd.DataFrame,
     columns: Mapping[str, str],
     by: str,
-    names: Mapping[str, str],
+    names: Mapping[str, str] | Sequence[str],
     loads: Sequence[float],
     top: float = 0.0,
 ) -> Drawn:
@@ -97,7 +97,7 @@ def widths_figure(results: Results) -> Drawn:
             "kept": "promises kept, %",
         },
         "policy",
-        {name: name for name in WIDTHS},
+        [*WIDTHS],
         WIDTH_LOADS,
         top=103.0,
     )

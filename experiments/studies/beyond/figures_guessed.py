@@ -44,7 +44,7 @@ def guessed_figure(results: Results) -> Drawn:
     figure, (ax,) = canvas(width=7.4, height=4.6)
     runs["percent"] = 100 * runs["error"]
     seeing = [name for name in GUESSED_BY if name != BLIND]
-    points = lines(ax, runs, "percent", "ratio", "policy", {n: n for n in seeing}, geometric=True)
+    points = lines(ax, runs, "percent", "ratio", "policy", seeing, geometric=True)
     blind = intervals(runs[runs["policy"] == BLIND], ["policy"], "ratio", geometric=True)
     if not blind.empty:
         ax.axhline(

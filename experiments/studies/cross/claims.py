@@ -16,6 +16,7 @@ from experiments.studies.cross.ratios import (
     EVERYWHERE,
     cheapest,
     methods_of_cells,
+    of_method,
     of_methods,
     over_bounds,
     over_round_robin,
@@ -141,9 +142,8 @@ def predictions(results: Results) -> Iterator[Claim]:
     table = study(results, "predictions")
     noise = table[table["kind"] == "noise"]
     for method, text in PREDICTED.items():
-        part = noise[noise["method"] == method]
         for error in sorted({0.1, float(table["error"].max())} & set(table["error"])):
-            ratio = paired(part, value_of(method), {"error": error}, {"error": 0.0})
+            ratio = of_method(noise, method, {"error": error}, {"error": 0.0})
             yield _row("predictions", f"{text} with {error:.0%} noise over none", ratio)
     exact = noise[noise["error"] == 0.0]
     for method in ("LAS", "Gittins", "SJF by history"):
@@ -178,11 +178,11 @@ def delays(results: Results) -> Iterator[Claim]:
 @PAGE.rows
 def periods(results: Results) -> Iterator[Claim]:
     """Decisions every so often over decisions at events."""
-    for method, part in study(results, "periods").groupby("method", sort=False):
-        value = value_of(str(method))
+    table = study(results, "periods")
+    for method in table["method"].unique():
         for period in (900.0, 7200.0):
-            ratio = paired(part, value, {"period_s": period}, {"period_s": EVENTS})
-            text = f"{WORDS[value]} of {method}, decisions every {period / 60:g} min over events"
+            ratio = of_method(table, method, {"period_s": period}, {"period_s": EVENTS})
+            text = f"{WORDS[value_of(method)]} of {method}, decisions every {period / 60:g} min over events"
             yield _row("periods", text, ratio)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -37,11 +36,6 @@ from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def _named(names: Iterable[str]) -> dict[str, str]:
-    """The names as their own labels."""
-    return {name: name for name in names}
 
 
 def _at_one(ax: Axes) -> None:
@@ -138,7 +132,7 @@ def controllers(results: Results) -> Drawn:
             (axes[column], at_one, TIMES, "solver"),
             (axes[len(loads) + column], hour, servers, "named"),
         ):
-            drawn = lines(ax, own, "controllers", "ratio", by, _named(names), geometric=True)
+            drawn = lines(ax, own, "controllers", "ratio", by, names, geometric=True)
             rows.append(drawn.assign(load=load))
             ax.set_xscale("log", base=2)
             ticks = sorted(set(part["controllers"]))
@@ -183,7 +177,7 @@ def predictions(results: Results) -> Drawn:
         for row, (part, names) in enumerate(((on_times, ON_TIMES), (on_tables, ON_TABLES))):
             ax = axes[2 * row + column]
             own = part[part["kind"] == kind].assign(percent=100 * part["error"])
-            seeing = _named(n for n in names if n not in BLIND)
+            seeing = [n for n in names if n not in BLIND]
             drawn = lines(ax, own, "percent", "ratio", "method", seeing, geometric=True)
             rows.append(drawn.assign(kind=kind, value=("mean_jct_s", "total_cost")[row]))
             for i, blind in enumerate(BLIND if row == 0 else ()):
@@ -227,7 +221,7 @@ def delays(results: Results) -> Drawn:
         own = table[table["method"].isin(list(names))]
         ratios = relative(own, value, {"delay_s": 0.0}, ["method", "seed"])
         ratios = ratios[ratios["delay_s"] > 0]  # without a delay all are at 1
-        drawn = lines(ax, ratios, "minutes", "ratio", "method", _named(names), geometric=True)
+        drawn = lines(ax, ratios, "minutes", "ratio", "method", [*names], geometric=True)
         _at_minutes(ax, ratios["minutes"])
         rows.append(drawn.assign(value=value))
         ax.set(xlabel="reconfiguration delay, min", ylabel=f"{said} over no delay")
@@ -272,7 +266,7 @@ def periods(results: Results) -> Drawn:
     names = {"SRTF": "SRTF, mean completion time", "greedy": "greedy, total cost",
              "EDF": "EDF, total cost"}  # fmt: skip
     ratios = ratios.assign(method=ratios["method"].map(names))
-    drawn = lines(ax, ratios, "minutes", "ratio", "method", _named(names.values()), geometric=True)
+    drawn = lines(ax, ratios, "minutes", "ratio", "method", [*names.values()], geometric=True)
     _at_minutes(ax, ratios["minutes"])
     _at_one(ax)
     ax.set(
@@ -294,7 +288,7 @@ def bounds(results: Results) -> Drawn:
     """Distance to the lower bound by load."""
     table = over_bounds(results)
     figure, (ax,) = canvas(1, 1, width=6.4, height=4.4)
-    drawn = lines(ax, table, "load", "ratio", "method", _named(BOUNDED), geometric=True)
+    drawn = lines(ax, table, "load", "ratio", "method", [*BOUNDED], geometric=True)
     ax.set(xlabel="offered load (0.5: jobs as often as in the paper)",
            ylabel="total cost over the lower bound")  # fmt: skip
     log_ticks(ax)
@@ -319,9 +313,7 @@ def elasticity(results: Results) -> Drawn:
     pairs = (("mean_jct_s", "mean completion time"), ("total_cost", "total cost"))
     for ax, (value, said) in zip(axes, pairs, strict=True):
         ratios = relative(table, value, {"method": "fixed, SRTF"}, ["load", "seed"])
-        drawn = lines(
-            ax, ratios, "load", "ratio", "method", _named(FIXED_OR_ELASTIC), geometric=True
-        )
+        drawn = lines(ax, ratios, "load", "ratio", "method", [*FIXED_OR_ELASTIC], geometric=True)
         rows.append(drawn.assign(value=value))
         ax.set(xlabel="offered load of the trace's demands", yscale="log",
                ylabel=f"{said} over SRTF, fixed")  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,6 +52,13 @@ def value_of(method: str) -> str:
     return "total_cost" if method.startswith(("greedy", "EDF", "MILP")) else "mean_jct_s"
 
 
+def of_method(
+    table: pd.DataFrame, method: str, one: Mapping[str, Any], other: Mapping[str, Any]
+) -> Estimate:
+    """A method at one setting over itself at another, by its own value, over the seeds."""
+    return paired(table[table["method"] == method], value_of(method), one, other)
+
+
 def of_methods(table: pd.DataFrame, value: str, one: str, other: str) -> Estimate:
     """One method over another, over the seeds."""
     return paired(table, value, {"method": one}, {"method": other})
@@ -88,7 +97,7 @@ def to_the_best(cells: pd.DataFrame, value: str) -> pd.DataFrame:
     return joined.assign(ratio=joined[value] / joined["best"])
 
 
-def rank_intervals(cells: pd.DataFrame, value: str, draws: int = 1000) -> pd.DataFrame:
+def rank_intervals(cells: pd.DataFrame, value: str) -> pd.DataFrame:
     """Ranks by geometric mean over seeds, with 90 % bootstrap intervals over them.
 
     Returns
@@ -101,7 +110,7 @@ def rank_intervals(cells: pd.DataFrame, value: str, draws: int = 1000) -> pd.Dat
     for workload, part in to_the_best(cells, value).groupby("workload", sort=False):
         wide = part.pivot_table(index="seed", columns="method", values="ratio")
         logs = np.log(wide.to_numpy(dtype=float))
-        picks = rng.integers(len(wide), size=(draws, len(wide)))
+        picks = rng.integers(len(wide), size=(1000, len(wide)))
         means: FloatArray = logs[picks].mean(axis=1)
         on_nodes = np.array([m in ON_NODES for m in wide.columns])
         for i, method in enumerate(wide.columns):

@@ -13,6 +13,7 @@ from experiments.studies.cross.page import PAGE
 from experiments.studies.cross.ratios import (
     cheapest,
     in_words,
+    of_method,
     of_methods,
     over_bounds,
     over_round_robin,
@@ -113,12 +114,7 @@ def predictions(results: Results) -> Iterator[Text]:
         for kind in ("noise", "bias"):
             of_kind = table[table["kind"] == kind]
             ratios = {
-                method: paired(
-                    of_kind[of_kind["method"] == method],
-                    value_of(method),
-                    {"error": error},
-                    {"error": 0.0},
-                )
+                method: of_method(of_kind, method, {"error": error}, {"error": 0.0})
                 for method in ("SRTF", "SRTF, learned", "greedy", "greedy, learned", "MILP", "EDF")
             }
             lines += _told(ratios, f"{kind.capitalize()} of {100 * error:.0f} %. ")
@@ -144,9 +140,7 @@ def delays(results: Results) -> Iterator[Text]:
     longest = table[table["delay_s"] == most]
     ended = set(longest.loc[longest["stuck"] == 0, "method"])
     ratios = {
-        method: paired(
-            table[table["method"] == method], value_of(method), {"delay_s": most}, {"delay_s": 0.0}
-        )
+        method: of_method(table, method, {"delay_s": most}, {"delay_s": 0.0})
         for method in (*MOVED, *MOVED_ELASTIC)
         if method in ended
     }
@@ -185,10 +179,8 @@ def periods(results: Results) -> Iterator[Text]:
     lines: list[str] = []
     for period in (900.0, 7200.0):
         ratios = {
-            str(method): paired(
-                part, value_of(str(method)), {"period_s": period}, {"period_s": EVENTS}
-            )
-            for method, part in table.groupby("method", sort=False)
+            method: of_method(table, method, {"period_s": period}, {"period_s": EVENTS})
+            for method in table["method"].unique()
         }
         lines += _told(ratios, f"Every {period / 60:g} min. ")
     yield Text(

@@ -153,8 +153,7 @@ def _rivals(results: Results) -> Drawn:
 )
 def _parts(results: Results) -> Drawn:
     """Value of each part."""
-    drawn = _grouped(ablation(results), "without", "cost without the part over cost with it")
-    return Drawn(*drawn)
+    return Drawn(*_grouped(ablation(results), "without", "cost without the part over cost with it"))
 
 
 @PAGE.figure(
@@ -166,8 +165,7 @@ def _parts(results: Results) -> Drawn:
 def _wake_ups(results: Results) -> Drawn:
     """Gain of the rivals from wake-ups."""
     title = "cost of the rival with foresight's wake-ups over its cost without"
-    drawn = _grouped(self_timed(results), "method", title)
-    return Drawn(*drawn)
+    return Drawn(*_grouped(self_timed(results), "method", title))
 
 
 @PAGE.figure(
@@ -180,8 +178,7 @@ def _wake_ups(results: Results) -> Drawn:
 def _disturbed(results: Results) -> Drawn:
     """foresight where times are predicted wrongly, moves cost time, due dates or controllers differ."""
     title = "cost of foresight over the best of greedy, local search and MILP"
-    drawn = _grouped(disturbed(results), "change", title)
-    return Drawn(*drawn)
+    return Drawn(*_grouped(disturbed(results), "change", title))
 
 
 @PAGE.figure(
@@ -198,8 +195,7 @@ def _when(results: Results) -> Drawn:
     if not found:
         raise NoRuns("no finished run of this figure")
     rows = [(f"{condition}: {word}", values) for condition, word, values, _ in found]
-    drawn = _bars(rows, "cost of foresight over the best rival of each instance")
-    return Drawn(*drawn)
+    return Drawn(*_bars(rows, "cost of foresight over the best rival of each instance"))
 
 
 def _grouped(table: pd.DataFrame, by: str, title: str) -> tuple[Drawing, pd.DataFrame]:
