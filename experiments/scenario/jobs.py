@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,9 +146,32 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
 
 
 def _elastic(jobs: ElasticJobs, scenario: Scenario) -> Built:
-    from experiments.scenario.elastic import draw_elastic
+    """Elastic jobs of the types in a file; what was noted of the types is noted of the jobs."""
+    from experiments.scenario.job_types import read_types
+    from simulator.laws import Scaled, parse_law
+    from simulator.model.tolerances import CAPACITY
+    from simulator.statistics import Streams
+    from simulator.workloads.elastic import elastic_jobs
 
-    return draw_elastic(jobs, scenario.seed), None
+    with at_key("workload.sizes"):
+        law = parse_law(jobs.sizes)
+        if abs(law.mean - 1) > CAPACITY:
+            raise InputError(
+                f"law {jobs.sizes!r}: its mean is {law.mean:.9g}, expected 1, the mean size of the job's type"
+            )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        types = read_types(Path(jobs.path), leave="no file of a scenario may name functions")
+    workload = elastic_jobs(
+        jobs.num_jobs,
+        Streams(scenario.seed),
+        names=[t.name for t in types],
+        arrival_rates_per_h=[t.arrival_rate_per_h for t in types],
+        sizes_h=[law if t.mean_size_h == 1 else Scaled(law, t.mean_size_h) for t in types],
+        speedups=[t.speedup for t in types],
+        arrivals=jobs.arrivals,
+    )
+    return workload.noted(*(str(w.message) for w in caught)), None
 
 
 def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
