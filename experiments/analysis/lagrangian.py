@@ -1,4 +1,4 @@
-"""A lower bound that knows that a job ends once: the Lagrangian dual of node-time over intervals.
+"""Lower bound that knows that a job ends once: the Lagrangian dual of node-time over intervals.
 
 The nodes give N len_i node-seconds in interval i. With a price lambda_i >= 0 for them, the jobs are
 independent, and

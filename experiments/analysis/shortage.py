@@ -4,8 +4,7 @@
     short.lines(since_s, until_s)
 
 At every instant of the wait the free GPUs, CPUs and memory of the job's nodes are compared with what
-it asks for. A node that is away is as one that is full. What the tables do not say is not guessed: of GPUs
-that are shared only the sum of a node is known.
+it asks for. A node that is away counts as full. Of shared GPUs only the sum of a node is known.
 """
 
 from __future__ import annotations

@@ -41,9 +41,10 @@ class Number(BaseModel):
     ----------
     place : where the paper says it ("Section V-B, Figure 3").
     claim : the statement in our words, as a template of `str.format`.
-    kind : how it is meant. "equal" is a value without a part: within the margin or not. "up to" is the largest of several values, "ordering" says that a ratio or
-        difference is at least ``value``, and has no part either, "theorem" is exact; "context" is a number
-        of the paper beside which ours measures something else: the row is new.
+    kind : how it is meant. "equal" is a value without a part: within the margin or not. "up to" is the
+        largest of several values. "ordering" says that a ratio or difference is at least ``value``; it has
+        no part either. "theorem" is exact. "context" is a number of the paper beside which ours measures
+        something else: the row is new.
     value : the number, or low and high of a range.
     no_effect : the value of no effect, where the number is an effect (0 % saved, 1 times as fast).
     unit : of the value; empty for a plain number.

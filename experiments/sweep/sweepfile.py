@@ -1,24 +1,7 @@
 """Sweep files (TOML): what they may hold, and the runs that they stand for.
 
-    policies = ["fifo", "edf", { name = "milp", options = { solver = "highs" } }]
-    seeds = 10                            # 0..9, or a list; that of the scenario where left out
-
-    [scenario]                            # or scenario = "file.toml"
-    workload.kind = "hierarchical"
-
-    [grid]                                # every combination
-    workload.mean_gap_s = [30_000, 45_000]
-
-    [[zip]]                               # lists that advance together
-    workload.num_nodes = [5, 10]
-    cluster.num_controllers = [1, 2]
-
-    [[points]]                            # single settings, one after another
-    label = "hourly"                      # a name for it: one more column of the tables
-    decisions.period_s = 3600
-
-Every policy meets every setting with the same seeds, and thus the same jobs. A sweep file is data:
-a function of one's own needs ``allow_code`` (see `experiments.sweep.trust`).
+docs/sweeps.md explains the tables by an example. A sweep file is data: a function of one's own needs
+``allow_code`` (see `experiments.sweep.trust`).
 """
 
 from __future__ import annotations
