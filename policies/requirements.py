@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.errors import InputError
 from simulator.model.cluster import Cluster
 from simulator.model.goodput import Goodput
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
@@ -282,6 +283,18 @@ def _one_type(workload: Workload, cluster: Cluster) -> MissingRequirement | None
     return None
 
 
+def _types_known(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Servers of one type, or tables of goodput for each type."""
+    performance = workload.performance
+    if isinstance(performance, Goodput) and performance.on_other_types:
+        try:
+            performance.check_types(cluster)
+        except InputError as error:
+            return MissingRequirement(str(error))
+        return None
+    return _one_type(workload, cluster)
+
+
 def _arrivals(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """A rate of arrivals."""
     if workload.submit_s[-1] > workload.submit_s[0]:
@@ -319,6 +332,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sensitivity": _sensitive,
     "elastic-sensitivity": _sensitive_widths,
     "one-type": _one_type,
+    "types-known": _types_known,
     "arrivals": _arrivals,
     "tenants": _tenants,
 }

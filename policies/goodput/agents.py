@@ -56,8 +56,11 @@ class Agent:
         """Expected goodput on these nodes."""
         raise NotImplementedError
 
-    def speedups(self, per_node: int, most: int) -> FloatArray:
-        """``(most + 1,)`` goodput on 0, 1, .. GPUs of as few nodes as possible, over that on one GPU; 0: not there."""
+    def speedups(self, per_node: int, most: int, node_type: int = 0) -> FloatArray:
+        """``(most + 1,)`` goodput on 0, 1, .. GPUs of as few nodes as possible, over that on one GPU; 0: not there.
+
+        On a cluster of several types it is on nodes of ``node_type``, over any number that is the same for all.
+        """
         raise NotImplementedError
 
     def on_one_node(self, gpus: int) -> float:
@@ -76,7 +79,7 @@ class KnownTimes(Agent):
         gpus = sum(g for _, g in nodes)
         return 1.0 / float(self.times_s[gpus]) if gpus < len(self.times_s) else 0.0
 
-    def speedups(self, per_node: int, most: int) -> FloatArray:
+    def speedups(self, per_node: int, most: int, node_type: int = 0) -> FloatArray:
         """Speed-ups within a node."""
         known = np.zeros(most + 1)
         width = min(per_node, most, len(self.times_s) - 1) + 1
@@ -94,39 +97,45 @@ class Learner(Agent):
 
     Attributes
     ----------
-    app, asked : what it trains, and its user's batch size.
+    apps, asked : what it trains, by node type, and its user's batch size.
     estimator : how it estimates.
     profile : measured times by nodes, GPUs and samples a GPU.
     chosen : its batch size.
+    noise : squared norm and variance of the gradient, as measured last.
     """
 
-    app: Application
+    apps: Sequence[Application]
     asked: int
     estimator: Estimator = LEAST_SQUARES
     profile: dict[tuple[int, int, int], tuple[float, float]] = field(default_factory=dict)
     chosen: BatchSize | None = None
     _model: StepModel | None = None
-    _noise: tuple[float, float] = (1.0, 1.0)
+    noise: tuple[float, float] = (1.0, 1.0)
     _speedups: FloatArray | None = None
+
+    @property
+    def app(self) -> Application:
+        """Tables of what it trains; all but its times are used."""
+        return self.apps[0]
 
     @property
     def keeps_batch(self) -> bool:
         """Whether the application does."""
         return self.app.keeps_batch
 
-    def measure(self, ring: Ring, chosen: BatchSize, epoch: int) -> None:
+    def measure(self, ring: Ring, chosen: BatchSize, epoch: int, node_type: int = 0) -> None:
         """Measure a step as the job runs now."""
         gpus = sum(ring)
         key = (len(ring), gpus, chosen.local)
         if key not in self.profile:
-            step = self.app.step(ring, chosen.local)
+            step = self.apps[node_type].step(ring, chosen.local)
             self.profile[key] = (step.step_s, step.sync_s)
             self._model = None
         sqr, var = self.app.noise(gpus * chosen.local * (chosen.accumulation + 1))
         noise = (float(sqr[epoch]), float(var[epoch]))
-        if self._model is None or noise != self._noise:
+        if self._model is None or noise != self.noise:
             self._speedups = None
-        self._noise = noise
+        self.noise = noise
 
     def choose(self, nodes: FloatArray, gpus: FloatArray) -> Choice:
         """Best batch sizes by the job's estimate; before the first measurement, on any placement."""
@@ -136,7 +145,7 @@ class Learner(Agent):
         model = self._model or StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)
         asked = np.array([self.asked])
         batch = asked if self.app.keeps_batch else self.estimator.candidates(self.app)
-        return best_batch_sizes(self.app, model, self._noise, nodes, gpus, batch)
+        return best_batch_sizes(self.app, model, self.noise, nodes, gpus, batch)
 
     def batch_size(self, nodes: Nodes) -> BatchSize:
         """The configuration on these nodes."""
@@ -158,7 +167,7 @@ class Learner(Agent):
             return gpus
         return float(self.choose(np.array([float(len(nodes))]), np.array([gpus])).goodput[0])
 
-    def speedups(self, per_node: int, most: int) -> FloatArray:
+    def speedups(self, per_node: int, most: int, node_type: int = 0) -> FloatArray:
         """Speed-ups by the estimate; 0 beyond twice the most GPUs that it has held, and where no batch size fits."""
         if self._speedups is None or len(self._speedups) != most + 1:
             gpus = np.arange(1.0, most + 1)
@@ -186,12 +195,78 @@ class Learner(Agent):
         return self.chosen
 
 
-class Agents:
-    """The agents of the active jobs."""
+class TypedLearner(Learner):
+    """A job that measures each node type by itself, on one GPU of each before it starts (Sia, Section 3).
 
-    def __init__(self, estimator: Estimator) -> None:
+    The goodput on several GPUs of a type on which it has not yet run on several is in proportion to that on another type:
+    as the goodputs on one GPU are. Before it has run on several GPUs of any type, synchronisation costs nothing.
+    """
+
+    def __init__(
+        self,
+        apps: Sequence[Application],
+        asked: int,
+        estimator: Estimator,
+        node_type_of: Sequence[int],
+    ) -> None:
+        super().__init__(apps, asked, estimator)
+        self._node_type_of = node_type_of
+        self._on = [Learner([app], asked, estimator) for app in apps]
+        for on in self._on:
+            for local in reversed(on.app.by_ring[1,][0].tolist()):
+                on.measure((1,), BatchSize(int(local)), 0)
+        self._known: dict[int, FloatArray] = {}
+
+    def measure(self, ring: Ring, chosen: BatchSize, epoch: int, node_type: int = 0) -> None:
+        """Measure a step on a node type; gradient noise is the same on all."""
+        on = self._on[node_type]
+        before = len(on.profile), on.noise
+        on.measure(ring, chosen, epoch)
+        if before != (len(on.profile), on.noise):
+            self._known.clear()
+        for other in self._on:
+            other.noise = on.noise
+
+    def batch_size(self, nodes: Nodes) -> BatchSize:
+        """The configuration on these nodes of one type."""
+        return self._on[self._node_type_of[nodes[0][0]]].batch_size(nodes)
+
+    def goodput(self, nodes: Nodes) -> float:
+        """Expected goodput on these nodes of one type."""
+        return self._on[self._node_type_of[nodes[0][0]]].goodput(nodes)
+
+    def speedups(self, per_node: int, most: int, node_type: int = 0) -> FloatArray:
+        """Goodputs by the estimate; 0 beyond twice the most GPUs that it has held, and where no batch size fits."""
+        if len(self._known.get(node_type, ())) != most + 1:
+            self._known[node_type] = self._goodputs(per_node, most, node_type)
+        known = self._known[node_type].copy()
+        known[max(1, 2 * self.most_gpus) + 1 :] = 0.0
+        return known
+
+    def _goodputs(self, per_node: int, most: int, node_type: int) -> FloatArray:
+        own = self._on[node_type]
+        seen = [on for on in self._on if any(gpus > 1 for _, gpus, _ in on.profile)]
+        source = own if own in seen or not seen else seen[0]
+        gpus = np.arange(1.0, most + 1)
+        goodput = source.choose(np.ceil(gpus / per_node), gpus).goodput
+        if source is not own and goodput[0] > 0:
+            goodput = goodput * (own.choose(gpus[:1], gpus[:1]).goodput[0] / goodput[0])
+        return np.concatenate([[0.0], goodput])
+
+
+class Agents:
+    """The agents of the active jobs.
+
+    Parameters
+    ----------
+    estimator : how jobs estimate.
+    by_type : whether jobs measure the types of several apart.
+    """
+
+    def __init__(self, estimator: Estimator, by_type: bool = False) -> None:
         self._of: dict[int, Agent] = {}
         self._estimator = estimator
+        self._by_type = by_type
 
     def observe(self, view: View) -> dict[int, Agent]:
         """Agents by active job, after those that run have measured."""
@@ -199,26 +274,37 @@ class Agents:
         left = dict(zip(jobs.tolist(), view.remaining.tolist(), strict=True))
         new = [job for job in left if job not in self._of]
         if isinstance(model, Goodput):
-            self._of.update(
-                (job, Learner(model.application(job), int(model.batch_size[job]), self._estimator))
-                for job in new
-            )
+            model.check_types(view.cluster)
+            self._type_of = model.type_of
+            self._of.update((job, self._learner(model, job)) for job in new)
         elif new:
             table = model.table_s(np.array(new), view.cluster)[:, node_type_of(view)]
             self._of.update(zip(new, map(KnownTimes, table), strict=True))
         for job, shares in view.running.items():
             agent = self._of[job]
             if isinstance(agent, Learner) and agent.chosen is not None:
-                agent.measure(ring_of(shares), agent.chosen, agent.app.epoch(left[job]))
+                self._measure(agent, agent.chosen, shares, agent.app.epoch(left[job]))
         self._of = {job: self._of[job] for job in left}
         return self._of
+
+    def _learner(self, model: Goodput, job: int) -> Learner:
+        apps = [model.application(job, v) for v in range(model.types)]
+        asked = int(model.batch_size[job])
+        if self._by_type and model.types > 1:
+            return TypedLearner(apps, asked, self._estimator, model.node_type_of)
+        return Learner(apps, asked, self._estimator)
+
+    def _measure(
+        self, agent: Learner, chosen: BatchSize, shares: Sequence[Placement], epoch: int
+    ) -> None:
+        agent.measure(ring_of(shares), chosen, epoch, self._type_of(s.node for s in shares))
 
     def choose(self, job: int, shares: Sequence[Placement], left: float) -> BatchSize | None:
         """The batch size at the end of an epoch, after it was measured."""
         agent = self._of[job]
         if not isinstance(agent, Learner) or agent.chosen is None:
             return None
-        agent.measure(ring_of(shares), agent.chosen, agent.app.epoch(left) - 1)
+        self._measure(agent, agent.chosen, shares, agent.app.epoch(left) - 1)
         agent.chosen = agent.batch_size(agent.nodes)
         return agent.chosen
 

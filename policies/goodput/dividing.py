@@ -1,10 +1,12 @@
 """Common part of Pollux and Sia: agents estimate, GPUs are divided, jobs are placed apart.
 
-At most one job that spans nodes uses a node, since two would slow each other down.
+At most one job that spans nodes uses a node, since two would slow each other down. A job has GPUs of one type. A policy
+that takes all types for equal may give it more: then it has those of the type of which it has most, and the others stay idle.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -15,12 +17,26 @@ from policies.goodput.placing import Nodes, capacities, nodes_of, placements
 from simulator.model.contract import Decision, View
 
 
+class Group(NamedTuple):
+    """Equal nodes: their type, the GPUs of one, and how many there are."""
+
+    node_type: int
+    per_node: int
+    num_nodes: int
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all its nodes."""
+        return self.per_node * self.num_nodes
+
+
 class Candidate(NamedTuple):
-    """A job as it is now: its agent, the GPUs that it holds, and the seconds since its submission."""
+    """A job as it is now: its agent, the GPUs that it holds, the seconds since its submission, and the type of its nodes."""
 
     agent: Agent
     gpus: int
     age_s: float
+    node_type: int = 0
 
     def kept(self, restart_s: float) -> float:
         """The part of a speed-up that a move leaves; below 0 where the job was moved more often than it is old."""
@@ -31,11 +47,14 @@ class Candidate(NamedTuple):
 class GoodputPolicy:
     """Divides GPUs by what the jobs' agents expect of them; jobs choose their batch sizes."""
 
-    def __init__(self, estimator: Estimator = LEAST_SQUARES) -> None:
-        self._agents = Agents(estimator)
+    by_type = False
+    """Whether it divides the GPUs of each type; else GPUs of several types are alike to it."""
 
-    def divide(self, jobs: Sequence[Candidate], per_node: int, num_nodes: int) -> list[int]:
-        """GPUs of each job."""
+    def __init__(self, estimator: Estimator = LEAST_SQUARES) -> None:
+        self._agents = Agents(estimator, self.by_type)
+
+    def divide(self, jobs: Sequence[Candidate], groups: Sequence[Group]) -> list[tuple[int, int]]:
+        """Index of its group and GPUs of each job."""
         raise NotImplementedError
 
     def decide(self, view: View) -> Decision:
@@ -43,19 +62,46 @@ class GoodputPolicy:
         capacity = capacities(view)
         if not capacity:  # all nodes are down
             return Decision()
+        fixed = view.cluster.node_type_of
+        assert fixed is not None
         agents = self._agents.observe(view)
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
         held = {job: sum(g for _, g in nodes) for job, nodes in running.items()}
+        type_of = {job: fixed[nodes[0][0]] for job, nodes in running.items()}
         ages = dict(zip(view.jobs.tolist(), (view.now_s - view.submit_s).tolist(), strict=True))
-        jobs = [Candidate(agent, held.get(job, 0), ages[job]) for job, agent in agents.items()]
-        gpus = self.divide(jobs, max(capacity.values()), len(capacity))
-        wanted = dict(zip(agents, gpus, strict=True))
-        plan = place_apart(wanted, running, capacity, lambda job, nodes: agents[job].goodput(nodes))
+        jobs = [
+            Candidate(agent, held.get(job, 0), ages[job], type_of.get(job, 0))
+            for job, agent in agents.items()
+        ]
+        present = sorted({fixed[node] for node in capacity})
+        types = present if self.by_type else present[:1]
+        parts = [
+            {n: g for n, g in capacity.items() if fixed[n] == v or not self.by_type} for v in types
+        ]
+        groups = [
+            Group(v, max(part.values()), len(part)) for v, part in zip(types, parts, strict=True)
+        ]
+        divided = dict(zip(agents, self.divide(jobs, groups), strict=True))
+        plan: dict[int, Nodes] = {}
+        for k, part in enumerate(parts):
+            wanted = {job: gpus for job, (group, gpus) in divided.items() if group == k}
+            here = {job: nodes for job, nodes in running.items() if nodes[0][0] in part}
+            plan |= place_apart(wanted, here, part, lambda job, nodes: agents[job].goodput(nodes))
+        plan = {job: of_one_type(nodes, fixed) for job, nodes in plan.items()}
         return Decision(
             placements(plan, view.cluster),
             configuration_of=self._agents.settle(plan),
             choose=self._agents.choose,
         )
+
+
+def of_one_type(nodes: Nodes, node_type_of: Sequence[int]) -> Nodes:
+    """Those of a job's nodes that are of the type of which it has most GPUs; of equals the first."""
+    gpus: Counter[int] = Counter()
+    for node, part in nodes:
+        gpus[node_type_of[node]] += part
+    most = gpus.most_common(1)[0][0]
+    return tuple((node, part) for node, part in nodes if node_type_of[node] == most)
 
 
 def place_apart(

@@ -9,6 +9,8 @@ A speed-up is relative to one GPU, or as in the paper and the released program t
 The paper searches with a genetic algorithm. This is a search of our own: for p < 1 the mean is a sum over jobs, so the numbers
 of GPUs follow exactly from dynamic programming, on part of a node or on whole nodes; then the jobs are placed.
 At most one job that spans nodes uses a node, since two would slow each other down.
+
+It does not see types of GPU: where there are several, a job's measurements on all of them are one profile.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.goodput.dividing import Candidate, GoodputPolicy
+from policies.goodput.dividing import Candidate, GoodputPolicy, Group
 from policies.goodput.estimate import LEAST_SQUARES
 from policies.goodput.released_fit import RELEASED
-from policies.goodput.times import ELASTIC
+from policies.goodput.times import BY_TYPE
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
@@ -31,7 +33,7 @@ RELEASED_LEAST = 0.004
 """Added to each speed-up in the released program: 0.001, where four GPUs of 64 count as one."""
 
 
-@register("pollux", requires=ELASTIC, paper="Qiao et al., OSDI 2021")
+@register("pollux", requires=BY_TYPE, paper="Qiao et al., OSDI 2021")
 class Pollux(GoodputPolicy):
     """GPUs and batch sizes that maximise the mean of powers of the speed-ups of goodput (Pollux).
 
@@ -58,12 +60,13 @@ class Pollux(GoodputPolicy):
         self._restart_s = restart_s
         self._released = released
 
-    def divide(self, jobs: Sequence[Candidate], per_node: int, num_nodes: int) -> list[int]:
-        """GPUs of each job that maximise the mean."""
-        total = per_node * num_nodes
+    def divide(self, jobs: Sequence[Candidate], groups: Sequence[Group]) -> list[tuple[int, int]]:
+        """GPUs of each job that maximise the mean; all are of one group."""
+        (group,) = groups
+        total = group.gpus
         fair = -(-total // max(len(jobs), 1))
-        values = [self._values(job, per_node, total, fair) for job in jobs]
-        return share_out(np.array(values), total)
+        values = [self._values(job, group.per_node, total, fair) for job in jobs]
+        return [(0, gpus) for gpus in share_out(np.array(values), total)]
 
     def _values(self, job: Candidate, per_node: int, total: int, fair: int) -> FloatArray:
         """``(total + 1,)`` the job's term of the mean, by GPUs."""

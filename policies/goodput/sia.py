@@ -1,11 +1,11 @@
 """Sia: an integer program over configurations (Jayaram Subramanya et al., SOSP 2023, Section 4).
 
-A configuration is a number of GPUs: powers of two within a node, then whole nodes. ``G_ij`` is the goodput of job ``i`` on
+A configuration is a type of GPU and a number: powers of two within a node, then whole nodes. ``G_ij`` is the goodput of job ``i`` on
 configuration ``j`` over its least on any; where the job would be moved, ``r_i G_ij`` with ``r_i = (age - moves S) / (age + S)``.
 
     p > 0:  max sum_ij A_ij (r_i G_ij)^p - penalties        p < 0:  min sum_ij A_ij (r_i G_ij)^p + penalties
 
-with at most one configuration a job and no more GPUs than there are. Penalties are ``lambda_n`` for each job without GPUs, and
+with at most one configuration a job and no more GPUs of a type than there are. Penalties are ``lambda_n`` for each job without GPUs, and
 ``lambda_a`` for each that is moved.
 
 The paper has ``p = 0.5``. The released program has ``p = -0.5``, rounds the matrix to two decimals and clips it at 3,000:
@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.goodput.dividing import Candidate, GoodputPolicy
-from policies.goodput.times import ELASTIC
-from policies.milp.model import Builder
+from policies.goodput.dividing import Candidate, GoodputPolicy, Group
+from policies.goodput.times import BY_TYPE
+from policies.milp.model import BoolArray, Builder
 from policies.milp.solvers import solve
 from policies.registration import register
 from simulator.errors import InputError
@@ -31,7 +31,7 @@ LEAST_FACTOR = 1e-2
 RELEASED_DECIMALS, RELEASED_CLIP = 2, 3000.0
 
 
-@register("sia", requires=ELASTIC, paper="Jayaram Subramanya et al., SOSP 2023")
+@register("sia", requires=BY_TYPE, paper="Jayaram Subramanya et al., SOSP 2023")
 class Sia(GoodputPolicy):
     """GPUs and batch sizes by an integer program over configurations (Sia).
 
@@ -48,6 +48,8 @@ class Sia(GoodputPolicy):
     InputError
         An option out of its range, or ``p`` beside ``released``.
     """
+
+    by_type = True
 
     def __init__(
         self,
@@ -74,19 +76,31 @@ class Sia(GoodputPolicy):
         self._restart_s = restart_s
         self._released = released
 
-    def divide(self, jobs: Sequence[Candidate], per_node: int, num_nodes: int) -> list[int]:
-        """GPUs of each job by the integer program."""
-        sizes, total = configurations(per_node, num_nodes), per_node * num_nodes
-        value = np.array([self._row(job, sizes, per_node, total) for job in jobs])
-        chosen = assign(value, sizes, total, self._lambda_n)
-        return [int(sizes[c]) if c >= 0 else 0 for c in chosen]
+    def divide(self, jobs: Sequence[Candidate], groups: Sequence[Group]) -> list[tuple[int, int]]:
+        """Group and GPUs of each job by the integer program."""
+        sizes = [configurations(group.per_node, group.num_nodes) for group in groups]
+        group_of = np.repeat(np.arange(len(groups)), [len(each) for each in sizes])
+        value = np.array([self._row(job, groups, sizes) for job in jobs])
+        gpus = np.concatenate(sizes)
+        capacity = [group.gpus for group in groups]
+        chosen = assign(value, gpus, group_of, capacity, self._lambda_n)
+        return [(int(group_of[c]), int(gpus[c])) if c >= 0 else (0, 0) for c in chosen]
 
-    def _row(self, job: Candidate, sizes: IntArray, per_node: int, total: int) -> FloatArray:
+    def _row(
+        self, job: Candidate, groups: Sequence[Group], sizes: Sequence[IntArray]
+    ) -> FloatArray:
         """``(C,)`` value of each configuration, to be maximised; minus infinite: not possible."""
-        goodput = job.agent.speedups(per_node, total)[sizes]
+        goodput, moved = [], []
+        for group, gpus in zip(groups, sizes, strict=True):
+            known = job.agent.speedups(group.per_node, group.gpus, group.node_type)
+            goodput.append(known[gpus])
+            elsewhere = (gpus != job.gpus) | (group.node_type != job.node_type)
+            moved.append(elsewhere & (job.agent.starts > 0))
+        return self._value(job, np.concatenate(goodput), np.concatenate(moved))
+
+    def _value(self, job: Candidate, goodput: FloatArray, moved: BoolArray) -> FloatArray:
         possible = goodput > 0
         relative = np.where(possible, goodput / goodput[possible].min(), 1.0)
-        moved = (sizes != job.gpus) & (job.agent.starts > 0)
         kept = max(job.kept(self._restart_s), LEAST_FACTOR)
         relative = np.where(moved, relative * kept, relative)
         powers = relative**self._p
@@ -97,19 +111,25 @@ class Sia(GoodputPolicy):
 
 
 def configurations(per_node: int, num_nodes: int) -> IntArray:
-    """GPUs of each configuration: powers of two below a node, then 1, 2, .. whole nodes."""
+    """GPUs of each configuration of one type: powers of two below a node, then 1, 2, .. whole nodes."""
     within = [2**k for k in range(per_node.bit_length()) if 2**k < per_node]
     return np.array([*within, *(per_node * n for n in range(1, num_nodes + 1))])
 
 
-def assign(value: FloatArray, sizes: IntArray, total: int, penalty: float) -> list[int]:
+def assign(
+    value: FloatArray,
+    sizes: IntArray,
+    group_of: IntArray,
+    capacity: Sequence[int],
+    penalty: float,
+) -> list[int]:
     """The configuration of each job, by the integer program; -1: none.
 
     Parameters
     ----------
     value : ``(n, C)`` value of each configuration of each job, minus infinite where it is not possible.
-    sizes : ``(C,)`` GPUs of each configuration.
-    total : GPUs that there are.
+    sizes, group_of : ``(C,)`` GPUs of each configuration, and the group that they are of.
+    capacity : GPUs of each group.
     penalty : of a job without a configuration.
     """
     jobs, columns = np.nonzero(np.isfinite(value))
@@ -120,7 +140,8 @@ def assign(value: FloatArray, sizes: IntArray, total: int, penalty: float) -> li
     cost = -(value[jobs, columns] + penalty)
     assigned = program.add_columns(len(jobs), cost=cost, upper=1.0, integer=True)
     program.add(program.add_rows(len(value), lower=-np.inf, upper=1.0)[jobs], assigned)
-    program.add(program.add_rows(1, lower=-np.inf, upper=total), assigned, sizes[columns])
+    room = program.add_rows(len(capacity), lower=-np.inf, upper=np.array(capacity, dtype=float))
+    program.add(room[group_of[columns]], assigned, sizes[columns])
     found = solve(program.build(offset=0.0, constant=0.0, tight=True), "highs").x
     assert found is not None  # no assignment is one
     for k in np.flatnonzero(found > 0.5).tolist():

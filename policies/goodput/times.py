@@ -10,6 +10,8 @@ from simulator.model.goodput import Goodput, packed
 
 ELASTIC = ("servers", "one-type", "speeds")
 """Requirements of the policies that divide GPUs one by one."""
+BY_TYPE = ("servers", "types-known", "speeds")
+"""Requirements of those that also run on several types."""
 
 
 def whole_times_s(view: View, total: int, per_node: int) -> FloatArray:

@@ -19,14 +19,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simulator.arguments import checked
+from simulator.arguments import checked, short
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.contract import Placement
@@ -119,6 +119,24 @@ class Application:
             )
         if not self.by_ring:
             raise InputError(f"application {self.name}: no measured placement, expected one")
+
+    def on_gpus(self, gradient: float, sync: float) -> Application:
+        """The application on another type of GPU.
+
+        Parameters
+        ----------
+        gradient, sync : speeds over those of this type: of the gradients of a pass, and of their synchronisation.
+        """
+
+        def faster(times: FloatArray) -> FloatArray:
+            step_s, sync_s = times[..., 0], times[..., 1]
+            there_s = sync_s / sync
+            return np.stack([(step_s - sync_s) / gradient + there_s, there_s], axis=-1)
+
+        by_ring = {ring: (sizes, faster(times)) for ring, (sizes, times) in self.by_ring.items()}
+        spread = np.asarray(self.spread, dtype=np.float64).reshape(-1, 5)
+        there = np.hstack([spread[:, :3], faster(spread[:, 3:])])
+        return replace(self, by_ring=by_ring, spread=there)
 
     @cached_property
     def borders(self) -> FloatArray:
@@ -269,20 +287,27 @@ def packed(gpus: int, per_node: int) -> Ring:
 class Goodput(JobTimes):
     """Performance model of jobs that train `Application`; see `simulator.features.changing_rates` for its methods.
 
+    Where GPUs are of several types, an application has different times on each, and a job runs on one type at a time.
+
     Parameters
     ----------
-    applications : what is trained.
+    applications : what is trained; on the first node type, where there are several.
     application_of : ``(J,)`` index of each job's application.
     batch_size : ``(J,)`` global batch size that its user chose.
+    on_other_types : the same applications on the second, third, .. node type; empty: alike on all.
+    node_type_of : ``(N,)`` type of each node, beside ``on_other_types``: `Cluster.node_type_of`.
 
-    Raises InputError: an index without an application, or a batch size outside of its measurements.
+    Raises InputError: an index without an application, or a batch size outside of its measurements; with several types a
+    type without its applications, or an application without times on one GPU.
     """
 
     applications: Sequence[Application]
     application_of: IntArray
     batch_size: IntArray
+    on_other_types: Sequence[Sequence[Application]] = ()
+    node_type_of: Sequence[int] = ()
     _kinds: list[tuple[Application, int]] = field(default_factory=list, init=False, repr=False)
-    _rates: dict[tuple[int, Ring, BatchSize], list[float]] = field(
+    _rates: dict[tuple[int, int, Ring, BatchSize], list[float]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -299,13 +324,63 @@ class Goodput(JobTimes):
                     f"what was measured of {app.name}"
                 )
             self._kinds.append((app, int(batch)))
+        if self.on_other_types:
+            self._check_applications()
+
+    def _check_applications(self) -> None:
+        """`InputError` unless every type has all applications, with times on one GPU."""
+        object.__setattr__(self, "node_type_of", tuple(map(int, self.node_type_of)))
+        for v, there in enumerate((self.applications, *self.on_other_types)):
+            if [app.name for app in there] != [app.name for app in self.applications]:
+                raise InputError(
+                    f"node type {v} has the applications {[app.name for app in there]}, "
+                    f"expected {[app.name for app in self.applications]}"
+                )
+            for app in there:
+                if (1,) not in app.by_ring:
+                    raise InputError(
+                        f"application {app.name} has no times on one GPU of node type {v}, expected some"
+                    )
+        most = len(self.on_other_types)
+        for node, v in enumerate(self.node_type_of):
+            if not 0 <= v <= most:
+                raise InputError(f"node_type_of node {node} is {v}, expected 0 to {most}")
+
+    def check_types(self, cluster: Cluster) -> None:
+        """`InputError` unless the tables are of this cluster's node types, where there are tables of several."""
+        if not self.on_other_types:
+            return
+        for node_type in cluster.node_types[self.types :]:
+            raise InputError(
+                f"node type {node_type.name} has no tables of goodput, expected tables of each of the "
+                f"cluster's {len(cluster.node_types)} node types, found {self.types}"
+            )
+        if self.node_type_of != cluster.node_type_of:
+            raise InputError(
+                "the tables of goodput are of other nodes than the cluster's, expected node_type_of "
+                f"{short(cluster.node_type_of)}, found {short(self.node_type_of)}"
+            )
+
+    @property
+    def types(self) -> int:
+        """Number of node types on which times differ."""
+        return 1 + len(self.on_other_types)
+
+    def type_of(self, nodes: Iterable[int]) -> int:
+        """The node type of a job's nodes; -1: they are of several."""
+        if not self.on_other_types:
+            return 0
+        found = {self.node_type_of[node] for node in nodes}
+        return found.pop() if len(found) == 1 else -1
 
     time_unit_s = 1.0
     """Epochs last whole seconds, as in the program that published the tables."""
 
-    def application(self, job: int) -> Application:
-        """Model that the job trains."""
-        return self._kinds[job][0]
+    def application(self, job: int, node_type: int = 0) -> Application:
+        """Model that the job trains, on a node type."""
+        if not self.on_other_types or node_type <= 0:
+            return self._kinds[job][0]
+        return self.on_other_types[node_type - 1][int(self.application_of[job])]
 
     def next_change(self, job: int, left: float) -> float:
         """The fraction of the work that is left at the end of this epoch."""
@@ -314,23 +389,28 @@ class Goodput(JobTimes):
 
     def configuration(self, job: int, shares: Sequence[Placement], left: float) -> BatchSize:
         """The user's batch size on these GPUs."""
-        app, batch = self._kinds[job]
-        return app.split(batch, sum(ring_of(shares)))
+        app = self.application(job, self.type_of(share.node for share in shares))
+        return app.split(int(self.batch_size[job]), sum(ring_of(shares)))
 
     def rate(
         self, job: int, shares: Sequence[Placement], configuration: BatchSize | None, left: float
     ) -> float:
         """Fraction of the job's work that is done in a second; 0: it cannot run so."""
+        node_type = self.type_of(share.node for share in shares)
+        if node_type < 0:
+            return 0.0
         ring = ring_of(shares)
         chosen = configuration or self.configuration(job, shares, left)
-        return self.rates(job, ring, chosen)[self.application(job).epoch(left)]
+        return self.rates(job, ring, chosen, node_type)[self.application(job).epoch(left)]
 
-    def rates(self, job: int, ring: Ring, chosen: BatchSize) -> list[float]:
-        """``(E,)`` the rate in each epoch."""
-        key = (int(self.application_of[job]), ring, chosen)
+    def rates(self, job: int, ring: Ring, chosen: BatchSize, node_type: int = 0) -> list[float]:
+        """``(E,)`` the rate in each epoch, on nodes of one type."""
+        if not self.on_other_types:
+            node_type = 0
+        key = (int(self.application_of[job]), node_type, ring, chosen)
         known = self._rates.get(key)
         if known is None:
-            app = self.applications[key[0]]
+            app = self.application(job, node_type)
             step_s = app.step(ring, chosen.local).with_accumulation(chosen.accumulation)
             batch = sum(ring) * chosen.local * (chosen.accumulation + 1)
             work = step_s * app.borders[-1]
@@ -338,12 +418,12 @@ class Goodput(JobTimes):
             self._rates[key] = known
         return known
 
-    def whole_s(self, job: int, ring: Ring) -> float:
-        """Seconds of the whole job on these GPUs with its user's batch size."""
+    def whole_s(self, job: int, ring: Ring, node_type: int = 0) -> float:
+        """Seconds of the whole job on these GPUs of one type with its user's batch size."""
         if not ring:
             return math.inf
-        app, batch = self._kinds[job]
-        rates = self.rates(job, ring, app.split(batch, sum(ring)))
+        app = self.application(job, node_type)
+        rates = self.rates(job, ring, app.split(int(self.batch_size[job]), sum(ring)), node_type)
         if not min(rates) > 0:
             return math.inf
         work = np.diff(app.borders) / app.borders[-1]
@@ -351,12 +431,14 @@ class Goodput(JobTimes):
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds of the whole job on ``gpus`` (whole) GPUs of one node."""
-        return self.whole_s(job, (int(gpus),)) if gpus >= 1 and gpus == int(gpus) else math.inf
+        whole = gpus >= 1 and gpus == int(gpus)
+        return self.whole_s(job, (int(gpus),), node_type) if whole else math.inf
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """``(n, V, G + 1)`` `time_s` of each number of GPUs of one node."""
+        self.check_types(cluster)
         table = no_times(jobs, cluster)
         for v, node_type in enumerate(cluster.node_types):
             for g in range(1, int(min(node_type.gpus, table.shape[2] - 1)) + 1):
-                table[:, v, g] = [self.whole_s(int(job), (g,)) for job in jobs]
+                table[:, v, g] = [self.whole_s(int(job), (g,), v) for job in jobs]
         return table

@@ -123,6 +123,28 @@ class FixedDuration(_FixedDemand):
         return self.duration_s.item(job) * max(1.0, own / gpus)
 
 
+@checked("durations by type")
+@dataclass(frozen=True)
+class DurationByType(FixedDuration):
+    """Jobs of fixed size whose time depends on the type of their nodes; ``duration_s`` is that on the fastest.
+
+    Parameters
+    ----------
+    times_s : ``(J, V)`` s on each node type; infinite: not there.
+    """
+
+    times_s: FloatArray = field(kw_only=True)
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        """Seconds; infinite with any other number of GPUs than the job's own."""
+        return self.times_s.item(job, node_type) if gpus == self.num_gpus.item(job) else math.inf
+
+    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
+        """Finite only at the job's own number of GPUs, on types that have as many."""
+        table = super().table_s(jobs, cluster)
+        return np.where(np.isfinite(table), self.times_s[jobs][:, :, None], table)
+
+
 @checked("table of times")
 @dataclass(frozen=True)
 class TimeTable(JobTimes):

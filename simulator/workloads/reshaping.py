@@ -15,7 +15,13 @@ from simulator.errors import InputError
 from simulator.model import tolerances
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.model.goodput import Goodput, packed
-from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
+from simulator.model.performance import (
+    DurationByType,
+    FixedDuration,
+    Sensitivity,
+    SpeedupCurve,
+    TimeTable,
+)
 from simulator.model.speedup import Speedup, Tabulated
 from simulator.model.workload import ELASTIC, Workload
 from simulator.workloads.dnn_models import relative_speedup, relative_times
@@ -208,11 +214,24 @@ def _stated(workload: Workload, cluster: Cluster) -> Workload:
     performance, gpus = workload.performance, workload.num_gpus
     if not isinstance(performance, Goodput):
         raise InputError("the jobs have no tables of goodput, expected jobs that have them")
-    whole_s = [
-        performance.whole_s(job, packed(int(g), cluster.max_gpus_per_node))
-        for job, g in enumerate(gpus)
-    ]
-    return replace(workload, performance=FixedDuration(np.array(whole_s), gpus))
+    performance.check_types(cluster)
+    if not performance.on_other_types:
+        whole_s = [
+            performance.whole_s(job, packed(int(g), cluster.max_gpus_per_node))
+            for job, g in enumerate(gpus)
+        ]
+        return replace(workload, performance=FixedDuration(np.array(whole_s), gpus))
+    times_s = np.array(
+        [
+            [
+                performance.whole_s(job, packed(int(g), int(node_type.gpus)), v)
+                for v, node_type in enumerate(cluster.node_types)
+            ]
+            for job, g in enumerate(gpus)
+        ]
+    )
+    times = DurationByType(times_s.min(axis=1), gpus, times_s=times_s)
+    return replace(workload, performance=times)
 
 
 def _cheapest(workload: Workload, table: FloatArray, cluster: Cluster) -> IntArray:

@@ -19,8 +19,8 @@ import numpy as np
 from simulator.columns import taken
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
-from simulator.model.cluster import Cluster, FloatArray, IntArray
-from simulator.model.performance import FixedDuration
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.performance import DurationByType
 from simulator.model.rounds import Place, Stretch
 
 MODES = ("static", "accordion", "gns")
@@ -274,8 +274,8 @@ class RoundWork:
 
 
 @dataclass(frozen=True)
-class TrainingTimes(FixedDuration):
-    """Times of training jobs on several types of GPU; the duration of a job is that on its fastest type.
+class TrainingTimes(DurationByType):
+    """Times of training jobs on several types of GPU.
 
     In rounds that end with their last job (`simulator.features.rounds`) steps are whole, resuming costs
     time and batch sizes change. Otherwise a job keeps its first batch size, and runs without a break.
@@ -283,13 +283,11 @@ class TrainingTimes(FixedDuration):
     Attributes
     ----------
     jobs : the jobs.
-    times_s : ``(J, V)`` seconds of each whole job on the GPUs of each node type.
     gpu_types : type of GPU of each node type.
     work : rules of a round.
     """
 
     jobs: TrainingJobs = field(kw_only=True)
-    times_s: FloatArray = field(kw_only=True)
     gpu_types: tuple[str, ...] = field(kw_only=True)
     work: RoundWork = field(default=RoundWork(), kw_only=True)
 
@@ -316,16 +314,8 @@ class TrainingTimes(FixedDuration):
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own, or half of its only one."""
-        own = self.num_gpus.item(job)
-        if gpus != own and not (own == 1 and gpus == HALF):
-            return math.inf
-        return self.times_s.item(job, node_type)
-
-    def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
-        """Finite only at the job's own number of GPUs, on types that have as many."""
-        table = super().table_s(jobs, cluster)
-        here = self.times_s[jobs][:, :, None]
-        return np.where(np.isfinite(table), np.broadcast_to(here, table.shape), table)
+        whole = 1 if gpus == HALF else gpus
+        return super().time_s(job, node_type, whole, cpus, memory_gb)
 
     def progress(self) -> TrainingProgress:
         """The work of all jobs, at the beginning of a run."""

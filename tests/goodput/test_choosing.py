@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from policies.goodput.agents import Agent, Learner
-from policies.goodput.dividing import Candidate, place_apart
+from policies.goodput.dividing import Candidate, Group, place_apart
 from policies.goodput.estimate import LEAST_SQUARES, StepModel, best_batch_sizes, fit
 from policies.goodput.pollux import Pollux, share_out
 from policies.goodput.released_fit import fit_as_released
@@ -88,8 +88,8 @@ def test_the_batch_size_of_most_goodput() -> None:
 
 def test_jobs_of_some_applications_keep_their_users_batch_size() -> None:
     app = replace(toy(), keeps_batch=True)
-    assert Learner(app, 40).batch_size(((0, 2),)) == (20, 0)
-    assert Learner(toy(), 40).batch_size(((0, 2),)) == (10, 0), "before the first measurement"
+    assert Learner([app], 40).batch_size(((0, 2),)) == (20, 0)
+    assert Learner([toy()], 40).batch_size(((0, 2),)) == (10, 0), "before the first measurement"
 
 
 def test_a_job_chooses_its_batch_size_anew_at_the_end_of_an_epoch() -> None:
@@ -124,7 +124,7 @@ class Fixed(Agent):
     def on_one_node(self, gpus: int) -> float:
         return float(self.known[gpus])
 
-    def speedups(self, per_node: int, most: int) -> np.ndarray:
+    def speedups(self, per_node: int, most: int, node_type: int = 0) -> np.ndarray:
         return self.known[: most + 1].copy()
 
 
@@ -134,14 +134,16 @@ def test_beyond_a_node_a_job_of_pollux_has_whole_nodes() -> None:
         Candidate(Fixed(0, 1, 1.1, 3, 3.1), 0, 0.0),
         Candidate(Fixed(0, 1, 1.01, 1.01, 1.01), 0, 0.0),
     ]
-    assert Pollux().divide(jobs, 2, 2) == [2, 2]
-    assert Pollux().divide(jobs, 4, 1) == [3, 1]
+    assert Pollux().divide(jobs, [Group(0, 2, 2)]) == [(0, 2), (0, 2)]
+    assert Pollux().divide(jobs, [Group(0, 4, 1)]) == [(0, 3), (0, 1)]
 
 
 @pytest.mark.parametrize(("age_s", "gpus"), [(30.0, 1), (3000.0, 2)])
 def test_a_young_job_of_pollux_stays_where_it_is(age_s: float, gpus: int) -> None:
     """A move leaves 30 / 60 of 1.5 times the speed, or 3000 / 3030."""
-    assert Pollux().divide([Candidate(Fixed(0, 1, 1.5, starts=1), 1, age_s)], 2, 1) == [gpus]
+    assert Pollux().divide([Candidate(Fixed(0, 1, 1.5, starts=1), 1, age_s)], [Group(0, 2, 1)]) == [
+        (0, gpus)
+    ]
 
 
 def test_a_job_of_pollux_counts_relative_to_an_equal_share() -> None:
@@ -152,15 +154,15 @@ def test_a_job_of_pollux_counts_relative_to_an_equal_share() -> None:
     """
     first, second = Fixed(0, 1, 2.0, 2.7, 3.0), Fixed(0, 1, 1.2, 1.25, 1.3)
     jobs = [Candidate(first, 0, 1000.0), Candidate(second, 0, 1000.0)]
-    assert Pollux(released=True).divide(jobs, 4, 1) == [3, 1]
-    assert Pollux().divide(jobs, 4, 1) == [2, 2]
+    assert Pollux(released=True).divide(jobs, [Group(0, 4, 1)]) == [(0, 3), (0, 1)]
+    assert Pollux().divide(jobs, [Group(0, 4, 1)]) == [(0, 2), (0, 2)]
 
 
 def test_a_job_of_pollux_that_keeps_its_batch_has_one_gpu() -> None:
     job = Fixed(0, 1, 1.9, 2.8, 3.6)
     job.keeps_batch = True
-    assert Pollux(released=True).divide([Candidate(job, 0, 1000.0)], 4, 1) == [1]
-    assert Pollux().divide([Candidate(job, 0, 1000.0)], 4, 1) == [4]
+    assert Pollux(released=True).divide([Candidate(job, 0, 1000.0)], [Group(0, 4, 1)]) == [(0, 1)]
+    assert Pollux().divide([Candidate(job, 0, 1000.0)], [Group(0, 4, 1)]) == [(0, 4)]
 
 
 def more(job: int, nodes: tuple[tuple[int, int], ...]) -> float:
@@ -187,10 +189,10 @@ def test_configurations_of_sia() -> None:
 
 def test_the_program_of_sia_is_solved_to_the_optimum() -> None:
     value = np.array([[1.0, 1.6, 2.9], [1.0, 1.9, -np.inf], [1.0, 1.1, 1.2]])
-    sizes = np.array([1, 2, 4])
-    assert assign(value, sizes, 3, 1.0) == [0, 0, 0]
-    assert assign(value, sizes, 4, 1.0) == [0, 1, 0]
-    assert assign(value, sizes, 7, 1.0) == [2, 1, 0]
+    sizes, group = np.array([1, 2, 4]), np.zeros(3, dtype=int)
+    assert assign(value, sizes, group, [3], 1.0) == [0, 0, 0]
+    assert assign(value, sizes, group, [4], 1.0) == [0, 1, 0]
+    assert assign(value, sizes, group, [7], 1.0) == [2, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, means_by_row
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below, means_by_row
 from experiments.report.experiment import Drawn
+from experiments.studies.goodput import mixed
 from experiments.studies.goodput.measured import measured
 from experiments.studies.goodput.page import PAGE
 from experiments.studies.goodput.runs import POLICIES, RULES
 from experiments.sweep.results import Results
+from simulator.statistics import student
 
 HOUR_S, MINUTE_S = 3600.0, 60.0
 PERIODS = Path(__file__).parent / "periods.csv"
@@ -108,16 +110,16 @@ def figure_periods(results: Results) -> Drawn:
     return Drawn(figure, table)
 
 
-def _means(results: Results, rules: Sequence[str]) -> Drawn:
-    """Mean completion time and moves, a row a rule."""
-    runs = results.runs("run_goodput")
-    runs = runs[runs["rule"].isin(rules)]
+MEAN_JCT = ("mean_jct_s", MINUTE_S, "mean completion time, min")
+MOVES = ("moves", 1.0, "moves of a job")
+GPU_H = ("gpu_h", 1.0, "GPU-hours")
+
+
+def _means(runs: pd.DataFrame, right: tuple[str, float, str] = MOVES) -> Drawn:
+    """Mean completion time and another scalar, a row a rule."""
     figure, axes = canvas(1, 2, width=4.6, height=3.2)
     parts = []
-    for ax, value, scale, label in (
-        (axes[0], "mean_jct_s", MINUTE_S, "mean completion time, min"),
-        (axes[1], "moves", 1.0, "moves of a job"),
-    ):
+    for ax, (value, scale, label) in zip(axes, (MEAN_JCT, right), strict=True):
         parts.append(means_by_row(ax, runs, "rule", value, scale).assign(quantity=value))
         ax.set(xlabel=label)
         ax.set_xlim(left=0)
@@ -133,7 +135,7 @@ def _means(results: Results, rules: Sequence[str]) -> Drawn:
 )
 def figure_gains(results: Results) -> Drawn:
     """Users' view of every policy."""
-    return _means(results, POLICIES)
+    return _means(_of_rules(results, POLICIES))
 
 
 @PAGE.figure(
@@ -143,4 +145,63 @@ def figure_gains(results: Results) -> Drawn:
 )
 def figure_sia(results: Results) -> Drawn:
     """Sia's options."""
-    return _means(results, ("sia", *RULES))
+    return _means(_of_rules(results, ("sia", *RULES)))
+
+
+@PAGE.figure(
+    "types",
+    "GPUs of two types",
+    "The same jobs on two servers of 4 T4 and two of 4 A100, on which the three applications are 4, 2 and 1.2 times as fast. Sia gives each type to the jobs that gain "
+    "most from it; Pollux sees no types; the last two are Gavel's, with the users' GPUs and batch sizes. Large points are means, small ones runs; lines are 95 % intervals where there are five runs.",
+)
+def figure_types(results: Results) -> Drawn:
+    """Random jobs on a mixed cluster."""
+    return _means(results.runs("run_mixed"), GPU_H)
+
+
+@PAGE.figure(
+    "mixed",
+    "What Sia saves on GPUs of three types",
+    "Part of the rival's measure that Sia saves on Pollux's eight workloads, on 24 T4, 24 RTX 2080 Ti and 16 A100; means and 95 % intervals over the workloads (Student's t). "
+    "Grey lines are the ranges of Sia's abstract, over its workloads and rivals. Below 0 Sia uses more. The numbers are committed with this page.",
+)
+def figure_mixed(results: Results) -> Drawn:
+    """Savings by measure, a panel a rival."""
+    table = savings()
+    figure, axes = canvas(1, len(mixed.RIVALS), width=2.9, height=3.0)
+    for ax, rival in zip(axes, mixed.RIVALS, strict=True):
+        for row, measure in enumerate(mixed.MEASURES):
+            printed = PAGE[f"sia-saves.{measure}"]
+            ax.plot([printed.low, printed.high], [row, row], color=PAPER, linewidth=6, alpha=0.3)
+        for i, (rules, mine) in enumerate(table[table["rival"] == rival].groupby("sia")):
+            rows = mine["measure"].map(mixed.MEASURES.index) + 0.2 * i - 0.1
+            half = mine["high"] - mine["mean"]
+            ax.errorbar(
+                mine["mean"], rows, xerr=half, fmt=MARKERS[i], color=PALETTE[i], label=rules
+            )
+        ax.axvline(0, color=PAPER, linewidth=0.8)
+        ax.set(title=f"over {rival}", xlabel="saved, %", yticks=range(len(mixed.MEASURES)))
+        ax.set_yticklabels(MEASURES if ax is axes[0] else [])
+        ax.invert_yaxis()
+    legend_below(figure, axes[0], 2)
+    return Drawn(figure, table)
+
+
+MEASURES = ("mean JCT", "99th percentile", "makespan", "GPU-hours")
+
+
+def savings() -> pd.DataFrame:
+    """Percent that Sia saves: columns sia, rival, measure, mean, low, high."""
+    rows = []
+    for rules in ("sia", "sia (released)"):
+        saved = mixed.gains(mixed.measured(), rules)
+        for rival in mixed.RIVALS:
+            for measure in mixed.MEASURES:
+                found = student(100 * saved.loc[saved["policy"] == rival, measure])
+                rows.append((rules, rival, measure, found.mean, found.lower, found.upper))
+    return pd.DataFrame(rows, columns=["sia", "rival", "measure", "mean", "low", "high"])
+
+
+def _of_rules(results: Results, rules: Sequence[str]) -> pd.DataFrame:
+    runs = results.runs("run_goodput")
+    return runs[runs["rule"].isin(rules)]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.report.contents import Scale
+from experiments.studies.goodput.mixed import RUNS, measures_of, mixed_cluster, on_types, run
 from experiments.sweep.task import Outcome, Task
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, NodeType, Workload, simulate
@@ -15,7 +16,13 @@ from simulator.model.goodput import Application, Goodput, packed
 from simulator.statistics import Streams
 
 HERE = "experiments.studies.goodput.runs"
-SOURCES = ("simulator", "policies.goodput", "policies.milp", "policies.list_scheduling")
+SOURCES = (
+    "simulator",
+    "policies.goodput",
+    "policies.milp",
+    "policies.list_scheduling",
+    "policies.shares",
+)
 POLICIES = ("tiresias", "optimus", "afs", "pollux", "sia")
 RULES: dict[str, dict[str, Any]] = {
     "p = -0.5": {"p": -0.5},
@@ -36,12 +43,27 @@ NETWORKS = {
 }
 """Seconds of a step: fixed, for each sample of a GPU, and for each doubling of the GPUs (twice as much over nodes)."""
 
+FASTER = {"vision": (4.0, 8.0), "language": (2.0, 8.0), "speech": (1.2, 8.0)}
+"""Speeds of gradients and of synchronisation on A100, over T4."""
+MIXED = {"T4": 2, "A100": 2}
+
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of the page."""
+    mixed = [
+        Task(
+            f"{HERE}:run_mixed",
+            {"policy": policy, "options": options, "seed": seed},
+            labels={"policy": policy, "rule": name, "seed": seed},
+            cost_s=1.0,
+            sources=SOURCES,
+        )
+        for name, (policy, options) in RUNS.items()
+        for seed in SEEDS[scale]
+    ]
     cells: list[tuple[str, str, dict[str, Any]]] = [(policy, policy, {}) for policy in POLICIES]
     cells += [("sia", rule, options) for rule, options in RULES.items()]
-    return [
+    return mixed + [
         Task(
             f"{HERE}:run_goodput",
             {"policy": policy, "options": options, "seed": seed},
@@ -74,6 +96,17 @@ def run_goodput(config: dict[str, Any]) -> Outcome:
             "gpu_h": float(result.gpu_seconds.sum()) / 3600.0,
         }
     )
+
+
+def run_mixed(config: dict[str, Any]) -> Outcome:
+    """Scalars: `MEASURES` of random jobs on GPUs of two types."""
+    cluster = mixed_cluster(MIXED)
+    mine = on_types(jobs(Streams(config["seed"]).generator("jobs")), cluster, _speeds())
+    return Outcome({**measures_of(run(mine, cluster, config["policy"], config["options"]))})
+
+
+def _speeds() -> dict[str, dict[str, tuple[float, float]]]:
+    return {name: {"A100": speed} for name, speed in FASTER.items()}
 
 
 def jobs(rng: np.random.Generator) -> Workload:
