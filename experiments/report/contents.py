@@ -20,6 +20,8 @@ Label = Literal["derived", "variant", "textbook", "count"]
 LABELS: tuple[str, ...] = get_args(Label)
 """Labels beside a verdict: what follows from the paper and is not printed, a reading chosen after the printed
 one failed, a formula of the textbooks, a count of settings."""
+REFUTED: tuple[Verdict, ...] = ("partly", "not reproduced")
+"""Verdicts of a number that did not come out; with a proof it counts as refuted, without one as open."""
 RUNS = "runs.parquet"
 """In a page's folder: its runs, one a row."""
 
@@ -65,6 +67,8 @@ class Claim:
     why : the reason, wanted for everything but "reproduced".
     published : name of the number in the paper's ``published.toml``; empty where there is none.
     labels : of `LABELS`.
+    proof : what shows the reason of a row that is "partly" or "not reproduced" by runs: a figure or a
+        kind of run of the page, or a file of the repository; empty where nothing does.
     """
 
     paper: str
@@ -79,6 +83,7 @@ class Claim:
     why: str = ""
     published: str = ""
     labels: tuple[str, ...] = ()
+    proof: str = ""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

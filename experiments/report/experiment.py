@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from experiments.report.contents import RUNS, Claim, Figure, Scale, Text, save_figure
+from experiments.report.contents import REFUTED, RUNS, Claim, Figure, Scale, Text, save_figure
 from experiments.report.published import Number, read_numbers, read_paper
 from experiments.report.verdict import judged, measured
 from experiments.sweep.results import NoRuns, Results
@@ -151,6 +151,7 @@ class Experiment:
             why=reason,
             published=name,
             labels=tuple(dict.fromkeys((*number.labels, *labels))),
+            proof=number.proof if claim.verdict in REFUTED else "",
         )
 
     def rows_of(self, file: Path, labels: Sequence[str] = ()) -> Iterator[Claim]:

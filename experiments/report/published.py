@@ -52,6 +52,7 @@ class Number(BaseModel):
     printed : words of the paper, where they are more than the number ("< 60").
     other_machine : a time that another machine took: shown, not judged.
     labels : see `experiments.report.contents.LABELS`.
+    proof : see `experiments.report.contents.Claim`.
     facts : the results that this number covers in the list of published results: place, quantity.
     reading : how we read the paper where it can be read in several ways.
     paper_scale : the number has a row at paper scale alone.
@@ -71,6 +72,7 @@ class Number(BaseModel):
     printed: str = ""
     other_machine: bool = False
     labels: tuple[Label, ...] = ()
+    proof: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     reading: str = ""
     paper_scale: bool = False

@@ -141,22 +141,27 @@ def _plain(value: object) -> object:
 
 
 WEAKEST_FIRST = ("not reproduced", "inconclusive", "partly", "reproduced", "not comparable")
+OUTCOMES = ("reproduced", "refuted with proof", "open", "not comparable")
+"""Of a printed number: with proof where runs show the reason of its weakest row, else open."""
 
 
 def printed_numbers(pages: Iterable[Page]) -> Counter[str]:
-    """The printed numbers of the papers by verdict, each counted once, by its weakest row.
+    """The printed numbers of the papers by outcome, each counted once, by its weakest row.
 
     Rows with a label and new ones, and those of our studies, are left out.
     """
-    found: dict[tuple[str, str], str] = {}
+    weakest: dict[tuple[str, str], Claim] = {}
     for page in pages:
         for claim in page.claims:
             if page.paper.is_study or claim.labels or claim.verdict == "new":
                 continue
             number = claim.paper, claim.published or f"{claim.place}: {claim.claim}"
-            verdicts = claim.verdict, found.get(number, claim.verdict)
-            found[number] = min(verdicts, key=WEAKEST_FIRST.index)
-    return Counter(found.values())
+            both = weakest.get(number, claim), claim
+            weakest[number] = min(both, key=lambda row: WEAKEST_FIRST.index(row.verdict))
+    return Counter(
+        row.verdict if row.verdict in OUTCOMES else "refuted with proof" if row.proof else "open"
+        for row in weakest.values()
+    )
 
 
 def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
@@ -198,6 +203,7 @@ def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
         "by_paper": {page.paper.name: page for page in pages},
         "claims": claims,
         "verdicts": VERDICTS,
+        "outcomes": OUTCOMES,
         "printed_numbers": {
             **{
                 page.paper.name: printed_numbers([page])

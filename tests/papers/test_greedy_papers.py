@@ -23,6 +23,7 @@ from experiments.papers.thesis import PAGE as THESIS
 from experiments.report.published import FILE
 from tests.papers.toy import reproduce
 
+ROOT = Path(__file__).parents[2]
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS", "nowhere"))
 
 
@@ -76,6 +77,16 @@ LISTED = {
     "rental": "GPURental2024", "synergy": "Synergy2022",
 }  # fmt: skip
 """Names of the papers in the list of published results."""
+
+
+@pytest.mark.parametrize(
+    "paper", [HIERARCHICAL, ANDREAS, THESIS, RENTAL, SYNERGY], ids=lambda paper: paper.paper.name
+)
+def test_every_proof_is_a_figure_a_kind_of_run_or_a_file(paper):
+    kinds = {task.function.rpartition(":")[2] for task in paper.tasks("paper")}
+    figures = {figure.name for figure in paper.registered}
+    for proof in {number.proof for number in paper.numbers.values()} - {""}:
+        assert proof in kinds | figures or (ROOT / proof).is_file(), proof
 
 
 @pytest.mark.skipif(not FACTS.is_dir(), reason="set SCHEDLAB_FACTS to the folder of facts")

@@ -79,18 +79,20 @@ def test_a_figure_of_numbers_alone_is_kept_and_shown(site, tmp_path):
 
 def test_each_printed_number_counts_once_by_its_weakest_row_without_labels(site):
     (page,) = read_pages(site, papers())
-    assert printed_numbers([page]) == {"partly": 1, "reproduced": 1}
+    assert printed_numbers([page]) == {"open": 1, "reproduced": 1}
     twice = [
         Claim("fake", "", "a", 1.0, 1.0, published="x"),
         Claim("fake", "", "b", 1.0, 3.0, verdict="not reproduced", why="?", published="x"),
     ]
-    assert printed_numbers([replace(page, claims=twice)]) == {"not reproduced": 1}
+    assert printed_numbers([replace(page, claims=twice)]) == {"open": 1}
+    shown = [twice[0], replace(twice[1], proof="figure_1")]
+    assert printed_numbers([replace(page, claims=shown)]) == {"refuted with proof": 1}
     ours = replace(page.paper, module="experiments.studies.fake")
     assert not printed_numbers([replace(page, paper=ours)])
     index = (site / "index.html").read_text()
     assert "1 count" in index
     row = index.partition(">fake</a></td>")[2].partition("</tr>")[0]
-    assert re.findall(r">(\d+)</td>", row) == ["2", "1", "1", "0", "0", "0"]
+    assert re.findall(r">(\d+)</td>", row) == ["2", "1", "0", "1", "0"]
 
 
 def test_texts_stand_above_the_figures_or_below_theirs(site):

@@ -28,14 +28,20 @@ def test_ratios_are_averaged_on_their_logarithm():
     assert gain(table).n == 1
 
 
-def test_the_largest_gain_is_that_of_the_loads_with_several_seeds():
-    rows = [(8, seed, m, h) for seed in (1, 2) for m, h in (("proportional", 4.0), ("tune", 2.0))]
-    rows += [(9, 1, "proportional", 9.0), (9, 1, "tune", 1.0)]
-    rows += [(7, seed, m, 1.0) for seed in (1, 2) for m in ("proportional", "tune")]
+def test_the_interval_of_the_largest_gain_chooses_the_load_anew():
+    ratios = {8: (2.0, 2.0, 2.0, 2.0, 2.0), 9: (1.2, 1.4, 1.8, 2.6, 3.0)}
+    rows = [
+        (load, seed, mechanism, hours)
+        for load, of_load in ratios.items()
+        for seed, ratio in enumerate(of_load)
+        for mechanism, hours in (("proportional", ratio), ("tune", 1.0))
+    ]
     table = pd.DataFrame(rows, columns=["load", "seed", "mechanism", "mean_jct_h"])
     load, found = largest(table)
-    assert (load, found.n) == (8, 2)
-    assert found.mean == pytest.approx(2)
+    assert (load, found.mean, found.n) == (8, pytest.approx(2), 5)
+    assert found.lower == pytest.approx(2)  # never below the other load
+    assert 2.2 < found.upper < 3
+    assert math.isinf(largest(table[table["seed"] < 4])[1].upper)
 
 
 def test_jobs_are_short_by_their_jct_under_tune():

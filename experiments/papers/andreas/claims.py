@@ -100,11 +100,20 @@ def explanation(results: Results) -> Iterator[Claim]:
             "job keeps the slow configuration that was free when it came"
         )
         yield PAGE.row("waiting", wait_s, why, **words)
-        why = "the last job comes late and runs alone: what was done before does not delay it"
-        yield PAGE.row("finish", _of_means(runs, "makespan_s"), why, **words)
+        yield PAGE.row("finish", _of_means(runs, "makespan_s"), _last_jobs(runs), **words)
         place = f"Section V-B, scenario {words['scenario']}"
         text = f"energy cost saved by RG over FIFO, EDF and PS, mixed arrivals, {words['rates']}"
         yield PAGE.new(place, text, _of_means(runs, "energy_cost"), "%")
+
+
+def _last_jobs(runs: pd.DataFrame) -> str:
+    """Runs in which the rivals end as late as RG, although their jobs take longer."""
+    wide = runs.pivot(index=["num_nodes", "seed"], columns="method", values="makespan_s")
+    later = (wide[FIRST_PRINCIPLES[0]] / wide[RG] - 1) * 100
+    return (
+        f"FIFO ends within 0.1 % of RG's time in {(later.abs() < 0.1).sum()} of {len(later)} runs and more than 1 % "
+        f"later in {(later > 1).sum()}: the end follows the last jobs that come"
+    )
 
 
 @PAGE.rows
@@ -184,7 +193,10 @@ def horizon_of_replay(results: Results) -> Iterator[Claim]:
         stretches.append(set(columns.itertuples(index=False, name=None)))
     claim = "stretches of the replay's schedule that H = 300 s in the proxy, not 0, changes"
     changed = float(len(stretches[0] ^ stretches[1]))
-    yield PAGE.new("Figure 4", claim, changed, "", f"of {len(stretches[0])}, seed 1")
+    why = (
+        f"of {len(stretches[0])}; one seed (1) was run, others are not known; no interval: one run"
+    )
+    yield PAGE.new("Figure 4", claim, changed, "", why)
 
 
 @PAGE.rows

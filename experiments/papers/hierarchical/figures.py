@@ -253,7 +253,7 @@ def server(results: Results) -> Drawn:
     for ax, services in zip(axes, panels, strict=True):
         for index, source in enumerate(sources):
             part = table[(table["source"] == source) & table["service"].isin(services)]
-            x = np.array([services.index(s) for s in part["service"]]) + (index - 2) * 0.19
+            x = np.array([services.index(s) for s in part["service"]]) + (index - 2) * 0.15
             plots.draw_line(ax, x, part, source, index, linestyle="none")
             for at, mean in zip(x, part["mean"], strict=True):
                 ax.annotate(

@@ -195,9 +195,8 @@ def figure_13(results: Results) -> Drawn:
     plots.points(axes[2], ratio, "ordering", "ratio", "split", {W1: f"split {W1}", W2: f"split {W2}"},
                  order=list(titles))  # fmt: skip
     marks(axes[2], [0.2, 1.2], ["big-data.drf", "big-data.tetris"])
-    axes[2].set(
-        title="static over tuned", xlabel="ordering", ylabel="ratio of average JCT", ylim=(0, None)
-    )
+    axes[2].set(title="static over tuned", xlabel="ordering", ylabel="ratio of average JCT")
+    from_zero(axes[2])
     for ax in axes:
         ax.set_xticks((0, 1), list(titles.values()))
     plots.legends_below(figure, axes[0], axes[2], (2, 3))

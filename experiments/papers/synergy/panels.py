@@ -55,10 +55,13 @@ def cdf_panel(ax: Axes, table: Table, title: str) -> None:
     """CDF of JCT, a line for each mechanism, on the traces that all of them ran."""
     ran = table.groupby("seed")["mechanism"].nunique()
     table = table[table["seed"].isin(ran.index[ran == ran.max()])]
-    for mechanism in (m for m in NAMES if m in set(table["mechanism"])):
+    drawn = [m for m in NAMES if m in set(table["mechanism"])]
+    widths = np.linspace(1.5 * len(drawn), 1.5, len(drawn))  # what lies below another stays visible
+    for mechanism, width in zip(drawn, widths, strict=True):
         hours = np.sort(table.loc[table["mechanism"] == mechanism, "jct_h"].to_numpy())
         part = np.arange(1, len(hours) + 1) / len(hours)
-        ax.step(hours, part, where="post", color=COLOURS[mechanism], label=NAMES[mechanism])
+        ax.step(hours, part, where="post", color=COLOURS[mechanism], label=NAMES[mechanism],
+                linewidth=width)  # fmt: skip
     ax.set(xlabel="JCT, h", ylabel="part of the jobs", title=title)
     plots.log_ticks(ax, "x")
 
