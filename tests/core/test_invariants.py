@@ -35,7 +35,7 @@ def without(*requirements: str) -> list[str]:
     return [n for n in policy_names() if not {*requirements} & {*requirements_of(n)}]
 
 
-ELASTIC = without("fixed-demand", "stated-demand", "time-shared", "pool", "one-type")
+ELASTIC = without("fixed-demand", "stated-demand", "time-shared", "pool", "one-type", "types-known")
 """Those that choose the GPUs of jobs on nodes; tests/tenants and tests/rental have those for equal nodes."""
 FIXED = [
     n
