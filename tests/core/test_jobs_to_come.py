@@ -78,6 +78,10 @@ def workloads(name: str, elastic: bool) -> list[Workload]:
     return made
 
 
+SAME_TYPE = {"one-type", "types-known"}
+"""Requirements of policies that want nodes of one type here, since the jobs have no tables by type."""
+
+
 def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
     """Of the kind that a policy takes."""
     needs, gpus = requirements_of(name), c["gpus"]
@@ -88,7 +92,7 @@ def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
     if elastic:
         times = np.full((COUNT, 2, 3), np.inf)
         times[:, :, 1:] = c["duration_s"][:, None, None] * c["times"][:, :, 1:]
-        if "one-type" in needs:
+        if SAME_TYPE & set(needs):
             times = times[:, 1:]
         return replace(jobs, performance=TimeTable(times), num_gpus=np.zeros(COUNT, dtype=int))
     if "time-shared" in needs:
@@ -104,7 +108,7 @@ def until_then(name: str, elastic: bool, jobs: Workload, until_s: float) -> str:
     types, needs = [NodeType("v", "A", 2, 0.5), NodeType("w", "B", 2, 1.2)], requirements_of(name)
     if not elastic:
         cluster = nodes(4, 2, price_per_hour=2.0, cpus=12, memory_gb=200)
-    elif "one-type" in needs:
+    elif SAME_TYPE & set(needs):
         cluster = Cluster.of_nodes(types[1], 2)
     else:
         cluster = Cluster(types, 2, (0, 1)) if "servers" in needs else Cluster.of_vms(types, 2)
