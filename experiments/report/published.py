@@ -47,6 +47,7 @@ class Number(BaseModel):
         something else: the row is new.
     value : the number, or low and high of a range.
     no_effect : the value of no effect, where the number is an effect (0 % saved, 1 times as fast).
+    saving : the number is a saving in per cent; what is left, 100 less it, is judged as well.
     unit : of the value; empty for a plain number.
     margin : share of the effect or amount by which ours may differ; None: the rule's own.
     printed : words of the paper, where they are more than the number ("< 60").
@@ -67,6 +68,7 @@ class Number(BaseModel):
     ]
     value: int | float | tuple[float, float] | None = None
     no_effect: float | None = None
+    saving: bool = False
     unit: str = ""
     margin: float | None = None
     printed: str = ""
@@ -116,7 +118,10 @@ class Number(BaseModel):
             return theorem(low, text=text)
         usual = AMOUNT_MARGIN if self.no_effect is None else EFFECT_MARGIN
         margin = 0.0 if low < high else usual if self.margin is None else self.margin
-        return Published(low, high, none, margin, text, has_part=self.kind != "equal")
+        all_saved = 100.0 if self.saving else math.nan
+        return Published(
+            low, high, none, margin, text, has_part=self.kind != "equal", all_saved=all_saved
+        )
 
 
 def read_paper(folder: Path, module: str = "") -> Paper:

@@ -11,6 +11,9 @@ the whole confidence interval of ours, never at its middle alone:
 - **partly**: all of it shows at least half and at most twice the effect in the paper's direction; an
   amount lies within a factor of two, and so does what misses a bound. A theorem has no part, nor has
   "almost equal" or an order ("greedy beats tune").
+- A *saving* in per cent says two things: what is saved, s, and what is left, 100 - s. Both are held to the
+  margin, and both to the factor of two. So the margin is 20 % of the smaller one. An example: 96 leaves 4,
+  so 95.2 to 96.8 is reproduced and 92 to 98 partly; 80, which leaves five times as much, is not reproduced.
 - **not reproduced**: all of it lies outside of that.
 - **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
   because one observation says nothing of its error. The row says which of two it is: an interval
@@ -51,6 +54,7 @@ class Published:
     low, high : the published value, twice, or the ends of a published range; one of them is
         infinite for a bound.
     none : the value of no effect; NaN for an amount or a bound.
+    all_saved : 100 for a saving in per cent, whose rest is judged as well; else NaN.
     margin : of the effect, or relative to the amount; 0 for a range.
     text : what the report prints; empty: the number.
     has_part : whether a part of it counts; "almost equal" and an order have none.
@@ -63,12 +67,15 @@ class Published:
     text: str = ""
     is_theorem: bool = False
     has_part: bool = True
+    all_saved: float = math.nan
 
     def __post_init__(self) -> None:
         if not self.low <= self.high or math.isnan(self.margin) or self.margin < 0:
             raise ValueError(f"published value {self}: expected low <= high and a margin >= 0")
         if self.low <= self.none <= self.high:
             raise ValueError(f"published value {self}: it includes no effect, {self.none:g}")
+        if self.high >= self.all_saved:
+            raise ValueError(f"published value {self}: nothing is left of {self.all_saved:g}")
 
     @property
     def printed(self) -> float | str:
@@ -80,12 +87,17 @@ def effect(
     value: float, *, none: float, high: float | None = None, margin: float = EFFECT_MARGIN,
     text: str = "",
 ) -> Published:  # fmt: skip
-    """A published effect, or a range of them: ``effect(62, none=0)``, ``effect(1.5, none=1)``.
+    """A published effect, or a range of them: ``effect(-3, none=0)``, ``effect(1.5, none=1)``.
 
     Raises ValueError where the range includes ``none``.
     """
     top = value if high is None else high
     return Published(value, top, none, 0.0 if top > value else margin, text or _range(value, top))
+
+
+def saving(value: float, *, high: float | None = None, text: str = "") -> Published:
+    """A published saving in per cent, or a range of them; what is left, 100 less it, is judged as well."""
+    return replace(effect(value, none=0.0, high=high, text=text), all_saved=100.0)
 
 
 def amount(
@@ -146,11 +158,10 @@ def _reason(published: Published, ours: Estimate | float) -> str:
 def _margin(p: Published) -> float:
     """Deviation of ours that still counts as the published value; a tenth of a bound."""
     ends = [v for v in (p.low, p.high) if math.isfinite(v)]
-    none = 0.0 if math.isnan(p.none) else p.none
     share = p.margin if len(ends) == 2 else AMOUNT_MARGIN
     if p.low < p.high and len(ends) == 2:
         share = AMOUNT_MARGIN if math.isnan(p.none) else EFFECT_MARGIN
-    return share * min(abs(v - none) for v in ends)
+    return share * min(abs(v - end) for v in ends for end in _ends(p))
 
 
 def _whole(p: Published) -> tuple[float, float]:
@@ -158,8 +169,14 @@ def _whole(p: Published) -> tuple[float, float]:
     slack = 1e-9 * max(abs(p.low) if math.isfinite(p.low) else 0.0, abs(p.high))
     if math.isinf(p.low) or math.isinf(p.high):
         return p.low, p.high
-    around = [p.margin * abs(v - (0.0 if math.isnan(p.none) else p.none)) for v in (p.low, p.high)]
-    return p.low - around[0] - slack, p.high + around[1] + slack
+    low, high = (p.margin * min(abs(v - end) for end in _ends(p)) for v in (p.low, p.high))
+    return p.low - low - slack, p.high + high + slack
+
+
+def _ends(p: Published) -> list[float]:
+    """Values from which the published one is measured: no effect, or 0, and of a saving all of it."""
+    none = 0.0 if math.isnan(p.none) else p.none
+    return [none] if math.isnan(p.all_saved) else [none, p.all_saved]
 
 
 def _part(p: Published) -> tuple[float, float]:
@@ -170,8 +187,14 @@ def _part(p: Published) -> tuple[float, float]:
         ends = (_towards_zero(p.low), _away_from_zero(p.high))
         whole = _whole(p)
         return min(ends[0], whole[0]), max(ends[1], whole[1])
-    near, far = (p.low, p.high) if p.low > p.none else (p.high, p.low)
-    ends = p.none + PART_OF_EFFECT * (near - p.none), p.none + FACTOR * (far - p.none)
+    effects = [_half_to_twice(p, end) for end in _ends(p)]
+    return max(low for low, _ in effects), min(high for _, high in effects)
+
+
+def _half_to_twice(p: Published, end: float) -> tuple[float, float]:
+    """Half to twice the distance of the published value from ``end``."""
+    near, far = (p.low, p.high) if p.low > end else (p.high, p.low)
+    ends = end + PART_OF_EFFECT * (near - end), end + FACTOR * (far - end)
     return min(ends), max(ends)
 
 

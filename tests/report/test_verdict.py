@@ -17,6 +17,7 @@ from experiments.report.verdict import (
     effect,
     judged,
     measured,
+    saving,
     theorem,
     verdict,
 )
@@ -39,13 +40,28 @@ def interval(low, high):
         (effect(1.18, none=1), 0.90, 0.98, "not reproduced"),
         (effect(1.18, none=1), 1.16, 1.35, "partly"),
         (effect(1.18, none=1), 1.16, 1.60, "inconclusive"),
-        # A saving in percent; the paper's value inside a wide interval is no reproduction.
+        # A saving in percent: 38 is left, 7.6 is 20 % of it, and half of it is 19.
+        (saving(62), 54.5, 69.5, "reproduced"),
+        (saving(62), 54.3, 69.5, "partly"),
+        (saving(62), 20, 95, "inconclusive"),  # around the paper's value, but too wide
+        (saving(62), 40, 80, "partly"),
+        (saving(62), 40, 83, "inconclusive"),
+        (saving(62), 82, 99, "not reproduced"),
+        (saving(62), 5, 25, "not reproduced"),
+        # Of a small saving the effect is the smaller side, of a large one what is left, 4.01 here.
+        (saving(30), 24.1, 35.9, "reproduced"),
+        (saving(30), 23.9, 35.9, "partly"),
+        (saving(30), 14.0, 14.9, "not reproduced"),
+        (saving(95.99), 95.19, 96.79, "reproduced"),
+        (saving(95.99), 92.0, 97.9, "partly"),
+        (saving(95.99), 79.6, 85.8, "not reproduced"),
+        (saving(95.99), 98.1, 99.0, "not reproduced"),
+        (saving(-15), -17, -13, "reproduced"),  # dearer, so without a limit
+        (saving(-15), -29, -12, "partly"),
+        # Other effects have no such limit.
         (effect(62, none=0), 55, 70, "reproduced"),
-        (effect(62, none=0), 20, 95, "inconclusive"),
-        (effect(62, none=0), 40, 90, "partly"),
-        (effect(62, none=0), 100, 130, "inconclusive"),
+        (effect(62, none=0), 100, 123, "partly"),
         (effect(-3, none=0), -21, -19, "not reproduced"),  # ten times the effect is no part of it
-        (effect(62, none=0), 5, 25, "not reproduced"),
         (effect(-15, none=0), -17, -13, "reproduced"),
         (effect(-15, none=0), -29, -12, "partly"),
         (effect(-15, none=0), -5, 3, "not reproduced"),
@@ -55,6 +71,8 @@ def interval(low, high):
         (effect(50, high=70, none=0), 26, 30, "partly"),
         (effect(50, high=70, none=0), 20, 24, "not reproduced"),
         (effect(50, high=70, none=0), 20, 30, "inconclusive"),
+        (saving(50, high=70), 26, 84, "partly"),  # 30 to 50 is left, half of the near end 15
+        (saving(50, high=70), 86, 90, "not reproduced"),
         # An amount.
         (amount(15.67), 15.2, 16.1, "reproduced"),
         (amount(15.67), 12.0, 14.0, "partly"),
@@ -96,6 +114,13 @@ def test_a_published_range_below_zero(ours, expected):
     assert verdict(amount(-30.0, high=-20.0), ours) == expected
 
 
+def test_a_saving_is_named_in_the_file():
+    """The numbers of published.toml say whether what is left is judged as well."""
+    fields = {"place": "", "claim": "", "kind": "value", "value": 95.99, "no_effect": 0}
+    assert verdict(Number(**fields, saving=True).rule, interval(79.6, 85.8)) == "not reproduced"
+    assert verdict(Number(**fields).rule, interval(79.6, 85.8)) == "reproduced"
+
+
 def test_almost_equal_has_no_part():
     """1.0 within 5 %: neither 0.72 nor 1.61 is a part of it, as it would be of an amount."""
     printed = {"margin": 0.05, "printed": "almost equal"}
@@ -126,11 +151,12 @@ def test_one_observation_tells_nothing_and_an_exact_number_all():
 
 
 @given(
-    st.floats(0.1, 100), st.floats(-200, 200), st.floats(0, 100), st.floats(0, 50), st.booleans()
-)
-def test_a_wider_interval_never_flatters(value, middle, half, more, is_effect):
+    st.floats(0.1, 99), st.floats(-200, 200), st.floats(0, 100), st.floats(0, 50),
+    st.sampled_from([amount, saving, lambda value: effect(value, none=0)]),
+)  # fmt: skip
+def test_a_wider_interval_never_flatters(value, middle, half, more, kind):
     """Widening an interval can only keep a verdict, weaken it or make it inconclusive."""
-    published = effect(value, none=0) if is_effect else amount(value)
+    published = kind(value)
     rank = {"reproduced": 2, "partly": 1, "inconclusive": 0, "not reproduced": 0}
     narrow = verdict(published, interval(middle - half, middle + half))
     wide = verdict(published, interval(middle - half - more, middle + half + more))
@@ -162,6 +188,8 @@ def test_rows_of_the_table():
         (effect(50, high=70, none=0), 14.0, 36.0, None),  # wider than the margin, 20 % of 50
         (effect(-15, none=0), -8.7, -5.6, "-7.5"),
         (effect(-15, none=0), -11.0, -3.0, None),
+        (saving(95.99), 91.5, 92.5, "91.98"),
+        (saving(95.99), 90.5, 93.5, None),  # wider than the margin, 20 % of 4.01
         (effect(1.18, none=1), 1.08, 1.10, "1.09"),
         (effect(1.18, none=1), 1.05, 1.15, None),
         (amount(20.0), 38.5, 41.5, "40"),
@@ -181,6 +209,8 @@ def test_an_inconclusive_row_says_whether_more_seeds_would_tell(published, low, 
 def test_what_cannot_be_published():
     with pytest.raises(ValueError, match="includes no effect"):
         effect(0.0, none=0)
+    with pytest.raises(ValueError, match="nothing is left"):
+        saving(100.0)
     with pytest.raises(ValueError, match="low <= high"):
         amount(3, high=2)
     assert "inconclusive" in VERDICTS
