@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from policies import make_policy
+from policies.naming import PolicyName
 from simulator import (
     Cluster,
     Decision,
@@ -169,8 +170,7 @@ def _policies() -> Iterator[Run]:
     for policy in dict.fromkeys([*policy_names(), "ps", "ps-shared", *composed_names(), *WRAPPED]):
         for title, world in WORLDS.items():
             scenario = copy.deepcopy(world) | {"policy": policy, "seed": 1}
-            base = policy.partition("@")[0]
-            scenario["policy_options"] = OPTIONS.get(base, {})
+            scenario["policy_options"] = OPTIONS.get(PolicyName.parse(policy).base, {})
             if (policy, title) not in SLOW and _suits(scenario):
                 yield {"name": f"{policy}, {title}", "scenario": scenario}
 
@@ -235,7 +235,7 @@ def drawn(rng: np.random.Generator, seed: int) -> tuple[Scenario, bool]:
             "adapt": dict(DUE),
         }
     scenario["policy"] = policy
-    scenario["policy_options"] = OPTIONS.get(policy.partition("@")[0], {})
+    scenario["policy_options"] = OPTIONS.get(PolicyName.parse(policy).base, {})
     _draw_place(scenario, kind, on, one)
     _draw_trouble(scenario, kind, on, one)
     _draw_people(scenario, kind, on, one)

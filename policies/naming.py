@@ -1,11 +1,13 @@
 """The name of a policy, parsed: ``srtf+tune@hysteresis`` is a composition and one wrapper.
 
-``FILE.py:NAME`` in place of a registered name is a class or function in a file.
+``FILE.py:NAME`` in place of a registered name is a class or function in a file. No other module takes names
+apart.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from simulator.errors import InputError
 from simulator.plugins import FILE
@@ -21,6 +23,15 @@ RENAMED = {
 PAPERS_NAMES = frozenset({"ps", "ps-shared"})
 """Those of `RENAMED` that stay, since papers call the policies so: no note."""
 
+Kind = Literal["policy", "mechanism", "wrapper"]
+
+
+def kind_of(key: str) -> Kind:
+    """Kind of a registered name: ``greedy``, ``+tune``, ``@hysteresis``."""
+    if key.startswith("+"):
+        return "mechanism"
+    return "wrapper" if key.startswith("@") else "policy"
+
 
 @dataclass(frozen=True)
 class PolicyName:
@@ -31,14 +42,15 @@ class PolicyName:
     base : the policy that decides, as it was asked for.
     key : the name under which it is registered: ``greedy``; ``+tune`` of a composition such as ``srtf+tune``;
         the ``base`` itself where it names a file.
-    argument : the first part of a composition, ``srtf``; else empty.
+    ordering, mechanism : the parts of a composition, ``srtf`` and ``tune``; else empty.
     wrappers : registered names of the wrappers, the innermost first, each with its ``@``.
     notes : a line for each part that has another name now.
     """
 
     base: str
     key: str
-    argument: str
+    ordering: str
+    mechanism: str
     wrappers: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -62,7 +74,13 @@ class PolicyName:
         )
         if dot_py:
             base = f"{file}{FILE}{base}"
-            return cls(base, base, "", wrappers, notes)
-        argument, plus, second = base.partition("+")
-        key = f"+{second}" if plus else RENAMED.get(base, base)
-        return cls(base, key, argument if plus else "", wrappers, notes)
+            return cls(base, base, "", "", wrappers, notes)
+        ordering, plus, mechanism = base.partition("+")
+        if plus:
+            return cls(base, f"+{mechanism}", ordering, mechanism, wrappers, notes)
+        return cls(base, RENAMED.get(base, base), "", "", wrappers, notes)
+
+    @property
+    def inner(self) -> str:
+        """The policy without its outermost wrapper; empty where it has none."""
+        return "".join((self.base, *self.wrappers[:-1])) if self.wrappers else ""

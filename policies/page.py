@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from typing import get_args
 
+from policies.naming import Kind, kind_of
 from policies.registration import modules
 from policies.registry import Option, PolicyInfo, describe
 from policies.requirements import REQUIREMENTS
@@ -54,9 +56,9 @@ def page() -> str:
     return "\n".join([*parts, "\n## Options", *_options(policies), ""])
 
 
-def _order(name: str) -> tuple[bool, bool, str]:
+def _order(name: str) -> tuple[int, str]:
     """Policies, then mechanisms, then wrappers."""
-    return name[0] == "@", name[0] == "+", name
+    return get_args(Kind).index(kind_of(name)), name
 
 
 Rows = dict[str, tuple[Option, str]]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from policies.naming import kind_of
+
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 _registered: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -41,7 +43,7 @@ def register(
             thing.requires = tuple(requires)
         if first is not None:
             thing.first = tuple(first)
-        if name.startswith("@"):
+        if kind_of(name) == "wrapper":
             thing.key = name
         _registered[factory.__module__, name] = factory
         return factory

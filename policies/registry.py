@@ -21,7 +21,7 @@ from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any, cast
 
-from policies.naming import PolicyName
+from policies.naming import PolicyName, kind_of
 from policies.registration import modules, registered
 from policies.requirements import REQUIREMENTS, MissingRequirement, missing_of
 from simulator import Cluster, InputError, Policy, Workload
@@ -62,18 +62,18 @@ class PolicyInfo:
 
 def policy_names() -> list[str]:
     """All policies, third parties' included, without compositions (`composed_names`)."""
-    own = (name for name in modules() if name[0] not in "@+")
+    own = (name for name in modules() if kind_of(name) == "policy")
     return sorted({*own, *(e.name for e in installed(ENTRY_POINTS))})
 
 
 def wrapper_names() -> list[str]:
     """Names of wrappers, which may be combined: ``greedy@tune@hysteresis``."""
-    return sorted(name for name in modules() if name[0] == "@")
+    return sorted(name for name in modules() if kind_of(name) == "wrapper")
 
 
 def composed_names() -> list[str]:
     """All compositions: ``"fifo+proportional"``, .."""
-    return [f"{first}{key}" for key in modules() if key[0] == "+" for first in _first(key)]
+    return [f"{first}{key}" for key in _mechanisms() for first in _first(key)]
 
 
 def make_policy(name: str, **options: Option) -> Policy:
@@ -100,7 +100,7 @@ def make_policy(name: str, **options: Option) -> Policy:
 
 def describe(name: str) -> PolicyInfo:
     """The line of one policy; of a wrapper (``@tune``) or a mechanism (``+tune``) by its registered name."""
-    if name in modules() and name[0] in "@+":
+    if name in modules() and kind_of(name) != "policy":
         made = _wrapper(name, name)
         requires = tuple(getattr(made, "requires", None) or ())
         return PolicyInfo(
@@ -109,8 +109,8 @@ def describe(name: str) -> PolicyInfo:
     parsed = PolicyName.parse(name)
     factory = _factory(name, parsed)
     first = _summary(factory)
-    if parsed.argument:
-        first = first.replace("any ordering", f"{parsed.argument.upper()} ordering")
+    if parsed.ordering:
+        first = first.replace("any ordering", f"{parsed.ordering.upper()} ordering")
     found = meanings(factory)
     for key in parsed.wrappers:
         own = meanings(_wrapper(name, key))
@@ -191,26 +191,26 @@ def _base_policy(parsed: PolicyName, options: Mapping[str, Option]) -> Policy:
         if not callable(made):
             raise InputError(f"policy {name!r}: made a {type(made).__name__}, expected a policy")
         return _FromFunction(name, made)
-    if not parsed.argument and parsed.key != name:
+    if not parsed.ordering and parsed.key != name:
         made.name = name  # results call it as it was asked for
     return cast(Policy, made)
 
 
 def _factory(name: str, parsed: PolicyName) -> Callable[..., Any]:
     """Factory of the policy that decides; its parameters are the options."""
-    if parsed.key.startswith("+"):
+    if kind_of(parsed.key) == "mechanism":
         composed = registered(parsed.key)
         if composed is None:
-            known = [key[1:] for key in modules() if key[0] == "+"]
+            known = [key[1:] for key in _mechanisms()]
             raise InputError(
-                f"unknown mechanism {parsed.key[1:]!r}; {_close(parsed.key[1:], known)}"
+                f"unknown mechanism {parsed.mechanism!r}; {_close(parsed.mechanism, known)}"
             )
-        if parsed.argument not in _first(parsed.key):
+        if parsed.ordering not in _first(parsed.key):
             known = list(_first(parsed.key))
             raise InputError(
-                f"unknown ordering {parsed.argument!r}; {_close(parsed.argument, known)}"
+                f"unknown ordering {parsed.ordering!r}; {_close(parsed.ordering, known)}"
             )
-        made = partial(composed, parsed.argument)
+        made = partial(composed, parsed.ordering)
         for attribute in ("__doc__", "__module__", "requires", "paper"):
             setattr(made, attribute, getattr(composed, attribute))
         return made
@@ -225,6 +225,11 @@ def _factory(name: str, parsed: PolicyName) -> Callable[..., Any]:
     if found is None:
         raise InputError(f"unknown policy {name!r}; {_meant(name)}")
     return found
+
+
+def _mechanisms() -> list[str]:
+    """Registered names of the second parts of compositions."""
+    return [key for key in modules() if kind_of(key) == "mechanism"]
 
 
 def _first(key: str) -> Iterable[str]:
@@ -249,8 +254,8 @@ def _meant(name: str) -> str:
     """Likely intended name for an unknown one: `equi` is `rental-equi`, `greedy@tun` `greedy@tune`."""
     names = policy_names()
     known = [*names, *composed_names()]
-    inner, at, _ = name.rpartition("@")
-    if at and inner in known:
+    inner = PolicyName.parse(name).inner
+    if inner in known:
         known = names = [inner + wrapper for wrapper in wrapper_names()]
     low = name.lower()
     close = [each for each in known if each == low or each.endswith(f"-{low}")]

@@ -93,13 +93,15 @@ def _with_list(setting: str) -> str:
 def _released(words: Sequence[str]) -> list[str]:
     """Keys of a Synergy run as in its released simulator, whose optimal mechanism alone reads the matrices."""
     from experiments.config import read_toml
+    from policies.naming import PolicyName
 
     files = [word for word in words if word.endswith(".toml")]
     policy = read_toml(Path(files[0])).get("policy", "") if files else ""
     if "--policy" in words:
         policy = words[words.index("--policy") + 1]
     keys = ["policy_options.released=true", "decisions.finish_at_round=true"]
-    if "+" in policy:
-        speeds = "paper" if policy.endswith("+opt") else "released"
+    mechanism = PolicyName.parse(policy).mechanism
+    if mechanism:
+        speeds = "paper" if mechanism == "opt" else "released"
         keys += [f"workload.speeds={speeds}", "workload.whole_iterations=true"]
     return [part for key in keys for part in ("--set", key)]

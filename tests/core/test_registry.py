@@ -50,7 +50,11 @@ class Slow(Wrapper):
 
 def test_a_name_is_parsed_once():
     parsed = PolicyName.parse("srtf+tune@noted@hysteresis")
-    assert (parsed.base, parsed.key, parsed.argument) == ("srtf+tune", "+tune", "srtf")
+    assert (parsed.base, parsed.key) == ("srtf+tune", "+tune")
+    assert (parsed.ordering, parsed.mechanism) == ("srtf", "tune")
+    assert parsed.inner == "srtf+tune@decision-trace"
+    assert (PolicyName.parse("greedy").mechanism, PolicyName.parse("greedy").inner) == ("", "")
+    assert PolicyName.parse("a+b.py:Mine@tune").mechanism == ""  # the file's name has no parts
     assert parsed.wrappers == ("@decision-trace", "@hysteresis")
     assert parsed.notes == ("'@noted' is called '@decision-trace' now",)
     assert PolicyName.parse("ps").key == "weight-priority"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.report.contents import Scale
 from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
+from policies.naming import PolicyName
 
 if TYPE_CHECKING:
     from policies.synergy.demand import Kind, Share
@@ -165,12 +166,12 @@ def _runs(
     """Runs of a sweep file; labels are the columns by which figures and claims find them."""
 
     def labels(swept: Labels) -> dict[str, Scalar]:
-        ordering, _, mechanism = str(swept["policy"]).partition("+")
+        policy = PolicyName.parse(str(swept["policy"]))
         split = json.loads(str(swept.get("workload.split", "[20, 70, 10]")))
         return {
             "study": name,
-            "ordering": ordering,
-            "mechanism": mechanism,
+            "ordering": policy.ordering,
+            "mechanism": policy.mechanism,
             "load": float(swept["workload.jobs_per_hour"] or 0),
             "seed": swept.get("workload.draw_seed", swept["seed"]),
             "split": "-".join(f"{part:g}" for part in split),

@@ -13,6 +13,7 @@ from experiments.report.contents import Scale
 from experiments.report.sweeps import scenario_task
 from experiments.sweep.task import Outcome, Scalar, Task
 from policies.fractional_gpus.packing_experiment import RULES
+from policies.naming import PolicyName
 
 HERE = "experiments.studies.beyond.runs"
 FILLING_SOURCES = ("simulator", "policies.fractional_gpus")
@@ -215,7 +216,7 @@ def _failing(jobs: int, policy: str, up_h: float) -> Keys:
     if up_h:
         up = f"exponential:{3600 * up_h:g}"
         scenario["failures"] = {"time_to_failure": up, "repair": "exponential:1800"}
-    if "+" in policy:
+    if PolicyName.parse(policy).mechanism:
         scenario["decisions"] = {"round_s": 300.0}
     return scenario
 

@@ -14,6 +14,7 @@ from experiments.studies.cross.page import PAGE
 from experiments.studies.cross.ratios import COMMON, EVERYWHERE, POOLS, in_words, methods_of_cells
 from experiments.studies.same_jobs import differs, of_logs
 from experiments.sweep.results import Results
+from policies.naming import PolicyName
 from simulator.statistics import Estimate
 
 VERBS = {"total_cost": "costs {} times as much", "mean_jct_s": "takes {} times as long"}
@@ -48,7 +49,7 @@ IDEAS = (
     Idea(
         "Synergy",
         tuple(TRACES),
-        tuple(m.label for m in METHODS if "+" in m.policy),
+        tuple(m.label for m in METHODS if PolicyName.parse(m.policy).mechanism),
     ),
     Idea("the rental paper", EVERYWHERE, ("rental widths on nodes",)),
 )
