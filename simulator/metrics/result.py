@@ -115,10 +115,6 @@ class Result(RunRecord):
         """One row a share and stretch of time, as for a Gantt chart."""
         return self.table("schedule")
 
-    def timeline_table(self) -> pd.DataFrame:
-        """One row an instant at which something changes."""
-        return self.table("timeline")
-
     def _repr_html_(self) -> str:
         """HTML for notebooks: the registered views, and the summary."""
         rows = "".join(

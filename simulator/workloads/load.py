@@ -1,20 +1,15 @@
-"""Load of a workload on a cluster, and the node types that it makes attractive."""
+"""Load that a workload offers to a cluster."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import ELASTIC, Workload
-
-RULES = ("cheapest by node price", "cheapest by GPU share", "fastest", "cheapest in time")
-"""Rows of `choice_shares`; the last takes the share of the node's price and falls back to the
-fastest configuration where no configuration meets the due date."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +64,11 @@ def _node_seconds(workload: Workload, cluster: Cluster) -> tuple[FloatArray, Flo
     elastic = np.flatnonzero(workload.num_gpus == ELASTIC).astype(np.int64)
     if len(elastic):
         table = workload.performance.table_s(elastic, cluster)
-        share = _gpus(cluster) / _node_gpus(cluster)[:, None]
-        packed[elastic] = np.min(_times(table, share), axis=(1, 2))
+        gpus_of = np.array([t.gpus for t in cluster.node_types])
+        share = np.arange(cluster.max_gpus_per_node + 1) / gpus_of[:, None]
+        finite = np.isfinite(table)  # else infinity times no GPUs
+        node_s = np.where(finite, np.where(finite, table, 0.0) * share, np.inf)
+        packed[elastic] = node_s.min(axis=(1, 2))
         alone[elastic] = table.min(axis=(1, 2))
     return packed, alone
 
@@ -89,50 +87,3 @@ def _fixed_times(workload: Workload, cluster: Cluster, jobs: IntArray) -> FloatA
             for j, g in zip(jobs.tolist(), workload.num_gpus[jobs].tolist(), strict=True)
         ]
     )
-
-
-def _times(table: FloatArray, factor: FloatArray) -> FloatArray:
-    """Finite times multiplied, the others infinite (also where the factor is 0)."""
-    finite = np.isfinite(table)
-    product: FloatArray = np.where(finite, np.where(finite, table, 0.0) * factor, np.inf)
-    return product
-
-
-def _gpus(cluster: Cluster) -> FloatArray:
-    return np.arange(cluster.max_gpus_per_node + 1, dtype=np.float64)
-
-
-def _node_gpus(cluster: Cluster) -> FloatArray:
-    return np.array([t.gpus for t in cluster.node_types], dtype=np.float64)
-
-
-def choice_shares(workload: Workload, cluster: Cluster) -> pd.DataFrame:
-    """Node types that jobs would take by four simple rules: is the catalogue's choice trivial?
-
-    Returns
-    -------
-    ``(4, V)`` shares of the jobs, rows `RULES`, columns the node types. Ties go to the type that
-    comes first.
-    """
-    jobs: IntArray = np.flatnonzero(workload.num_gpus == ELASTIC).astype(np.int64)
-    if not len(jobs):
-        raise InputError("choice of node types: expected jobs whose GPUs the policy chooses")
-    table = workload.performance.table_s(jobs, cluster)
-    price = np.array([t.price_per_hour for t in cluster.node_types])[:, None]
-    by_node = _times(table, np.broadcast_to(price, table.shape[1:]))
-    by_share = _times(table, price * _gpus(cluster) / _node_gpus(cluster)[:, None])
-    due = (workload.due_s[jobs] - workload.submit_s[jobs])[:, None, None]
-    in_time = np.where(table <= due, by_share, np.inf)
-    late = ~np.isfinite(in_time).any(axis=(1, 2))
-    in_time[late] = table[late]
-    costs = dict(zip(RULES, (by_node, by_share, table, in_time), strict=True))
-    names = [t.name for t in cluster.node_types]
-    return pd.DataFrame(
-        {rule: _shares(cost, len(names)) for rule, cost in costs.items()}, index=names
-    ).T
-
-
-def _shares(cost: FloatArray, num_types: int) -> FloatArray:
-    best = np.argmin(cost.reshape(len(cost), -1), axis=1) // cost.shape[2]
-    shares: FloatArray = np.bincount(best, minlength=num_types) / len(cost)
-    return shares

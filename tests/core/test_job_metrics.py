@@ -57,7 +57,7 @@ def test_waits_of_preempted_jobs_and_jobs_over_nodes():
 def test_without_a_schedule_and_on_a_pool_there_is_no_number():
     result = run(jobs(), CLUSTER, "fifo-backfill", record_schedule=False)
     assert result.jobs_table()["total_wait_s"].isna().all()
-    assert result.timeline_table().empty
+    assert result.table("timeline").empty
     assert np.isfinite(result.summary()["mean_slowdown"])
 
 

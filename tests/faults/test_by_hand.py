@@ -64,7 +64,7 @@ def test_nodes_are_leased_until_the_last_completion(failing):
     causes = [Outages(Deterministic(200.0), Deterministic(50.0), [(0, 1)])] if failing else []
     parts = Failures(causes), Admission("reject")
     result = run(jobs, nodes(1, 2, price_per_hour=36.0), "fifo-strict", *parts)
-    summary, line = result.summary(), result.timeline_table()
+    summary, line = result.summary(), result.table("timeline")
     assert summary["rejected_jobs"] == 1
     assert summary["leasing_cost"] == pytest.approx(2 * 100 * 0.01)
     assert (line["cost_per_h"][:-1] * np.diff(line["time_s"])).sum() == pytest.approx(2.0 * 3600)

@@ -35,7 +35,7 @@ def test_one_vm_by_hand():
     result = simulated(ONE, spot, "fifo", Failures([cause], Checkpoints(0.0)))
     assert result.completion_s.tolist() == [110.0]
     assert result.meters.leasing_cost == pytest.approx(0.03)
-    assert result.timeline_table()["cost_per_h"].tolist() == pytest.approx([1.08, 0.0, 1.08, 0.0])
+    assert result.table("timeline")["cost_per_h"].tolist() == pytest.approx([1.08, 0.0, 1.08, 0.0])
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)

@@ -17,7 +17,7 @@ from policies.fractional_gpus.state import Typical, classes_of, empty_state, not
 from simulator import InputError
 from simulator.features.fractional import Demands, Machines
 from simulator.workloads.openb import like_openb, openb_machines, read_nodes, read_pods
-from simulator.workloads.openb_mixes import with_multi_gpu_part, with_sharing_part
+from tests.fractional_gpus.openb_mixes import with_multi_gpu_part, with_sharing_part
 
 PAPER = dict(
     zip(RULES, ("Random", "DotProd", "GpuClustering", "GpuPacking", "BestFit", "FGD"), strict=True)
@@ -195,12 +195,6 @@ def test_other_mixes_ask_for_what_they_say():
     assert (mixed.num_gpus == 0).sum() == 5
     wide = with_multi_gpu_part(pods, 0.9, np.random.default_rng(0))  # 2 n / (2 n + 5) = 0.9
     assert (wide.num_gpus == 2).sum() == 22 or (wide.num_gpus == 2).sum() == 23
-    with pytest.raises(InputError, match=r"expected at least the 0\.8"):
-        with_multi_gpu_part(pods, 0.5, np.random.default_rng(0))
-    with pytest.raises(InputError, match="expected a number between 0 and 1"):
-        with_sharing_part(pods, 1.5, np.random.default_rng(0))
-    with pytest.raises(InputError, match="expected a pod with several GPUs"):
-        with_multi_gpu_part(demands([(1, 1, 500)]), 0.5, np.random.default_rng(0))
 
 
 POD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1000,0,1,500,\n"

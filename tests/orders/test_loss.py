@@ -138,7 +138,7 @@ def test_invariants(data):
     assert summary["makespan_s"] == result.completion_s[~left].max() - submit_s[0]
     assert summary["lost_jobs"] == left.sum()
     assert all(v == v for v in summary.values())
-    timeline = result.timeline_table()
+    timeline = result.table("timeline")
     assert (timeline["queue"] >= 0).all()
     assert timeline["queue"].iloc[-1] == timeline["running"].iloc[-1] == 0
 

@@ -16,8 +16,8 @@ from simulator import simulate
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.authors import read_instance
 from simulator.workloads.fits import check_fits
-from simulator.workloads.load import choice_shares
 from simulator.workloads.plain_csv import read_csv_jobs
+from tests.workloads.choices import choice_shares
 
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS") or "/nonexistent")
 pytestmark = pytest.mark.skipif(

@@ -10,8 +10,9 @@ from simulator.errors import InputError
 from simulator.model.workload import Workload
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import SHORTEST_S, HierarchicalScenario, generate
-from simulator.workloads.load import choice_shares, offered_load
+from simulator.workloads.load import offered_load
 from tests.errors import input_error
+from tests.workloads.choices import choice_shares
 
 
 def times(workload: Workload) -> np.ndarray:
