@@ -285,7 +285,7 @@ def _draw_place(
         )
     if kind == "servers" and on(0.4):
         if on(0.3):
-            scenario["network_penalty"] = 1.3
+            scenario["network"] = {"same_rack": 1.3}
         else:
             scenario["network"] = {"nodes_per_rack": 2, "same_rack": 1.2, "across_racks": 1.5}
 

@@ -202,13 +202,14 @@ def _walk(
     for depth, part in enumerate(location):
         last = depth == len(location) - 1
         is_key = isinstance(part, str) and last and not part.startswith("literal[")
+        is_key |= part in here.get("properties", {})  # the data may have it by an old name
         if isinstance(data, Mapping) and (part in data or is_key):
             member = _member(here, part, defs)
             if part not in data and member is None:
                 here = _chosen(here, str(part), defs)
                 continue
             keys.append(part)
-            data, here = data.get(part), member or {}
+            data, here = data.get(part, {}), member or {}
         elif isinstance(data, list) and isinstance(part, int):
             keys.append(part)
             items = [b["items"] for b in _branches(here, defs) if "items" in b]

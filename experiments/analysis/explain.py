@@ -13,6 +13,7 @@ from experiments.analysis.shortage import Shortages
 from experiments.scenario.reading import read_run, read_table
 from simulator.errors import InputError
 from simulator.metrics.decision_table import RESERVED
+from simulator.metrics.job_table import NEVER_STARTED
 
 ENDINGS = {
     "left": "leaves before it starts; its patience is over",
@@ -68,9 +69,9 @@ def explain(folder: Path, job_id: str, where: Mapping[str, str] | None = None) -
         lines += noted.starting(begin)
         since = end
     done = float(job["completion_s"])
-    status = str(job.get("status", "left" if job.get("left", 0) == 1 else "done"))
+    status = str(job.get("status", "done"))
     status = FORMER.get(status, status)
-    if status in ("left", "rejected"):
+    if status in NEVER_STARTED:
         if done > arrival:
             lines.append(_wait(job_id, arrival, done, arrival, shares, arrived))
             lines += short.lines(arrival, done) if short is not None else []

@@ -10,8 +10,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from experiments.pictures.lanes import Piece, lanes_of
 from simulator.errors import InputError
+from simulator.metrics.job_table import NEVER_STARTED
 
 if TYPE_CHECKING:
     from experiments.replay.recording import Recording
@@ -101,8 +104,8 @@ def _run(recording: Recording, name: str, origin_s: float) -> dict[str, Any]:
     }
     if recording.facts:
         run["noted"] = {name: _noted(values) for name, values in recording.facts.items()}
-    if "left" in jobs and (jobs["left"] == 1).any():
-        run["left"] = [j for j, left in enumerate(jobs["left"].tolist()) if left == 1]
+    if "status" in jobs and jobs["status"].isin(NEVER_STARTED).any():
+        run["left"] = np.flatnonzero(jobs["status"].isin(NEVER_STARTED)).tolist()
     if machines is not None:
         run["types"] = machines["node_types"]
         run["type_of"] = machines["type_of"]

@@ -91,13 +91,13 @@ def requirements_of(policy: str) -> Sequence[str]:
 
 
 def check_requirements(
-    policy: str, workload: Workload, cluster: Cluster, needs: Sequence[str] | None = None
+    policy: str, workload: Workload, cluster: Cluster, requirements: Sequence[str] | None = None
 ) -> list[str]:
     """Notes on what has no effect; raises KeyedError where the policy lacks what it needs."""
     import policies
 
     with at_key("policy"):
-        line, notes = policies.requirements_verdict(policy, workload, cluster, needs)
+        line, notes = policies.requirements_verdict(policy, workload, cluster, requirements)
     if line is not None:
         raise KeyedError("policy", f"{policy}: {line}")
     return notes

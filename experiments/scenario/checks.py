@@ -90,7 +90,8 @@ class ScenarioChecks:
         machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s} {said}"
         self._once(f"machines {machines}", lambda: self._fit(small, read, machines))
         self._once(
-            f"needs {scenario.policy} {machines}", lambda: self._needs(scenario.policy, machines)
+            f"requirements {scenario.policy} {machines}",
+            lambda: self._requirements(scenario.policy, machines),
         )
         if scenario.window is not None:
             check_window(scenario.window, _num_drawn(scenario) or len(self._read[read][0]))
@@ -105,10 +106,10 @@ class ScenarioChecks:
             table.check(scene)
         self._fitted[machines] = workload, cluster
 
-    def _needs(self, policy: str, machines: str) -> None:
+    def _requirements(self, policy: str, machines: str) -> None:
         """Requirements of the policy, but for a rate of arrivals, which a few jobs do not have."""
-        needs = [need for need in requirements_of(policy) if need != "arrivals"]
-        check_requirements(policy, *self._fitted[machines], needs)
+        wanted = [name for name in requirements_of(policy) if name != "arrivals"]
+        check_requirements(policy, *self._fitted[machines], wanted)
 
 
 def _said(part: BaseModel | None) -> str:

@@ -30,9 +30,8 @@ from experiments.config import Config, FileKeys, checked, path_keys, path_of, re
 from experiments.scenario.extensions import is_registered
 from simulator.errors import InputError
 from simulator.features import registry
-from simulator.features.network import Factor, NetworkKeys
 from simulator.features.table import FeatureTable
-from simulator.keys import KeyedError, NonNegative, Positive, PositiveInt
+from simulator.keys import NonNegative, Positive, PositiveInt
 from simulator.plugins import FILE
 
 MOST_NODES = 1_000_000
@@ -538,19 +537,25 @@ else:
     """A key for each feature that there is (`simulator.features.registry`)."""
 
 
-OLD_NAMES = {"sharing": "colocation", "spot.away": "spot.down"}
+OLD_NAMES = {
+    "sharing": "colocation",
+    "spot.away": "spot.down",
+    "network_penalty": "network.same_rack",
+}
 """Tables and keys by their names of before, which are read all the same for one release."""
 
 
 def _renamed(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """A scenario under the names of now, and a note on each that had another."""
+    data = {key: {**value} if isinstance(value, dict) else value for key, value in data.items()}
     notes = []
     for old, new in OLD_NAMES.items():
-        table, _, key = old.partition(".")
-        at, name, now = (data.get(table), key, new.partition(".")[2]) if key else (data, old, new)
-        if isinstance(at, dict) and name in at and now not in at:
-            kept = {now if each == name else each: value for each, value in at.items()}
-            data = {**data, table: kept} if key else kept
+        (*table, name), (*into, now) = old.split("."), new.split(".")
+        at = data.get(table[0]) if table else data
+        to = data.get(into[0], {}) if into else data
+        if isinstance(at, dict) and isinstance(to, dict) and name in at and now not in to:
+            to[now] = at.pop(name)
+            data |= {into[0]: to} if into else {}
             notes.append(f"{old} is called {new} now")
     return data, notes
 
@@ -582,8 +587,6 @@ class Scenario(FeatureTables):
     """optimization server; left out: decisions take no time"""
     reconfiguration_s: NonNegative | DelayKeys = 0.0
     """delay without progress after a move, a resize or a restart; or a table of delays"""
-    network_penalty: Factor | None = Field(default=None, examples=[1.3])
-    """time over several nodes over that on one, for all jobs"""
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
         default=None, examples=[[100, 900]]
     )
@@ -595,14 +598,8 @@ class Scenario(FeatureTables):
 
     @property
     def features(self) -> dict[str, FeatureTable]:
-        """The tables of features that are given; raises KeyedError where two say the same."""
+        """The tables of features that are given."""
         found = {name: getattr(self, name) for name in registry.tables()}
-        if self.network_penalty is not None:
-            if found["network"] is not None:
-                raise KeyedError(
-                    "network_penalty", "given with a table [network], expected one of them"
-                )
-            found["network"] = NetworkKeys(same_rack=self.network_penalty)
         return {name: table for name, table in found.items() if table is not None}
 
     @property

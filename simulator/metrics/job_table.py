@@ -9,6 +9,9 @@ from simulator.model.cluster import FloatArray
 from simulator.record import RunRecord
 from simulator.schema import Derived, Schema
 
+NEVER_STARTED = ("left", "rejected")
+"""Statuses of jobs that ended before they started (`RunRecord.left`)."""
+
 
 def statuses(record: RunRecord) -> list[str] | None:
     """Status of each job at its end; None where none can end but by completing its work.
@@ -63,9 +66,6 @@ JOBS: Schema[RunRecord] = Schema(
         Derived("gpu_seconds", "GPU-seconds", "GPUs held, integrated over time", "number"),
         Derived("preemptions", "", "times that it was stopped and sent back to wait", "integer"),
         Derived("tardiness_s", "s", "time after the due date; 0 if in time", "number"),
-        Derived("left", "", "1 for a job that left before it started", "integer",
-                when="jobs can leave: patience, admission control",
-                values=lambda r: None if r.left is None else r.left.astype(np.int64)),
         Derived("status", "",
                 "`done`, `left` (its patience was over), `rejected` (by admission control), `abandoned` (after "
                 "too many failures), `killed` or `failed` (in the log that it comes from)", "text",

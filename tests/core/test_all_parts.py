@@ -224,7 +224,7 @@ def check(result: Result, failures: Failures, exact: bool = False) -> None:
     assert (damage.lost_gpu_s >= -1e-6).all()
     assert (damage.overhead_gpu_s >= -1e-6).all()
     spent = result.gpu_seconds - damage.lost_gpu_s - damage.overhead_gpu_s
-    served = damage.killed == 0
+    served = np.ones(len(spent), dtype=bool) if damage.abandoned is None else damage.abandoned == 0
     if result.left is not None:
         served &= ~result.left
     if not isinstance(result.workload.performance, TimeTable):

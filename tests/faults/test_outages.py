@@ -109,7 +109,7 @@ def test_a_job_that_fails_by_itself_is_given_up_after_its_attempts():
     failures = Failures(job_time_to_failure=Deterministic(300.0), max_attempts=3)
     result = run_one(failures)
     assert result.completion_s[0] == 900.0
-    assert result.parts["failures"].killed.tolist() == [1]
+    assert result.parts["failures"].abandoned.tolist() == [1]
     assert result.parts["failures"].lost_gpu_s[0] == pytest.approx(900.0)
     assert result.summary()["goodput"] == pytest.approx(0.0)
     saved = Failures(checkpoints=Checkpoints(100.0), job_time_to_failure=Deterministic(300.0))
@@ -325,7 +325,7 @@ price = 0.5
     assert result.parts["failures"].outages.sum() > 5
     damage = result.parts["failures"]
     kept = result.gpu_seconds - damage.lost_gpu_s - damage.overhead_gpu_s
-    whole = damage.killed == 0
+    whole = damage.abandoned == 0
     duration_s = result.workload.performance.duration_s
     np.testing.assert_allclose(kept[whole], duration_s[whole], rtol=1e-6)
     assert (kept[~whole] <= duration_s[~whole]).all()

@@ -123,13 +123,17 @@ def test_names_of_before_are_read_and_noted():
         "policy": "fifo-strict",
         "spot": {"nodes": 1, "time_to_reclaim": "exponential:9", "away": "exponential:9"},
         "sharing": {"part": 0.5},
+        "network_penalty": 1.3,
     }
     read = Scenario.model_validate(keys)
-    renamed = (("sharing", "colocation"), ("spot.away", "spot.down"))
+    renamed = (
+        ("sharing", "colocation"), ("spot.away", "spot.down"), ("network_penalty", "network.same_rack")
+    )  # fmt: skip
     assert read.old_names == [f"{old} is called {new} now" for old, new in renamed]
     assert (read.colocation.part, read.spot.down) == (0.5, "exponential:9")
+    assert read.network.same_rack == 1.3
     now = {**keys, "spot": {**keys["spot"], "down": "exponential:9"}}
     with pytest.raises(ValueError, match=r"spot\.away"):
         Scenario.model_validate(now)
-    del now["spot"]["away"], now["sharing"]
+    del now["spot"]["away"], now["sharing"], now["network_penalty"]
     assert not Scenario.model_validate(now).old_names

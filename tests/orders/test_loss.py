@@ -109,7 +109,7 @@ def test_endless_patience_changes_nothing():
     patient = on_gpus(made(submit_s, duration_s, [np.inf] * 50), gpus=2)
     table = patient.jobs_table()
     assert set(table["status"]) == {"done"}
-    pd.testing.assert_frame_equal(plain.jobs_table(), table.drop(columns=["left", "status"]))
+    pd.testing.assert_frame_equal(plain.jobs_table(), table.drop(columns="status"))
     pd.testing.assert_frame_equal(plain.decisions_table(), patient.decisions_table())
     assert plain.summary() | {"lost_jobs": 0, "lost_share": 0.0} == patient.summary()
     assert "lost_jobs" not in plain.summary()
@@ -147,14 +147,18 @@ def test_the_files_of_a_run(tmp_path):
     result = on_gpus(made([0, 4, 20], [10, 5, 5], [0, 5.5, 0]), stream_to=None)
     write_result(result, tmp_path)
     jobs = pd.read_csv(tmp_path / "jobs.csv")
-    assert jobs["left"].tolist() == [0, 1, 0]
+    assert jobs["status"].tolist() == ["done", "left", "done"]
     for empty in ("first_start_s", "first_wait_s", "slowdown"):
         assert jobs[empty].isna().tolist() == [False, True, False]
     assert jobs["tardiness_s"].tolist() == [0, 0, 0]
     assert explain(tmp_path, "j1")[-1] == "10 s: leaves before it starts; its patience is over."
     streamed = on_gpus(made([0, 4, 20], [10, 5, 5], [0, 5.5, 0]), stream_to=tmp_path / "s")
     assert streamed.left.tolist() == [False, True, False]
-    assert pd.read_parquet(tmp_path / "s" / "jobs.parquet")["left"].tolist() == [0, 1, 0]
+    assert pd.read_parquet(tmp_path / "s" / "jobs.parquet")["status"].tolist() == [
+        "done",
+        "left",
+        "done",
+    ]
 
 
 def test_mistakes_are_one_line():

@@ -57,7 +57,7 @@ class FailureKeys(FailureTable):
     job_time_to_failure: str | None = Field(default=None, examples=["exponential:20000"])
     """law of the time to failure of each job by itself, s, drawn anew at each start"""
     max_attempts: PositiveInt | None = Field(default=None, examples=[3])
-    """failures of its own after which a job is given up"""
+    """failures of its own after which a job is abandoned"""
 
     def make(self, scene: Scene) -> Failures:
         """Outages of nodes and racks, and failures of jobs."""

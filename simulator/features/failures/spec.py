@@ -38,7 +38,7 @@ class Failures:
     checkpoints : how jobs save their work; None: only before an outage that they have notice of.
     job_time_to_failure : seconds that a job runs until it fails by itself (Philly's attempts), drawn
         anew at each start; None: never.
-    max_attempts : a job that has failed so often by itself is given up; None: never.
+    max_attempts : a job that has failed so often by itself is abandoned; None: never.
     """
 
     outages: Sequence[Outages] = ()
@@ -93,11 +93,10 @@ class _Damages(Feature):
             np.array(jobs.failures, dtype=np.int64),
             np.array(saving.lost_gpu_s),
             np.array(saving.overhead_gpu_s),
-            np.array(jobs.abandoned, dtype=np.int64),
             outages,
             down_s,
-            jobs.max_attempts is not None,
             down,
+            None if jobs.max_attempts is None else np.array(jobs.abandoned, dtype=np.int64),
         )
 
 
@@ -110,26 +109,24 @@ class Damage(FeatureRecord):
     failures : ``(J,)`` how often each job was thrown off its nodes, or failed by itself.
     lost_gpu_s : ``(J,)`` GPU-seconds of work that were done and lost.
     overhead_gpu_s : ``(J,)`` GPU-seconds held without work: checkpoints, restarts, reconfigurations.
-    killed : ``(J,)`` 1 for a job that was given up.
     outages : ``(N,)`` outages of each node.
     down_s : ``(N,)`` seconds that each node was down until the last job ended.
-    gives_up : whether a job can be given up.
     down : ``(O, 3)`` node, start and end (s) of each stretch of time that it was down, in order of the ends; one
         that goes on ends with the last job.
+    abandoned : ``(J,)`` 1 for a job that failed too often; None: there is no limit.
     """
 
     failures: IntArray
     lost_gpu_s: FloatArray
     overhead_gpu_s: FloatArray
-    killed: IntArray
     outages: IntArray
     down_s: FloatArray
-    gives_up: bool = False
     down: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    abandoned: IntArray | None = None
 
     def statuses(self) -> Mapping[str, IntArray]:
         """Jobs that were abandoned."""
-        return {"abandoned": self.killed} if self.gives_up else {}
+        return {} if self.abandoned is None else {"abandoned": self.abandoned}
 
     def scalars(self, run: RunRecord) -> dict[str, float | int | None]:
         """Counts of faults, as scalars.
@@ -143,7 +140,7 @@ class Damage(FeatureRecord):
         return {
             "outages": int(self.outages.sum()),
             "job_failures": int(self.failures.sum()),
-            "abandoned_jobs": int(self.killed.sum()),
+            "abandoned_jobs": 0 if self.abandoned is None else int(self.abandoned.sum()),
             "lost_gpu_h": lost / SECONDS_PER_HOUR,
             "overhead_gpu_h": overhead / SECONDS_PER_HOUR,
             "goodput": 1 - (lost + overhead) / held if held else None,
