@@ -189,9 +189,13 @@ def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = N
     """The lines that the command prints at its end."""
     mean_s, hours = float(result.jct_s[result.served(window)].mean()), 3600.0
     of = "" if window is None else f" of jobs {window[0]}:{window[1]}"
-    return (
-        f"{result.policy}: {len(result.workload)} jobs, mean completion time{of} "
-        f"{mean_s / hours:.2f} h, makespan {result.makespan_s / hours:.2f} h, "
-        f"total cost {result.total_cost:.2f} {result.cluster.currency} "
-        f"({int((result.tardiness_s > 0).sum())} jobs late), {len(result.decisions)} decisions -> {folder}"
-    )
+    told = [
+        f"{result.policy}: {len(result.workload)} jobs",
+        f"mean completion time{of} {mean_s / hours:.2f} h",
+        f"makespan {result.makespan_s / hours:.2f} h",
+    ]
+    if result.total_cost:  # neither prices nor weights: nothing to tell
+        told.append(f"total cost {result.total_cost:.2f} {result.cluster.currency}")
+    if result.workload.due_s.min() < math.inf:
+        told.append(f"{int((result.tardiness_s > 0).sum())} jobs late")
+    return f"{', '.join(told)}, {len(result.decisions)} decisions -> {folder}"
