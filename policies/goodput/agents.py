@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from policies.goodput.estimate import (
     LEAST_SQUARES,
     Choice,
     Estimator,
+    Limits,
     StepModel,
     best_batch_sizes,
 )
@@ -21,7 +23,7 @@ from policies.goodput.placing import Nodes
 from policies.goodput.times import node_type_of
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Placement, View
-from simulator.model.goodput import Application, BatchSize, Goodput, Ring, ring_of
+from simulator.model.goodput import Application, BatchSize, Goodput, Ring, packed, ring_of
 
 
 @dataclass
@@ -137,45 +139,45 @@ class Learner(Agent):
             self._speedups = None
         self.noise = noise
 
-    def choose(self, nodes: FloatArray, gpus: FloatArray) -> Choice:
-        """Best batch sizes by the job's estimate; before the first measurement, on any placement."""
+    def choose(self, rings: Sequence[Ring], limits: Limits | None = None) -> Choice:
+        """Best batch sizes by the job's estimate; before the first measurement, the smallest.
+
+        Parameters
+        ----------
+        limits : smallest and largest local batch size on each ring; those with times in the tables, where not given.
+        """
         if self._model is None and self.profile:
             table = [(*key, *times) for key, times in self.profile.items()]
             self._model = self.estimator.fit(np.array(table, dtype=np.float64))
         model = self._model or StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)
-        asked = np.array([self.asked])
-        batch = asked if self.app.keeps_batch else self.estimator.candidates(self.app)
-        return best_batch_sizes(self.app, model, self.noise, nodes, gpus, batch)
+        nodes, gpus = (
+            np.array([of(ring) for ring in rings], dtype=np.float64) for of in (len, sum)
+        )
+        within = limits_on(self.apps, rings) if limits is None else limits
+        if self.app.keeps_batch:
+            batch = np.array([[self.asked]])
+        elif self.profile:
+            batch = self.estimator.candidates(self.app)[None, :]
+        else:
+            batch = np.clip(within[0] * gpus, self.app.initial, self.app.largest)[:, None]
+        return best_batch_sizes(self.app, model, self.noise, nodes, gpus, batch, within)
 
     def batch_size(self, nodes: Nodes) -> BatchSize:
         """The configuration on these nodes."""
-        gpus = sum(g for _, g in nodes)
-        if self.app.keeps_batch:
-            return self.app.split(self.asked, gpus)
-        if not self.profile:
-            smallest = max(self.app.initial, self.app.smallest_local * gpus)
-            return self.app.split(min(smallest, self.app.largest), gpus)
-        chosen = self.choose(np.array([float(len(nodes))]), np.array([float(gpus)]))
-        if not chosen.goodput[0] > 0:
-            return self.app.split(self.app.largest, gpus)
-        return chosen.batch_size(0)
+        return self.choose([ring_on(nodes)]).batch_size(0)
 
     def goodput(self, nodes: Nodes) -> float:
-        """Expected goodput on these nodes; before the first measurement the number of GPUs."""
-        gpus = float(sum(g for _, g in nodes))
-        if not self.profile:
-            return gpus
-        return float(self.choose(np.array([float(len(nodes))]), np.array([gpus])).goodput[0])
+        """Expected goodput on these nodes, 0 where no batch size has times; before the first measurement the number of GPUs."""
+        found = float(self.choose([ring_on(nodes)]).goodput[0])
+        return found if self.profile or not found else float(sum(ring_on(nodes)))
 
     def speedups(self, per_node: int, most: int, node_type: int = 0) -> FloatArray:
-        """Speed-ups by the estimate; 0 beyond twice the most GPUs that it has held, and where no batch size fits."""
+        """Speed-ups by the estimate; 0 beyond twice the most GPUs that it has held, and where no batch size has times."""
         if self._speedups is None or len(self._speedups) != most + 1:
-            gpus = np.arange(1.0, most + 1)
-            if self.profile:
-                goodput = self.choose(np.ceil(gpus / per_node), gpus).goodput
-                relative = goodput / goodput[0] if goodput[0] > 0 else goodput
-            else:
-                relative = gpus
+            goodput = self.choose(rings_up_to(most, per_node)).goodput
+            if not self.profile:
+                goodput = np.where(goodput > 0, np.arange(1.0, most + 1), 0.0)
+            relative = goodput / goodput[0] if goodput[0] > 0 else goodput
             self._speedups = np.concatenate([[0.0], relative])
         known = self._speedups.copy()
         known[max(1, 2 * self.most_gpus) + 1 :] = 0.0
@@ -185,7 +187,8 @@ class Learner(Agent):
         """The speed-up by the estimate; before the first measurement the number of GPUs."""
         if not self.profile:
             return float(gpus)
-        one, several = self.choose(np.ones(2), np.array([1.0, float(gpus)])).goodput.tolist()
+        any_size = np.full((2, 2), [[self.app.smallest_local], [self.app.largest_local]])
+        one, several = self.choose([(1,), (gpus,)], (any_size[0], any_size[1])).goodput.tolist()
         return several / one if one > 0 and several > 0 else 1.0
 
     def put(self, nodes: Nodes) -> BatchSize | None:
@@ -193,6 +196,23 @@ class Learner(Agent):
         super().put(nodes)
         self.chosen = self.batch_size(nodes) if nodes else None
         return self.chosen
+
+
+def ring_on(nodes: Nodes) -> Ring:
+    """GPUs by node."""
+    return tuple(gpus for _, gpus in nodes)
+
+
+@lru_cache
+def rings_up_to(most: int, per_node: int) -> list[Ring]:
+    """1, 2, .. GPUs on as few nodes as possible."""
+    return [packed(gpus, per_node) for gpus in range(1, most + 1)]
+
+
+def limits_on(apps: Sequence[Application], rings: Sequence[Ring]) -> Limits:
+    """Smallest and largest local batch size that have times on each ring, for each of the node types."""
+    found = np.array([[app.limits(ring) for ring in rings] for app in apps])
+    return found[..., 0].max(axis=0), found[..., 1].min(axis=0)
 
 
 class TypedLearner(Learner):
@@ -247,10 +267,10 @@ class TypedLearner(Learner):
         own = self._on[node_type]
         seen = [on for on in self._on if any(gpus > 1 for _, gpus, _ in on.profile)]
         source = own if own in seen or not seen else seen[0]
-        gpus = np.arange(1.0, most + 1)
-        goodput = source.choose(np.ceil(gpus / per_node), gpus).goodput
+        rings = rings_up_to(most, per_node)
+        goodput = source.choose(rings, limits_on((*source.apps, *own.apps), rings)).goodput
         if source is not own and goodput[0] > 0:
-            goodput = goodput * (own.choose(gpus[:1], gpus[:1]).goodput[0] / goodput[0])
+            goodput = goodput * (own.choose(rings[:1]).goodput[0] / goodput[0])
         return np.concatenate([[0.0], goodput])
 
 

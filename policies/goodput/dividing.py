@@ -7,7 +7,7 @@ that takes all types for equal may give it more: then it has those of the type o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -87,7 +87,10 @@ class GoodputPolicy:
             wanted = {job: gpus for job, (group, gpus) in divided.items() if group == k}
             here = {job: nodes for job, nodes in running.items() if nodes[0][0] in part}
             plan |= place_apart(wanted, here, part, lambda job, nodes: agents[job].goodput(nodes))
-        plan = {job: of_one_type(nodes, fixed) for job, nodes in plan.items()}
+        for job, nodes in list(plan.items()):
+            plan[job] = of_one_type(nodes, fixed)
+            if plan[job] != nodes and not agents[job].goodput(plan[job]) > 0:
+                del plan[job]
         return Decision(
             placements(plan, view.cluster),
             configuration_of=self._agents.settle(plan),
@@ -113,7 +116,7 @@ def place_apart(
     """Nodes for the jobs; at most one of those that span nodes on a node.
 
     Jobs that keep their number of GPUs keep their nodes. Of the others, the largest come first, on as few nodes as possible;
-    a job for which too few GPUs are left gets those that one node has.
+    a job for which too few GPUs are left gets those that one node has, or as many of them as it expects goodput from.
     """
     plan = {
         job: running[job]
@@ -129,7 +132,10 @@ def place_apart(
             spanned.update(node for node, _ in nodes)
     for job in sorted(gpus, key=lambda j: -gpus[j]):
         if job not in plan and gpus[job]:
-            nodes = max(_places(gpus[job], free, spanned), key=partial(goodput, job), default=())
+            expected = partial(goodput, job)
+            nodes = max(_places(gpus[job], free, spanned), key=expected, default=())
+            if nodes and not expected(nodes) > 0:
+                nodes = next((fewer for fewer in _fewer(free) if expected(fewer) > 0), ())
             for node, part in nodes:
                 free[node] -= part
             if len(nodes) > 1:
@@ -157,3 +163,9 @@ def _places(wanted: int, free: Mapping[int, int], spanned: set[int]) -> list[Nod
     if free[most]:
         found.append(((most, free[most]),))
     return found
+
+
+def _fewer(free: Mapping[int, int]) -> Iterator[Nodes]:
+    """Ever fewer GPUs of the node that has most."""
+    most = max(free, key=lambda n: free[n])
+    return (((most, gpus),) for gpus in range(free[most], 0, -1))

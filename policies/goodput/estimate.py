@@ -19,8 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.model.cluster import FloatArray
+from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.goodput import Application, BatchSize
+
+Limits = tuple[IntArray, IntArray]
+"""Smallest and largest local batch sizes."""
 
 EXPONENTS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)
 
@@ -137,6 +140,7 @@ def best_batch_sizes(
     nodes: FloatArray,
     gpus: FloatArray,
     batch: FloatArray,
+    limits: Limits,
 ) -> Choice:
     """The batch size of most goodput on each placement.
 
@@ -144,16 +148,17 @@ def best_batch_sizes(
     ----------
     noise : squared norm and variance of the gradient as last measured.
     nodes, gpus : ``(M,)`` nodes and GPUs of each placement.
-    batch : ``(B,)`` batch sizes to choose from.
+    batch : ``(M, B)`` batch sizes to choose from, or ``(1, B)``.
+    limits : ``(M,)`` smallest and largest local batch size on each placement.
 
     Returns
     -------
     Goodput 0 where no batch size fits.
     """
-    batch = batch[None, :]
     k = gpus[:, None]
     share = np.ceil(batch / k - 1e-8)
-    passes = np.ceil(share / app.largest_local - 1e-8)
+    low, high = (each[:, None] for each in limits)
+    passes = np.ceil(share / np.maximum(high, 1) - 1e-8)
     passes = np.where((k == 1) & (batch > app.initial * (1 + 1e-8)), np.maximum(passes, 2), passes)
     local = np.minimum(np.ceil(share / passes - 1e-8), np.floor(app.largest / (k * passes)))
     sqr, var = noise
@@ -161,7 +166,7 @@ def best_batch_sizes(
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.where(scale > 0, (var + sqr) / (var / scale + sqr), 0.0)
         seconds = model.step_s(nodes[:, None], k, local) + (passes - 1) * model.grad_s(local)
-        goodput = np.where((local >= app.smallest_local) & (scale >= 1), gain / seconds, 0.0)
+        goodput = np.where((low <= local) & (local <= high) & (scale >= 1), gain / seconds, 0.0)
     best = goodput.argmax(axis=1)
     rows = np.arange(len(best))
     return Choice(goodput[rows, best], local[rows, best], passes[rows, best] - 1)

@@ -100,7 +100,8 @@ class Sia(GoodputPolicy):
 
     def _value(self, job: Candidate, goodput: FloatArray, moved: BoolArray) -> FloatArray:
         possible = goodput > 0
-        relative = np.where(possible, goodput / goodput[possible].min(), 1.0)
+        least = goodput.min(where=possible, initial=np.inf)
+        relative = np.where(possible, goodput / least, 1.0)
         kept = max(job.kept(self._restart_s), LEAST_FACTOR)
         relative = np.where(moved, relative * kept, relative)
         powers = relative**self._p

@@ -37,6 +37,8 @@ Ring = tuple[int, ...]
 
 LOCAL_SLACK = 1e-8
 """Slack of divisions that are rounded up."""
+FLAT, HULL_SLACK = 1e-9, 1e-6
+"""Slope of a half-space that does not bound the local batch size, and rounding of its bounds."""
 
 
 class BatchSize(NamedTuple):
@@ -98,6 +100,7 @@ class Application:
     keeps_batch: bool = False
     _steps: dict[tuple[Ring, int], StepTime] = field(default_factory=dict, init=False, repr=False)
     _gains: dict[int, list[float]] = field(default_factory=dict, init=False, repr=False)
+    _limits: dict[Ring, tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         shape = (len(self.batch_sizes), *np.shape(self.progress)[1:])
@@ -190,6 +193,34 @@ class Application:
             known = self._steps[key] = self._interpolate(canonical(ring), local)
         return known
 
+    def limits(self, ring: Ring) -> tuple[int, int]:
+        """The smallest and the largest local batch size with times on a ring; the first is larger where there are none."""
+        known = self._limits.get(ring)
+        if known is None:
+            low, high = self._ends(canonical(ring))
+            low, high = math.ceil(low - HULL_SLACK), math.floor(high + HULL_SLACK)
+            high = min(high, self.largest_local)
+            while low <= high and math.isnan(self.step(ring, low).step_s):
+                low += 1
+            while low <= high and math.isnan(self.step(ring, high).step_s):
+                high -= 1
+            known = self._limits[ring] = low, high
+        return known
+
+    def _ends(self, ring: Ring) -> tuple[float, float]:
+        """`limits`, but for rounding; elsewhere than on measured rings, of the convex hull that `step` interpolates in."""
+        if ring in self.by_ring:
+            sizes = self.by_ring[ring][0]
+            return float(sizes[0]), float(sizes[-1])
+        if not self._interpolates(ring):
+            return 1.0, 0.0
+        slope, rest = self._hull[:, 2], self._hull[:, [0, 1, 3]] @ [len(ring), sum(ring), 1.0]
+        flat = np.abs(slope) < FLAT  # the half-space slope x local + rest <= 0
+        if (rest[flat] > HULL_SLACK).any():
+            return 1.0, 0.0
+        ends = -rest[~flat] / slope[~flat]
+        return float(ends[slope[~flat] < 0].max()), float(ends[slope[~flat] > 0].min())
+
     def gains(self, batch: int) -> list[float]:
         """``(E,)`` progress of one step with this batch size in each epoch."""
         known = self._gains.get(batch)
@@ -232,8 +263,9 @@ class Application:
 
     @cached_property
     def _scattered(self) -> Any:
-        """Linear interpolation over nodes, GPUs and local batch sizes."""
+        """Linear interpolation over nodes, GPUs and local batch sizes; None where the measurements span no volume."""
         from scipy.interpolate import LinearNDInterpolator  # slow to import, rarely used
+        from scipy.spatial import QhullError
 
         cells: dict[tuple[int, int, int], list[FloatArray]] = {}
         for ring, (sizes, times) in self.by_ring.items():
@@ -243,12 +275,27 @@ class Application:
         means = [np.mean(cells[point], axis=0) for point in points]
         spread = np.asarray(self.spread, dtype=np.float64).reshape(-1, 5)
         where = np.vstack([np.array(points, dtype=np.float64), spread[:, :3]])
-        return LinearNDInterpolator(where, np.vstack([np.array(means), spread[:, 3:]]))
+        try:
+            return LinearNDInterpolator(where, np.vstack([np.array(means), spread[:, 3:]]))
+        except QhullError:
+            return None
+
+    @cached_property
+    def _hull(self) -> FloatArray:
+        """``(F, 4)`` the half-spaces of the convex hull of the measurements: at most 0 within."""
+        from scipy.spatial import ConvexHull
+
+        found: FloatArray = ConvexHull(self._scattered.points).equations
+        return found
+
+    def _interpolates(self, ring: Ring) -> bool:
+        """Whether a ring that was not measured may have times."""
+        return (len(ring) > 1 or len(self.spread) > 0) and self._scattered is not None
 
     def _interpolate(self, ring: Ring, local: int) -> StepTime:
         measured = self.by_ring.get(ring)
         if measured is None:
-            if len(ring) == 1 and not len(self.spread):
+            if not self._interpolates(ring):
                 return StepTime(math.nan, math.nan)
             step_s, sync_s = self._scattered([len(ring), sum(ring), local])[0].tolist()
             return StepTime(step_s, sync_s)

@@ -8,13 +8,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from policies.goodput.agents import Agent, Learner
+from policies import make_policy
+from policies.goodput.agents import Agent, Learner, limits_on
 from policies.goodput.dividing import Candidate, Group, place_apart
 from policies.goodput.estimate import LEAST_SQUARES, StepModel, best_batch_sizes, fit
 from policies.goodput.pollux import Pollux, share_out
 from policies.goodput.released_fit import fit_as_released
 from policies.goodput.sia import Sia, assign, configurations
-from simulator import simulate
+from simulator import DecisionPoints, simulate
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, NodeType
 from simulator.model.contract import Decision, Placement
@@ -78,7 +79,8 @@ def test_the_batch_size_of_most_goodput() -> None:
     app = toy()
     free = StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)  # a larger batch takes no longer
     nodes, gpus = np.array([1.0, 1.0]), np.array([1.0, 2.0])
-    choice = best_batch_sizes(app, free, (1.0, 1.0), nodes, gpus, LEAST_SQUARES.candidates(app))
+    sizes, limits = LEAST_SQUARES.candidates(app)[None, :], limits_on([app], [(1,), (2,)])
+    choice = best_batch_sizes(app, free, (1.0, 1.0), nodes, gpus, sizes, limits)
     assert choice.batch_size(1) == (20, 0)
     assert choice.goodput[1] == pytest.approx(1.6)
     assert choice.batch_size(0) == (10, 0), (
@@ -90,6 +92,40 @@ def test_jobs_of_some_applications_keep_their_users_batch_size() -> None:
     app = replace(toy(), keeps_batch=True)
     assert Learner([app], 40).batch_size(((0, 2),)) == (20, 0)
     assert Learner([toy()], 40).batch_size(((0, 2),)) == (10, 0), "before the first measurement"
+
+
+def test_a_job_expects_nothing_where_the_tables_have_no_times() -> None:
+    """Those of toy are of 1 and 2 GPUs of a node, and of 1 and 2 of two nodes; it has held two GPUs, so it may have four."""
+    for measured in (False, True):
+        for per_node, known in ((4, [1, 2]), (2, [1, 2, 3])):
+            job = Learner([toy()], 10)
+            job.put(((0, 2),))
+            if measured:
+                job.measure((2,), BatchSize(10), 0)
+            assert np.flatnonzero(job.speedups(per_node, 4)).tolist() == known
+    assert job.goodput(((0, 2), (1, 2))) == 0.0 < job.goodput(((0, 2), (1, 1)))
+
+
+def test_a_larger_batch_than_was_measured_takes_two_passes() -> None:
+    """A batch of 40 is 20 on each of 2 GPUs, where the times of 2 GPUs end at 15."""
+    app = toy()
+    up_to_15 = (np.array([10.0, 15.0]), app.by_ring[2,][1])
+    short = replace(app, keeps_batch=True, by_ring={**app.by_ring, (2,): up_to_15})
+    assert Learner([short], 40).batch_size(((0, 2),)) == (10, 1)
+
+
+@pytest.mark.parametrize("policy", ["pollux", "sia"])
+@pytest.mark.parametrize("cluster", [(1, 4), (2, 2)])
+def test_a_job_runs_where_the_tables_have_times(policy: str, cluster: tuple[int, int]) -> None:
+    """By its estimate four GPUs would be best; the tables have times of 1 and 2 of a node, and of 3 of two nodes."""
+    noisy = replace(toy(), grad_var=np.full((2, 2), 100.0))
+    result = simulate(
+        Workload(["a"], [0.0], Goodput([noisy], np.array([0]), np.array([10]))),
+        Cluster.of_nodes(NodeType("server", "T4", cluster[1]), cluster[0]),
+        make_policy(policy),
+        decision_points=DecisionPoints.rounds(20.0),
+    )
+    assert np.isfinite(result.jct_s).all()
 
 
 def test_a_job_chooses_its_batch_size_anew_at_the_end_of_an_epoch() -> None:
@@ -176,6 +212,16 @@ def test_jobs_that_span_nodes_keep_apart() -> None:
     assert plan == {0: ((0, 4), (1, 2)), 1: ((2, 4),)}
 
 
+def test_a_job_has_fewer_gpus_where_it_expects_nothing_from_more() -> None:
+    """Neither 4 GPUs of two nodes nor 3 of one have times."""
+
+    def on_one_or_two(job: int, nodes: tuple[tuple[int, int], ...]) -> float:
+        return 1.0 if nodes in [((0, 2),), ((0, 1),)] else 0.0
+
+    assert place_apart({0: 4}, {}, {0: 3, 1: 1}, on_one_or_two) == {0: ((0, 2),)}
+    assert place_apart({0: 4}, {}, {0: 3, 1: 1}, lambda job, nodes: 0.0) == {}
+
+
 def test_a_job_keeps_its_nodes_while_its_number_of_gpus_stays() -> None:
     running = {0: ((1, 1), (2, 1))}
     plan = place_apart({0: 2, 1: 4}, running, {0: 4, 1: 4, 2: 4}, more)
@@ -185,6 +231,11 @@ def test_a_job_keeps_its_nodes_while_its_number_of_gpus_stays() -> None:
 def test_configurations_of_sia() -> None:
     assert configurations(4, 3).tolist() == [1, 2, 4, 8, 12]
     assert configurations(8, 1).tolist() == [1, 2, 4, 8]
+
+
+def test_sia_gives_nothing_to_a_job_that_can_run_nowhere() -> None:
+    jobs = [Candidate(Fixed(0, 0.0, 0), 0, 0.0), Candidate(Fixed(0, 0, 1.0), 0, 0.0)]
+    assert Sia().divide(jobs, [Group(0, 2, 1)]) == [(0, 0), (0, 2)]
 
 
 def test_the_program_of_sia_is_solved_to_the_optimum() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,23 @@ def test_placements_that_were_not_measured_lie_between_nodes_and_gpus() -> None:
     assert app.step((1, 1, 1, 1), 15) == pytest.approx((2.5, 1.0))
     assert math.isnan(app.step((1,), 21).step_s)
     assert math.isnan(app.step((4, 4), 10).step_s)
+
+
+def test_local_batch_sizes_with_times() -> None:
+    """With times of 4 GPUs on 4 nodes at a local batch of 10 only, 2 on 2 nodes are a third of the way there from 10 to 20."""
+    assert toy().limits((2, 1)) == toy().limits((1, 1, 1, 1)) == (10, 20)
+    low, high = toy().limits((4, 4))
+    assert low > high
+    assert replace(toy(), spread=toy().spread[:1]).limits((1, 1)) == (10, 16)
+    assert replace(toy(), spread=toy().spread[:1], max_local=12).limits((1, 1)) == (10, 12)
+
+
+def test_times_that_span_no_volume_are_not_interpolated() -> None:
+    one_node = {ring: toy().by_ring[ring] for ring in [(1,), (2,)]}
+    app = replace(toy(), by_ring=one_node, spread=np.empty((0, 5)))
+    assert math.isnan(app.step((1, 1), 10).step_s)
+    low, high = app.limits((1, 1))
+    assert low > high
 
 
 def test_a_batch_is_split_in_as_few_passes_as_fit() -> None:
