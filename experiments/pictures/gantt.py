@@ -115,17 +115,8 @@ def draw(
     begin_s, end_s = _window(schedule, window_s)
     scale, unit = _time_unit(end_s)
     span = f"{begin_s / scale:.3g} to {end_s / scale:.3g} {unit}"
-    inside = schedule[(schedule["end_s"] > begin_s) & (schedule["start_s"] < end_s)]
-    if nodes is not None:
-        inside = inside[inside["node"].isin(nodes)]
-    if inside.empty:
-        raise InputError(
-            "nothing ran on these nodes at that time, expected another --from, --to or --nodes"
-        )
+    inside = _inside(schedule, begin_s, end_s, nodes)
     whole = bool((schedule["gpus"] % 1 == 0).all())
-    inside = inside.assign(
-        start_s=inside["start_s"].clip(lower=begin_s), end_s=inside["end_s"].clip(upper=end_s)
-    )
     narrow = float((inside["end_s"] - inside["start_s"]).median()) < (end_s - begin_s) / PIXELS
     dense = whole and narrow
     bars = _bars_by_node(inside) if whole else _bars_by_job(inside)
@@ -158,6 +149,22 @@ def draw(
             _draw_queue(axes[1, 0], schedule, jobs, scale)
         axes[-1, 0].set_xlabel(f"time since the first submission, {unit}")
     return figure
+
+
+def _inside(
+    schedule: DataFrame, begin_s: float, end_s: float, nodes: Collection[int] | None
+) -> DataFrame:
+    """The parts of shares in the window, on these nodes; raises InputError where there are none."""
+    inside = schedule[(schedule["end_s"] > begin_s) & (schedule["start_s"] < end_s)]
+    if nodes is not None:
+        inside = inside[inside["node"].isin(nodes)]
+    if inside.empty:
+        raise InputError(
+            "nothing ran on these nodes at that time, expected another --from, --to or --nodes"
+        )
+    return inside.assign(
+        start_s=inside["start_s"].clip(lower=begin_s), end_s=inside["end_s"].clip(upper=end_s)
+    )
 
 
 def _window(schedule: DataFrame, window_s: tuple[float, float]) -> tuple[float, float]:

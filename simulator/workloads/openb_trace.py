@@ -59,14 +59,7 @@ def openb_trace(
     Raises InputError: the first thing wrong with a file, one without times where none are to be drawn,
     no pod is left, or parameters that do not fit together.
     """
-    if (load is None) != (duration_s is None):
-        raise InputError("load and duration_s: got one of them, expected both or neither")
-    for name, count in (("num_nodes", num_nodes), ("max_jobs", max_jobs)):
-        if count is not None:
-            whole(1, **{name: count})
-    if load is not None and duration_s is not None:
-        positive(load=load)
-        require_law("duration_s", duration_s)
+    _check(num_nodes, max_jobs, load, duration_s)
     demands = read_pods(pods)
     machines = _machines(nodes, num_nodes, streams)
     has_gpus, fits = demands.num_gpus > 0, fit_somewhere(demands, machines)
@@ -88,15 +81,28 @@ def openb_trace(
         submit_s = poisson_s(chosen, machines, load, duration_s, streams)
         times_s = duration_s.sample(streams.generator("durations"), len(kept))
     counts = {
-        "pods without GPUs, left out": ~has_gpus,
-        "pods that never ran, left out": has_gpus & ~ran,
-        "pods that fit on none of the machines, left out": has_gpus & ran & ~fits,
+        "pods without GPUs, left out": np.count_nonzero(~has_gpus),
+        "pods that never ran, left out": np.count_nonzero(has_gpus & ~ran),
+        "pods that fit on none of the machines, left out": np.count_nonzero(has_gpus & ran & ~fits),
+        "pods ask for a GPU model, here they take any": sum(map(bool, chosen.gpu_spec)),
     }
-    notes = [f"{pods}: {int(some.sum())} {what}" for what, some in counts.items() if some.any()]
-    if models := sum(map(bool, chosen.gpu_spec)):
-        notes.append(f"{pods}: {models} pods ask for a GPU model, here they take any")
+    notes = [f"{pods}: {count} {what}" for what, count in counts.items() if count]
     workload = shared_workload(chosen, submit_s, times_s)
     return workload.noted(*notes), shared_cluster(machines)
+
+
+def _check(
+    num_nodes: int | None, max_jobs: int | None, load: float | None, duration_s: Law | None
+) -> None:
+    """Check the parameters of `openb_trace`."""
+    for name, count in (("num_nodes", num_nodes), ("max_jobs", max_jobs)):
+        if count is not None:
+            whole(1, **{name: count})
+    if load is not None and duration_s is not None:
+        positive(load=load)
+        require_law("duration_s", duration_s)
+    elif load is not None or duration_s is not None:
+        raise InputError("load and duration_s: got one of them, expected both or neither")
 
 
 def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams) -> Machines:

@@ -92,33 +92,32 @@ def read_pollux(
     names = table.texts("application")
     gpus, batch = table.whole_numbers("num_replicas"), table.whole_numbers("batch_size")
     submit_s = table.numbers("time")
-    known = dict.fromkeys(names)
     found: dict[str, Application] = {}
-    for name in known:
-        if (
-            re.fullmatch(r"[\w.-]+", name) is None
-            or not _file(folder, name, "placements").is_file()
-        ):
-            raise table.error(
-                names.index(name),
-                "application",
-                f"one with tables {name}_placements.csv in {folder}",
-            )
-        found[name] = read_application(folder, name, limits.get(name), name in kept)
+    for row, name in enumerate(names):
+        if name not in found:
+            _check_tables(table, row, name, folder)
+            found[name] = read_application(folder, name, limits.get(name), name in kept)
     for row, name in enumerate(names):
         _check_batch(table, row, found[name], int(gpus[row]), int(batch[row]))
-    order = np.argsort(submit_s, kind="stable")
-    index = {name: i for i, name in enumerate(known)}
     ids = table.texts("name")
+    order = np.argsort(submit_s, kind="stable")
+    index = {name: i for i, name in enumerate(found)}
+    application = np.array([index[names[j]] for j in order])
     return Workload(
         job_id=[ids[j] for j in order],
         submit_s=submit_s[order],
-        performance=Goodput(
-            list(found.values()), np.array([index[names[j]] for j in order]), batch[order]
-        ),
+        performance=Goodput(list(found.values()), application, batch[order]),
         num_gpus=gpus[order],
         model=[names[j] for j in order],
     )
+
+
+def _check_tables(table: Table, row: int, name: str, folder: Path) -> None:
+    """Check that the folder has the tables of an application."""
+    is_name = re.fullmatch(r"[\w.-]+", name) is not None
+    if not (is_name and _file(folder, name, "placements").is_file()):
+        expected = f"one with tables {name}_placements.csv in {folder}"
+        raise table.error(row, "application", expected)
 
 
 def _one_workload(path: Path) -> Path:

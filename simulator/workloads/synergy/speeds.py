@@ -7,7 +7,7 @@ simulator knows two speeds of a job: 1, or one published speed-up where it has i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 from simulator.arguments import one_of
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
-from simulator.model.cluster import Cluster, FloatArray, NodeType
+from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.performance import FixedDuration, Sensitivity, SensitivityMatrix, TimeTable
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import Workload
@@ -110,29 +110,34 @@ def with_sensitivity(
         return name
 
     names = dnn_models_of(workload) if matrices is None else dnn_models_of(workload, own)
-    kinds = list(
-        zip(names, workload.num_gpus.tolist() if released else [0] * len(names), strict=True)
-    )
+    made, matrix_of = _matrices(names, workload.num_gpus, spec, None if released else known)
+    columns = workload.performance.duration_s, workload.num_gpus, matrix_of, made
+    if round_s is None:
+        return replace(workload, performance=Sensitivity(*columns), model=names)
+    seconds = {name: iteration_s(name, spec, released) for name in dict.fromkeys(names)}
+    of_job_s = np.array([seconds[name] for name in names])
+    return replace(workload, performance=WholeIterations(*columns, of_job_s, round_s), model=names)
+
+
+def _matrices(
+    names: Sequence[str],
+    num_gpus: IntArray,
+    spec: NodeType,
+    known: Mapping[str, SensitivityMatrix] | None,
+) -> tuple[list[SensitivityMatrix], IntArray]:
+    """Matrices relative to the GPU-proportional share, and the index of each job's one.
+
+    ``known`` : by model; None: the released simulator's speeds, which depend on the GPUs of the job, too.
+    """
+    gpus_of = num_gpus.tolist() if known is None else [0] * len(names)
+    kinds = list(zip(names, gpus_of, strict=True))
     index = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
-    fair_cpus, fair_gb = spec.cpus / spec.gpus, spec.memory_gb / spec.gpus
-    if released:
+    if known is None:
         made = [_released_matrix(model, gpus, spec) for model, gpus in index]
     else:
+        fair_cpus, fair_gb = spec.cpus / spec.gpus, spec.memory_gb / spec.gpus
         made = [known[model].relative_to(fair_cpus, fair_gb) for model, _ in index]
-    duration_s, num_gpus = workload.performance.duration_s, workload.num_gpus
-    matrix_of = np.array([index[kind] for kind in kinds], dtype=np.int64)
-    performance = Sensitivity(duration_s, num_gpus, matrix_of, made)
-    if round_s is not None:
-        seconds = {name: iteration_s(name, spec, released) for name in dict.fromkeys(names)}
-        performance = WholeIterations(
-            duration_s,
-            num_gpus,
-            matrix_of,
-            made,
-            np.array([seconds[name] for name in names]),
-            round_s,
-        )
-    return replace(workload, performance=performance, model=names)
+    return made, np.array([index[kind] for kind in kinds], dtype=np.int64)
 
 
 def with_sensitive_table(workload: Workload, cluster: Cluster) -> Workload:
