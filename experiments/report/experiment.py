@@ -123,6 +123,8 @@ class Experiment:
         *,
         labels: Sequence[str] = (),
         exact: str = "",
+        interval: str = "",
+        proof: str | None = None,
         **words: Any,
     ) -> Claim:
         """A published number beside ours.
@@ -133,6 +135,8 @@ class Experiment:
         why : the reason, for everything but "reproduced".
         labels : beside those of the number.
         exact : why ours has no interval; said whatever the verdict is.
+        interval : how its interval was found, where that is not Student's; said whatever the verdict is.
+        proof : what shows this reason; None: the number's own.
         words : what the number's claim and place name in braces.
         """
         number = self.numbers[name]
@@ -145,13 +149,17 @@ class Experiment:
                 *told, number.rule, ours, unit=number.unit, why=why,
                 times_of_another_machine=number.other_machine,
             )  # fmt: skip
-        reason = "; ".join(part for part in (claim.why, exact and f"no interval: {exact}") if part)
+        found = f"no interval: {exact}" if exact else ""
+        if interval and claim.ci_low is not None:
+            found = f"interval: {interval}"
+        reason = "; ".join(part for part in (claim.why, found) if part)
+        shown = number.proof if proof is None else proof
         return dataclasses.replace(
             claim,
             why=reason,
             published=name,
             labels=tuple(dict.fromkeys((*number.labels, *labels))),
-            proof=number.proof if claim.verdict in REFUTED else "",
+            proof=shown if claim.verdict in REFUTED else "",
         )
 
     def rows_of(self, file: Path, labels: Sequence[str] = ()) -> Iterator[Claim]:
@@ -160,7 +168,8 @@ class Experiment:
             for row in csv.DictReader(lines):
                 mean, low, high, n = (float(row.pop(name)) for name in ("mean", "low", "high", "n"))
                 ours = Estimate(mean, low, high, int(n))
-                yield self.row(row.pop("published"), ours, row.pop("why"), labels=labels, **row)
+                name, why = row.pop("published"), row.pop("why")
+                yield self.row(name, ours, why, labels=labels, proof="", **row)
 
     def new(
         self,

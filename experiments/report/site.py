@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 200
 PAGE = "page.json"
 REPORT = "report.html"
-COLUMNS = tuple(f.name for f in fields(Claim) if f.name != "published")
+COLUMNS = tuple(f.name for f in fields(Claim))
 """Of claims.csv."""
 
 

@@ -41,8 +41,9 @@ PART_OF_EFFECT = 0.5
 FACTOR = 2.0
 """Deviation of an amount, from a bound, or beyond the effect that still counts as a part."""
 WIDE = "the interval is too wide to tell"
+NONE = "no interval: too few observations"
 AT_THE_LIMIT = "the interval is narrow and holds the limit of what counts as a part"
-"""Reasons of an inconclusive row: the first wants more seeds, the second hardly would."""
+"""Reasons of an inconclusive row: the first two want more seeds, the third hardly would."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def verdict(published: Published, ours: Estimate | float) -> Verdict:
 def _reason(published: Published, ours: Estimate | float) -> str:
     """Reason of an inconclusive interval: too few seeds, or a value at the limit."""
     if not isinstance(ours, Estimate) or not math.isfinite(ours.upper - ours.lower):
-        return WIDE
+        return NONE
     limits = [v for v in _part(published) if ours.lower <= v <= ours.upper]
     if (ours.upper - ours.lower) / 2 > _margin(published) or not limits:
         return WIDE

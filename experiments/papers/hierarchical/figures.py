@@ -181,7 +181,8 @@ def figure_3(results: Results) -> Drawn:
 )
 def figure_savings(results: Results) -> Drawn:
     tables = {law: savings(results, study=study) for law, study in STUDY_OF_LAW.items()}
-    figure, axes = plots.canvas(1, 2, width=5.6, height=4.0, sharey=True)
+    figure, axes = plots.canvas(1, 2, width=5.6, height=4.0, sharex=True, sharey=True)
+    sizes = sorted({n for table in tables.values() for n in table["num_nodes"]})
     rows = []
     for ax, (law, table) in zip(axes, tables.items(), strict=True):
         rows.append(plots.lines(ax, table, "num_nodes", "saving", "method", OVER).assign(due=law))
@@ -192,9 +193,9 @@ def figure_savings(results: Results) -> Drawn:
             saved = PAGE[f"saving-{name}"]
             label = f"paper, {where}: {saved.low:g}-{saved.high:g} %"
             plots.paper_band(ax, saved.low, saved.high, label, alpha=alpha)
-        least = float(table["saving"].min())
-        ax.set(xlabel="nodes N", ylim=(min(0.0, 1.1 * least), 102), title=DUE_LAWS[law])
-        ax.set_xticks(sorted(set(table["num_nodes"])))
+        ax.set(xlabel="nodes N", title=DUE_LAWS[law])
+    least = min(float(table["saving"].min()) for table in tables.values())
+    axes[0].set(ylim=(min(0.0, 1.1 * least), 102), xticks=sizes)
     axes[0].set(ylabel="saving of the hierarchical method, %")
     plots.legend_below(figure, axes[0], 3)
     return Drawn(figure, pd.concat(rows))

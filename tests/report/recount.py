@@ -1,0 +1,158 @@
+"""A strict recount of claims.csv, with arithmetic of its own: what is wrong with its rows, one line each."""
+
+import csv
+import re
+from collections import Counter
+from pathlib import Path
+
+from experiments.papers.registry import load, papers
+from experiments.report.published import Number
+
+CLOSE = 1e-6
+"""Relative; claims.csv has nine digits."""
+PRESENT = {"published", "proof", "labels"}
+"""Columns of the present format."""
+WORKED_OUT = re.compile(
+    r"no interval: (it is )?worked out(?! from the published)|a count of intervals"
+)
+"""Reasons of rows that no run could have failed."""
+WEAKEST = ("not reproduced", "inconclusive", "partly", "reproduced", "not comparable")
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def numbers() -> dict[tuple[str, str], Number]:
+    """The printed numbers of the papers, without our studies."""
+    return {
+        (paper.name, name): number
+        for paper in papers()
+        if not paper.is_study
+        for name, number in load(paper).numbers.items()
+    }
+
+
+def wrong(rows: list[dict[str, str]], of: dict[tuple[str, str], Number]) -> list[str]:
+    """Violations among the rows of the papers: "kind: paper, claim"."""
+    names = {paper for paper, _ in of}
+    rows = [row for row in rows if row["paper"] in names]
+    found = [f"{kind}: {_name(row)}" for row in rows for kind in _of_row(row, of)]
+    same_row = Counter((row["paper"], row["place"], row["claim"]) for row in rows)
+    found += [f"row twice: {', '.join(key)}" for key, count in same_row.items() if count > 1]
+    counted: dict[tuple[str, ...], set[str]] = {}
+    for row in rows:
+        if not row["labels"] and row["verdict"] not in ("new", "not comparable"):
+            key = tuple(row[name] for name in ("paper", "paper_value", "unit", "ours", "ci_low"))
+            counted.setdefault(key, set()).add(row["published"])
+    found += [f"counted twice: {sorted(names)}" for names in counted.values() if len(names) > 1]
+    return found
+
+
+def outcomes(rows: list[dict[str, str]]) -> Counter[str]:
+    """Each printed number once, by its weakest row without a label."""
+    weakest: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        if row["published"] and not row["labels"] and row["verdict"] != "new":
+            key = row["paper"], row["published"]
+            both = weakest.get(key, row), row
+            weakest[key] = min(both, key=lambda r: WEAKEST.index(r["verdict"]))
+    return Counter(
+        {"reproduced": "reproduced", "not comparable": "not comparable"}.get(
+            row["verdict"],
+            "refuted with proof"
+            if row["proof"] and row["verdict"] in ("partly", "not reproduced")
+            else "open",
+        )
+        for row in weakest.values()
+    )
+
+
+def _name(row: dict[str, str]) -> str:
+    return f"{row['paper']}, {row['place']}, {row['claim']}"
+
+
+def _of_row(row: dict[str, str], of: dict[tuple[str, str], Number]) -> list[str]:
+    found = []
+    if row["ours"] and not row["ci_low"] and "no interval: " not in row["why"]:
+        found.append("no interval and no reason")
+    if row["verdict"] in ("partly", "not reproduced", "inconclusive") and not row["why"]:
+        found.append("no reason")
+    if row["verdict"] in ("new", "not comparable"):
+        return found
+    number = of.get((row["paper"], row["published"]))
+    if number is None and not row["labels"]:
+        return [*found, "no entry in published.toml"]
+    expected = _verdict(row, number)
+    if expected != row["verdict"]:
+        found.append(f"{row['verdict']} is {expected}")
+    tautology = WORKED_OUT.search(row["why"]) or (
+        not row["ci_low"]
+        and number is not None
+        and number.kind in ("value", "equal", "theorem", "up to")
+        and abs(float(row["ours"]) - number.low) <= 1e-9 * abs(number.low)
+    )
+    if row["verdict"] == "reproduced" and tautology and not row["labels"]:
+        found.append("tautology without a label")
+    if row["proof"] and row["verdict"] not in ("partly", "not reproduced"):
+        found.append("proof of nothing")
+    return found
+
+
+def _verdict(row: dict[str, str], number: Number | None) -> str:
+    """The verdict by the rule of docs/papers.md."""
+    ours = float(row["ours"])
+    low, high = (float(row[end]) if row[end] else ours for end in ("ci_low", "ci_high"))
+    if not row["ci_low"] and "too few observations" in row["why"]:
+        return "inconclusive"
+    kind, none, saving, margin = "value", None, False, None
+    if number is None:  # a ratio of two printed numbers
+        kind, none = "value", 1.0 if row["unit"] == "x" else None
+        least = most = float(row["paper_value"])
+    else:
+        kind, none, saving, margin = number.kind, number.no_effect, number.saving, number.margin
+        least, most = number.low, number.high
+    if kind == "theorem":
+        slack = 1e-8 * abs(least)
+        inside = low <= least + slack and high >= least - slack
+        return "reproduced" if inside else "not reproduced"
+    slack = CLOSE * max(abs(low), abs(high), abs(most))
+    if kind == "at most":
+        return _judged(low, high, (-1e99, most + slack), (-1e99, _twice(most) + slack))
+    if kind in ("at least", "ordering"):
+        half = least if kind == "ordering" else least / 2 if least > 0 else 2 * least
+        return _judged(low, high, (least - slack, 1e99), (half - slack, 1e99))
+    share = margin if margin is not None else 0.1 if none is None else 0.2
+    share = 0.0 if least < most else share
+    ends = [0.0 if none is None else none, *([100.0] if saving else [])]
+    whole = (
+        least - share * min(abs(least - end) for end in ends) - slack,
+        most + share * min(abs(most - end) for end in ends) + slack,
+    )
+    part = whole
+    if kind != "equal":
+        parts = [
+            sorted((_scaled(least, most, end, 0.5), _scaled(least, most, end, 2))) for end in ends
+        ]
+        part = max(p[0] for p in parts) - slack, min(p[1] for p in parts) + slack
+    return _judged(low, high, whole, part)
+
+
+def _twice(value: float) -> float:
+    return 2 * value if value > 0 else value / 2
+
+
+def _scaled(least: float, most: float, end: float, factor: float) -> float:
+    """The end of a printed range that is nearer to ``end``, or the farther one, at this share of its distance."""
+    near = min(least, most, key=lambda v: abs(v - end))
+    far = max(least, most, key=lambda v: abs(v - end))
+    return end + factor * ((near if factor < 1 else far) - end)
+
+
+def _judged(low: float, high: float, whole: tuple[float, float], part: tuple[float, float]) -> str:
+    if whole[0] <= low and high <= whole[1]:
+        return "reproduced"
+    if part[0] <= low and high <= part[1]:
+        return "partly"
+    return "not reproduced" if high < part[0] or low > part[1] else "inconclusive"
