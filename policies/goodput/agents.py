@@ -25,6 +25,9 @@ from simulator.model.cluster import FloatArray
 from simulator.model.contract import Placement, View
 from simulator.model.goodput import Application, BatchSize, Goodput, Ring, packed, ring_of
 
+KEPT = 10_000
+"""Fits, and choices, that are kept for other jobs."""
+
 
 @dataclass
 class Agent:
@@ -139,36 +142,29 @@ class Learner(Agent):
             self._speedups = None
         self.noise = noise
 
-    def choose(self, rings: Sequence[Ring], limits: Limits | None = None) -> Choice:
+    def choose(
+        self, rings: tuple[Ring, ...], within: Sequence[Application] | None = None
+    ) -> Choice:
         """Best batch sizes by the job's estimate; before the first measurement, the smallest.
 
         Parameters
         ----------
-        limits : smallest and largest local batch size on each ring; those with times in the tables, where not given.
+        within : applications whose tables have times of them, the job's own where not given; empty: times may be missing.
         """
         if self._model is None and self.profile:
-            table = [(*key, *times) for key, times in self.profile.items()]
-            self._model = self.estimator.fit(np.array(table, dtype=np.float64))
-        model = self._model or StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)
-        nodes, gpus = (
-            np.array([of(ring) for ring in rings], dtype=np.float64) for of in (len, sum)
-        )
-        within = limits_on(self.apps, rings) if limits is None else limits
-        if self.app.keeps_batch:
-            batch = np.array([[self.asked]])
-        elif self.profile:
-            batch = self.estimator.candidates(self.app)[None, :]
-        else:
-            batch = np.clip(within[0] * gpus, self.app.initial, self.app.largest)[:, None]
-        return best_batch_sizes(self.app, model, self.noise, nodes, gpus, batch, within)
+            table = tuple((*key, *times) for key, times in self.profile.items())
+            self._model = fitted(self.estimator, table)
+        bounds = tuple(self.apps if within is None else within)
+        asked = self.asked if self.app.keeps_batch else 0
+        return chosen(self.app, self.estimator, self._model, self.noise, asked, rings, bounds)
 
     def batch_size(self, nodes: Nodes) -> BatchSize:
         """The configuration on these nodes."""
-        return self.choose([ring_on(nodes)]).batch_size(0)
+        return self.choose((ring_on(nodes),)).batch_size(0)
 
     def goodput(self, nodes: Nodes) -> float:
         """Expected goodput on these nodes, 0 where no batch size has times; before the first measurement the number of GPUs."""
-        found = float(self.choose([ring_on(nodes)]).goodput[0])
+        found = float(self.choose((ring_on(nodes),)).goodput[0])
         return found if self.profile or not found else float(sum(ring_on(nodes)))
 
     def speedups(self, per_node: int, most: int, node_type: int = 0) -> FloatArray:
@@ -187,8 +183,7 @@ class Learner(Agent):
         """The speed-up by the estimate; before the first measurement the number of GPUs."""
         if not self.profile:
             return float(gpus)
-        any_size = np.full((2, 2), [[self.app.smallest_local], [self.app.largest_local]])
-        one, several = self.choose([(1,), (gpus,)], (any_size[0], any_size[1])).goodput.tolist()
+        one, several = self.choose(((1,), (gpus,)), within=()).goodput.tolist()
         return several / one if one > 0 and several > 0 else 1.0
 
     def put(self, nodes: Nodes) -> BatchSize | None:
@@ -204,13 +199,45 @@ def ring_on(nodes: Nodes) -> Ring:
 
 
 @lru_cache
-def rings_up_to(most: int, per_node: int) -> list[Ring]:
+def rings_up_to(most: int, per_node: int) -> tuple[Ring, ...]:
     """1, 2, .. GPUs on as few nodes as possible."""
-    return [packed(gpus, per_node) for gpus in range(1, most + 1)]
+    return tuple(packed(gpus, per_node) for gpus in range(1, most + 1))
+
+
+@lru_cache(maxsize=KEPT)
+def fitted(estimator: Estimator, profile: tuple[tuple[float, ...], ...]) -> StepModel:
+    """The model of a profile; jobs of one application often measure the same."""
+    return estimator.fit(np.array(profile, dtype=np.float64))
+
+
+@lru_cache(maxsize=KEPT)
+def chosen(
+    app: Application,
+    estimator: Estimator,
+    model: StepModel | None,
+    noise: tuple[float, float],
+    asked: int,
+    rings: tuple[Ring, ...],
+    within: tuple[Application, ...],
+) -> Choice:
+    """`Learner.choose`, with the batch size ``asked`` where it is not 0."""
+    nodes, gpus = (np.array([of(ring) for ring in rings], dtype=np.float64) for of in (len, sum))
+    if within:
+        limits = limits_on(within, rings)
+    else:
+        limits = (np.array([app.smallest_local]), np.array([app.largest_local]))
+    if asked:
+        batch = np.array([[asked]])
+    elif model is not None:
+        batch = estimator.candidates(app)[None, :]
+    else:
+        batch = np.clip(limits[0] * gpus, app.initial, app.largest)[:, None]
+    known = model or StepModel((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), 1.0)
+    return best_batch_sizes(app, known, noise, nodes, gpus, batch, limits)
 
 
 def limits_on(apps: Sequence[Application], rings: Sequence[Ring]) -> Limits:
-    """Smallest and largest local batch size that have times on each ring, for each of the node types."""
+    """Smallest and largest local batch size that have times on each ring, for each of the applications."""
     found = np.array([[app.limits(ring) for ring in rings] for app in apps])
     return found[..., 0].max(axis=0), found[..., 1].min(axis=0)
 
@@ -268,7 +295,7 @@ class TypedLearner(Learner):
         seen = [on for on in self._on if any(gpus > 1 for _, gpus, _ in on.profile)]
         source = own if own in seen or not seen else seen[0]
         rings = rings_up_to(most, per_node)
-        goodput = source.choose(rings, limits_on((*source.apps, *own.apps), rings)).goodput
+        goodput = source.choose(rings, (*source.apps, *own.apps)).goodput
         if source is not own and goodput[0] > 0:
             goodput = goodput * (own.choose(rings[:1]).goodput[0] / goodput[0])
         return np.concatenate([[0.0], goodput])

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -127,7 +128,12 @@ class Estimator:
 
     def candidates(self, app: Application) -> FloatArray:
         """Batch sizes that a job considers."""
-        return np.geomspace(app.initial, app.largest, self.batch_sizes)
+        return _in_equal_ratios(app.initial, app.largest, self.batch_sizes)
+
+
+@lru_cache
+def _in_equal_ratios(first: int, last: int, count: int) -> FloatArray:
+    return np.geomspace(first, last, count)
 
 
 LEAST_SQUARES = Estimator(fit, 32)
