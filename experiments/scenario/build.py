@@ -42,25 +42,9 @@ def with_features(scenario: Scenario, workload: Workload) -> Workload:
 
 
 def scene_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Scene:
-    """The scenario as its features see it.
-
-    Raises
-    ------
-    KeyedError
-        Racks of two sizes.
-    """
-    tables = scenario.features
-    racks = {"cluster": getattr(scenario.cluster, "nodes_per_rack", None)}
-    racks |= {name: table.racks() for name, table in tables.items()}
-    given = {name: size for name, size in racks.items() if size is not None}
-    if len(set(given.values())) > 1:
-        (first, size), *_, (other, others) = given.items()
-        raise KeyedError(
-            f"{other}.nodes_per_rack",
-            f"got {others}, and {first}.nodes_per_rack is {size}; expected racks of one size, best as "
-            "cluster.nodes_per_rack",
-        )
-    return Scene(workload, cluster, scenario.seed, tables, next(iter(given.values()), None))
+    """The scenario as its features see it."""
+    rack = getattr(scenario.cluster, "nodes_per_rack", None)
+    return Scene(workload, cluster, scenario.seed, scenario.features, rack)
 
 
 def unused_keys(scenario: Scenario, workload: Workload, cluster: Cluster) -> Iterator[str]:
@@ -74,8 +58,6 @@ def unused_keys(scenario: Scenario, workload: Workload, cluster: Cluster) -> Ite
     for name, table in scene.tables.items():
         if not cluster.is_pool:  # a pool is refused elsewhere
             yield from table.notes(scene)
-        if table.racks() is not None and getattr(scenario.cluster, "nodes_per_rack", None) is None:
-            yield f"{name}.nodes_per_rack: an old key, racks are those of cluster.nodes_per_rack"
         for key, given in table.models().items():
             for model in given:
                 if model not in known:

@@ -541,6 +541,8 @@ OLD_NAMES = {
     "sharing": "colocation",
     "spot.away": "spot.down",
     "network_penalty": "network.same_rack",
+    "failures.nodes_per_rack": "cluster.nodes_per_rack",
+    "network.nodes_per_rack": "cluster.nodes_per_rack",
 }
 """Tables and keys by their names of before, which are read all the same for one release."""
 
@@ -553,7 +555,9 @@ def _renamed(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         (*table, name), (*into, now) = old.split("."), new.split(".")
         at = data.get(table[0]) if table else data
         to = data.get(into[0], {}) if into else data
-        if isinstance(at, dict) and isinstance(to, dict) and name in at and now not in to:
+        if not (isinstance(at, dict) and isinstance(to, dict) and name in at):
+            continue
+        if to.get(now, at[name]) == at[name]:  # else both are given, which is one too many
             to[now] = at.pop(name)
             data |= {into[0]: to} if into else {}
             notes.append(f"{old} is called {new} now")

@@ -26,7 +26,7 @@ from simulator.core.simulation import Simulation
 from simulator.datafiles import read_table
 from simulator.errors import InputError
 from simulator.features.table import FeatureTable, Scene
-from simulator.keys import KeyedError, PositiveInt, at_key
+from simulator.keys import KeyedError, at_key
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Placement
 from simulator.model.workload import Workload
@@ -84,8 +84,6 @@ class NetworkKeys(FeatureTable):
 
     table: ClassVar[str] = "network"
 
-    nodes_per_rack: PositiveInt | None = None
-    """old name of cluster.nodes_per_rack"""
     same_rack: Factor = 1.0
     """time over nodes of one rack, over that on one node"""
     across_racks: Factor | None = Field(default=None, examples=[1.4])
@@ -113,10 +111,6 @@ class NetworkKeys(FeatureTable):
                 self.across_racks,
                 own,
             )
-
-    def racks(self) -> int | None:
-        """The old key."""
-        return self.nodes_per_rack
 
     def models(self) -> Mapping[str, Mapping[str, float]]:
         """Factors by model."""

@@ -58,10 +58,6 @@ class FeatureTable(Config):
         """Raise `InputError` for keys that do not fit; the scene may have few of its jobs only."""
         self.make(scene)
 
-    def racks(self) -> int | None:
-        """Nodes of a rack by an old key of this table; `Scene.nodes_per_rack` has those of the cluster."""
-        return None
-
     def notes(self, scene: Scene) -> Iterable[str]:
         """One line for each key that has no effect."""
         return ()

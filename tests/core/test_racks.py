@@ -2,7 +2,6 @@
 
 import pytest
 
-from experiments.config import KeyedError
 from experiments.scenario.build import build, scene_of
 from experiments.scenario.schema import Scenario
 
@@ -28,8 +27,9 @@ def scenario(cluster: int | None, failures: int | None, network: int | None) -> 
     ("sizes", "notes"),
     [
         ((2, None, None), []),
-        ((2, 2, 2), []),
+        ((2, 2, 2), ["failures", "network"]),
         ((None, 2, None), ["failures"]),
+        ((None, None, 2), ["network"]),
         ((None, 2, 2), ["failures", "network"]),
     ],
 )
@@ -41,19 +41,19 @@ def test_both_features_read_one_size(sizes, notes):
     (racks,) = scene.tables["failures"].make(scene).outages
     assert network.rack_of.tolist() == [0, 0, 1, 1]
     assert [list(group) for group in racks.groups] == [[0, 1], [2, 3]]
-    told = [note.partition(".")[0] for note in workload.notes if "old key" in note]
-    assert told == notes
+    assert list(workload.notes) == [
+        f"{table}.nodes_per_rack is called cluster.nodes_per_rack now" for table in notes
+    ]
 
 
 @pytest.mark.parametrize(
     ("sizes", "told"),
     [
-        ((None, 4, 2), "network.nodes_per_rack: got 2, and failures.nodes_per_rack is 4; expected racks of one"),
-        ((4, 2, None), "failures.nodes_per_rack: got 2, and cluster.nodes_per_rack is 4; expected racks of one"),
-        ((None, None, None), "cluster.nodes_per_rack: missing, expected beside failures.rack_time_to_failure"),
+        ((None, 4, 2), r"network\.nodes_per_rack\n  Extra inputs"),
+        ((4, 2, None), r"failures\.nodes_per_rack\n  Extra inputs"),
+        ((None, None, None), r"cluster\.nodes_per_rack: missing, expected beside failures\.rack_time_to_failure"),
     ],
 )  # fmt: skip
 def test_racks_of_two_sizes_or_none(sizes, told):
-    with pytest.raises(KeyedError) as error:
+    with pytest.raises(ValueError, match=told):
         build(scenario(*sizes))
-    assert str(error.value).startswith(told)

@@ -254,7 +254,6 @@ num_nodes = 4
          "spot.nodes: got 9, expected at most 4"),
         ("[spot]\nnodes = 1", "spot.time_to_reclaim: missing"),
         ("[failure]\nrepair = 3", "failure"),
-        ("[failures]\nnodes_per_rack = 2", "failures.nodes_per_rack: given without rack_time"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_scenario_is_one_line(tmp_path, table, told):

@@ -52,8 +52,6 @@ class FailureKeys(FailureTable):
     """law of the time to failure of each rack as a whole, s"""
     rack_repair: str | None = Field(default=None, examples=["exponential:1200"])
     """law of the time of its repair, s"""
-    nodes_per_rack: PositiveInt | None = None
-    """old name of cluster.nodes_per_rack"""
     job_time_to_failure: str | None = Field(default=None, examples=["exponential:20000"])
     """law of the time to failure of each job by itself, s, drawn anew at each start"""
     max_attempts: PositiveInt | None = Field(default=None, examples=[3])
@@ -73,10 +71,6 @@ class FailureKeys(FailureTable):
 
     def _outages(self, scene: Scene) -> Iterator[Outages]:
         num_nodes = scene.cluster.num_nodes
-        if self.nodes_per_rack is not None and self.rack_time_to_failure is None:
-            raise KeyedError(
-                "failures.nodes_per_rack", "given without rack_time_to_failure, expected both"
-            )
         laws = self._pair("time_to_failure", "repair")
         if laws is not None:
             yield Outages.of_each_node(num_nodes, *laws)
@@ -88,10 +82,6 @@ class FailureKeys(FailureTable):
                 "cluster.nodes_per_rack", "missing, expected beside failures.rack_time_to_failure"
             )
         yield Outages.of_racks(num_nodes, scene.nodes_per_rack, *laws)
-
-    def racks(self) -> int | None:
-        """The old key."""
-        return self.nodes_per_rack
 
     def _pair(self, first: str, second: str) -> tuple[Law, Law] | None:
         """Two laws that belong together; None where neither is given."""
