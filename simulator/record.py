@@ -27,6 +27,15 @@ ROWS_AT_ONCE = 4096
 """Jobs whose tables of times are looked at together."""
 
 
+def present_beside(start_s: FloatArray, end_s: FloatArray, amount: FloatArray) -> FloatArray:
+    """``(J,)`` integral, from its start to its end, of the amounts of all that are there; its own counts."""
+    times = np.concatenate([start_s, end_s])
+    order = np.argsort(times, kind="stable")
+    times, there = times[order], np.concatenate([amount, -amount])[order].cumsum()
+    area = np.concatenate([[0.0], np.cumsum(there[:-1] * np.diff(times))])
+    return np.asarray(np.interp(end_s, times, area) - np.interp(start_s, times, area))
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """Everything that a simulation leaves.

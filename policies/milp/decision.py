@@ -155,14 +155,13 @@ def solve_instance(
     *,
     job_ids: Sequence[str] | None = None,
     node_types: Sequence[str] | None = None,
-    start: bool = False,
 ) -> dict[str, Any]:
     """One decision as a dictionary that JSON can hold.
 
     Parameters
     ----------
     job_ids, node_types : names; indices where not given.
-    formulation, solver, options, start : see `decide`.
+    formulation, solver, options : see `decide`.
 
     Returns
     -------
@@ -172,7 +171,7 @@ def solve_instance(
 
     Raises InputError: as `decide`.
     """
-    answer = decide(instance, formulation, solver, options, start)
+    answer = decide(instance, formulation, solver, options)
     facts: dict[str, Any] = {"formulation": formulation, **answer.info()}
     for name in ("objective", "bound", "gap"):
         if not math.isfinite(facts[name]):

@@ -18,7 +18,6 @@ from simpy.events import ProcessGenerator
 from simulator.core.clock import Clock, Order
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
-from simulator.errors import InfeasibleDecision
 from simulator.model import tolerances
 from simulator.model.contract import Choose, Configuration, Placement
 
@@ -242,10 +241,9 @@ class Execution:
         time_s = simulation.time_on_s(simulation.workload, job, shares, self.configuration, left)
         if not 0 < time_s < math.inf:
             v = simulation.slowest_type(job, shares)
-            raise InfeasibleDecision(
-                f"policy {simulation.policy_name} at {simulation.clock.now:.6g} s: job "
-                f"{simulation.workload.job_id[job]} cannot run on {sum(s.gpus for s in shares):g} GPUs "
-                f"of {simulation.cluster.node_types[v].name}"
+            raise simulation.infeasible(
+                f"job {simulation.workload.job_id[job]} cannot run on {sum(s.gpus for s in shares):g} "
+                f"GPUs of {simulation.cluster.node_types[v].name}"
             )
         speed = 1.0
         for rate in simulation.hooks["rate"]:

@@ -11,7 +11,6 @@ from simulator.core.controller import Controller
 from simulator.core.feature import Feature
 from simulator.core.server import OptimizationServer
 from simulator.core.simulation import Simulation
-from simulator.errors import InfeasibleDecision
 from simulator.model.contract import Decision, View
 from simulator.model.server_spec import ServerSpec
 
@@ -77,7 +76,7 @@ def run(simulation: Simulation) -> None:
     if left:
         workload = simulation.workload
         first, gpus = workload.job_id[left[0]], int(workload.num_gpus[left[0]])
-        raise InfeasibleDecision(
-            f"policy {simulation.policy_name} at {simulation.clock.now:.6g} s: {len(left)} jobs wait "
-            f"for ever, the first is {first!r}{f', which needs {gpus} GPUs' if gpus else ''}"
+        needs = f", which needs {gpus} GPUs" if gpus else ""
+        raise simulation.infeasible(
+            f"{len(left)} jobs wait for ever, the first is {first!r}{needs}"
         )

@@ -14,6 +14,7 @@ from simulator.core.clock import Clock
 from simulator.core.jobs import JobStates, column_of
 from simulator.core.node import Node
 from simulator.core.triggers import DecisionPoints
+from simulator.errors import InfeasibleDecision
 from simulator.logs import DecisionLog, ScheduleLog
 from simulator.model import tolerances
 from simulator.model.cluster import Cluster
@@ -107,6 +108,10 @@ class Simulation:
         self.unfinished -= 1
         for on_end in self.hooks["on_end"]:
             on_end(job)
+
+    def infeasible(self, what: str) -> InfeasibleDecision:
+        """The error that a policy has made, with its name and the time."""
+        return InfeasibleDecision(f"policy {self.policy_name} at {self.clock.now:.6g} s: {what}")
 
     # -- nodes and times -------------------------------------------------------------------------
 

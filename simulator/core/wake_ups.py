@@ -8,7 +8,7 @@ from simpy.events import ProcessGenerator
 
 from simulator.core.clock import Order
 from simulator.core.execution import Controller
-from simulator.errors import InfeasibleDecision, InputError
+from simulator.errors import InputError
 
 IDLE_TICKS = 10_000
 """Periods, or wake-ups, without any progress after which a simulation is given up."""
@@ -45,9 +45,8 @@ def wake_up(controller: Controller, guard: Guard, number: int, after_s: float) -
         return
     guard.count("wake-ups")
     if guard.num_ticks > MAX_TICKS:
-        raise InfeasibleDecision(
-            f"policy {controller.simulation.policy_name} at {clock.now:.6g} s: asked to be asked again "
-            f"more than {MAX_TICKS:,} times, expected a longer again_s"
+        raise controller.simulation.infeasible(
+            f"asked to be asked again more than {MAX_TICKS:,} times, expected a longer again_s"
         )
     controller.ask(once=True)
 
@@ -79,8 +78,7 @@ class Guard:
         left = math.fsum(jobs.remaining_at(job, now_s) for job in controller.active)
         alone = any(jobs.held_since_s[job] <= self._checked_s for job in controller.running)
         if left == self._left and not alone:
-            raise InfeasibleDecision(
-                f"policy {simulation.policy_name} at {now_s:.6g} s: none of {len(controller.active)} "
-                f"jobs got on with its work for {IDLE_TICKS} {what}"
+            raise simulation.infeasible(
+                f"none of {len(controller.active)} jobs got on with its work for {IDLE_TICKS} {what}"
             )
         self._left, self._checked_s = left, now_s

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from simulator.model.cluster import FloatArray
-from simulator.record import RunRecord
+from simulator.record import RunRecord, present_beside
 from simulator.statistics import jain
 
 
@@ -19,13 +19,7 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
     ideal time.
     """
     submit, end = record.workload.submit_s, record.completion_s
-    times = np.concatenate([submit, end])
-    steps = np.concatenate([np.ones(len(submit)), -np.ones(len(end))])
-    order = np.argsort(times, kind="stable")
-    times, number = times[order], np.cumsum(steps[order])
-    area = np.concatenate([[0.0], np.cumsum(number[:-1] * np.diff(times))])
-    stay = end - submit
-    inside = np.interp(end, times, area) - np.interp(submit, times, area)
+    stay, inside = end - submit, present_beside(submit, end, np.ones(len(submit)))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(stay / (record.ideal_s * np.maximum(1.0, inside / stay)))
 

@@ -195,6 +195,7 @@ def has_room(
 
 _Use = list[float]
 """What a decision takes of one node: its type, GPUs, CPUs, GB of memory."""
+_RESOURCES = ("GPUs", "CPUs", "GB of memory")
 
 
 _PLAIN = frozenset(
@@ -268,14 +269,12 @@ def _check_node(node: int, use: _Use, where: _Where, slack: float) -> None:
         raise where.error(f"uses node {node}, which is not of controller {view.controller}")
     if node in view.down:
         raise where.error(f"uses node {node}, which is down")
-    v, gpus, cpus, memory_gb = use
+    v, *amounts = use
     spec = view.cluster.node_types[int(v)]
-    if gpus > spec.gpus * (1 + slack):
-        raise where.over(node, "GPUs", gpus, spec.gpus)
-    if cpus > spec.cpus * (1 + slack):
-        raise where.over(node, "CPUs", cpus, spec.cpus)
-    if memory_gb > spec.memory_gb * (1 + slack):
-        raise where.over(node, "GB of memory", memory_gb, spec.memory_gb)
+    capacities = spec.gpus, spec.cpus, spec.memory_gb
+    for what, used, capacity in zip(_RESOURCES, amounts, capacities, strict=True):
+        if used > capacity * (1 + slack):
+            raise where.error(f"node {node}: {used:g} {what} used of {capacity:g}")
 
 
 class _Where(NamedTuple):
@@ -286,9 +285,6 @@ class _Where(NamedTuple):
 
     def error(self, what: str) -> InfeasibleDecision:
         return InfeasibleDecision(f"policy {self.policy} at {self.view.now_s:.6g} s: {what}")
-
-    def over(self, node: int, resource: str, used: float, capacity: float) -> InfeasibleDecision:
-        return self.error(f"node {node}: {used:g} {resource} used of {capacity:g}")
 
 
 def check_gpus(

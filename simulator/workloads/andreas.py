@@ -16,7 +16,7 @@ import numpy as np
 from simulator.arguments import one_of
 from simulator.datafiles import read_table
 from simulator.errors import InputError
-from simulator.model.cluster import Cluster, FloatArray, NodeType
+from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
@@ -105,12 +105,12 @@ def generate(scenario: AndreasScenario) -> tuple[Workload, Cluster]:
     return workload, cluster
 
 
-def armida(idle_w: float = 0.0, weight_per_s: float = 1.0 / 3600.0) -> tuple[Workload, Cluster]:
+def armida() -> tuple[Workload, Cluster]:
     """The validation run of Section V-C: Table V on armida-05, -06 and -07.
 
-    ``weight_per_s`` is the unit of the table's weights, which the paper does not give.
+    The table's weights are taken as per hour; the paper does not give their unit.
     """
-    cluster = nodes([("V100", 1), ("V100", 2), ("T4", 1)], [0, 1, 2], idle_w)
+    cluster = nodes([("V100", 1), ("V100", 2), ("T4", 1)], [0, 1, 2])
     table = read_table("andreas_armida.csv")
     submit_s = table["submit_s"].to_numpy(float)
     workload = Workload(
@@ -118,7 +118,7 @@ def armida(idle_w: float = 0.0, weight_per_s: float = 1.0 / 3600.0) -> tuple[Wor
         submit_s,
         TimeTable(times(table["application"].tolist(), table["epochs"].to_numpy(float), cluster)),
         due_s=submit_s + table["due_after_s"].to_numpy(float),
-        weight_per_s=table["weight"].to_numpy(float) * weight_per_s,
+        weight_per_s=table["weight"].to_numpy(float) * (1.0 / SECONDS_PER_HOUR),
         model=table["application"].tolist(),
     )
     return workload, cluster

@@ -101,20 +101,19 @@ class AdmissionControl(Feature):
 
     Attributes
     ----------
-    rejected, downgraded, promised : jobs, in order of arrival.
+    rejected, downgraded, promised : ``(J,)`` as in `AdmissionRecord`.
     """
 
     name = "admission"
 
     def __init__(self, spec: Admission) -> None:
         self.spec = spec
-        self.rejected: list[int] = []
-        self.downgraded: list[int] = []
-        self.promised: list[int] = []
 
     def attach(self, simulation: Simulation) -> None:
         """Read how long jobs take, as far as policies know it: predicted times where there are any."""
         self._simulation = simulation
+        masks = np.zeros((3, len(simulation.workload)), dtype=np.bool_)
+        self.rejected, self.downgraded, self.promised = masks
         self._open: dict[int, float] = {}
         cluster, workload = simulation.cluster, simulation.workload
         if cluster.is_pool:
@@ -154,13 +153,13 @@ class AdmissionControl(Feature):
             return True
         if self._keeps([*self._open.items(), (job, due_s)], now_s):
             self._open[job] = due_s
-            self.promised.append(job)
+            self.promised[job] = True
             return True
         if self.spec.rule == "downgrade":
-            self.downgraded.append(job)
+            self.downgraded[job] = True
             self._forget_due_date(job)
             return True
-        self.rejected.append(job)
+        self.rejected[job] = True
         simulation.renege(job, now_s)
         simulation.end(job)
         return False
@@ -205,10 +204,5 @@ class AdmissionControl(Feature):
 
     def record(self, end_s: float) -> AdmissionRecord:
         """The jobs of each kind."""
-        found: list[BoolArray] = []
-        for jobs in (self.rejected, self.downgraded, self.promised):
-            mask = np.zeros(len(self._simulation.workload), dtype=np.bool_)
-            mask[jobs] = True
-            found.append(mask)
-        rejected, downgraded, promised = found
-        return AdmissionRecord(rejected, downgraded, promised, self.spec.rule == "reject")
+        can_reject = self.spec.rule == "reject"
+        return AdmissionRecord(self.rejected, self.downgraded, self.promised, can_reject)

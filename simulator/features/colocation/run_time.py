@@ -10,7 +10,7 @@ from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
-from simulator.errors import InfeasibleDecision, InputError
+from simulator.errors import InputError
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of
 from simulator.features.colocation.spec import Colocation
 from simulator.model.feasibility import fits
@@ -89,7 +89,7 @@ class ColocatedJobs(Feature):
         if self._simulation.check:
             self._check_memory(controller, stays, new, plan)
         if self.spec.profile is not None:
-            plan.notes[self.name] = self._cut(controller, stays, new, plan)
+            plan.notes[self.name] = self._cut(stays, new, plan)
 
     def _check_memory(
         self, controller: Controller, stays: Iterable[int], new: Iterable[int], plan: Plan
@@ -101,12 +101,12 @@ class ColocatedJobs(Feature):
         for job, (node, g) in places:
             used[node, g] = used.get((node, g), 0.0) + float(self.spec.memory_gb[job])
             if not fits(used[node, g], most, most):
-                raise self._error(
+                raise self._simulation.infeasible(
                     f"node {node}: GPU {g}: {used[node, g]:g} GB of memory used of {most:g}"
                 )
 
     def _cut(
-        self, controller: Controller, stays: Iterable[int], new: Iterable[int], plan: Plan
+        self, stays: Iterable[int], new: Iterable[int], plan: Plan
     ) -> dict[int, tuple[Slice, ...]]:
         """A slice for each new job, where its profile may begin; slices of running jobs do not move."""
         assert self.spec.profile is not None
@@ -123,7 +123,7 @@ class ColocatedJobs(Feature):
             for gpu in _planned(job, plan):
                 start = best_start(taken.get(gpu, 0), k)
                 if start is None:
-                    raise self._error(
+                    raise self._simulation.infeasible(
                         f"node {gpu[0]}: GPU {gpu[1]} has no room for a slice {PROFILES[k].name}"
                     )
                 taken[gpu] = taken.get(gpu, 0) | mask_of(k, start)
@@ -144,12 +144,6 @@ class ColocatedJobs(Feature):
             if any(a & b for a in wanted for b in held):
                 return False
         return True
-
-    def _error(self, what: str) -> InfeasibleDecision:
-        simulation = self._simulation
-        return InfeasibleDecision(
-            f"policy {simulation.policy_name} at {simulation.clock.now:.6g} s: {what}"
-        )
 
 
 def _gpus(execution: Execution) -> Iterator[Gpu]:

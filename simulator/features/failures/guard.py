@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from simulator.core.simulation import Simulation
-from simulator.errors import InfeasibleDecision
 
 HOPELESS = 5_000
 """Faults without an arrival, after which some work must have been saved."""
@@ -38,9 +37,8 @@ class FaultGuard:
         left = math.fsum(saved.get(j, simulation.jobs.remaining[j]) for j in jobs)
         done = self._left_before - left
         if done <= 0 or left * HOPELESS > done * MOST_FAULTS:
-            raise InfeasibleDecision(
-                f"policy {simulation.policy_name} at {simulation.clock.now:.6g} s: none of {len(jobs)} jobs "
-                f"got on with its work during {HOPELESS:,} {what}, the first is "
+            raise simulation.infeasible(
+                f"none of {len(jobs)} jobs got on with its work during {HOPELESS:,} {what}, the first is "
                 f"{simulation.workload.job_id[jobs[0]]!r}; expected fewer failures, checkpoints more "
                 "often, or nodes on which it fits"
             )

@@ -9,7 +9,7 @@ import numpy as np
 from simulator.features.fractional import demanded_gpus
 from simulator.features.tenants.tenants import Tenants, envy_rate, shares_over_time, water_filling
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
-from simulator.record import RunRecord
+from simulator.record import RunRecord, present_beside
 from simulator.statistics import jain
 
 
@@ -96,13 +96,8 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
     asked = np.zeros(len(workload))
     for t in range(len(tenants)):
         own = np.flatnonzero(tenants.of == t)
-        times = np.concatenate([start_s[own], end_s[own]])
-        order = np.argsort(times, kind="stable")
-        rate = np.concatenate([demand[own], -demand[own]])[order].cumsum()
-        times = times[order]
-        area = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(times))]) if len(own) else times
         if len(own):
-            inside = np.interp(end_s[own], times, area) - np.interp(start_s[own], times, area)
+            inside = present_beside(start_s[own], end_s[own], demand[own])
             asked[own] = inside / np.maximum(1e-12, end_s[own] - start_s[own])
     crowding = np.maximum(1.0, asked / part[tenants.of])
     return np.asarray(record.jct_s / (record.ideal_s * crowding))
