@@ -231,8 +231,8 @@ def judged(
     found: Verdict = (
         "not comparable" if times_of_another_machine else verdict(published, ours)
     )  # fmt: skip
-    row = measured(paper, place, claim, ours, unit=unit, paper_value=published.printed)
-    reason = "" if found == "reproduced" else why
+    row = measured(paper, place, claim, ours, unit=unit, paper_value=published.printed, why=why)
+    reason = "" if found == "reproduced" else row.why if found == "not comparable" else why
     if found == "inconclusive":
         told = _reason(published, ours)
         reason = f"{told}; {why}" if why else told
@@ -254,5 +254,7 @@ def measured(
     if isinstance(ours, Estimate):
         if math.isfinite(ours.lower) and math.isfinite(ours.upper):
             low, high = ours.lower, ours.upper
+        else:
+            why = f"{why}; {NONE}" if why else NONE
         ours = ours.mean
     return Claim(paper, place, claim, paper_value, ours, low, high, unit, "new", why)
