@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.features.fractional import WHOLE_GPU
+from simulator.features.fractional import GB_PER_MIB, WHOLE_GPU
 from simulator.model.workload import Workload
 from simulator.workloads.logs import jobs_that_ran
 from simulator.workloads.openb import PODS, TIMES
@@ -21,7 +21,6 @@ EXAMPLE = """\
 name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
 openb-pod-0002,88000,327680,8,1000,,LS,Succeeded,300,800,310
 """
-GB_PER_MIB = 2**20 / 1e9
 
 
 def read_alibaba(path: str | Path) -> Workload:

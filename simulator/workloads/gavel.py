@@ -29,6 +29,7 @@ from simulator.inputs import read_json
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
+from simulator.workloads.logs import by_submission
 from simulator.workloads.tables import InputColumn, Table, read_cells
 from simulator.workloads.training import (
     MODES,
@@ -115,16 +116,14 @@ def read_gavel(
     duration_s = steps / _rate_of(table, gpus, rates, gpu_type)
     slo = table.numbers("slo")
     due_s = np.where(slo > 0, arrival_s + slo * duration_s, np.inf)
-    order = np.argsort(arrival_s, kind="stable")
-    late = int(np.sum(np.diff(arrival_s) < 0))
-    notes = (f"{path}: {late} lines before an earlier one, sorted by arrival",) if late else ()
-    return Workload(
-        job_id=[str(j) for j in order],
-        submit_s=arrival_s[order],
-        performance=FixedDuration(duration_s[order], gpus[order]),
-        num_gpus=gpus[order],
-        due_s=due_s[order],
-        notes=notes,
+    return by_submission(
+        path,
+        "arrival",
+        arrival_s,
+        FixedDuration(duration_s, gpus),
+        job_id=[str(j) for j in range(len(gpus))],
+        num_gpus=gpus,
+        due_s=due_s,
     )
 
 

@@ -18,6 +18,7 @@ from simulator.model.goodput import Goodput, packed
 from simulator.model.performance import (
     DurationByType,
     FixedDuration,
+    Performance,
     Sensitivity,
     SpeedupCurve,
     TimeTable,
@@ -69,14 +70,15 @@ def elastic(workload: Workload, cluster: Cluster, gpu_type: str) -> Workload:
         raise InputError(
             f"model {name!r}: fits on no GPU of {types}, expected one with more memory"
         )
-    times_s = tables[row_of] * duration_s[:, None, None]
+    return _without_demand(workload, TimeTable(tables[row_of] * duration_s[:, None, None]))
+
+
+def _without_demand(workload: Workload, performance: Performance) -> Workload:
+    """The jobs with these times, and the GPUs, CPUs and memory that the policy chooses."""
     nobody = np.full(len(workload), np.nan)
+    gpus = np.full(len(workload), ELASTIC)
     return replace(
-        workload,
-        performance=TimeTable(times_s),
-        num_gpus=np.full(len(workload), ELASTIC),
-        num_cpus=nobody,
-        memory_gb=nobody,
+        workload, performance=performance, num_gpus=gpus, num_cpus=nobody, memory_gb=nobody
     )
 
 
@@ -139,16 +141,8 @@ def curves_of_table(workload: Workload, own: Cluster) -> Workload:
 def _on_pool(
     workload: Workload, alone_s: FloatArray, curve_of: IntArray, curves: Sequence[Speedup]
 ) -> Workload:
-    nobody = np.full(len(workload), np.nan)
-    return replace(
-        workload,
-        performance=SpeedupCurve(
-            alone_s, curve_of, cast("Sequence[Callable[[float], float]]", curves)
-        ),
-        num_gpus=np.full(len(workload), ELASTIC),
-        num_cpus=nobody,
-        memory_gb=nobody,
-    )
+    functions = cast("Sequence[Callable[[float], float]]", curves)
+    return _without_demand(workload, SpeedupCurve(alone_s, curve_of, functions))
 
 
 def concave(widths: Sequence[int], throughput: FloatArray) -> Speedup:

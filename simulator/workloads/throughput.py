@@ -5,7 +5,7 @@ node's ``G`` GPUs, ``b = ceil(B/g)`` on each:
 
     step_s = max( factor alpha (b + beta) + 2 (g - 1)/g S/W ,  B / feed(g) )
 
-computation and gradient exchange (see `calibration`), or, where it is slower, the feeding of the
+computation and gradient exchange (see `benchmarks.calibration`), or, where it is slower, the feeding of the
 GPUs with samples: prefetching hides one behind the other. A job may count on the share of the
 node's CPUs and storage that goes with its GPUs, since a table t[j, v, g] cannot know its
 neighbours: ``feed(g) = min(CPUs g/G x samples/s per CPU, storage g/G / sample size)``.

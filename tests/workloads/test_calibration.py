@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks import calibration
 from simulator.datafiles import read_table
-from simulator.workloads import calibration
 
 
 @pytest.fixture(scope="module")

@@ -217,7 +217,7 @@ def test_gavel_generations(tmp_path, fields):
     assert durations(w) == [50, 100, 10]
     due = [np.inf] * 3 if fields == 7 else [np.inf, 5 + 1.2 * 100, 6 + 2 * 10]
     np.testing.assert_allclose(w.due_s, due)
-    assert w.notes[0].endswith("1 lines before an earlier one, sorted by arrival")
+    assert w.notes[0].endswith("1 rows before an earlier one, sorted by arrival")
 
 
 def test_gavel_other_gpu_and_file(tmp_path):

@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from simulator.features.colocation.spec import (
     Colocation,
+    Interference,
     colocation_of,
     with_drawn_models,
     with_parts,
@@ -39,7 +40,7 @@ class ColocationKeys(FeatureTable):
 
     part: Part | None = Field(default=None, examples=[0.5])
     """part of a GPU that each job of one GPU holds, where the jobs do not state it"""
-    interference: Literal["none", "linear", "published"] = "none"
+    interference: Interference = "none"
     """slow-down by jobs on the same GPU: none; linear in utilisation; or as published by model"""
     utilisation: dict[str, Part] = Field(default_factory=dict, examples=[{"a": 0.8, "b": 0.6}])
     """part of the time that a model keeps a GPU busy, with linear"""

@@ -17,6 +17,7 @@ import numpy as np
 from simulator.datafiles import read_table, records
 from simulator.errors import InputError
 from simulator.features.colocation.mig import profile_for
+from simulator.features.drawing import drawn
 from simulator.features.fractional import SharedDuration
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import FixedDuration
@@ -189,11 +190,5 @@ def with_drawn_models(
     """
     if any(workload.model):
         raise InputError("colocation: draw is given, but the jobs name their models themselves")
-    names = sorted(chances)  # the order in which they are written must not matter
-    values = np.array([chances[name] for name in names], dtype=np.float64)
-    if not len(values) or (values < 0).any() or not 0 < sum(values.tolist()) < math.inf:
-        raise InputError(f"colocation: draw is {dict(chances)}, expected chances >= 0, one above 0")
-    drawn = streams.generator("models of sharing").choice(
-        len(names), size=len(workload), p=values / values.sum()
-    )
-    return replace(workload, model=[names[k] for k in drawn.tolist()])
+    rng = streams.generator("models of sharing")
+    return replace(workload, model=drawn("colocation", chances, len(workload), rng))

@@ -15,6 +15,7 @@ import numpy as np
 
 from simulator.arguments import checked
 from simulator.errors import InputError
+from simulator.features.drawing import drawn
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
@@ -120,13 +121,7 @@ def with_drawn_tenants(
     """
     if any(getattr(workload, by)):
         raise InputError(f"tenants: draw is given, but the jobs name a {by} themselves")
-    names = sorted(chances)  # the order in which they are written must not matter
-    values = np.array([chances[name] for name in names], dtype=np.float64)
-    if not len(values) or (values < 0).any() or not 0 < sum(values.tolist()) < math.inf:
-        raise InputError(f"tenants: draw is {dict(chances)}, expected chances >= 0, one above 0")
-    rng = streams.generator("tenants")
-    drawn = rng.choice(len(names), size=len(workload), p=values / values.sum())
-    column = [names[k] for k in drawn.tolist()]
+    column = drawn("tenants", chances, len(workload), streams.generator("tenants"))
     return replace(workload, vc=column) if by == "vc" else replace(workload, user=column)
 
 

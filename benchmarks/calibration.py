@@ -1,7 +1,7 @@
 """Fit of the training-time model to published throughput; the fit is shipped, this repeats it.
 
 ``data/throughput_points.csv`` holds the published figures, ``data/throughput_fit.csv`` what comes
-out here, and `throughput` is the model that reads it. One training step of a network ``a`` with
+out here, and `simulator.workloads.throughput` is the model that reads it. One training step of a network ``a`` with
 ``b`` samples on each of ``g`` GPUs of type ``u`` takes
 
     step_s = alpha[a, u] (b + beta[a])  +  2 (g - 1)/g S[a] / W
@@ -10,7 +10,7 @@ the first term the time of forward and backward pass (``beta`` is what a step co
 size, in samples), the second a ring all-reduce of the gradient of ``S`` MB over a bus that moves
 ``W`` GB/s. See data/README.md for the sources and the errors.
 
-    python -m simulator.workloads.calibration          prints both tables
+    python -m benchmarks.calibration          prints both tables
 """
 
 from __future__ import annotations
