@@ -23,6 +23,7 @@ from simulator.statistics import Streams
 
 ENERGY_EUR_PER_KWH = 0.17168313
 PUE = 1.33
+"""Also of an instance whose ``GPU-costs.csv`` does not say otherwise (`authors`)."""
 
 Arrivals = Literal["high", "low", "mixed"]
 Rates = Literal["measured", "node"]

@@ -25,12 +25,9 @@ from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
+from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.logs import by_submission
 from simulator.workloads.tables import InputColumn, Table
-
-ENERGY_EUR_PER_KWH = 0.17168313
-PUE = 1.33
-"""ANDREAS, where ``GPU-costs.csv`` does not say otherwise."""
 
 _JOB_ID = InputColumn("UniqueJobsID", "", "name of the job", "text", unique=True, aliases=("ID",))
 _GPU_TYPE = InputColumn("GpuType", "", "type of GPU", "text")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks import gpu_speeds
 from simulator import Cluster, FixedDuration, InputError, NodeType, TimeTable, Workload
 from simulator.adaptation import Rules, adapt
 from simulator.datafiles import read_table
@@ -79,7 +80,7 @@ def test_networks_that_do_not_fit_on_a_gpu_have_no_time_there():
 
 
 def test_table_of_relative_speeds_is_what_the_published_points_give():
-    committed, computed = read_table("gpu_speeds.csv"), dnn_models.speeds()
+    committed, computed = read_table("gpu_speeds.csv"), gpu_speeds.speeds()
     assert list(committed.columns) == list(computed.columns)
     np.testing.assert_allclose(committed["relative_speed"], computed["relative_speed"], rtol=1e-9)
     assert (committed["basis"] == computed["basis"]).all()
@@ -97,7 +98,7 @@ def test_step_from_v100_to_1080ti_agrees_with_the_pairs_that_were_measured():
 
 def test_every_gpu_type_of_every_catalogue_has_a_speed():
     types = {t.gpu_type for name in catalog_names() for t in read_catalog(name)} | {"V100", "T4"}
-    assert types <= set(dnn_models.gpu_types())
+    assert all(types <= set(each.speed_of) for each in dnn_models.trainings().values())
 
 
 # -- demand, curves, sensitivity -------------------------------------------------------------
