@@ -446,21 +446,22 @@ def fairness(results: Results) -> Iterator[Claim]:
     for released in (False, True):
         table = cells(results, "fairness", released=released)
         for several_gpus, name in ((False, "single"), (True, "multi")):
+            reverse = _reverse(results, not released, several_gpus)
             yield PAGE.row(
-                f"ftf.{name}", gain(table[table["multi_gpu"] == several_gpus]),
-                f"{unprinted}{_reverse(results, not released, several_gpus)}; {UNKNOWN}",
-                labels=VARIANT if released else (), jobs=JOBS[several_gpus],
+                f"ftf.{name}", gain(table[table["multi_gpu"] == several_gpus]), f"{unprinted}; {reverse}",
+                labels=VARIANT if released else (), proof="" if reverse == UNKNOWN else None,
+                jobs=JOBS[several_gpus],
                 order="in the released order" if released else "the most delayed first",
             )  # fmt: skip
 
 
 def _reverse(results: Results, released: bool, several_gpus: bool) -> str:
-    """The gain under FTF in the other order, where it ran."""
+    """The gain under FTF in the other order; without such runs the cause is not known."""
     try:
         other = gain(cells(results, "fairness", released=released, multi_gpu=several_gpus))
     except NoRuns:
-        return ""
-    return f"; in the reverse order it is {other.mean:.2f} ({other.lower:.2f} to {other.upper:.2f})"
+        return UNKNOWN
+    return f"in the reverse order it is {other.mean:.2f} ({other.lower:.2f} to {other.upper:.2f})"
 
 
 @PAGE.rows

@@ -144,18 +144,18 @@ def philly_fit(results: Results) -> str:
     listed = ", ".join(f"{text} at {load:g}" for load, text in zip(mean.index, texts, strict=True))
     found = f"SRTF/LAS/FIFO take {listed} jobs/h (printed {'/'.join(f'{x:g}' for x in printed)})"
     fits = f"{(off <= AMOUNT_MARGIN).sum()} of these {len(off)} loads"
-    reached = "/".join(_load_of(mean[o], hours) for o, hours in zip(PHILLY, printed, strict=True))
+    reached = ", ".join(_load_of(mean[o], hours) for o, hours in zip(PHILLY, printed, strict=True))
     return (
         f"{found}: {fits} give all three within 10 %, {best:g} jobs/h misses one of them by {100 * off[best]:.0f} %. "
-        f"The printed hours are reached at {reached} jobs/h (linear between loads)"
+        f"Loads that reach the printed hours, linear between loads: {reached}"
     )
 
 
 def _load_of(by_load: Table, hours: float) -> str:
     """The load at which an ordering takes these hours; its hours grow with the load."""
     if not by_load.min() <= hours <= by_load.max():
-        return f"{'above' if hours > by_load.max() else 'below'} the loads"
-    return f"{np.interp(hours, by_load, by_load.index):.0f}"
+        return f"{'above' if hours > by_load.max() else 'below'} these"
+    return f"{np.interp(hours, by_load, by_load.index):.0f} jobs/h"
 
 
 # -- averages over load ----------------------------------------------------------------------
