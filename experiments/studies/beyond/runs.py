@@ -270,10 +270,10 @@ def _place(jobs: int, model: str, wait_s: float) -> Keys:
     factor = FACTORS[model]
     return {
         "workload": _poisson(jobs, 7.2, "lognormal:7200,cv=1.5", 1, 1, 2, 4, 4, 8),
-        "cluster": {"kind": "nodes", "num_nodes": 16, "gpus_per_node": 4},
+        "cluster": {"kind": "nodes", "num_nodes": 16, "gpus_per_node": 4, "nodes_per_rack": 4},
         "policy": "consolidating",
         "policy_options": {"wait_node_s": wait_s, "wait_rack_s": wait_s},
-        "network": {"nodes_per_rack": 4, "same_rack": factor, "across_racks": 1.2 * factor},
+        "network": {"same_rack": factor, "across_racks": 1.2 * factor},
     }
 
 
