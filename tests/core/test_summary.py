@@ -107,7 +107,7 @@ def test_jobs_that_left_count_as_lost_and_as_nothing_else():
     assert (found["makespan_s"], found["late_jobs"], found["tardiness_cost"]) == (20, 1, 18)
     assert result.tardiness_s.tolist() == [0, 0, 6]
     assert result.jct_s.tolist() == [10, pytest.approx(math.nan, nan_ok=True), 18]
-    assert result.jobs_table()["left"].tolist() == [0, 1, 0]
+    assert result.jobs_table()["status"].tolist() == ["done", "left", "done"]
     rear = result.summary((1, 3))
     assert (rear["mean_wait_s"], rear["mean_jct_s"], rear["lost_share"]) == (8, 18, 0.5)
     assert rear["lost_jobs"] == 1
