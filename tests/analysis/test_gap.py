@@ -19,12 +19,15 @@ from simulator.model.cluster import Cluster, NodeType
 from tests.greedy.instances import random_instance
 from tests.milp.brute_force import least_cost
 
+slow = pytest.mark.slow
 MORE = {"iterations": 50, "candidate_share": 1.0}
 SEARCHES = (RandomisedGreedyPolicy, LocalSearchPolicy, PathRelinkingPolicy)
 METHODS = [(GreedyPolicy, {}), *((kind, MORE) for kind in SEARCHES)]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(s, marks=slow) for s in range(20, 40))]
+)
 def test_no_heuristic_is_below_the_exact_optimum(seed):
     jobs, profile, m = random_instance(seed, 12, 4)
     options = {"mu": [0.0, 0.002][seed % 2], "horizon_s": 20.0}
@@ -45,7 +48,9 @@ def test_no_heuristic_is_below_the_exact_optimum(seed):
         assert value >= exact.objective - 1e-6 * max(1.0, exact.objective)
 
 
-@pytest.mark.parametrize("seed", range(1, 48, 2))
+@pytest.mark.parametrize(
+    "seed", [*range(1, 24, 2), *(pytest.param(s, marks=slow) for s in range(25, 48, 2))]
+)
 def test_exact_optimum_is_brute_force_on_tiny_andreas_instances(seed):
     jobs, profile, m = random_instance(seed, 3, 2)
     settings = GreedyPolicy(mu=0.001, horizon_s=30.0).settings

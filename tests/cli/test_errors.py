@@ -205,19 +205,6 @@ def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path):
     assert not (out / "summary.json").is_symlink()
 
 
-def test_planted_links_under_names_of_streamed_tables_are_not_followed(tmp_path):
-    """Files that a killed run left under such a name do not stand in the way either."""
-    victim = tmp_path / "victim"
-    victim.write_text("mine")
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / ".jobs.parquet.0123456789abcdef.tmp").symlink_to(victim)
-    (out / ".schedule.parquet.fedcba9876543210.tmp").write_text("of a run that was killed")
-    done(*run_by("fifo", tmp_path, "--stream"))
-    assert victim.read_text() == "mine"
-    assert not [path for path in out.iterdir() if path.is_symlink() or path.name[0] == "."]
-
-
 def test_infinite_numbers_are_null_with_a_note():
     values, notes = output.finite({"a": 1.5, "b": float("inf"), "c": float("nan"), "d": "inf"})
     assert values == {"a": 1.5, "b": None, "c": None, "d": "inf"}

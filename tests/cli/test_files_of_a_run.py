@@ -13,7 +13,7 @@ import pytest
 from experiments.scenario.output import FORMAT, TABLES, write_result
 from experiments.scenario.reading import read_table
 from experiments.scenario.tables_page import page
-from experiments.text import with_safe_cells, write_csv
+from experiments.text import write_csv
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.registry import COLUMNS
 from simulator.laws import Deterministic, Exponential
@@ -157,13 +157,6 @@ def test_a_comma_in_a_name_leaves_blank_numbers_readable(tmp_path):
     read = read_table(path, ("job_id",), (), or_blank=("first_start_s",))
     assert read["job_id"].tolist() == ["a, b", "c"]
     assert read["first_start_s"].isna().tolist() == [False, True]
-
-
-def test_formulas_get_a_quote():
-    table = pa.table({"name": ["=1+1", "-2", "@x", "a=b", None], "number": [-1.0, 2, 3, 4, 5]})
-    assert with_safe_cells(table)["name"].to_pylist() == ["'=1+1", "-2", "'@x", "a=b", None]
-    plain = pa.table({"name": ["a", "b"]})
-    assert with_safe_cells(plain).equals(plain)
 
 
 def test_the_page_of_tables_is_made_from_the_schemas():

@@ -1,8 +1,8 @@
 """Every policy with features switched on at random.
 
 They are tenants, admission control, racks, failures and maintenance, shared GPUs, wrong predictions, patience, delays,
-rates that change with progress, an optimization server, and rounds that end with their last job. These two are
-refused together (tests/core/test_engine.py), and so are rounds that count whole steps with features that change rates
+rates that change with progress, attempts that fail, optimization servers, and rounds that end with their last job. The
+last two are refused together (tests/core/test_engine.py), and so are rounds that count whole steps with features that change rates
 or with delays (tests/core/test_rounds.py, tests/shares/test_rounds.py), hence no such jobs here.
 """
 
@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiments.scenario.output import write_result
-from policies import composed_names, make_policy, policy_names
+from policies import make_policy, policy_names
 from policies.registry import requirements_of
 from simulator import Cluster, NodeType, Result, ServerSpec, Workload
 from simulator.features.admission import Admission
@@ -44,15 +44,18 @@ common = settings(
     max_examples=3, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 MODELS = published_rates()[0]
-SOME_OF_SYNERGY = ("srtf+tune", "las+greedy", "ftf+proportional", "drf+tune")
+COMPOSED = (
+    "srtf+tune", "las+greedy", "ftf+proportional", "drf+tune",
+    "srtf+tune@fractional", "las+greedy@fractional", "greedy@fractional",
+)  # fmt: skip
 POLICIES = [
     name
-    for name in (*policy_names(), *(n for n in composed_names() if n in SOME_OF_SYNERGY))
+    for name in (*policy_names(), *COMPOSED)
     if {"fixed-demand", "stated-demand", "time-shared", "list-or-node"} & set(requirements_of(name))
 ]
 
 
-def jobs_of(rng: np.random.Generator, count: int, leaving: bool) -> Workload:
+def jobs_of(rng: np.random.Generator, count: int, leaving: bool, failing: bool) -> Workload:
     gpus = rng.choice([1, 1, 1, 2, 4], count)
     duration_s = rng.uniform(20, 400, count)
     submit_s = np.cumsum(rng.exponential(20, count))
@@ -66,6 +69,9 @@ def jobs_of(rng: np.random.Generator, count: int, leaving: bool) -> Workload:
         model=rng.choice([*MODELS, "other"], count).tolist(),
         vc=rng.choice(["a", "b", "c"], count).tolist(),
         patience_s=rng.uniform(300, 3000, count) if leaving else None,
+        fails_at=[np.sort(rng.uniform(0.05, 0.95, rng.integers(3))).tolist() for _ in range(count)]
+        if failing
+        else (),
     )
 
 
@@ -87,6 +93,16 @@ class Changing(SharedDuration):
 
     def next_change(self, job: int, left: float) -> float:
         return 0.5 if left > 0.5 else 0.0
+
+
+def work_of(jobs: Workload, cluster: Cluster) -> np.ndarray:
+    """GPU time of each job's last attempt, alone on one node."""
+    last = np.array(
+        [1 - parts[-1] if parts else 1.0 for parts in jobs.fails_at or [()] * len(jobs)]
+    )
+    if isinstance(jobs.performance, Changing):
+        last = np.where(last > 0.5, 0.4 + 1.2 * (last - 0.5), 0.8 * last)
+    return jobs.performance.work_gpu_s(cluster) * last
 
 
 def with_changing_rates(jobs: Workload) -> Workload:
@@ -228,7 +244,7 @@ def check(result: Result, failures: Failures, exact: bool = False) -> None:
     if result.left is not None:
         served &= ~result.left
     if not isinstance(result.workload.performance, TimeTable):
-        work = result.workload.performance.work_gpu_s(result.cluster)
+        work = work_of(result.workload, result.cluster)
         if exact:
             np.testing.assert_allclose(spent[served], work[served], rtol=1e-6, atol=1e-3)
         # Nobody is faster than alone on one node; networks and neighbours only cost time.
@@ -252,9 +268,10 @@ def test_every_policy_with_all_parts_at_random(name, data):
 
     seed = data.draw(st.integers(0, 1000))
     rng = np.random.default_rng(seed)
-    jobs = jobs_of(rng, 15, on())
+    jobs = jobs_of(rng, 15, on(), on())
     shares_gpus = on() and "time-shared" not in requirements_of(name)
-    sliced = shares_gpus and name not in ("shared", "complementary") and on()
+    packs = name in ("shared", "complementary") or "@fractional" in name
+    sliced = shares_gpus and not packs and on()
     if shares_gpus:
         jobs = with_random_parts(rng, jobs)
     elif "time-shared" in requirements_of(name):
@@ -281,7 +298,7 @@ def test_every_policy_with_all_parts_at_random(name, data):
     round_s = 60.0 if "+" in name or on() else None
     rounds = Rounds(60.0) if round_s is None and on() else None
     if round_s is None and rounds is None and on():
-        service = ServerSpec(Exponential(10.0))
+        service = ServerSpec(Exponential(10.0), data.draw(st.integers(1, 3)))
     features = (tenants, admission, network, failures, neighbours, shown, delays, rounds)
     again = {"seed": seed, "server": service, "round_s": round_s}
     recorded = Recorded(make_policy(name))

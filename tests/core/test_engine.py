@@ -5,11 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from experiments.scenario.run import summarise
 from simulator import (
     Cluster,
     Decision,
     DecisionPoints,
     FixedDuration,
+    InfeasibleDecision,
     InputError,
     NodeType,
     Placement,
@@ -19,9 +21,11 @@ from simulator import (
     View,
     Workload,
 )
+from simulator.core.wake_ups import IDLE_TICKS
 from simulator.features.reconfiguration import Delays
 from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
+from simulator.model import feasibility
 from tests.core.jobs import fixed, nodes, run
 
 ONE_GPU = NodeType("one", "GPU", 1)
@@ -155,3 +159,216 @@ _NOTHING = FixedDuration(np.array([1.0, 1.0]), np.array([1, 1]))
 def test_bad_arguments_are_one_line(arguments, complaint):
     with pytest.raises(InputError, match=complaint):
         run(fixed([0], [1]), nodes(), latest_first, *arguments.pop("features", ()), **arguments)
+
+
+# -- where a plausible mistake would change little ---------------------------------------------
+
+
+def test_a_job_never_runs_where_it_has_no_time():
+    """Also where decisions are not checked: it would run for ever."""
+    jobs = Workload(["a"], np.zeros(1), TimeTable(np.array([[[np.inf, 5.0, np.inf]]])))
+    with pytest.raises(InfeasibleDecision, match="job a cannot run on 2 GPUs of n"):
+        run(jobs, nodes(2), lambda view: Decision([Placement(0, 0, 2)]), check=False)
+
+
+@pytest.mark.parametrize(("duration_s", "end_s"), [(60.0, 60.0), (60.5, 120.0), (100.0, 120.0)])
+def test_jobs_may_end_at_ticks_only(duration_s, end_s):
+    """Rounds of a minute: a job that fills its rounds ends with them, any other at the next tick."""
+    points = DecisionPoints.rounds(60.0, True)
+    result = run(fixed([0], [duration_s]), nodes(), decision_points=points)
+    assert result.completion_s.tolist() == [end_s]
+
+
+class SecondsForEachGb(FixedDuration):
+    """As many seconds as a job has CPUs and GB."""
+
+    def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
+        return cpus + memory_gb
+
+
+def test_a_job_on_two_nodes_has_what_it_gets_on_both():
+    gpus = np.array([2])
+    jobs = Workload(["a"], np.zeros(1), SecondsForEachGb(np.ones(1), gpus), num_gpus=gpus)
+    both = Decision([Placement(0, 0, 1, -1, 1, 3), Placement(0, 1, 1, -1, 2, 4)])
+    result = run(jobs, nodes(1, 2, cpus=8, memory_gb=8), lambda view: both, check=False)
+    assert result.completion_s.tolist() == [10.0]
+
+
+def decisions_of(coalesce: bool) -> list[tuple[float, int]]:
+    """Time and controller of each decision; two controllers, one server of 10 s, four arrivals."""
+    server = ServerSpec(Deterministic(10), 1, coalesce)
+    log = run(fixed([0, 1, 2, 3], [1000] * 4), nodes(1, 2, 2), server=server).decisions
+    return [(t, k) for t, k in zip(log.time_s, log.controller, strict=True) if t < 100]
+
+
+def test_requests_of_one_controller_are_coalesced_never_those_of_two():
+    # Jobs 0 and 2 are controller 0's. Its request of 2 s finds the one of 0 s in service, so it
+    # queues; controller 1 asks at 1 s and queues too; its request of 3 s joins that one.
+    assert decisions_of(coalesce=True) == [(0, 0), (10, 1), (20, 0)]
+    assert decisions_of(coalesce=False) == [(0, 0), (10, 1), (20, 0), (30, 1)]
+
+
+def test_as_many_requests_are_served_at_once_as_there_are_servers():
+    """Three controllers ask at once, two servers take 10 s each: the third request waits."""
+    result = run(fixed([0, 0, 0], [100] * 3), nodes(1, 3, 3), server_s=10, servers=2)
+    assert result.server_wait_s.tolist()[:3] == [0, 0, 10]
+    assert result.server_response_s.tolist()[:3] == [10, 10, 20]
+
+
+def test_a_job_that_ends_on_its_due_date_is_in_time():
+    result = run(fixed([0, 0], [10, 10], due_s=[10, 9.5], weight_per_s=[1, 2]), nodes(1, 2))
+    assert result.summary()["late_jobs"] == 1
+    assert result.tardiness_cost == 1.0
+
+
+def test_quantiles_are_those_of_their_names():
+    """101 jobs, each alone on a node of its own: completion times of 1, 2, .., 101 s."""
+    result = run(fixed([0] * 101, range(1, 102)), nodes(1, 101))
+    summary = summarise(result)
+    assert [summary[f"p{q}_jct_s"] for q in (50, 95, 99)] == pytest.approx([51, 96, 100])
+    assert summarise(result, (0, 51))["p50_jct_s"] == pytest.approx(26)
+
+
+def test_quantiles_of_waits_and_slowdowns_are_those_of_their_names():
+    """101 jobs of 1 s one after another: waits of 0, 1, .., 100 s, slowdowns of 1, 2, .., 101."""
+    found = run(fixed([0] * 101, [1] * 101), nodes()).summary()
+    assert [found[f"p{q}_wait_s"] for q in (95, 99)] == pytest.approx([95, 99])
+    assert [found[f"p{q}_slowdown"] for q in (95, 99)] == pytest.approx([96, 100])
+    assert [found["mean_wait_s"], found["mean_slowdown"]] == pytest.approx([50, 51])
+
+
+# -- empty queues, rounding at large clocks, answers of no use ---------------------------------
+
+
+def elastic(count: int, duration_s: float) -> Workload:
+    times = SpeedupCurve(np.full(count, duration_s), np.zeros(count, dtype=int), [math.sqrt])
+    return Workload([str(j) for j in range(count)], np.arange(count), times)
+
+
+def srtf(view: View) -> Decision:
+    """One GPU, preemptive, the shortest remaining time runs."""
+    duration_s = view.workload.performance.work_gpu_s(view.cluster)
+    first = int(np.argmin(view.remaining * duration_s[view.jobs]))
+    return Decision([Placement(int(view.jobs[first]), 0, 1)])
+
+
+def test_a_policy_is_not_asked_about_nothing():
+    """Between two jobs the queue is empty; the completion is a decision point all the same, the last one is none."""
+    asked: list[int] = []
+
+    def policy(view: View) -> Decision:
+        asked.append(len(view.jobs))
+        return Decision([Placement(int(view.jobs[0]), 0, 1)])
+
+    result = run(fixed([0, 100], [1, 1]), nodes(), policy)
+    assert asked == [1, 1]
+    assert list(result.decisions.time_s) == [0, 1, 100]
+    assert list(result.decisions.active) == [1, 0, 1]
+
+
+def test_decisions_at_arrivals_alone_are_enough_without_a_queue():
+    def policy(view: View) -> Decision:
+        return Decision([Placement(j, 0, 4.0) for j in view.waiting], keep_running=True)
+
+    points = DecisionPoints(on_completion=False)
+    result = run(elastic(3, 10.0), Cluster.rental_pool(), policy, decision_points=points)
+    assert result.completion_s.tolist() == [5, 6, 7]
+
+
+def test_preempted_at_every_tick_on_a_clock_of_1e9_s():
+    """Rounding of the clock (1e-7 s there) neither loses nor adds work."""
+    rng = np.random.default_rng(0)
+    submit_s = 1e9 + np.cumsum(rng.exponential(1.0, 150))
+    workload = fixed(submit_s.tolist(), rng.exponential(0.9, 150).tolist())
+    result = run(workload, nodes(), srtf, period_s=0.1)
+    worked = workload.performance.work_gpu_s(nodes())
+    np.testing.assert_allclose(result.gpu_seconds, worked, atol=1e-5)
+    assert result.preemptions.sum() > 20
+
+
+@pytest.mark.parametrize("rounds", [6, 13, 59])
+def test_rounding_costs_no_round(rounds):
+    """Two jobs of so many rounds each take turns: both are done after twice as many."""
+    turn = [0]
+
+    def policy(view: View) -> Decision:
+        turn[0] += 1
+        jobs = view.jobs.tolist()
+        return Decision([Placement(jobs[turn[0] % len(jobs)], 0, 1)])
+
+    result = run(fixed([0, 0], [300 * rounds] * 2), nodes(), policy, round_s=300)
+    assert sorted(result.completion_s) == [300 * (2 * rounds - 1), 300 * 2 * rounds]
+
+
+def test_reconfiguration_longer_than_the_work_left_and_interrupted():
+    result = run(
+        fixed([0, 4, 5, 6], [10, 3, 2, 1]),
+        nodes(),
+        lambda view: Decision([Placement(int(view.jobs[-1]), 0, 1)]),
+        Delays.of(50),
+    )
+    assert result.completion_s.tolist() == [166, 110, 58, 7]
+    assert result.gpu_seconds.tolist() == [60, 53, 52, 1]
+
+
+@pytest.mark.parametrize(("round_s", "again_s"), [(1, None), (None, 1.0)], ids=["round", "wake-up"])
+def test_a_reconfiguration_of_many_decisions_is_waited_for(round_s, again_s):
+    """A job that moves once and is then left alone is not idle, however often its policy looks at it."""
+    seconds = 2.5 * IDLE_TICKS
+
+    def policy(view: View) -> Decision:
+        return Decision([Placement(0, 0 if view.now_s < 2 else 1, 1)], again_s=again_s)
+
+    result = run(fixed([0], [10]), nodes(1, 2), policy, Delays.of(seconds), round_s=round_s)
+    assert result.completion_s.tolist() == [2 + seconds + 8]
+
+
+@pytest.mark.parametrize(("round_s", "again_s"), [(1, None), (None, 1.0)], ids=["round", "wake-up"])
+def test_a_job_that_is_moved_at_each_decision_is_stopped(round_s, again_s):
+    """Every reconfiguration begins before the last one ended, so no work is ever done."""
+
+    def policy(view: View) -> Decision:
+        return Decision([Placement(0, int(view.now_s) % 2, 1)], again_s=again_s)
+
+    with pytest.raises(InfeasibleDecision, match=f"none of 1 jobs got on .* for {IDLE_TICKS}"):
+        run(fixed([0], [10]), nodes(1, 2), policy, Delays.of(100.0), round_s=round_s)
+
+
+def test_the_check_does_not_look_at_all_that_runs_on_a_pool(monkeypatch):
+    """500 jobs run side by side; each decision looks at the one new share."""
+    looked = [0]
+    add = feasibility._add
+
+    def counted(*arguments: object) -> None:
+        looked[0] += 1
+        add(*arguments)
+
+    def policy(view: View) -> Decision:
+        return Decision([Placement(j, 0, 1.5) for j in view.waiting], keep_running=True)
+
+    monkeypatch.setattr(feasibility, "_add", counted)
+    result = run(elastic(500, 1e6), Cluster.rental_pool(1.0), policy)
+    assert looked[0] == 500
+    assert result.meters.leasing_cost == pytest.approx(500 * 1.5 * 1e6 / 1.5**0.5 / 3600)
+
+
+@pytest.mark.parametrize(("answer", "kind"), [(None, "NoneType"), ([Placement(0, 0, 1)], "list")])
+def test_an_answer_that_is_no_decision(answer, kind):
+    with pytest.raises(InfeasibleDecision, match=f"answered with {kind}, expected a Decision"):
+        run(fixed([0], [1]), nodes(), lambda view: answer)
+
+
+@pytest.mark.parametrize("cluster", [nodes(), Cluster.rental_pool()])
+@pytest.mark.parametrize("what", ["gpus", "cpus", "memory_gb"])
+def test_infinite_shares_are_refused(cluster, what):
+    share = Placement(0, 0, 1)._replace(**{what: math.inf})
+    with pytest.raises(InfeasibleDecision, match=r"gives job 0 .*inf"):
+        run(elastic(1, 1.0), cluster, lambda view: Decision([share]))
+
+
+def test_server_of_no_use():
+    with pytest.raises(InputError, match="0 servers, expected at least 1"):
+        ServerSpec("measured", servers=0)
+    for service_s in (-1.0, math.inf, math.nan):
+        with pytest.raises(InputError, match=f"service takes {service_s} s, expected >= 0"):
+            run(fixed([0], [1]), nodes(), server=ServerSpec(lambda rng, s=service_s: s))

@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator import (
-    Decision,
-    DecisionPoints,
-    InfeasibleDecision,
-    Placement,
-    View,
-    Workload,
-)
+from simulator import Decision, DecisionPoints, InfeasibleDecision, Placement, View, Workload
 from simulator.features.admission import Admission
 from simulator.features.colocation import colocation_of
 from simulator.features.failures import Checkpoints, Failures, Outages

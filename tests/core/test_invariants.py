@@ -1,4 +1,4 @@
-"""Invariants of every policy on random scenarios: capacities and conservation."""
+"""Invariants of every policy of elastic jobs on random scenarios: capacities and conservation."""
 
 import math
 from collections import defaultdict
@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from policies import make_policy, policy_names, requirements_of
 from simulator import Cluster, NodeType, Result, ServerSpec, TimeTable, Workload
-from simulator.features.reconfiguration import Delays
 from simulator.laws import Exponential
-from tests.core.jobs import fixed, nodes, run
+from tests.core.jobs import run
 
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
@@ -20,7 +19,6 @@ OPTIONS = {
     "path-relinking": {"iterations": 10},
     "milp-literal": {"time_limit_s": 5.0},
 }
-SYNERGY = [f"{o}+{m}" for o in ("fifo", "srtf", "las") for m in ("proportional", "greedy", "tune")]
 
 common = settings(
     max_examples=4,
@@ -37,11 +35,6 @@ def without(*requirements: str) -> list[str]:
 
 ELASTIC = without("fixed-demand", "stated-demand", "time-shared", "pool", "one-type", "types-known")
 """Those that choose the GPUs of jobs on nodes; tests/tenants and tests/rental have those for equal nodes."""
-FIXED = [
-    n
-    for n in without("time-shared", "one-node")  # tests/orders and tests/fractional_gpus have these
-    if {"fixed-demand", "stated-demand", "list-or-node"} & {*requirements_of(n)}
-]
 
 
 def elastic_jobs(seed: int, count: int, types: int, width: int) -> Workload:
@@ -61,7 +54,7 @@ def elastic_jobs(seed: int, count: int, types: int, width: int) -> Workload:
     )
 
 
-def check(result: Result, restarts: bool = False) -> None:
+def check(result: Result) -> None:
     """Invariants of every policy."""
     workload, cluster = result.workload, result.cluster
     assert np.isfinite(result.completion_s).all()
@@ -89,9 +82,7 @@ def check(result: Result, restarts: bool = False) -> None:
         time_s = workload.performance.time_s(s.job, v, s.gpus, s.cpus, s.memory_gb)
         progress[s.job] += (s.end_s - s.start_s) / time_s
     parts = {s.job for s in result.schedule or () if not _is_whole(workload, s)}
-    moved = (result.preemptions + result.reconfigurations) > 0  # they spend time on restarts, too
-    checked = (s.job for s in whole if s.job not in parts and not (restarts and moved[s.job]))
-    done = np.array([progress[job] for job in checked])
+    done = np.array([progress[s.job] for s in whole if s.job not in parts])
     np.testing.assert_allclose(done, 1.0, rtol=1e-6)
     assert result.total_cost == pytest.approx(
         result.meters.leasing_cost + result.meters.energy_cost + result.tardiness_cost
@@ -145,15 +136,3 @@ def _runs_somewhere(workload: Workload) -> bool:
     usable = performance.times_s[:, :, 1:].copy()
     usable[:, 1, 2:] = math.inf
     return bool(np.isfinite(usable).any(axis=(1, 2)).all())
-
-
-@pytest.mark.parametrize("name", [*FIXED, *SYNERGY])
-@given(seed=st.integers(0, 10_000), count=st.integers(1, 30), reconfiguration=st.booleans())
-@common
-def test_fixed_demand(name, seed, count, reconfiguration):
-    rng = np.random.default_rng(seed)
-    demand = 2 ** rng.integers(0, 4, count)
-    work = fixed(np.cumsum(rng.exponential(200, count)), rng.uniform(50, 3000, count), demand)
-    machines, round_s = nodes(4, 4, cpus=12, memory_gb=200), 300 if "+" in name else None
-    delays = Delays.of(30.0 if reconfiguration else 0.0)
-    check(run(work, machines, name, delays, seed=seed, round_s=round_s), reconfiguration)

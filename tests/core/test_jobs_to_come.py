@@ -104,7 +104,7 @@ def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
 
 
 def until_then(name: str, elastic: bool, jobs: Workload, until_s: float) -> str:
-    """Decisions of a policy before an instant, and all that ran until then."""
+    """Decisions of a policy before an instant with all that they record, and all that ran until then."""
     types, needs = [NodeType("v", "A", 2, 0.5), NodeType("w", "B", 2, 1.2)], requirements_of(name)
     if not elastic:
         cluster = nodes(4, 2, price_per_hour=2.0, cpus=12, memory_gb=200)
@@ -115,7 +115,7 @@ def until_then(name: str, elastic: bool, jobs: Workload, until_s: float) -> str:
     policy = make_policy(name, **OPTIONS.get(name, {}))
     result = run(jobs, cluster, policy, seed=1, round_s=60.0 if "+" in name else None)
     asked = result.decisions_table()
-    asked = asked.loc[asked["time_s"] < until_s, ["time_s", "controller", "active"]]
+    asked = asked[asked["time_s"] < until_s].dropna(axis=1, how="all").convert_dtypes()
     ran = result.schedule_table()
     ran = ran[ran["start_s"] < until_s].assign(end_s=ran["end_s"].clip(upper=until_s))
     assert len(asked) >= 5

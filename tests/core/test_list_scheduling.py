@@ -58,13 +58,6 @@ def test_a_pool_holds_every_job():
     assert result.meters.leasing_cost == pytest.approx(12 * 10 * 3.6 / 3600)
 
 
-@pytest.mark.parametrize(
-    "name", ["fifo", "fifo-strict", "fifo-backfill", "edf", "edf-backfill", "ps"]
-)
-def test_results_call_a_policy_by_its_name(name):
-    assert run(nodes(), [1], name).policy == name
-
-
 def test_an_object_that_has_decided_elsewhere_forgets_the_other_jobs():
     """Its indexes are of the workload that it knows: of another one it makes them anew."""
     policy = make_policy("fifo-strict")

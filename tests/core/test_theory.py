@@ -6,7 +6,7 @@ import pytest
 from simulator import Result
 from simulator.laws import Exponential, Law, LogNormal
 from simulator.statistics import Streams, student
-from simulator.theory import littles_law, mg1_mean_wait_s, mmc_mean_wait_s
+from simulator.theory import mg1_mean_wait_s, mmc_mean_wait_s
 from simulator.workloads.poisson import poisson_jobs
 from tests.core.jobs import fixed, nodes
 from tests.core.jobs import run as simulated
@@ -34,18 +34,6 @@ def test_mean_waits_are_those_of_the_formula(law, servers, load, theory_s):
     estimate = student([float(wait) for wait in waits], level=0.99)
     assert estimate.lower <= theory_s <= estimate.upper
     assert estimate.upper - estimate.lower < theory_s  # else it could not exclude anything
-
-
-def test_littles_law_holds_exactly_over_a_busy_period():
-    """L from the number in system, integrated over time; lambda W from the jobs."""
-    result = run(LogNormal(10.0, 2.0), 0.8, 1, 5)
-    events = np.concatenate([result.workload.submit_s, result.completion_s])
-    change = np.concatenate([np.ones(JOBS), -np.ones(JOBS)])
-    order = np.argsort(events, kind="stable")
-    in_system = np.cumsum(change[order])[:-1]
-    horizon_s = float(events.max() - events.min())
-    mean_number = float(in_system @ np.diff(events[order])) / horizon_s
-    assert mean_number == pytest.approx(littles_law(JOBS / horizon_s, result.jct_s.mean()))
 
 
 @pytest.mark.parametrize("servers", [1, 2, 8])

@@ -1,7 +1,7 @@
 """A hand-made case for the mechanism behind each question that no other room has one for.
 
-Dispatchers are in tests/core/test_dispatcher.py, predictions in tests/adaptation/test_predictions.py,
-reconfiguration in tests/core/test_corner_cases.py and tests/hysteresis, bounds in tests/foresight.
+Dispatchers are in tests/core/test_dispatchers.py, predictions in tests/adaptation/test_predictions.py,
+reconfiguration in tests/core/test_engine.py and tests/hysteresis, bounds in tests/foresight.
 """
 
 import numpy as np

@@ -17,14 +17,13 @@ from simulator import (
     InputError,
     NodeType,
     Placement,
-    ServerSpec,
     TimeTable,
     Workload,
 )
 from simulator.features.failures import Checkpoints, Failures, Outages, guard
 from simulator.features.failures.outages import failure_rates
 from simulator.features.reconfiguration import Delays
-from simulator.laws import Deterministic, Exponential
+from simulator.laws import Deterministic
 from tests.core.jobs import fixed, nodes, run
 
 
@@ -149,33 +148,6 @@ def test_attempts_with_preemption_checkpoints_and_a_limit():
     assert given_up.completion_s.tolist() == pytest.approx([100.0, 80.0])
 
 
-@pytest.mark.parametrize(
-    "policy",
-    ["fifo-strict", "srpt", "las+proportional", "capacity", "fifo-backfill@decision-trace"],
-)
-@pytest.mark.parametrize("servers", [0, 2])
-def test_attempts_beside_all_else_that_goes_wrong(policy, servers):
-    """GPU-hours held are the work of the last attempts, the lost work and the overhead."""
-    rng = np.random.default_rng(4)
-    counts = rng.integers(0, 4, 24)
-    parts = [tuple(np.sort(rng.uniform(0.05, 0.95, n)).tolist()) for n in counts]
-    jobs = random_jobs(rng, 24, fails_at=parts, patience_s=np.full(24, 40_000.0))
-    each_node = Outages.of_each_node(4, Exponential(6000.0), Exponential(300.0))
-    saving = Checkpoints(300.0, cost_s=10.0, restart_s=20.0)
-    failures = Failures([each_node], saving, job_time_to_failure=Exponential(9000.0))
-    server = ServerSpec(Exponential(20.0), servers) if servers else None
-    machines, round_s = nodes(4, 4, 2, cpus=12, memory_gb=250), 200.0 if "+" in policy else None
-    options = {"seed": 2, "server": server, "round_s": round_s}
-    result = run(jobs, machines, policy, failures, Delays.of(15.0), **options)
-    stayed = ~result.left
-    last = np.array([1 - each[-1] if each else 1.0 for each in parts])
-    work_gpu_s = jobs.num_gpus * jobs.performance.duration_s * last
-    damage = result.parts["failures"]
-    held = work_gpu_s + damage.lost_gpu_s + damage.overhead_gpu_s
-    np.testing.assert_allclose(result.gpu_seconds[stayed], held[stayed], rtol=1e-6)
-    assert (damage.failures[stayed] >= counts[stayed]).all()
-
-
 def test_no_policy_sees_attempts_to_come():
     seen = []
 
@@ -290,44 +262,6 @@ def test_a_mistake_that_shows_while_it_runs_names_its_table(tmp_path):
     told = r"^s\.toml: admission: no job has a due date"
     with pytest.raises(InputError, match=told), of_file("s.toml"):
         run_of(read_scenario(path))
-
-
-def test_a_scenario_with_everything_on(tmp_path):
-    path = tmp_path / "s.toml"
-    path.write_text(
-        GOOD
-        + """price_per_hour = 10
-[failures]
-time_to_failure = "weibull:9000,shape=0.8"
-repair = "deterministic:600"
-rack_time_to_failure = "exponential:40000"
-rack_repair = "exponential:900"
-nodes_per_rack = 2
-job_time_to_failure = "exponential:20000"
-max_attempts = 3
-[checkpoints]
-interval_s = "daly"
-cost_s = 20
-[maintenance]
-every_s = 9000
-duration_s = 300
-[spot]
-nodes = 2
-time_to_reclaim = "exponential:7200"
-down = "exponential:1800"
-price = 0.5
-"""
-    )
-    result = run_of(read_scenario(path))
-    assert [t.price_per_hour for t in result.cluster.node_types] == [10.0, 5.0]
-    assert result.cluster.node_type_of == (0, 0, 1, 1)
-    assert result.parts["failures"].outages.sum() > 5
-    damage = result.parts["failures"]
-    kept = result.gpu_seconds - damage.lost_gpu_s - damage.overhead_gpu_s
-    whole = damage.abandoned == 0
-    duration_s = result.workload.performance.duration_s
-    np.testing.assert_allclose(kept[whole], duration_s[whole], rtol=1e-6)
-    assert (kept[~whole] <= duration_s[~whole]).all()
 
 
 def test_foresight_waits_where_all_nodes_of_the_only_fitting_type_are_down():

@@ -82,47 +82,6 @@ def test_no_run_costs_less_than_a_bound(seed, count, nodes, weight, fixed):
     assert lagrangian(workload, cluster, 15, 40) <= cost
 
 
-def poisoned(first: Workload) -> Workload:
-    """The same seven jobs, then others that differ in times, due dates, weights and submission."""
-    later = np.arange(len(first)) >= 7
-    submit_s = first.submit_s + 5e5 * (np.arange(len(first)) >= 8)
-    times = table_of(first, Cluster.of_vms(CATALOG, 2)) * np.where(later, 50.0, 1.0)[:, None, None]
-    due_s = np.where(later, submit_s + 1.0, first.due_s)
-    weight = np.where(later, 1e3, first.weight_per_s)
-    table = TimeTable(times)
-    return replace(first, submit_s=submit_s, performance=table, due_s=due_s, weight_per_s=weight)
-
-
-def before(workload: Workload, cluster: Cluster, until: float) -> str:
-    """The decisions before an instant, and all that ran until then, as text."""
-    result = run(workload, cluster)
-    decisions, schedule = result.decisions_table(), result.schedule_table()
-    decisions = decisions[decisions["time_s"] < until].drop(columns="cpu_s", errors="ignore")
-    schedule = schedule[schedule["start_s"] < until]
-    schedule = schedule.assign(end_s=schedule["end_s"].clip(upper=until))
-    schedule = schedule.sort_values(["start_s", "node", "job_id"])  # not as stretches ended
-    assert len(decisions) >= 7
-    return str(decisions.to_csv() + schedule.to_csv(index=False))
-
-
-@pytest.mark.parametrize(
-    "cluster",
-    [
-        Cluster.of_vms(CATALOG, 2),
-        Cluster(CATALOG, 2, (0, 1)),
-        Cluster.of_vms(CATALOG, 4, num_controllers=2),
-    ],
-    ids=["VMs", "fixed nodes", "two controllers"],
-)
-def test_it_does_not_read_jobs_that_have_not_come(cluster):
-    """Two workloads whose later jobs differ in everything: the same decisions until they come, with
-    all that they record. Every other policy: `tests.core.test_jobs_to_come`."""
-    first = jobs(5, 14)
-    until = float(first.submit_s[7])
-    seen = [before(w, cluster, until) for w in (first, poisoned(first))]
-    assert seen[0] == seen[1]
-
-
 ODD = {
     "one job": lambda w: w.head(1),
     "all overdue": lambda w: replace(w, due_s=w.submit_s),

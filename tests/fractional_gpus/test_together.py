@@ -1,25 +1,19 @@
 """Shared GPUs together with failures, checkpoints, patience and an optimization server."""
 
-import itertools
 import math
-from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from policies import make_policy
-from policies.fractional_gpus.packing_experiment import RULES
-from simulator import Decision, Placement, ServerSpec
+from simulator import Decision, Placement
 from simulator.features.colocation import colocation_of, published_rates
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.predictions import PredictedWorkload
 from simulator.features.tenants import tenants_of
-from simulator.laws import Deterministic, Exponential
+from simulator.laws import Deterministic
 from tests.core.jobs import nodes, run, sharing
-from tests.core.test_all_parts import Recorded
 
 ONE = nodes()
 MODELS = published_rates()[0]
@@ -103,37 +97,6 @@ def test_attempts_with_checkpoints_beside_a_neighbour():
     assert next(s.end_s for s in result.schedule if s.job == 0) == pytest.approx(80.0)
 
 
-OF_PARTS = ("shared", "complementary", "srtf+proportional@fractional")
-
-
-@pytest.mark.parametrize(
-    ("name", "interference"),
-    [*itertools.product(OF_PARTS, ("none", "linear")), ("slices", "none")],
-)
-def test_attempts_at_random_on_parts(name, interference):
-    """GPU time held is the work of the last attempts, what was lost, and what was no work; slower beside neighbours."""
-    rng = np.random.default_rng(7)
-    counts = rng.integers(0, 4, 40)
-    ends = [tuple(np.sort(rng.uniform(0.05, 0.95, n)).tolist()) for n in counts]
-    submit_s = np.cumsum(rng.exponential(20, 40))
-    jobs = jobs_of(rng.uniform(50, 500, 40), submit_s, fails_at=ends)
-    cause = Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))
-    failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0), Exponential(1500.0))
-    neighbours = colocation_of(jobs, interference, utilisation={"a": 0.8}, slices=name == "slices")
-    machines, round_s = nodes(2, 2, cpus=8, memory_gb=100), 100.0 if "+" in name else None
-    result = run(jobs, machines, name, neighbours, failures, seed=3, round_s=round_s)
-    last = np.array([1 - each[-1] if each else 1.0 for each in ends])
-    work = 0.5 * jobs.performance.duration_s * last
-    damage = result.parts["failures"]
-    spent = result.gpu_seconds - damage.lost_gpu_s - damage.overhead_gpu_s
-    if interference == "none":
-        np.testing.assert_allclose(spent, work, rtol=1e-6)
-    else:
-        assert (spent >= work * (1 - 1e-6)).all()
-        assert spent.sum() > 1.05 * work.sum()
-    assert (damage.failures >= counts).all()
-
-
 def test_checkpoints_go_on_when_a_neighbour_comes():
     """Work for 40 s, save for 10 s. The second job comes at 50 s; the node is away from 130 to 200 s, then at 330 s.
 
@@ -198,89 +161,6 @@ def test_a_job_moves_to_another_gpu():
     assert result.reconfigurations.tolist() == [0, 1, 0]
 
 
-def work_done(share, pieces, is_last, restart_s, interval_s, cost_s):
-    """Part of a job's time that it got through in one share, by its speeds over time."""
-    begin, end = share.start_s + restart_s, share.end_s
-    if not is_last:  # what is saved counts
-        cycles = max(0, math.floor((end - begin) / (interval_s + cost_s) + 1e-9))
-        end = begin + cycles * (interval_s + cost_s)
-    done, k = 0.0, 0
-    while begin + k * (interval_s + cost_s) < end:
-        a = begin + k * (interval_s + cost_s)
-        b = min(a + interval_s, end)
-        done += sum(v * max(0.0, min(b, t1) - max(a, t0)) for t0, t1, v in pieces)
-        k += 1
-    return done
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(
-    st.integers(0, 10_000),
-    st.sampled_from(["complementary", "slices", *(f"shared:{rule}" for rule in RULES)]),
-    st.sampled_from(["none", "linear", "published"]),
-    st.booleans(),
-    st.booleans(),
-    st.booleans(),
-)
-def test_work_and_gpus_are_conserved(seed, name, kind, failing, leaving, served):
-    rng = np.random.default_rng(seed)
-    count = 30
-    gpus = rng.choice([1, 1, 1, 2], count)
-    part = np.where(gpus == 1, rng.choice([0.1, 0.25, 0.5, 1.0], count), 1.0)
-    submit_s = np.cumsum(rng.exponential(30, count))
-    duration_s, model = rng.uniform(20, 300, count), rng.choice(MODELS, count).tolist()
-    patience_s = rng.uniform(100, 2000, count) if leaving else None
-    jobs = sharing(submit_s, duration_s, part, gpus, model=model, patience_s=patience_s)
-    base, _, rule = name.partition(":")
-    options = {"utilisation": dict.fromkeys(MODELS, 0.6)} if kind == "linear" else {}
-    if base == "slices":
-        kind, options = "none", {"slices": True}
-    neighbours = colocation_of(jobs, kind, gpu_memory_gb=16.0, **options)
-    interval_s, cost_s, restart_s = 50.0, 3.0, 5.0
-    cause = Outages.of_each_node(2, Exponential(1500.0), Exponential(100.0))
-    saving = Checkpoints(interval_s, cost_s, restart_s)
-    failures = Failures([cause], saving) if failing else None
-    policy = Recorded(make_policy(base, **({"rule": rule} if rule else {})))
-    server = ServerSpec(Exponential(4.0)) if served else None
-    more = {"server": server, "round_s": 40.0 if not served and seed % 3 == 0 else None}
-    result = run(jobs, nodes(2, 2), policy, neighbours, failures, seed=seed, **more)
-    left = np.zeros(count, dtype=bool) if result.left is None else result.left
-    gone_s = (submit_s + jobs.patience_s)[left] if leaving else []
-    np.testing.assert_allclose(result.completion_s[left], gone_s)
-    on, of_job = defaultdict(list), defaultdict(list)
-    for share in result.schedule:
-        of_job[share.job].append(share)
-        for g in policy.gpus(share):
-            on[share.node, g].append(share)
-    speeds = defaultdict(lambda: defaultdict(list))
-    for held in on.values():
-        times = sorted({t for s in held for t in (s.start_s, s.end_s)})
-        for a, b in itertools.pairwise(times):
-            here = [s.job for s in held if s.start_s <= a and s.end_s >= b]
-            assert sum(part[j] for j in here) <= 1 + 1e-6
-            assert sum(neighbours.memory_gb[j] for j in here) <= 16.0 * (1 + 1e-9)
-            for j in here:
-                v = neighbours.speed(j, [o for o in here if o != j])
-                speeds[j][a, b].append(v)
-    if not failing:
-        interval_s, cost_s, restart_s = 1e12, 0.0, 0.0
-    for job in range(count):
-        shares = sorted(of_job[job], key=lambda s: s.start_s)
-        assert bool(shares) != left[job]
-        pieces = [(a, b, min(v)) for (a, b), v in speeds[job].items()]
-        done = 0.0
-        for k, share in enumerate(shares):
-            restart = restart_s if k else 0.0
-            last = k == len(shares) - 1
-            done += work_done(share, pieces, last, restart, interval_s, cost_s)
-        if shares:
-            assert done == pytest.approx(jobs.performance.duration_s[job], rel=1e-6)
-    if failing:
-        held = sum(s.gpus * (s.end_s - s.start_s) for s in result.schedule)
-        damage = result.parts["failures"]
-        assert damage.lost_gpu_s.sum() + damage.overhead_gpu_s.sum() < held
-
-
 def test_predictions_learn_a_job_not_its_neighbours():
     """Predicted at twice its time, and at half speed beside a neighbour: what is learned is the factor of two."""
     jobs = jobs_of([100.0, 100.0, 100.0], [0.0, 0.0, 50.0])
@@ -310,27 +190,6 @@ def test_quotas_count_parts():
     whole = run(jobs, two, "fifo-backfill", tenants)
     assert whole.completion_s.tolist() == [100.0, 200.0]
     assert whole.table("tenants")["peak_gpus"].tolist() == [1.0]
-
-
-@pytest.mark.parametrize("name", ["shared", "complementary", "slices"])
-@pytest.mark.parametrize("gpus", [1, 2])
-def test_several_servers_decide_at_once(name, gpus):
-    """A job that a policy had meant for another node, by a later plan, is counted where it runs."""
-    rng = np.random.default_rng(0)
-    count = 80
-    submit_s, duration_s = np.cumsum(rng.exponential(10.0, count)), rng.uniform(20, 100, count)
-    parts, model = rng.choice([0.25, 0.5, 1.0], count), rng.choice(MODELS, count).tolist()
-    jobs, sliced = sharing(submit_s, duration_s, parts, model=model), name == "slices"
-    kind = "none" if sliced else "published"
-    neighbours = colocation_of(jobs, kind, gpu_memory_gb=16.0, slices=sliced)
-    cluster = nodes(gpus, 4 // gpus)
-    server = ServerSpec(Exponential(15.0), servers=3)
-    result = run(jobs, cluster, name, neighbours, server=server)
-    assert np.isfinite(result.completion_s).all()
-    for node in range(cluster.num_nodes):
-        shares = [s for s in result.schedule if s.node == node]
-        for at_s in {s.start_s for s in shares}:
-            assert sum(s.gpus for s in shares if s.start_s <= at_s < s.end_s) <= gpus + 1e-6
 
 
 def test_several_servers_and_whole_gpus():

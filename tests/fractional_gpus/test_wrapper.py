@@ -1,22 +1,15 @@
 """Synergy and the greedy family on parts of GPUs: by hand, and nothing given away twice."""
 
-import itertools
 import re
-from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from policies import make_policy, requirements_of
 from simulator import InputError
 from simulator.features.admission import Admission
 from simulator.features.colocation import colocation_of, published_rates
-from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.laws import Exponential
 from tests.core.jobs import nodes, run, sharing
-from tests.core.test_all_parts import Recorded
 
 MODELS = published_rates()[0]
 ONE = nodes(price_per_hour=1.0, cpus=12, memory_gb=100)
@@ -102,45 +95,3 @@ def test_who_cannot():
         run(sliced, ONE, "greedy@fractional", colocation_of(sliced, slices=True))
     needs = {"servers", "fixed-demand", "one-node", "objective"}
     assert set(requirements_of("greedy@fractional")) >= needs
-
-
-@settings(
-    max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-@given(
-    seed=st.integers(0, 10_000),
-    name=st.sampled_from(["srtf+tune", "las+greedy", "fifo+proportional", "greedy", "milp"]),
-    failing=st.booleans(),
-    known=st.booleans(),
-)
-def test_nothing_is_given_away_twice(seed, name, failing, known):
-    rng = np.random.default_rng(seed)
-    count = 20
-    gpus = rng.choice([1, 1, 1, 2], count)
-    part = np.where(gpus == 1, rng.choice([0.1, 0.3, 0.5, 0.7, 1.0], count), 1.0)
-    submit_s = np.cumsum(rng.exponential(40, count))
-    duration_s, model = rng.uniform(20, 300, count), rng.choice(MODELS, count).tolist()
-    late = {"due_s": submit_s + 500, "weight_per_s": rng.uniform(0.001, 0.01, count)}
-    jobs = jobs_of(part, duration_s, submit_s, gpus, model=model, **late)
-    cluster = nodes(2, 2, price_per_hour=1.0, cpus=12, memory_gb=100)
-    neighbours = colocation_of(jobs, "published", gpu_memory_gb=16.0) if known else None
-    cause = Outages.of_each_node(2, Exponential(2000.0), Exponential(100.0))
-    failures = Failures([cause], Checkpoints(60.0, 2.0, 5.0)) if failing else None
-    round_s = 50.0 if "+" in name else None
-    policy = Recorded(make_policy(name + "@fractional"))
-    result = run(jobs, cluster, policy, neighbours, failures, seed=seed, round_s=round_s)
-    assert np.isfinite(result.completion_s).all()
-    held = np.zeros(count)
-    on = defaultdict(list)
-    for share in result.schedule:
-        held[share.job] += share.gpus * (share.end_s - share.start_s)
-        for g in policy.gpus(share):
-            on[share.node, g].append(share)
-    for shares in on.values():
-        for a, b in itertools.pairwise(sorted({t for s in shares for t in (s.start_s, s.end_s)})):
-            here = [s for s in shares if s.start_s <= a and s.end_s >= b]
-            assert sum(part[s.job] for s in here) <= 1 + 1e-6
-    work = jobs.performance.work_gpu_s(cluster)
-    assert (held >= work * (1 - 1e-6)).all()
-    if not known and not failing:
-        np.testing.assert_allclose(held, work, rtol=1e-6)

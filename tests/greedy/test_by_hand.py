@@ -1,7 +1,7 @@
 """The greedy family in cases computed by hand: what the kernels and their twins could get wrong together.
 
-Each case is asked of the compiled kernel and of its plain-Python twin. VMs cost 1 $/s unless a case
-names another price. A running job costs its weight times its tardiness, a postponed one its weight
+Each case is asked of the compiled kernel; test_construction and test_search hold its plain-Python twin to it. VMs
+cost 1 $/s unless a case names another price. A running job costs its weight times its tardiness, a postponed one its weight
 times ``rho`` times what the slowest run would be late, and a node its price times the time of its
 cheapest job.
 """
@@ -20,7 +20,6 @@ from policies.greedy.pool import randomised_greedy
 from policies.greedy.problem import PAPER, Jobs, Settings, machines_of, profile_of
 from policies.greedy.queue import pressure_order
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, NodeType
-from tests.greedy import reference, reference_search
 
 INF = math.inf
 Nodes = list[tuple[str, dict[str, int]]]
@@ -78,7 +77,7 @@ def named_nodes(case: Case, order: list[int], nodes, hosted, gpus) -> Nodes:
     return case.named(order, kept)
 
 
-def kernel_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
+def best_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
     """The best move of the compiled search, and the objective after it."""
     order, (queue, *_) = built(case)
     most = case.machines.price_per_s.shape[1] - 1
@@ -98,31 +97,10 @@ def kernel_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
     return named_nodes(case, order, *found[:3]), found[3]
 
 
-def twin_move(case: Case, start: Nodes) -> tuple[Nodes, float]:
-    """The same of the twin."""
-    x = reference.Instance(case.jobs, case.profile, case.machines, case.settings)
-    position = {case.names[j]: i for i, j in enumerate(x.order)}
-    nodes = []
-    for node_type, jobs in start:
-        v = case.types.index(node_type)
-        hosted = [[position[name], g] for name, g in jobs.items()]
-        nodes.append(reference.Node(v, int(case.machines.gpus[v]) - sum(jobs.values()), hosted))
-    found, value = reference_search.local_search(x, [reference.Plan(nodes, 0.0)], PAPER, 1, 3)
-    return case.named(x.order, [(n.node_type, n.hosted) for n in found]), value
-
-
-def kernel_plan(case: Case) -> Nodes:
+def plan(case: Case) -> Nodes:
     """Plan of the compiled pure greedy."""
     order, (_, opens, *plans, _, _) = built(case)
     return named_nodes(case, order, *(part[0, : opens[0]] for part in plans))
-
-
-def twin_plan(case: Case) -> Nodes:
-    """The same of the twin."""
-    x, pool = reference.randomised_greedy(
-        case.jobs, case.profile, case.machines, case.settings, 1, 1, 0
-    )
-    return case.named(x.order, [(n.node_type, n.hosted) for n in pool[0].nodes])
 
 
 # -- the seven neighbourhoods ----------------------------------------------------------------
@@ -212,9 +190,8 @@ MOVES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("best_move", [kernel_move, twin_move])
 @pytest.mark.parametrize(("case", "start", "after", "value"), MOVES.values(), ids=MOVES)
-def test_best_move(best_move, case, start, after, value):
+def test_best_move(case, start, after, value):
     assert best_move(case, start) == (after, value)
 
 
@@ -240,10 +217,9 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize("plan_of", [kernel_plan, twin_plan])
 @pytest.mark.parametrize(("case", "node"), PLANS)
-def test_plan(plan_of, case, node):
-    assert plan_of(case) == [node]
+def test_plan(case, node):
+    assert plan(case) == [node]
 
 
 def test_late_jobs_press_by_their_weight_where_the_released_program_says_so():

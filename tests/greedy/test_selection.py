@@ -82,10 +82,7 @@ def test_a_share_costs_its_part_of_the_node_and_a_node_all_of_it():
 
 def test_prices_of_a_cluster():
     """Energy is that of the GPUs in use: 100 W at 2 $/kWh and a PUE of 1.5 are 0.3 $/h."""
-    types = (
-        NodeType("a", "A", 2, 4.0, power_w=(50.0, 100.0, 150.0)),
-        NodeType("b", "B", 1, 1.0),
-    )
+    types = (NodeType("a", "A", 2, 4.0, power_w=(50.0, 100.0, 150.0)), NodeType("b", "B", 1, 1.0))
     cluster = Cluster(types, 2, (0, 1), energy_price_per_kwh=2.0, pue=1.5)
     whole = node_price_per_hour(cluster)
     np.testing.assert_allclose(whole, [[4.15, 4.3, 4.45], [1.0, 1.0, INF]])

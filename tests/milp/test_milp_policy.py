@@ -6,26 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policies.milp import (
-    Assignment,
-    Instance,
-    MilpCentralised2019,
-    MilpPolicy,
-    decide,
-)
+from policies.milp import Assignment, Instance, MilpCentralised2019, MilpPolicy, decide
 from policies.milp.instance import cost
 from policies.milp.policy import instance_of
 from policies.registry import describe, make_policy
 from policies.selection import node_price_per_hour
-from simulator import (
-    Cluster,
-    DecisionPoints,
-    InputError,
-    NodeType,
-    TimeTable,
-    Workload,
-    simulate,
-)
+from simulator import Cluster, DecisionPoints, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.workloads.authors import read_instance
 from tests.core.jobs import fixed, nodes
 from tests.milp.brute_force import least_cost

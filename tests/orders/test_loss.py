@@ -23,8 +23,6 @@ from simulator.statistics import student
 from tests.core.jobs import fixed, nodes
 from tests.core.jobs import run as simulated
 
-HOUR_S = 3600.0
-
 
 def scenario(policy: str = "fifo", gpus: int = 1, seed: int = 0, **jobs: object) -> Scenario:
     workload = {"kind": "poisson", "num_jobs": 3000, "arrival_rate_per_h": 0.9 * gpus, **jobs}

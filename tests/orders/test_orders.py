@@ -8,11 +8,7 @@ from policies import make_policy
 from simulator import InputError, Workload
 from simulator.laws import Exponential, HyperExponential
 from simulator.statistics import Streams, student
-from simulator.theory import (
-    mg1_mean_response_s,
-    mg1_ps_response_s,
-    mg1_srpt_response_s,
-)
+from simulator.theory import mg1_mean_response_s, mg1_ps_response_s, mg1_srpt_response_s
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import time_shared
 from tests.core.jobs import fixed, nodes, run

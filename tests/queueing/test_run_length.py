@@ -31,7 +31,7 @@ def test_the_variance_is_that_of_the_means_of_many_runs(servers, load, law):
     jobs = 20_000
     means = [
         poisson_queue("first come", load, servers, law, jobs, np.random.default_rng(seed)).mean()
-        for seed in range(1000)
+        for seed in range(500)
     ]
     found = np.var(means) / np.mean(means) ** 2 * jobs
     expected = response_run_length(load * servers, law, servers).relative_variance
@@ -56,7 +56,7 @@ def lost(jobs: int, servers: int, rate: float, patience: float, rng: np.random.G
 @pytest.mark.parametrize("patience", [0.0, 0.5])
 def test_the_variance_of_the_share_that_leaves(patience):
     rng = np.random.default_rng(3)
-    shares = [lost(1000, 2, 1.8, patience, rng) for _ in range(600)]
+    shares = [lost(1000, 2, 1.8, patience, rng) for _ in range(400)]
     exact = erlang_a(1.8, 1.0, 2, patience).abandons if patience else erlang_b(1.8, 2)
     assert np.mean(shares) == pytest.approx(exact, rel=0.03)
     expected = lost_share_run_length(1.8, 1.0, 2, patience).relative_variance

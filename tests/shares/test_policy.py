@@ -14,16 +14,6 @@ from simulator.features.tenants import Tenants
 from simulator.laws import Deterministic
 from simulator.simulation import DecisionPoints
 
-NAMES = [
-    "gandiva-fair",
-    "max-min-fairness",
-    "min-makespan",
-    "max-throughput",
-    "finish-time-fairness",
-    "allox",
-    "shockwave",
-]
-
 
 def cluster(nodes=2, gpus=2):
     return Cluster.of_nodes(NodeType("server", "V100", gpus), nodes)
@@ -69,17 +59,6 @@ def test_a_running_job_keeps_its_node():
     assert (result.schedule_table().groupby("job_id")["node"].nunique() == 1).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_policy_serves_all_jobs(name):
-    rng = np.random.default_rng(1)
-    jobs = workload(
-        rng.uniform(100, 2000, 30), rng.choice([1, 2, 4], 30), np.sort(rng.uniform(0, 3000, 30))
-    )
-    result = simulate(jobs, cluster(nodes=3, gpus=4), make_policy(name))
-    assert np.isfinite(result.completion_s).all()
-    assert (result.jct_s >= jobs.performance.duration_s * (1 - 1e-9)).all()
-
-
 def test_shares_are_recorded_on_request():
     policy = make_policy("max-min-fairness", record_shares=True)
     result = simulate(workload([240.0, 240.0], [2, 2]), cluster(nodes=1), policy)
@@ -102,29 +81,11 @@ def test_weights_count_where_asked():
     assert simulate(jobs, cluster(nodes=1), policy).completion_s == pytest.approx([4800.0, 3120.0])
 
 
-def test_two_types_of_gpu():
-    types = [NodeType("a", "V100", 2), NodeType("b", "K80", 2)]
-    machines = Cluster(node_types=types, num_nodes=2, node_type_of=[0, 1])
-    result = simulate(workload([600.0] * 6, [1] * 6), machines, make_policy("max-min-fairness"))
-    assert np.isfinite(result.completion_s).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"of": "weeks"}, "of is 'weeks', expected one of jobs, gpus"),
-        ({"round_s": 0.0}, "round_s is 0.0"),
-        ({"tie_break": "luck"}, "tie_break is 'luck'"),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(InputError, match=message):
-        make_policy("gandiva-fair", **options)
-
-
 @pytest.mark.parametrize(
     ("policy", "options", "message"),
     [
+        ("gandiva-fair", {"of": "weeks"}, "of is 'weeks', expected one of jobs, gpus"),
+        ("gandiva-fair", {"round_s": 0.0}, "round_s is 0.0"),
         ("min-makespan", {"solution": "middle"}, "solution is 'middle', expected one of"),
         ("finish-time-fairness", {"past": "long"}, "past is 'long', expected one of"),
         ("shockwave", {"contention": "jobs"}, "contention is 'jobs', expected one of gpus, mean"),

@@ -23,18 +23,6 @@ def draw(config: dict[str, Any]) -> Outcome:
     )
 
 
-def scalars_only(config: dict[str, Any]) -> Outcome:
-    return Outcome({"square": config["seed"] ** 2, "threads": os.environ["OMP_NUM_THREADS"]})
-
-
-def spin(config: dict[str, Any]) -> Outcome:
-    """CPU work of about `cpu_s` seconds."""
-    end, count = time.process_time() + config["cpu_s"], 0
-    while time.process_time() < end:
-        count += 1
-    return Outcome({"busy_cpu_s": config["cpu_s"], "seed": config["seed"]})
-
-
 def logged(config: dict[str, Any]) -> Outcome:
     """Leaves a line for each time it came to its end, in a file of its own process."""
     outcome = draw(config)

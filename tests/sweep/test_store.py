@@ -3,8 +3,6 @@
 import csv
 import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -213,43 +211,3 @@ def test_status_groups_equal_errors(store, capsys):
         "    Trace",
         "    ValueError: no",
     ]
-
-
-def large_database(folder, runs: int) -> None:
-    config = {"workload": {"kind": "poisson", "num_jobs": 1000}, "cluster": {"num_nodes": 16}}
-    kinds = [
-        {"policy": policy, "seed": seed}
-        for seed in range(runs // 4)
-        for policy in ("fifo", "edf", "ps", "milp")
-    ]
-    planned = [Task("sweep_functions:draw", config | k, k | {"load": 0.9}) for k in kinds]
-    with Store(folder, create=True) as store:
-        store.plan(planned)
-        store.record(
-            Report(t.key, "done", {f"scalar_{n}": i / 7 + n for n in range(16)})
-            for i, t in enumerate(planned)
-        )
-
-
-COMMAND = "import sys; from pathlib import Path; from experiments.sweep import sweep; "
-
-
-def cpu_s_of(code: str, *arguments: str) -> float:
-    """CPU seconds of a Python process of its own."""
-    before = os.times()
-    subprocess.run([sys.executable, "-c", COMMAND + code, *arguments], check=True)
-    after = os.times()
-    return (
-        after.children_user + after.children_system - before.children_user - before.children_system
-    )
-
-
-@pytest.mark.slow
-def test_database_of_100_000_runs_is_quick(tmp_path):
-    large_database(tmp_path / "out", 100_000)
-    start = cpu_s_of("")
-    for code in ("sweep.status(Path(sys.argv[1]))", "sweep.export(Path(sys.argv[1]))"):
-        # The target is 2 s on a quiet machine (benchmarks/bench_sweep.py); twice that on a busy one.
-        assert cpu_s_of(code, str(tmp_path / "out")) - start < 4.0
-    with (tmp_path / "out" / "runs.csv").open() as file:
-        assert sum(1 for _ in file) == 100_001

@@ -1,23 +1,14 @@
 """Invariants of every round, whatever the jobs: fairness, no idle GPUs, proportional shares."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from policies import composed_names
-from policies.synergy import ORDERINGS, synergy
+from policies.synergy import synergy
 from policies.synergy.demand import Capacity, Kind, Share
 from policies.synergy.mechanisms import Tune
 from policies.synergy.opt import Lot, allocate, lay_out
 from policies.synergy.servers import Group, Servers, runnable
-from simulator import (
-    Cluster,
-    InputError,
-    NodeType,
-    Sensitivity,
-    SensitivityMatrix,
-    Workload,
-)
+from simulator import Cluster, InputError, NodeType, Sensitivity, SensitivityMatrix, Workload
 from simulator.features.network import network_of
 from simulator.statistics import Streams
 from simulator.workloads.synergy import cluster, deployment_trace, derived_trace, with_sensitivity
@@ -162,21 +153,6 @@ def test_runnable_takes_every_job_whose_gpus_fit():
     gpus = np.array([4, 8, 2, 1, 1, 16])
     assert runnable(np.array([0, 1, 2, 3, 4, 5]), gpus, 8).tolist() == [0, 2, 3, 4]
     assert runnable(np.array([5, 1, 0]), gpus, 8).tolist() == [1]
-
-
-def test_every_composition_finishes_every_job(run, small):
-    workload, servers = small(7, jobs=10)
-    work = np.array(workload.performance.duration_s)
-    assert len(composed_names()) == len(ORDERINGS) * 5
-    for name in composed_names():
-        ordering, mechanism = name.split("+")
-        result = run(workload, servers, synergy(ordering, mechanism), record_schedule=True)
-        done = np.zeros(len(workload))
-        shares = pd.DataFrame(result.schedule).groupby(["job", "start_s", "end_s"])
-        for (job, start, end), given in shares[["gpus", "cpus", "memory_gb"]].sum().iterrows():
-            done[int(job)] += (end - start) / workload.performance.time_s(int(job), 0, *given)
-        assert done == pytest.approx(1), name
-        assert (result.jct_s >= work / 3.2 - 1e-6).all()
 
 
 def test_the_network_slows_split_jobs_alone(run):

@@ -121,15 +121,6 @@ def test_nobody_moves_for_nothing(name):
     assert result.reconfigurations.sum() == 0
 
 
-@quick
-@given(st.integers(0, 10_000))
-def test_who_goes_on_stays_in_place(seed):
-    """Jobs of one GPU always fit beside each other: only who was stopped starts anew."""
-    policy = make_policy("fair-share", preemptive=True)
-    result = run(jobs_of_one_gpu(seed), cluster_of(4, 2), policy, Delays.of(1.0))
-    assert result.reconfigurations.sum() == 0
-
-
 def test_drf_as_in_its_paper():
     """Ghodsi et al., Section 4.1: 9 CPUs, 18 GB; tasks <1 CPU, 4 GB> and <3 CPUs, 1 GB>: 3 and 2 run."""
     needs = {"num_cpus": np.repeat([1.0, 3.0], 8), "memory_gb": np.repeat([4.0, 1.0], 8)}
@@ -207,26 +198,6 @@ def test_without_a_table_the_jobs_say_whose_they_are(name):
 def over_quota(result):
     found = shares(result)
     return (found.held > result.parts["tenants"].tenants.quota + 1e-9).any()
-
-
-@pytest.mark.parametrize("name", [*LIST, *BETWEEN, "srtf+proportional", "fifo+tune"])
-@quick
-@given(st.integers(0, 10_000), st.booleans())
-def test_quotas_are_never_exceeded(name, seed, failing):
-    jobs = random_jobs(seed, 40)
-    quota = {"a": 4.0, "b": 6.0}
-    tenants = tenants_of(jobs, quota=quota, known=("a", "b", "c"))
-    cluster = cluster_of(3, cpus=12.0, memory_gb=100.0)
-    failures = None
-    if failing:
-        cause = Outages.of_each_node(3, Exponential(2000.0), Exponential(100.0))
-        failures = Failures([cause], Checkpoints(0.0))
-    round_s = 60 if "+" in name else None
-    result = run(jobs, cluster, name, tenants, failures, seed=seed, round_s=round_s)
-    assert not over_quota(result)
-    assert np.isfinite(result.completion_s).all()
-    work_gpu_s = jobs.performance.duration_s * jobs.num_gpus
-    np.testing.assert_allclose(result.gpu_seconds, work_gpu_s, rtol=1e-6)
 
 
 def test_a_limit_holds_back():

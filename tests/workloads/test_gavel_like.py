@@ -11,13 +11,7 @@ import pytest
 from experiments.scenario import run as scenarios
 from experiments.scenario.schema import Scenario
 from simulator.errors import InputError
-from simulator.workloads.gavel_like import (
-    JOB_TYPES,
-    SPREAD,
-    draw_arrivals,
-    draw_jobs,
-    gavel_like,
-)
+from simulator.workloads.gavel_like import JOB_TYPES, SPREAD, draw_arrivals, draw_jobs, gavel_like
 from simulator.workloads.training import job_type
 
 

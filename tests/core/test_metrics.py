@@ -1,13 +1,34 @@
-"""Names by which users read a result: a name that changes breaks their scripts."""
+"""What is told of a run: names of the summary and the tables, and their numbers by hand."""
 
 import math
+import time
+import tomllib
+from pathlib import Path
 
+import numpy as np
 import pytest
+from numba import njit
 
-from simulator import Cluster, Decision, DecisionPoints, InputError, Placement, Result, View
+from simulator import (
+    Cluster,
+    Decision,
+    DecisionPoints,
+    FixedDuration,
+    InputError,
+    NodeType,
+    Placement,
+    Result,
+    View,
+    Workload,
+)
+from simulator.compiling import compiling_s
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
+from simulator.metrics.job_metrics import finish_time_fairness
+from simulator.metrics.result import VERSION
+from simulator.statistics import jain
+from simulator.workloads.plain_csv import read_csv_jobs
 from tests.core.jobs import fixed, nodes, run
 
 TWO_GPUS = nodes(2)
@@ -150,3 +171,154 @@ def test_tenants_are_in_the_summary_and_in_tables_of_their_own():
     assert plain.table("tenants")["jobs"].tolist() == [1, 1]
     assert len(result.table("shares")) > 0
     assert plain.table("shares").empty
+
+
+# -- meters of nodes ---------------------------------------------------------------------------
+
+
+HOUR = 3600.0
+
+
+def test_cpus_of_jobs_that_end_apart():
+    """On one node 5 CPUs for 100 s and 2 for 300 s; at 200 s a third job has 3 for 50 s."""
+    shares = [Placement(j, 0, 1, cpus=cpus) for j, cpus in enumerate((5, 2, 3))]
+
+    def policy(view: View) -> Decision:
+        return Decision([shares[j] for j in view.jobs.tolist()])
+
+    jobs = fixed([0, 0, 200], [100, 300, 50])
+    result = run(jobs, nodes(4, cpus=10, memory_gb=64), policy)
+    meters, summary = result.meters, result.summary()
+    assert meters.cpu_seconds == 500 + 600 + 150
+    assert meters.gpu_seconds == 100 + 300 + 50
+    assert meters.open_cpu_seconds == 10 * 300
+    assert meters.open_gpu_seconds == 4 * 300
+    assert (summary["cpu_utilisation"], summary["gpu_utilisation"]) == (1250 / 3000, 450 / 1200)
+
+
+def test_every_fixed_node_is_paid_from_the_first_submission_until_the_last_completion():
+    """At 6 an hour each: one that is idle for the last half second, one that was never used."""
+    result = run(fixed([50, 50], [10, 10.5]), nodes(1, 3, price_per_hour=6.0))
+    assert result.meters.leasing_cost == pytest.approx(3 * 6 * 10.5 / HOUR)
+    assert result.meters.open_gpu_seconds == pytest.approx(3 * 10.5)
+
+
+def test_nodes_may_cost_a_part_of_the_price_of_their_type():
+    """One at the price, one at a third of it, which is never used; both are open for 10 s."""
+    node = NodeType("n", "GPU", 1, 6.0, power_w=(100.0, 100.0))
+    cluster = Cluster((node,), 2, (0, 0), price_factor=(1.0, 1 / 3), energy_price_per_kwh=1.0)
+    meters = run(fixed([0], [10]), cluster).meters
+    assert meters.leasing_cost == pytest.approx((6 + 2) * 10 / HOUR)
+    assert meters.energy_cost == pytest.approx(0.2 * 10 / HOUR)
+
+
+def test_power_follows_the_gpus_in_use():
+    """100 W idle, 300 W with one GPU, 400 W with two; PUE 1.5, 0.2 a kWh, 500 g of CO2 a kWh."""
+    node = NodeType("n", "GPU", 2, 0.0, power_w=(100.0, 300.0, 400.0))
+    cluster = Cluster((node,), 1, (0,), energy_price_per_kwh=0.2, pue=1.5, carbon_g_per_kwh=500.0)
+    # One GPU for an hour, two for an hour, none for an hour, one for an hour.
+    summary = run(fixed([0, HOUR, 3 * HOUR], [2 * HOUR, HOUR, HOUR]), cluster).summary()
+    kwh = 1.5 * (0.3 + 0.4 + 0.1 + 0.3)
+    costs = {
+        "energy_kwh": kwh, "energy_cost": 0.2 * kwh, "carbon_kg": 0.5 * kwh, "leasing_cost": 0,
+        "total_cost": 0.2 * kwh, "gpu_utilisation": 0.5,
+    }  # fmt: skip
+    assert {name: summary[name] for name in costs} == pytest.approx(costs)
+
+
+# -- metrics of jobs ---------------------------------------------------------------------------
+
+
+def jobs(count=40, seed=1, **columns):
+    rng = np.random.default_rng(seed)
+    gpus = rng.choice([1, 2, 4, 12], count)
+    return Workload(
+        [f"j{j}" for j in range(count)],
+        np.cumsum(rng.exponential(300, count)),
+        FixedDuration(rng.uniform(100, 4000, count), gpus),
+        num_gpus=gpus,
+        **columns,
+    )
+
+
+SERVER = NodeType("server", "GPU", 8, 3.0, power_w=tuple(100.0 + 50 * g for g in range(9)))
+CLUSTER = Cluster((SERVER,), 2, (0, 0), energy_price_per_kwh=0.2, pue=1.2)
+
+
+def test_columns_of_jobs_by_hand():
+    """Two jobs of 100 s on one GPU; the second waits, its wait is its slowdown."""
+    columns = {"due_s": [150.0, np.inf], "user": ["ann", "bob"], "vc": ["x", "x"]}
+    result = run(fixed([0, 0], [100, 100], **columns), nodes())
+    table = result.jobs_table().set_index("job_id")
+    found = table.loc["j1", ["gpus", "ideal_s", "slowdown", "total_wait_s"]].tolist()
+    assert found == [1, 100, 2, 100]
+    assert table["user"].tolist() == ["ann", "bob"]
+    assert table["due_s"].tolist()[0] == 150.0
+    summary = result.summary()
+    assert summary["mean_slowdown"] == pytest.approx(1.5)
+    assert summary["jain_slowdown"] == pytest.approx(1.5**2 / (2 * 1.25))
+    # Both share with one other for 100 s; b then is alone for as long: 200 / (100 * 1.5).
+    assert finish_time_fairness(result) == pytest.approx([100 / 200, 200 / 150])
+    tenants = result.table("tenants")
+    assert tenants["jobs"].tolist() == [2]
+    assert tenants["mean_jct_s"].tolist() == [150.0]
+
+
+def test_waits_of_preempted_jobs_and_jobs_over_nodes():
+    work = jobs(30, 5)
+    result = run(work, CLUSTER, "srtf+proportional")
+    table = result.jobs_table()
+    run_s = work.performance.duration_s
+    np.testing.assert_allclose(table["total_wait_s"], result.jct_s - run_s, atol=1e-6)
+    assert (table["slowdown"] >= 1 - 1e-9).all()
+
+
+def test_without_a_schedule_and_on_a_pool_there_is_no_number():
+    result = run(jobs(), CLUSTER, "fifo-backfill", record_schedule=False)
+    assert result.jobs_table()["total_wait_s"].isna().all()
+    assert result.table("timeline").empty
+    assert np.isfinite(result.summary()["mean_slowdown"])
+
+
+def test_jain():
+    assert jain(np.array([2.0, 2.0, 2.0])) == pytest.approx(1)
+    assert jain(np.array([1.0, 0.0, 0.0, 0.0])) == pytest.approx(0.25)
+
+
+def test_tenants_of_a_plain_file(tmp_path):
+    path = tmp_path / "jobs.csv"
+    columns = "job_id,submit_time_s,duration_s,num_gpus,user,vc"
+    path.write_text(f"{columns}\na,5,10,1,ann,x\nb,0,10,3,bob,y\n")
+    work = read_csv_jobs(path)
+    assert (work.user, work.vc) == (("bob", "ann"), ("y", "x"))
+    result = run(work, CLUSTER)
+    table = result.table("tenants").set_index("tenant")
+    assert table.loc["y", "share"] == pytest.approx(0.75)
+    assert work.head(1).vc == ("y",)
+
+
+# -- times and versions ------------------------------------------------------------------------
+
+
+def test_what_numba_compiles_inside_a_decision_is_no_time_of_the_decision():
+    @njit  # without a cache: each run of the test compiles it
+    def first(jobs):
+        total = 0.0
+        for job in jobs:
+            total += np.sqrt(job) + np.sin(job)
+        return jobs[0] + 0 * int(total)
+
+    def decide(view: View) -> Decision:
+        return Decision([Placement(int(first(view.jobs)), 0, 1)])
+
+    before_s, begin = compiling_s(), time.process_time()
+    result = run(fixed([0], [1]), nodes(), decide, measure_decisions=True)
+    spent_s, made_s = time.process_time() - begin, compiling_s() - before_s
+    assert len(first.signatures) == 1
+    assert made_s > 0  # it was compiled, and that was counted
+    assert 0 <= result.decisions.cpu_s[0] <= spent_s - made_s
+
+
+def test_the_recorded_version_is_the_package_s():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["version"] == VERSION
