@@ -79,7 +79,7 @@ def intervals(
 ) -> DataFrame:
     """Mean and 95 % Student interval of ``value`` over replications, one row a group.
 
-    Columns: ``by``, ``mean``, ``low``, ``high``, ``n``. One replication gives no interval (NaN).
+    Columns: ``by``, ``mean``, ``low``, ``high``, ``n``. Less than `ENOUGH_RUNS` give no interval (NaN).
     ``geometric`` takes both of the logarithm, for positive values on a logarithmic axis.
     """
     rows = []
@@ -93,11 +93,11 @@ def _interval(values: Any, geometric: bool) -> dict[str, float]:
     values = np.asarray(values, dtype=float)
     estimate: Estimate = student(np.log(values) if geometric else values)
     back = np.exp if geometric else float
-    finite = np.isfinite(estimate.half_width)
+    enough = estimate.n >= ENOUGH_RUNS and np.isfinite(estimate.half_width)
     return {
         "mean": back(estimate.mean),
-        "low": back(estimate.lower) if finite else np.nan,
-        "high": back(estimate.upper) if finite else np.nan,
+        "low": back(estimate.lower) if enough else np.nan,
+        "high": back(estimate.upper) if enough else np.nan,
         "n": estimate.n,
     }
 
@@ -192,7 +192,7 @@ def _looks(names: Names, geometric: bool) -> dict[str, Any]:
 
     def interval(values: Any) -> tuple[float, float]:
         found = _interval(values, geometric)
-        return (found["low"], found["high"]) if found["n"] >= ENOUGH_RUNS else (np.nan, np.nan)
+        return found["low"], found["high"]
 
     return {
         "palette": {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)},
@@ -280,7 +280,7 @@ def means_by_row(ax: Axes, runs: DataFrame, key: str, value: str, scale: float =
     table = intervals(runs, [key], value).set_index(key).loc[names]
     rows = dict(zip(names, range(len(names)), strict=True))
     ax.plot(runs[value] / scale, runs[key].map(rows), ".", color=PALETTE[5], markersize=4)
-    half = ((table["high"] - table["mean"]) / scale).where(table["n"] >= ENOUGH_RUNS, 0.0)
+    half = ((table["high"] - table["mean"]) / scale).fillna(0.0)
     ax.errorbar(
         table["mean"] / scale, range(len(names)), xerr=half, fmt=MARKERS[0], color=PALETTE[0]
     )

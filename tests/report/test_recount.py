@@ -10,6 +10,8 @@ from experiments.papers.registry import chosen_papers, load
 from experiments.report.site import printed_numbers, read_pages, write_claims
 from simulator.statistics import Estimate, student
 
+RECOUNTED = ("hierarchical", "rental")
+"""Pages of results/paper; the others were made before each row named its published number."""
 COMMITTED = Path(__file__).parents[2] / "results" / "paper"
 HIERARCHICAL, THESIS, RENTAL, SYNERGY = (
     load(*chosen_papers([name])) for name in ("hierarchical", "thesis", "rental", "synergy")
@@ -96,11 +98,11 @@ def test_what_is_counted_twice_is_found(tmp_path):
     )
 
 
-@pytest.mark.skipif(
-    not set(read(COMMITTED / "claims.csv")[0]) >= PRESENT,
-    reason="results/paper is of an older format",
-)
 def test_the_committed_table_passes():
-    rows = read(COMMITTED / "claims.csv")
+    rows = [row for row in read(COMMITTED / "claims.csv") if row["paper"] in RECOUNTED]
+    assert {row["paper"] for row in rows} == set(RECOUNTED)
     assert wrong(rows, numbers()) == []
-    assert outcomes(rows) == printed_numbers(read_pages(COMMITTED, chosen_papers([])))
+    pages = [
+        page for page in read_pages(COMMITTED, chosen_papers([])) if page.paper.name in RECOUNTED
+    ]
+    assert outcomes(rows) == printed_numbers(pages)

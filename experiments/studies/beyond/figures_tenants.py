@@ -36,8 +36,8 @@ def _envy_percent(runs: pd.DataFrame, jobs: pd.DataFrame) -> FloatArray:
 
 def _from_zero(ax: Axes, table: pd.DataFrame) -> None:
     """Limits of the y axis with room for all intervals, and for 0."""
-    top = float(np.nanmax(table["high"]))
-    ax.set_ylim(min(-0.04 * top, 1.1 * float(np.nanmin(table["low"]))), 1.06 * top)
+    top = float(np.nanmax(table[["mean", "high"]]))
+    ax.set_ylim(min(-0.04 * top, 1.1 * float(np.nanmin(table[["mean", "low"]]))), 1.06 * top)
 
 
 @PAGE.figure(
