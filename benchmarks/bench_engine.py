@@ -68,6 +68,15 @@ def loops(num_jobs: int, repetitions: int = 5) -> tuple[float, float, float]:
     return engine, simpy, heap
 
 
+def print_unit(num_jobs: int = 8_000) -> None:
+    """Print jobs a CPU second of the bare SimPy loop, beside which times of other parts can be compared between machines."""
+    jobs = workload(num_jobs, single=True)
+    assert isinstance(jobs.performance, FixedDuration)
+    columns = (jobs.submit_s, jobs.performance.duration_s)
+    spent = cpu_s(lambda: simpy_resource(*columns, 128), 3)
+    print(f"{'bare SimPy':26} {num_jobs / spent:8.0f} jobs a CPU second", flush=True)
+
+
 def by_nodes() -> None:
     """Cost of a job as nodes grow, the number of jobs a node and the load being the same."""
     for nodes in (32, 1_000, 10_000):

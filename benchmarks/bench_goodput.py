@@ -2,17 +2,23 @@
 
     python -m benchmarks.bench_goodput [WORKLOAD TABLES NODES]
 
-Without a workload it takes the one of the examples, on two nodes. Wanted on 160 jobs and 16 nodes of
-4 GPUs: Tiresias 1 CPU s, Optimus 5 CPU s, Sia 50 decisions a CPU s.
+Without a workload it takes the one of the examples, on two nodes. Of Pollux's workloads it also runs Sia on
+GPUs of three types. The bare SimPy loop comes last. Wanted on 160 jobs and 16 nodes of 4 GPUs: Tiresias
+1 CPU s, Optimus 5 CPU s, Sia 50 decisions a CPU s.
 """
 
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from benchmarks.bench_engine import print_unit
+from experiments.studies.goodput import mixed
 from policies import make_policy
-from simulator import Cluster, DecisionPoints, NodeType, simulate
+from simulator import Cluster, DecisionPoints, NodeType, Result, simulate
 from simulator.features.reconfiguration import Delays
+from simulator.model.goodput import Goodput
 from simulator.workloads.pollux import read_pollux
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "goodput"
@@ -26,19 +32,30 @@ def main(
     cluster = Cluster.of_nodes(NodeType("server", "T4", 4), int(nodes))
     jobs = read_pollux(workload, tables)
     for policy in ("tiresias", *POLICIES):  # the first one warms up
-        begin_s = time.process_time()
-        result = simulate(
+        run = partial(
+            simulate,
             jobs,
             cluster,
             make_policy(policy),
             decision_points=DecisionPoints.rounds(60.0),
             features=[Delays(30.0, 30.0, 30.0)],
         )
-        cpu_s, count = time.process_time() - begin_s, len(result.decisions)
-        print(
-            f"{policy:10} {cpu_s:8.2f} CPU s, {count / cpu_s:8.0f} decisions a CPU second",
-            flush=True,
-        )
+        print_time(policy, run)
+    speeds, model = mixed.speeds(), jobs.performance
+    assert isinstance(model, Goodput)
+    if {app.name for app in model.applications} <= set(speeds):
+        several = mixed.mixed_cluster(mixed.TYPES)
+        typed = mixed.on_types(jobs, several, speeds)
+        print_time("sia on three types", partial(mixed.run, typed, several, "sia", {}))
+    print_unit()
+
+
+def print_time(name: str, run: Callable[[], Result]) -> None:
+    """Print CPU seconds of a run, and its decisions by them."""
+    begin_s = time.process_time()
+    count = len(run().decisions)
+    cpu_s = time.process_time() - begin_s
+    print(f"{name:26} {cpu_s:8.2f} CPU s, {count / cpu_s:8.0f} decisions a CPU second", flush=True)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ def facts():
 
 
 @cache
-def published(policy):
-    """Completion less submission of each job, and the GPUs of each round in order."""
+def published(policy, column="jct_s"):
+    """A number of each job, by default completion less submission, and the GPUs of each round in order."""
     with (facts() / "jobs.csv").open() as file:
         rows = [
             r
@@ -40,7 +40,7 @@ def published(policy):
         ]
     rounds = json.loads((facts() / f"rounds_{policy}.json").read_text())
     rounds = [{int(job): tuple(gpus) for job, gpus in each.items()} for each in rounds]
-    return np.array([float(r["jct_s"]) for r in rows]), rounds
+    return np.array([float(r[column]) for r in rows]), rounds
 
 
 class Recorder(Feature):
@@ -148,6 +148,9 @@ def test_released_rules_come_near_the_published_results(name, policy, options, m
     submit_s = result.completion_s - result.jct_s
     assert result.jct_s.mean() == pytest.approx(jct_s.mean(), rel=mean)
     assert result.completion_s.max() == pytest.approx(max(submit_s + jct_s), rel=makespan)
+    fair_s = published("shockwave")[0] / published("shockwave", "ftf")[0]
+    unfair = [(times_s > 1.05 * fair_s).mean() for times_s in (result.jct_s, jct_s)]
+    assert unfair[0] == pytest.approx(unfair[1], abs=0.02)
 
 
 @pytest.mark.parametrize("name", ["max_min_fairness", "min_total_duration", "allox"])
