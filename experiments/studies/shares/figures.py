@@ -15,10 +15,11 @@ HOUR_S = 3600.0
 
 
 def pairs(policy: str) -> pd.DataFrame:
-    """``jct_s`` of each job of the trace, ours beside the published simulation."""
+    """``submit_s`` and ``jct_s`` of each job of the trace, ours beside the published simulation."""
     table = measured()
     of_policy = table[(table["set"] == "trace") & (table["policy"] == policy)]
-    return of_policy.pivot(index="job", columns="kind", values="jct_s").reset_index()
+    index = ["job", "submit_s"]
+    return of_policy.pivot(index=index, columns="kind", values="jct_s").reset_index()
 
 
 @PAGE.figure(
