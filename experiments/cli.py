@@ -30,6 +30,7 @@ from experiments.commands import (
 )
 from experiments.commands.options import in_words
 from experiments.commands.renamed import renamed
+from experiments.threads import ONE_THREAD
 from simulator.errors import InfeasibleDecision, InputError, shortened
 
 NO_KERNELS = "no locator available for file"
@@ -91,6 +92,7 @@ def main() -> None:
 
     Exit codes: 2 for what a user did wrong, 1 for what failed, 141 where nobody reads the output.
     """
+    os.environ.update(ONE_THREAD | os.environ)
     words = [word for word in sys.argv[1:] if word != "--debug"]
     debug = len(words) < len(sys.argv) - 1
     for name in ("stdout", "stderr"):  # closed by the caller: what is printed is lost, no more

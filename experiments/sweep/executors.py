@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from experiments.sweep.worker import ONE_THREAD, RunTimeout, prepare
+from experiments.sweep.worker import RunTimeout, prepare
+from experiments.threads import ONE_THREAD
 from simulator.errors import InputError
 
 if TYPE_CHECKING:

@@ -25,23 +25,12 @@ from typing import IO, TYPE_CHECKING
 from experiments.sweep.codeversion import code_version
 from experiments.sweep.store import Report
 from experiments.sweep.task import Outcome, Scalar, plain_scalar, resolve
+from experiments.threads import ONE_THREAD
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# One thread a worker: runs side by side are the parallelism, and solvers stay deterministic.
-ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMBA_NUM_THREADS",
-    ),
-    "1",
-)
 # How long a run over its limit gets to end by an exception before its process is ended.
 GRACE_S = 20.0
 # Bytes of a table; SQLite's limit of a cell.

@@ -1,6 +1,7 @@
 """The first hour: a policy from a file, run, compared, swept; and the pages that it is read from."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -35,6 +36,13 @@ scenario = "scenario.toml"
 policies = ["fifo-backfill", "my_policy.py:my_policy"]
 seeds = 2
 """
+
+
+def test_a_command_uses_one_thread_unless_the_environment_says_otherwise(command, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    assert command("--version")[0] == 0
+    assert (os.environ["OMP_NUM_THREADS"], os.environ["NUMBA_NUM_THREADS"]) == ("1", "3")
 
 
 def test_from_template_to_figure(command, tmp_path):
