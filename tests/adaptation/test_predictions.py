@@ -9,7 +9,6 @@ from policies import make_policy
 from simulator import Decision, InputError, Placement, TimeTable, Workload
 from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.statistics import Streams
-from simulator.workloads import synergy
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
 from tests.core.jobs import fixed, nodes, run
 
@@ -170,15 +169,6 @@ def test_what_was_observed_is_kept_while_the_job_waits():
 
     run(jobs, ONE, newest_first, PredictedWorkload(wrong, learned=True))
     assert sum(seen, ()) == pytest.approx((0.0, 400.0, 50.0, 50.0, 150.0, 50.0))
-
-
-@pytest.mark.parametrize("policy", ["srtf+tune", "las+proportional"])
-def test_learning_runs_with_synergy(policy):
-    jobs = synergy.derived_trace(20, Streams(1), jobs_per_hour=6)
-    cluster = synergy.cluster(1)
-    seen = shown(jobs, replace(WRONG, learned=True))
-    result = run(jobs, cluster, policy, seen)
-    assert np.isfinite(result.completion_s).all()
 
 
 def test_jobs_that_are_others_are_refused():

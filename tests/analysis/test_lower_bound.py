@@ -12,10 +12,10 @@ from experiments.analysis.bounds import alone, shared
 from experiments.analysis.lagrangian import lagrangian
 from experiments.analysis.lower_bound import lower_bounds, read
 from experiments.commands.bound import bound
-from simulator import Cluster, NodeType, TimeTable, Workload
+from simulator import Cluster, NodeType
 from simulator.errors import InputError
 from tests.analysis.test_bounds import one_type
-from tests.core.jobs import fixed, nodes
+from tests.core.jobs import elastic, fixed, nodes
 from tests.workloads.test_authors import vm_folder
 
 SCENARIO = """
@@ -79,9 +79,7 @@ def test_it_is_below_every_schedule_without_preemption(seed, count, nodes):
     types = (NodeType("a", "A", 1, 1800.0), NodeType("b", "B", 2, 7200.0))
     submit = np.sort(rng.integers(0, 8, count)).astype(float)
     due, weight = submit + rng.integers(1, 15, count), rng.uniform(0.0, 5.0, count)
-    workload = Workload(
-        [f"j{j}" for j in range(count)], submit, TimeTable(table), due_s=due, weight_per_s=weight
-    )
+    workload = elastic(table, submit, due_s=due, weight_per_s=weight)
     best = np.inf
     for order in itertools.permutations(range(count)):
         for hosts in itertools.product(range(nodes), repeat=count):

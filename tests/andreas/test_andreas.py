@@ -1,4 +1,4 @@
-"""Energy by hand, ANDREAS's scenarios, the ARMIDA replay and its power."""
+"""ANDREAS's scenarios, the ARMIDA replay and its power."""
 
 import json
 
@@ -18,25 +18,8 @@ from experiments.papers.andreas.runs import (
 )
 from experiments.sweep.task import resolve
 from policies import make_policy
-from policies.greedy import GreedyPolicy
-from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
+from simulator import InputError
 from simulator.workloads.andreas import AndreasScenario, armida, generate
-
-
-def test_energy_of_three_jobs_by_hand():
-    # One node: 100 W idle, 300 W and 400 W with one and two GPUs in use, PUE 1.5, 0.2 EUR/kWh.
-    node = NodeType("n", "V", 2, power_w=(100.0, 300.0, 400.0))
-    cluster = Cluster((node,), 1, (0,), currency="EUR", energy_price_per_kwh=0.2, pue=1.5)
-    times = np.full((3, 1, 3), np.inf)
-    times[:, 0, 1] = 3600.0
-    # a and b together for an hour, nothing for an hour, c alone for an hour and half an hour late.
-    due = {"due_s": [9000.0] * 3, "weight_per_s": [0.0, 0.0, 0.01]}
-    workload = Workload(["a", "b", "c"], [0.0, 0.0, 7200.0], TimeTable(times), **due)
-    result = simulate(workload, cluster, GreedyPolicy())
-    kwh = 1.5 * (0.4 + 0.1 + 0.3)
-    assert result.meters.energy_kwh == pytest.approx(kwh)
-    assert result.meters.energy_cost == pytest.approx(0.2 * kwh)
-    assert result.total_cost == pytest.approx(0.2 * kwh + 0.01 * 1800)
 
 
 def test_traces_of_a_seed_share_their_first_jobs_so_a_seed_is_one_observation():

@@ -13,6 +13,7 @@ from simulator import (
     NodeType,
     Result,
     ServerSpec,
+    TimeTable,
     Workload,
     simulate,
 )
@@ -30,6 +31,14 @@ def fixed(
     gpus = [1] * len(submit_s) if gpus is None else gpus
     times = FixedDuration(np.array(duration_s, dtype=float), np.array(gpus))
     return Workload([f"j{j}" for j in range(len(submit_s))], submit_s, times, gpus, **columns)
+
+
+def elastic(times_s: Any, submit_s: Any = None, **columns: Any) -> Workload:
+    """Jobs with a time for each type of node and number of GPUs, named j0, j1, ..; all at 0 s unless it is said."""
+    times = TimeTable(np.asarray(times_s, dtype=float))
+    count = len(times.times_s)
+    submit_s = np.zeros(count) if submit_s is None else submit_s
+    return Workload([f"j{j}" for j in range(count)], submit_s, times, **columns)
 
 
 def sharing(

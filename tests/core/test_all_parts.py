@@ -37,7 +37,7 @@ from simulator.model.contract import Decision, Placement, Policy, View
 from simulator.model.performance import TimeTable
 from simulator.statistics import Streams
 from simulator.workloads.reshaping import time_shared
-from tests.core.jobs import fixed, nodes, run
+from tests.core.jobs import elastic, fixed, nodes, run
 from tests.core.written import Folder
 
 common = settings(
@@ -293,7 +293,9 @@ def test_every_policy_with_all_parts_at_random(name, data):
         neighbours = colocation_of(jobs, kind, gpu_memory_gb=16.0, slices=sliced)
     failures = trouble_of(rng, on())
     if on():
-        shown = PredictedWorkload(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)))
+        shown = PredictedWorkload(
+            predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), seed % 2 == 1
+        )
     delays = Delays(5.0, 10.0, 15.0, 2.0) if on() else None
     round_s = 60.0 if "+" in name or on() else None
     rounds = Rounds(60.0) if round_s is None and on() else None
@@ -336,10 +338,9 @@ def test_elastic_jobs_with_parts_at_random(name, data):
         types = types[1:]
     times = rng.uniform(100, 4000, (count, len(types), 3))
     submit_s = np.cumsum(rng.exponential(300, count))
-    jobs = Workload(
-        [f"j{k}" for k in range(count)],
+    jobs = elastic(
+        times,
         submit_s,
-        TimeTable(times),
         due_s=submit_s + rng.uniform(0, 5000, count),
         weight_per_s=rng.uniform(0.001, 0.01, count),
         vc=rng.choice(["a", "b"], count).tolist(),

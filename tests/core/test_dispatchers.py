@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator import Cluster, FixedDuration, InputError, NodeType, Result, TimeTable, Workload
+from simulator import Cluster, FixedDuration, InputError, NodeType, Result, Workload
 from simulator.core.controller import Controller
 from simulator.core.jobs import JobStates
 from simulator.dispatchers import DISPATCHERS, make_dispatcher
 from simulator.model.cluster import FloatArray
-from tests.core.jobs import fixed, nodes, run
+from tests.core.jobs import elastic, fixed, nodes, run
 
 
 def node_of(result: Result) -> list[int]:
@@ -52,7 +52,7 @@ def test_the_work_of_an_elastic_job_is_that_of_its_most_frugal_configuration(nam
     The second job is the largest. On one GPU each, it would still be; counted in seconds on two
     GPUs, 30, 40 and 6, the first two would share a half."""
     times = np.array([[[np.inf, 40.0, 30.0]], [[np.inf, 90.0, 40.0]], [[np.inf, 10.0, 6.0]]])
-    jobs = Workload(["a", "b", "c"], [0.0, 0.0, 0.0], TimeTable(times), due_s=[1e3] * 3)
+    jobs = elastic(times, due_s=[1e3] * 3)
     vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 2, 2)
     assert node_of(run(jobs, vms, "fifo", dispatcher=name)) == [0, 1, 0]
 

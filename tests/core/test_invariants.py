@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from policies import make_policy, policy_names, requirements_of
 from simulator import Cluster, NodeType, Result, ServerSpec, TimeTable, Workload
 from simulator.laws import Exponential
-from tests.core.jobs import run
+from tests.core.jobs import elastic, run
 
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
@@ -45,13 +45,8 @@ def elastic_jobs(seed: int, count: int, types: int, width: int) -> Workload:
     times[:, :, 1:][rng.random((count, types, width)) < 0.2] = math.inf
     times[:, 0, 1] = rng.uniform(100, 4000, count)
     submit_s = np.cumsum(rng.exponential(300, count))
-    return Workload(
-        [f"j{j}" for j in range(count)],
-        submit_s,
-        TimeTable(times),
-        due_s=submit_s + rng.uniform(0, 5000, count),
-        weight_per_s=rng.uniform(0, 0.01, count),
-    )
+    due_s, weight_per_s = submit_s + rng.uniform(0, 5000, count), rng.uniform(0, 0.01, count)
+    return elastic(times, submit_s, due_s=due_s, weight_per_s=weight_per_s)
 
 
 def check(result: Result) -> None:

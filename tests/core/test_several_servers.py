@@ -5,20 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simulator import (
-    Cluster,
-    Decision,
-    NodeType,
-    Placement,
-    Result,
-    ServerSpec,
-    TimeTable,
-    View,
-    Workload,
-)
+from simulator import Cluster, Decision, NodeType, Placement, Result, ServerSpec, View, Workload
 from simulator.laws import Exponential
 from simulator.model import feasibility
-from tests.core.jobs import fixed, nodes, run
+from tests.core.jobs import elastic, fixed, nodes, run
 from tests.core.test_invariants import check
 
 CATALOG = [NodeType("a", "A", 1, 0.5), NodeType("b", "B", 4, 1.8)]
@@ -58,10 +48,9 @@ def of_fixed_demand(seed: int, count: int) -> Workload:
 def of_elastic_jobs(seed: int, count: int) -> Workload:
     rng = np.random.default_rng(seed)
     submit_s = np.cumsum(rng.exponential(200, count))
-    return Workload(
-        [f"j{j}" for j in range(count)],
+    return elastic(
+        rng.uniform(100, 3000, (count, 2, 5)),
         submit_s,
-        TimeTable(rng.uniform(100, 3000, (count, 2, 5))),
         due_s=submit_s + rng.uniform(0, 5000, count),
         weight_per_s=rng.uniform(0, 0.01, count),
     )

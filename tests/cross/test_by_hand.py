@@ -1,14 +1,14 @@
 """A hand-made case for the mechanism behind each question that no other room has one for.
 
-Dispatchers are in tests/core/test_dispatchers.py, predictions in tests/adaptation/test_predictions.py,
-reconfiguration in tests/core/test_engine.py and tests/hysteresis, bounds in tests/foresight.
+Dispatchers are in tests/core/test_dispatchers.py, predictions in tests/adaptation/test_predictions.py, decisions that
+wait for a server or for a round in tests/core/test_engine.py and test_by_hand.py, reconfiguration there and in
+tests/hysteresis, bounds in tests/foresight.
 """
 
 import numpy as np
 import pytest
 
-from simulator import ServerSpec, TimeTable, Workload
-from simulator.laws import Deterministic
+from simulator import TimeTable, Workload
 from tests.core.jobs import fixed, nodes, run
 
 
@@ -17,24 +17,6 @@ def test_splitting_lets_a_node_idle_while_the_queue_of_the_other_waits(controlle
     """100, 10 and 10 s on two nodes: the third goes behind the first by round robin, though node 1 is free."""
     result = run(fixed([0, 0, 0], [100, 10, 10]), nodes(1, 2, controllers))
     assert result.jct_s.tolist() == [100.0, 10.0, last_s]
-
-
-@pytest.mark.parametrize(
-    ("controllers", "servers", "jct_s"),
-    [(1, 1, [110.0, 110.0]), (2, 1, [110.0, 120.0]), (2, 2, [110.0, 110.0])],
-)
-def test_more_controllers_wait_for_one_server_and_not_for_two(controllers, servers, jct_s):
-    """A decision takes 10 s. One controller starts both jobs with one; two queue for one server."""
-    server = ServerSpec(Deterministic(10), servers, coalesce=True)
-    result = run(fixed([0, 0], [100, 100]), nodes(1, 2, controllers), server=server)
-    assert result.jct_s.tolist() == jct_s
-
-
-def test_a_period_makes_a_job_wait_for_its_end():
-    """Submitted at 1 s: it starts then, or at the round at 60 s."""
-    one = fixed([0, 1], [0.5, 10])
-    assert run(one, nodes()).jct_s[1] == 10
-    assert run(one, nodes(), round_s=60.0).jct_s[1] == 69
 
 
 def test_elastic_jobs_share_a_node_that_fixed_demands_take_in_turn():

@@ -11,14 +11,15 @@ from experiments.analysis.bounds import alone
 from experiments.config import KeyedError
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
-from simulator import Cluster, InputError, NodeType, TimeTable, Workload
+from simulator import Cluster, InputError, NodeType
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.spot import SpotKeys
 from simulator.laws import Deterministic, Exponential
+from tests.core.jobs import elastic
 from tests.core.jobs import run as simulated
 
 VM = NodeType("vm", "A", 2, 3.6)
-ONE = Workload(["a"], [0.0], TimeTable(np.array([[[np.inf, 100.0, np.inf]]])), due_s=[1e4])
+ONE = elastic([[[np.inf, 100.0, np.inf]]], due_s=[1e4])
 
 
 def on_spot(cluster, factor):
@@ -49,9 +50,8 @@ def test_money_is_that_of_the_schedule(seed, name, price):
     rng = np.random.default_rng(seed)
     count = 8
     submit_s = np.cumsum(rng.exponential(300, count))
-    times = TimeTable(rng.uniform(100, 4000, (count, 2, 3)))
-    due_s = submit_s + rng.uniform(0, 5000, count)
-    jobs = Workload([f"j{k}" for k in range(count)], submit_s, times, due_s=due_s)
+    times_s = rng.uniform(100, 4000, (count, 2, 3))
+    jobs = elastic(times_s, submit_s, due_s=submit_s + rng.uniform(0, 5000, count))
     types = [NodeType("v", "A", 1, 0.5), NodeType("w", "B", 2, 1.2)]
     cluster = on_spot(Cluster.of_vms(types, 3), (1.0, price, price))
     cause = Outages(Exponential(2000.0), Exponential(300.0), [(1,), (2,)], 60.0, name="spot")

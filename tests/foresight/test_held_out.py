@@ -42,6 +42,7 @@ def planned(scale: Scale) -> list[Task]:
 
 def test_a_run_and_its_bound():
     scenario = scenarios()["andreas-1-10"] | {"seed": 77}
+    scenario["workload"] = scenario["workload"] | {"jobs_per_node": 3}
     task = next(t for t in planned("quick") if t.columns()["family"] == "andreas-1-10")
     run = resolve(task.function)(scenario).scalars["total_cost"]
     bounds = run_bounds({"scenario": scenario, "bounds": ["alone", "lagrangian"], "seed": 77})

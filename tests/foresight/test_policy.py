@@ -30,7 +30,7 @@ from simulator import (
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
-from tests.core.jobs import fixed, nodes
+from tests.core.jobs import elastic, fixed, nodes
 from tests.core.test_invariants import check
 
 INF = np.inf
@@ -45,10 +45,9 @@ def jobs(seed: int, count: int, weight: float = 2.0, gap_s: float = 600.0) -> Wo
     base = rng.uniform(500.0, 4000.0, count)
     table[:, 0, 1] = base
     table[:, 1, 1:] = base[:, None] * rng.uniform(0.2, 1.1, (count, 3))
-    return Workload(
-        [f"j{j}" for j in range(count)],
+    return elastic(
+        table,
         submit,
-        TimeTable(table),
         due_s=submit + base * rng.uniform(0.2, 3.0, count),
         weight_per_s=rng.uniform(0.0, weight, count) / 3600,
     )
@@ -112,10 +111,7 @@ def test_odd_input_is_carried_out(odd, cluster):
 
 def test_equal_jobs_by_the_dozen():
     times = np.tile([[[INF, 900.0, INF, INF], [INF, 800.0, 500.0, 400.0]]], (40, 1, 1))
-    workload = Workload(
-        [f"j{j}" for j in range(40)], np.zeros(40), TimeTable(times),
-        due_s=np.full(40, 3000.0), weight_per_s=np.full(40, 1e-3),
-    )  # fmt: skip
+    workload = elastic(times, due_s=np.full(40, 3000.0), weight_per_s=np.full(40, 1e-3))
     result = run(workload, Cluster.of_vms(CATALOG, 5))
     check(result)
     assert float(alone(workload, result.cluster).sum()) <= result.total_cost
@@ -284,10 +280,8 @@ def test_who_wants_node_time_by_hand():
     """
     cluster = Cluster.of_vms(CATALOG[:1], 1)
     statistics = ArrivalStatistics(Machines.of(cluster, cluster.nodes_of(0)))
-    work = Workload(
-        ["a", "b"], [0.0, 40.0], TimeTable(np.array([[[np.inf, 100.0]], [[np.inf, 200.0]]])),
-        due_s=[300.0, 140.0], weight_per_s=[0.01, 0.01],
-    )  # fmt: skip
+    late = {"due_s": [300.0, 140.0], "weight_per_s": [0.01, 0.01]}
+    work = elastic([[[np.inf, 100.0]], [[np.inf, 200.0]]], [0.0, 40.0], **late)
     seen: list[Demand] = []
 
     class Spy:
@@ -312,9 +306,7 @@ def test_the_steps_by_hand(two_steps, step_s):
 
     Running it for a step saves the lateness of that step; what it costs is paid in any case.
     """
-    work = Workload(
-        ["a"], [0.0], TimeTable(np.array([[[np.inf, 100.0]]])), due_s=[0.0], weight_per_s=[0.01]
-    )  # fmt: skip
+    work = elastic([[[np.inf, 100.0]]], due_s=[0.0], weight_per_s=[0.01])
     policy = make_policy(
         "foresight", two_steps=two_steps, tilt=0.0, price=False, caution=False, hull=False
     )

@@ -8,7 +8,7 @@ import pytest
 from policies.greedy import GreedyPolicy, RandomisedGreedyPolicy
 from policies.registry import make_policy
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
-from tests.core.jobs import fixed
+from tests.core.jobs import elastic, fixed
 from tests.greedy.instances import CATALOG, POWERED, times_of
 
 FAMILY = ["greedy", "randomised-greedy", "local-search", "path-relinking"]
@@ -22,10 +22,9 @@ def workload_on(cluster: Cluster, num_jobs: int, seed: int, load: float = 1.0) -
     times[~np.isfinite(fastest)] = times[np.isfinite(fastest)][0]
     fastest = times.min(axis=(1, 2))
     submit = np.cumsum(rng.exponential(40.0 / cluster.num_nodes / load, num_jobs))
-    return Workload(
-        [f"j{i}" for i in range(num_jobs)],
+    return elastic(
+        times,
         submit,
-        TimeTable(times),
         due_s=submit + fastest * rng.uniform(1, 3, num_jobs),
         weight_per_s=rng.uniform(0.001, 0.01, num_jobs),
     )

@@ -12,9 +12,6 @@ from policies.greedy.queue import pressure_order
 from tests.greedy import reference, reference_search
 from tests.greedy.instances import random_instance, random_settings
 
-twins = pytest.mark.parametrize(
-    "seeds", [range(60), pytest.param(range(60, 120), marks=pytest.mark.slow)], ids=str
-)
 SEARCHED = ["paper", "own-finish", "paper", "ratio", "first-finish"]
 
 
@@ -35,9 +32,8 @@ def nodes_of(nodes, hosted, gpus):
     ]
 
 
-@twins
-def test_local_search_is_its_twin(seeds):
-    for seed in seeds:
+def test_local_search_is_its_twin():
+    for seed in range(120):
         (_, profile, m), settings, pool, x, plans, objective = prepared(seed)
         queue, opens, nodes, hosted, gpus, _, _ = pool
         promise = neighbourhoods.promises(queue, profile)
@@ -50,9 +46,8 @@ def test_local_search_is_its_twin(seeds):
         assert nodes_of(*answer[:3]) == [(n.node_type, n.hosted) for n in found], seed
 
 
-@twins
-def test_path_relinking_is_its_twin(seeds):
-    for seed in seeds:
+def test_path_relinking_is_its_twin():
+    for seed in range(120):
         (_, profile, m), settings, pool, x, plans, objective = prepared(seed)
         queue, opens, nodes, hosted, gpus, _, _ = pool
         answer = relinking.path_relinking(

@@ -3,10 +3,11 @@
 import pytest
 
 from policies import make_policy
-from simulator import Cluster, NodeType, TimeTable, Workload, simulate
+from simulator import Cluster, NodeType, simulate
 from simulator.adaptation import Rules, adapt
 from simulator.statistics import Streams
 from simulator.workloads import synergy
+from tests.core.jobs import elastic
 
 ONE_NODE = ("greedy", "randomised-greedy", "local-search", "path-relinking", "fifo", "edf",
             "fifo-shared", "edf-shared", "ps-shared", "milp")  # fmt: skip
@@ -16,10 +17,8 @@ OPTIONS = {name: {"iterations": 5} for name in ONE_NODE[1:4]}
 @pytest.mark.parametrize("policy", ONE_NODE)
 def test_jobs_get_cpus_and_memory_in_proportion_to_their_gpus(policy):
     server = Cluster.of_nodes(NodeType("server", "GPU", 4, 1.0, cpus=12, memory_gb=200), 2)
-    jobs = Workload(
-        ["a", "b", "c"], [0.0, 0.0, 10.0], TimeTable([[[9, 100, 60, 50, 45]]] * 3),
-        due_s=[200.0, 300.0, 400.0], weight_per_s=[1.0, 2.0, 3.0],
-    )  # fmt: skip
+    late = {"due_s": [200.0, 300.0, 400.0], "weight_per_s": [1.0, 2.0, 3.0]}
+    jobs = elastic([[[9, 100, 60, 50, 45]]] * 3, [0.0, 0.0, 10.0], **late)
     result = simulate(jobs, server, make_policy(policy, **OPTIONS.get(policy, {})))
     assert result.schedule
     for share in result.schedule:

@@ -228,8 +228,6 @@ def test_options():
     [
         ("srpt@hysteresis", {"hysteresis": -1.0}, "threshold is -1.0, expected a number >= 0"),
         ("greedy@hysteresis", {"nonsense": 1}, "unknown option 'nonsense'"),
-        ("greedy@hysteresis@tune@hysteresis", {}, "stands there twice, expected it once"),
-        ("srpt@hysterese", {}, "unknown policy"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(name, options, told):

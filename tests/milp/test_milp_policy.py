@@ -13,7 +13,6 @@ from policies.registry import describe, make_policy
 from policies.selection import node_price_per_hour
 from simulator import Cluster, DecisionPoints, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.workloads.authors import read_instance
-from tests.core.jobs import fixed, nodes
 from tests.milp.brute_force import least_cost
 from tests.milp.instances import TABLE_II, like_the_paper
 
@@ -108,11 +107,6 @@ def test_a_hard_instance_does_not_end_a_simulation_and_the_rival_of_2019_runs():
         result = simulate(workload(12, 4, 3), Cluster.of_vms(CATALOG, 3), policy)
         assert np.isfinite(result.completion_s).all()
         assert any(f["fallback"] for f in result.decisions.info.values()) == falls_back
-
-
-def test_jobs_of_fixed_demand():
-    result = simulate(fixed([0, 0], [10, 20], [1, 2]), nodes(2), MilpPolicy())
-    assert np.isfinite(result.completion_s).all()
 
 
 def test_a_rental_pool_is_refused():

@@ -1,4 +1,4 @@
-"""Jobs that leave: against Erlang B and Erlang A, at simultaneous events, and in every table."""
+"""Jobs that leave: against Erlang B (tests/queueing has Erlang A), at simultaneous events, and in every table."""
 
 import re
 from dataclasses import replace
@@ -51,7 +51,6 @@ def results(gpus: int, duration_s: str, patience: str | float) -> list[Result]:
     [
         (1, "exponential:3600", 0, q.erlang_b(0.9, 1)),
         (4, "hyperexponential:3600,cv2=4", 0, q.erlang_b(3.6, 4)),
-        (4, "exponential:3600", "exponential:7200", q.erlang_a(3.6, 1, 4, 2.0).abandons),
     ],
 )
 def test_the_share_of_jobs_that_leave(gpus, duration_s, patience, expected):
@@ -85,20 +84,6 @@ def test_a_departure_comes_after_the_decisions_of_its_instant():
     assert early.completion_s.tolist() == [10.0, 9.5, 15.0]
     together = on_gpus(made([0, 0], [10, 5], [0, 0]), gpus=2)
     assert not together.left.any()
-
-
-def test_who_leaves_makes_room_for_those_behind():
-    """A job of 2 GPUs holds up one of 1 GPU until it leaves."""
-    result = on_gpus(made([0, 1, 2], [10, 5, 5], [0, 3, 100], [1, 2, 1]), gpus=2)
-    assert result.left.tolist() == [False, True, False]
-    assert result.first_start_s[2] == 4.0
-
-
-def test_a_job_that_started_stays():
-    result = on_gpus(made([0, 1], [10, 2], [0.5, 0.5]), policy="srpt")
-    assert result.preemptions.tolist() == [1, 0]
-    assert result.completion_s.tolist() == [12.0, 3.0]
-    assert not result.left.any()
 
 
 def test_endless_patience_changes_nothing():

@@ -84,8 +84,6 @@ def test_weights_count_where_asked():
 @pytest.mark.parametrize(
     ("policy", "options", "message"),
     [
-        ("gandiva-fair", {"of": "weeks"}, "of is 'weeks', expected one of jobs, gpus"),
-        ("gandiva-fair", {"round_s": 0.0}, "round_s is 0.0"),
         ("min-makespan", {"solution": "middle"}, "solution is 'middle', expected one of"),
         ("finish-time-fairness", {"past": "long"}, "past is 'long', expected one of"),
         ("shockwave", {"contention": "jobs"}, "contention is 'jobs', expected one of gpus, mean"),

@@ -416,7 +416,7 @@ def random_queue(rng: np.random.Generator, servers: int) -> list[Kind]:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_no_server_is_overdrawn_and_everybody_has_the_demand_or_the_share(name):
-    for seed in range(120):
+    for seed in range(300):
         rng = np.random.default_rng(seed)
         number = int(rng.integers(1, 4))
         order, servers = servers_of(number, *random_queue(rng, number))

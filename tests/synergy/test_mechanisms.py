@@ -232,11 +232,6 @@ def test_a_demand_larger_than_a_server_is_cut_to_it():
     assert kind.best_rate == pytest.approx(1.75)
 
 
-def test_a_job_larger_than_the_cluster_is_refused(run):
-    with pytest.raises(InputError, match=r"'j0': num_gpus is 9, expected at most 8, what"):
-        run(fixed([0], [100], [9]), cluster(1), synergy("fifo", "tune"))
-
-
 @pytest.mark.parametrize(("wrong", "right"), [("stf+tune", "srtf"), ("srtf+tuna", "tune")])
 def test_unknown_names(wrong, right):
     with pytest.raises(InputError, match=f"did you mean '{right}'"):

@@ -13,8 +13,6 @@ from policies.elasticflow import ElasticFlow, spread
 from simulator import InputError, TimeTable, Workload
 from simulator.features.admission import Admission
 from simulator.features.admission.elastic import Ask, Piece, packed, within
-from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.laws import Exponential
 from tests.core.jobs import nodes
 from tests.core.jobs import run as simulated
 from tests.core.test_invariants import check
@@ -147,13 +145,6 @@ def test_whether_a_plan_goes_on_where_a_node_goes_or_comes_back(monkeypatch, bef
     policy._plan = {0: [piece]}
     monkeypatch.setattr(elasticflow, "shares_in_turn", lambda asks, total: {})
     assert policy._planned([ask], 4 * now, now, 0.0) == ({0: [piece]} if goes_on else {})
-
-
-def test_without_admission_and_with_failures_all_jobs_end():
-    cause = Outages.of_each_node(2, Exponential(300.0), Exponential(60.0))
-    failures = Failures([cause], Checkpoints(20.0))
-    result = simulated(random_jobs(1, 20, 2, 4), nodes(4, 2), "elasticflow", failures)
-    assert np.isfinite(result.completion_s).all()
 
 
 def test_other_machines_are_one_line():
