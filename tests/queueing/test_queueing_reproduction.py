@@ -14,6 +14,7 @@ from experiments.studies.queueing.runs import (
 )
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
+from experiments.sweep.task import Task
 from simulator.statistics import student
 from simulator.theory import erlang_b, fcfs_wait_s
 from tests.command import compute
@@ -75,6 +76,7 @@ def test_waits_are_those_of_the_queue():
 
 
 def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
+    monkeypatch.setattr(Task, "code", "")  # a version takes seconds
     monkeypatch.setitem(runs.JOBS, "quick", 80)
     monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
     monkeypatch.setitem(runs.LOADS, "quick", (0.7,))

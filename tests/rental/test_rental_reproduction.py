@@ -3,6 +3,7 @@
 from experiments.papers.rental import PAGE, bridge, runs
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
+from experiments.sweep.task import Task
 from tests.command import compute
 
 
@@ -13,6 +14,7 @@ def test_tasks_that_share_a_run_have_labels_of_their_own():
 
 
 def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
+    monkeypatch.setattr(Task, "code", "")  # a version takes seconds
     monkeypatch.setitem(runs.JOBS, "quick", 30)
     monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
     monkeypatch.setattr(runs, "BUDGETS", (1.0, 5.0))
