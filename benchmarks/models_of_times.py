@@ -133,13 +133,14 @@ def rows(paper: str, table: pd.DataFrame) -> pd.DataFrame:
             e, beside = student(values.to_numpy()), table[table["due"] == due].groupby("times")
             means = beside[quantity].mean()
             said = ", ".join(f"{TIMES[str(t)]} {value:.1f} %" for t, value in means.items())
+            moved = f"the model of times moves it by {means.max() - means.min():.1f} points: {said}"
             published, words = _named(paper, str(quantity))
             law = f"10 nodes, {words}{DUE[str(due)]}, {TIMES[str(times)]}"
             method = (
                 str(quantity).partition(".")[2].upper() if published == "saving-abstract" else ""
             )
             ends = (round(e.mean, 3), round(e.lower, 3), round(e.upper, 3), e.n)
-            found.append((published, method, law, *ends, f"by model of times: {said}"))
+            found.append((published, method, law, *ends, moved))
     columns = ["published", "method", "law", "mean", "low", "high", "n", "why"]
     return pd.DataFrame(found, columns=columns)
 
