@@ -102,10 +102,9 @@ def _why_savings(results: Results, method: str, study: str) -> str:
         return reason
     part = variants[variants["method"] == method].groupby("study")["saving"].mean()
     sizes = ", ".join(str(n) for n in sorted(set(variants["num_nodes"])))
-    low, high = part.idxmin(), part.idxmax()
     return (
-        f"{reason}. Among {len(part)} readings at {sizes} nodes it goes from {part[low]:.0f} % ({low}) to "
-        f"{part[high]:.0f} % ({high})"
+        f"{reason}. Among {len(part)} readings at {sizes} nodes it goes from {part.min():.0f} % ({part.idxmin()}) to "
+        f"{part.max():.0f} % ({part.idxmax()})"
     )
 
 
