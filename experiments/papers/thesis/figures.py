@@ -80,7 +80,7 @@ def _by_law(
     for ax, (due, table) in zip(axes, tables.items(), strict=True):
         drawn = plots.lines(ax, table, x, value, "method", names, geometric=log)
         rows.append(drawn.assign(due=due))
-        ax.set(xlabel=labels[0], title=DUE_LAWS[due])
+        ax.set(xlabel=labels[0], ylabel="", title=DUE_LAWS[due])
         if sharey:
             ax.label_outer()
         if x == "num_nodes":
