@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from experiments.sweep.summary import row_of
@@ -50,9 +50,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Representation in a notebook: a table for each metric, and the notes."""
-        title = f"<p>{_text(self.source)}: {len(self.policies)} policies on the same jobs</p>"
+        title = f"<p>{escape(self.source)}: {len(self.policies)} policies on the same jobs</p>"
         tables = "".join(self._metric_html(metric) for metric in self.metrics)
-        notes = "".join(f"<p><b>Note.</b> {_text(note)}</p>" for note in self.notes)
+        notes = "".join(f"<p><b>Note.</b> {escape(note)}</p>" for note in self.notes)
         return f"<div>{title}{tables}{notes}</div>"
 
     def _metric_html(self, metric: str) -> str:
@@ -73,7 +73,7 @@ class Comparison:
         runs = sorted(set(own["replications"].tolist()))
         made = f"{runs[0]:,}" if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,}"
         unit = "run" if runs == [1] else "runs"
-        caption = f"<caption>{_text(metric)}, {made} {unit} of each policy</caption>"
+        caption = f"<caption>{escape(metric)}, {made} {unit} of each policy</caption>"
         body = "".join(_row("td", row) for row in rows)
         return f"<table>{caption}<thead>{_row('th', head)}</thead><tbody>{body}</tbody></table>"
 
@@ -120,11 +120,7 @@ def _verdict(row: Any) -> str:
 def _row(tag: str, cells: Sequence[str]) -> str:
     aligned = ["left", *["right"] * (len(cells) - 1)]
     inside = "".join(
-        f"<{tag} style='text-align:{side}'>{_text(cell)}</{tag}>"
+        f"<{tag} style='text-align:{side}'>{escape(cell)}</{tag}>"
         for side, cell in zip(aligned, cells, strict=True)
     )
     return f"<tr>{inside}</tr>"
-
-
-def _text(text: str) -> str:
-    return html.escape(text)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def geometric(ratios: Any, level: float = 0.95) -> Estimate:
+def geometric(ratios: Any) -> Estimate:
     """Geometric mean of positive numbers with its interval; of one number: no interval."""
-    found = student(np.log(np.asarray(ratios, dtype=float)), level)
+    found = student(np.log(np.asarray(ratios, dtype=float)))
     low, high = -math.inf, math.inf
     if found.n > 1:
         low, high = math.exp(found.lower), math.exp(found.upper)

@@ -23,13 +23,14 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from experiments.report.contents import Label, Paper
-from experiments.report.verdict import AMOUNT_MARGIN, EFFECT_MARGIN, Published, theorem
+from experiments.report.verdict import Published, amount, at_least, at_most, effect, theorem
 
 FILE = "published.toml"
 
@@ -107,21 +108,20 @@ class Number(BaseModel):
         low, high = self._ends
         if self.kind == "context" or math.isnan(low):
             raise ValueError(f"{self.place}, {self.claim!r}: no value to hold ours against")
+        text = self.printed
         if self.kind == "at most":
-            return Published(-math.inf, high, math.nan, 0.0, self.printed or f"<= {high:g}")
+            return at_most(high, text=text)
         if self.kind in ("at least", "ordering"):
-            text, has_part = self.printed or f">= {low:g}", self.kind != "ordering"
-            return Published(low, math.inf, math.nan, 0.0, text, has_part=has_part)
-        text = self.printed or ("" if low == high else f"{low:g} to {high:g}")
-        none = math.nan if self.no_effect is None else self.no_effect
+            return replace(at_least(low, text=text), has_part=self.kind == "at least")
         if self.kind == "theorem":
             return theorem(low, text=text)
-        usual = AMOUNT_MARGIN if self.no_effect is None else EFFECT_MARGIN
-        margin = 0.0 if low < high else usual if self.margin is None else self.margin
+        margin = {} if self.margin is None else {"margin": self.margin}
+        if self.no_effect is None:
+            found = amount(low, high=high, text=text, **margin)
+        else:
+            found = effect(low, none=self.no_effect, high=high, text=text, **margin)
         all_saved = 100.0 if self.saving else math.nan
-        return Published(
-            low, high, none, margin, text, has_part=self.kind != "equal", all_saved=all_saved
-        )
+        return replace(found, has_part=self.kind != "equal", all_saved=all_saved)
 
 
 def read_paper(folder: Path, module: str = "") -> Paper:

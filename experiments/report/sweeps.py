@@ -54,8 +54,7 @@ def scenario_task(
     labels: Mapping[str, Scalar],
     *,
     cost_s: float = 1.0,
-    sources: tuple[str, ...] = DEFAULT_SOURCES,
 ) -> Task:
     """One simulation, its scenario as a file would say it, without tables of jobs and decisions."""
     config = {"tables": [], "decision_facts": True, **scenario}
-    return Task(RUN_SCENARIO, config, dict(labels), cost_s, sources)
+    return Task(RUN_SCENARIO, config, dict(labels), cost_s)

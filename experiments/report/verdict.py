@@ -228,9 +228,7 @@ def judged(
     times_of_another_machine : the row is shown, and judged "not comparable" whatever it says.
     labels : see `experiments.report.contents.LABELS`.
     """
-    found: Verdict = (
-        "not comparable" if times_of_another_machine else verdict(published, ours)
-    )  # fmt: skip
+    found: Verdict = "not comparable" if times_of_another_machine else verdict(published, ours)
     row = measured(paper, place, claim, ours, unit=unit, paper_value=published.printed, why=why)
     reason = "" if found == "reproduced" else row.why if found == "not comparable" else why
     if found == "inconclusive":

@@ -24,6 +24,9 @@ FORMATS = {"csv": "csv", "parquet": "parquet", "json": "json", "latex": "tex"}
 # Scalars by these endings are measurements of a machine, not results.
 MEASURED = ("cpu_s", "wall_s")
 
+# A sweep's own files; SQLite keeps two beside the database.
+PARTS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK)
+
 Columns = dict[str, list[Scalar]]
 
 
@@ -104,7 +107,7 @@ def expect_no_part(path: Path, folder: Path, what: str = "--out") -> None:
 
     ``what``: the option that names the file.
     """
-    if any(is_same(path, folder / name) for name in (DATABASE, f"{DATABASE}-wal", LOCK)):
+    if any(is_same(path, folder / name) for name in PARTS):
         raise InputError(f"{what} {path}: is a part of the sweep, expected another file")
 
 

@@ -132,7 +132,7 @@ def test_a_single_flipped_bit_of_a_table_is_found_wherever_it_is(finished):
         assert len(store.table(key, "values")) == 10
 
 
-@pytest.mark.parametrize("out", [DATABASE, "lock"])
+@pytest.mark.parametrize("out", [DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", "lock"])
 def test_an_export_never_replaces_a_part_of_the_sweep(finished, out):
     before = (finished / DATABASE).read_bytes()
     with pytest.raises(InputError, match="is a part of the sweep, expected another file"):

@@ -66,21 +66,19 @@ def cdf_panel(ax: Axes, table: Table, title: str) -> None:
     plots.log_ticks(ax, "x")
 
 
-def marks(
-    ax: Axes, at: Sequence[float], names: Sequence[str], *, width: float = 0.3, beside: bool = False
-) -> None:
+def marks(ax: Axes, at: Sequence[float], names: Sequence[str], *, beside: bool = False) -> None:
     """Printed values, by name, as short dark lines with their numbers above, or ``beside`` them."""
     for x, name in zip(at, names, strict=True):
         value = PAGE[name].low
         place: dict[str, Any] = {"xy": (x, value), "xytext": (0, 3), "ha": "center"}
         if beside:
-            place = {"xy": (x + width / 2, value), "xytext": (2, 0), "va": "center"}
-        ax.hlines(value, x - width / 2, x + width / 2, color=PAPER, linewidth=2.2)
+            place = {"xy": (x + 0.15, value), "xytext": (2, 0), "va": "center"}
+        ax.hlines(value, x - 0.15, x + 0.15, color=PAPER, linewidth=2.2)
         ax.annotate(f"{value:g}", **place, textcoords="offset points", fontsize=8, color=PAPER)
     ax.plot([], [], color=PAPER, linewidth=2.2, label="paper")
 
 
-def sides(count: int, groups: int, dodge: float = 0.4) -> list[float]:
+def sides(count: int, groups: int) -> list[float]:
     """Places of `plots.points`: ``groups`` side by side at each of ``count`` categories."""
-    apart = np.linspace(-dodge / 2, dodge / 2, groups)
+    apart = np.linspace(-0.2, 0.2, groups)
     return [x + step for step in apart for x in range(count)]

@@ -237,16 +237,16 @@ def deployment(results: Results) -> Table:
     return pd.concat(parts, ignore_index=True)
 
 
-def by_window(results: Results, parts: int = 8) -> Table:
-    """Mean JCT of jobs in equal stretches of the traces at 9 jobs/h, FIFO, single GPU."""
+def by_window(results: Results) -> Table:
+    """Mean JCT of jobs in eight equal stretches of the traces at 9 jobs/h, FIFO, single GPU."""
     table = jobs(results, "single_gpu", whole=True, load=OVERLOAD)
     end = (
         results.where("run_scenario", study="single_gpu", load=OVERLOAD)
         .tasks[0]
         .config["window"][1]
     )
-    length = -(-end // parts)
-    table = table[table["job"] < length * parts]
+    length = -(-end // 8)
+    table = table[table["job"] < length * 8]
     table = table.assign(first_job=table["job"] // length * length)
     means = table.groupby(["mechanism", "seed", "first_job"])["jct_h"].mean()
     return means.rename("mean_jct_h").reset_index()

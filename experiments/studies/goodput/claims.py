@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from experiments.report.contents import Claim
 from experiments.studies.goodput.measured import WORKLOADS, measured, periods
-from experiments.studies.goodput.mixed import MEASURES, RIVALS, gains
-from experiments.studies.goodput.mixed import measured as on_three_types
+from experiments.studies.goodput.mixed import savings
 from experiments.studies.goodput.page import PAGE
 from experiments.sweep.results import Results
-from simulator.statistics import Estimate, student
+from simulator.statistics import Estimate
 
 PLACES = {
     "pollux": "Pollux, OSDI 2021: eight workloads of 160 jobs, load 1.0",
@@ -62,11 +61,8 @@ def against_published(results: Results) -> Iterator[Claim]:
 @PAGE.rows
 def sia_saves(results: Results) -> Iterator[Claim]:
     """Savings of Sia with its paper's rules over each rival, against the ranges of its abstract."""
-    saved = gains(on_three_types(), "sia")
-    for rival in RIVALS:
-        for measure in MEASURES:
-            mine = student(100 * saved.loc[saved["policy"] == rival, measure])
-            yield PAGE.row(f"sia-saves.{measure}", mine, OTHER_JOBS, rival=rival)
+    for rival, measure, mine in savings("sia"):
+        yield PAGE.row(f"sia-saves.{measure}", mine, OTHER_JOBS, rival=rival)
 
 
 @PAGE.rows

@@ -14,7 +14,6 @@ from experiments.studies.goodput.measured import SEARCHES, measured, periods
 from experiments.studies.goodput.page import PAGE
 from experiments.studies.goodput.runs import POLICIES, RULES
 from experiments.sweep.results import Results
-from simulator.statistics import student
 
 HOUR_S, MINUTE_S = 3600.0, 60.0
 
@@ -171,7 +170,13 @@ def figure_types(results: Results) -> Drawn:
 )
 def figure_mixed(results: Results) -> Drawn:
     """Savings by measure, a panel a rival."""
-    table = savings()
+    found = [
+        (rules, rival, measure, saved.mean, saved.lower, saved.upper)
+        for rules in ("sia", "sia (released)")
+        for rival, measure, saved in mixed.savings(rules)
+    ]
+    table = pd.DataFrame(found, columns=["sia", "rival", "measure", "mean", "low", "high"])
+    names = ("mean JCT", "99th percentile", "makespan", "GPU-hours")
     figure, axes = canvas(1, len(mixed.RIVALS), width=2.9, height=3.0)
     for ax, rival in zip(axes, mixed.RIVALS, strict=True):
         for row, measure in enumerate(mixed.MEASURES):
@@ -185,25 +190,10 @@ def figure_mixed(results: Results) -> Drawn:
             )
         ax.axvline(0, color=PAPER, linewidth=0.8)
         ax.set(title=f"over {rival}", xlabel="saved, %", yticks=range(len(mixed.MEASURES)))
-        ax.set_yticklabels(MEASURES if ax is axes[0] else [])
+        ax.set_yticklabels(names if ax is axes[0] else [])
         ax.invert_yaxis()
     legend_below(figure, axes[0], 2)
     return Drawn(figure, table)
-
-
-MEASURES = ("mean JCT", "99th percentile", "makespan", "GPU-hours")
-
-
-def savings() -> pd.DataFrame:
-    """Percent that Sia saves: columns sia, rival, measure, mean, low, high."""
-    rows = []
-    for rules in ("sia", "sia (released)"):
-        saved = mixed.gains(mixed.measured(), rules)
-        for rival in mixed.RIVALS:
-            for measure in mixed.MEASURES:
-                found = student(100 * saved.loc[saved["policy"] == rival, measure])
-                rows.append((rules, rival, measure, found.mean, found.lower, found.upper))
-    return pd.DataFrame(rows, columns=["sia", "rival", "measure", "mean", "low", "high"])
 
 
 def _of_rules(results: Results, rules: Sequence[str]) -> pd.DataFrame:
