@@ -1,4 +1,4 @@
-"""38 policies on eight workloads, and studies of what the papers left open.
+"""44 policies on eight workloads, and studies of what the papers left open.
 
 `comparison` runs all policies on eight workloads at several loads, on the same jobs; `studies` are
 sweeps, each with a figure, a row of claims and a paragraph.

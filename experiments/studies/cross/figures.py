@@ -41,7 +41,7 @@ COLUMNS = (
 def _heat_map(results: Results) -> Drawn:
     """Ratio to the best, with the interval of the rank."""
     cells = methods_of_cells(results)
-    figure, axes = canvas(1, 2, width=8.2, height=13.0)
+    figure, axes = canvas(1, 2, width=8.2, height=14.8)
     parts = []
     methods = [m.label for m in METHODS]
     for ax, (value, name) in zip(axes, VALUES.items(), strict=True):
@@ -68,7 +68,9 @@ def _heat_map(results: Results) -> Drawn:
             "many GPUs. Methods above FIFO choose the GPUs of each job, those from FIFO on get a fixed "
             "demand. The last four share a pool of as many GPUs in fractions, which nodes cannot, so "
             "they have no rank and no cost of nodes. Empty: the pair makes no sense (the nodes of ANDREAS "
-            "are of two types; Optimus, AFS, Pollux and Sia begin with one GPU a job, which not all elastic jobs can run on). "
+            "are of two types, on which elastic jobs get no fixed demand; Optimus, AFS, Pollux, Sia and elastic EDF begin with one GPU a "
+            "job, which not all elastic jobs can run on). No jobs here have tenants: hierarchical shares have one entity. GPUs of a workload "
+            "have one price, so all shares give min-cost the same throughput for the money: it takes those that use most GPUs. "
             f"The CSV has {others}all columns of each pair: leasing, energy, "
             "tardiness, completion times, slowdown, fairness, utilisation, preemptions, CPU time of a decision, and of elastic jobs "
             f"the cost over a lower bound: {_which_bound(results)}."

@@ -134,7 +134,8 @@ def _means(runs: pd.DataFrame, right: tuple[str, float, str] = MOVES) -> Drawn:
     "gains",
     "What users of one policy would gain from another",
     "24 random jobs of three invented applications on four servers of 4 GPUs; large points are means, small ones runs; lines are 95 % intervals where there are five runs. Tiresias keeps "
-    "its users' GPUs, Optimus and AFS their batch sizes; Pollux and Sia choose both.",
+    "its users' GPUs, Optimus and AFS their batch sizes; Pollux and Sia choose both. Foresight keeps the batch sizes, runs a job on one server, "
+    "knows its whole time on each number of GPUs there, and minimises the sum of completion times.",
 )
 def figure_gains(results: Results) -> Drawn:
     """Users' view of every policy."""
