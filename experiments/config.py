@@ -54,6 +54,11 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if path.suffix.lower() in (".csv", ".tsv"):
+            raise InputError(
+                f"{path}: a table, expected a TOML file; a scenario names its jobs: [workload] "
+                'kind = "trace", path = ".."'
+            ) from None
         raise InputError(f"{path}: not valid TOML: {error}") from None
     except RecursionError:
         raise InputError(f"{path}: not valid TOML: nested too deeply") from None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from simulator import Placement, View
+from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray, NodeType
 from simulator.model.feasibility import fits
 from simulator.model.tolerances import CAPACITY
@@ -37,7 +38,11 @@ class FreeCapacity:
 
     def __init__(self, view: View, *, empty: bool = False, last_first: bool = False) -> None:
         cluster = view.cluster
-        assert cluster.node_type_of is not None
+        if cluster.node_type_of is None:
+            raise InputError(
+                "FreeCapacity: the nodes are VMs without a fixed type, expected nodes of fixed types "
+                "(docs/extending.md has a policy for VMs)"
+            )
         self._view = view
         self._nodes = view.nodes.tolist()
         self._row = {node: i for i, node in enumerate(self._nodes)}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 OF_AN_ESTIMATE = ("minus", "metric", "mean", "lower", "upper", "replications", "value")
 ROW_INCHES = 0.28
+LETTER_INCHES = 0.08
 
 
 def sweep_estimates(folder: Path, metrics: Sequence[str], out: Path) -> None:
@@ -46,9 +47,15 @@ def draw_estimates(table: DataFrame, values: DataFrame) -> Figure:
     values : the numbers behind it, with the column ``value``.
     """
     metrics = list(dict.fromkeys(table["metric"]))
+    same = [n for n in _names(table) if n != "policy" and len(set(table[n])) == 1]
+    table, values = table.drop(columns=same), values.drop(columns=same)
     differences = bool((table["minus"] != "").any())
     most = max(len(table[(table["metric"] == m) & (table["minus"] == "")]) for m in metrics)
-    figure, axes = canvas(len(metrics), 1 + differences, width=5.2, height=1.2 + ROW_INCHES * most)
+    longest = max(map(len, _labels(table, _names(table))))
+    width = 4.0 + LETTER_INCHES * longest
+    figure, axes = canvas(
+        len(metrics), 1 + differences, width=width, height=1.2 + ROW_INCHES * most
+    )
     for row, metric in enumerate(metrics):
         for column in range(1 + differences):
             ax = axes[row * (1 + differences) + column]
@@ -61,7 +68,7 @@ def draw_estimates(table: DataFrame, values: DataFrame) -> Figure:
 
 
 def _panel(ax: Axes, table: DataFrame, values: DataFrame) -> None:
-    names = [name for name in table.columns if name not in OF_AN_ESTIMATE]
+    names = _names(table)
     labels = _labels(table, names)
     of = values["value"].groupby(_labels(values, names)).apply(list)
     for place, (label, (_, row)) in enumerate(zip(labels, table.iterrows(), strict=True)):
@@ -73,15 +80,22 @@ def _panel(ax: Axes, table: DataFrame, values: DataFrame) -> None:
     if (table["minus"] != "").any():
         ax.axvline(0, color="0.5", linewidth=0.8)
     ax.set_yticks(range(len(labels)), labels)
+    ax.locator_params(axis="x", nbins=6)
     ax.set_ylim(len(labels) - 0.5, -0.5)
 
 
+def _names(table: DataFrame) -> list[str]:
+    """The columns that name an estimate."""
+    return [name for name in table.columns if name not in OF_AN_ESTIMATE]
+
+
 def _labels(table: DataFrame, names: list[str]) -> list[str]:
-    """The names of the rows."""
+    """The names of the rows; of a key its last part."""
     rows = table[names].to_dict("records")
     return [
         ", ".join(
-            str(value) if name == "policy" else f"{name} = {value}" for name, value in row.items()
+            str(value) if name == "policy" else f"{str(name).split('.')[-1]} = {value}"
+            for name, value in row.items()
         )
         for row in rows
     ]

@@ -95,11 +95,14 @@ def latex_text(table: DataFrame) -> str:
     """A table for LaTeX with booktabs; an estimate and its interval are one cell each."""
     if {"mean", "lower", "upper"} <= set(table.columns):
         ends = zip(table["lower"], table["upper"], strict=True)
-        spans = ["" if low != low else f"{low:,.4g} to {high:,.4g}" for low, high in ends]
+        spans = ["" if low != low else f"{_digits(low)} to {_digits(high)}" for low, high in ends]
         table = table.assign(**{"95 % interval": spans}).drop(columns=["lower", "upper"])
-    return table.to_latex(
-        index=False, escape=True, float_format=lambda value: f"{value:,.4g}", na_rep=""
-    )
+    return table.to_latex(index=False, escape=True, float_format=_digits, na_rep="")
+
+
+def _digits(value: float) -> str:
+    """Four significant digits, with commas: 10,110, not 1.011e+04."""
+    return f"{float(f'{value:.4g}'):,.10g}"
 
 
 def expect_no_part(path: Path, folder: Path, what: str = "--out") -> None:

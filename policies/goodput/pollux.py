@@ -15,6 +15,7 @@ It does not see types of GPU: where there are several, a job's measurements on a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -51,9 +52,9 @@ class Pollux(GoodputPolicy):
     """
 
     def __init__(self, p: float = -1.0, restart_s: float = 30.0, released: bool = False) -> None:
-        if not p < 1 or p == 0:
+        if not -math.inf < p < 1 or p == 0:
             raise InputError(f"p is {p}, expected a number below 1 that is not 0")
-        if not restart_s >= 0:
+        if not 0 <= restart_s < math.inf:
             raise InputError(f"restart_s is {restart_s}, expected a number >= 0")
         super().__init__(RELEASED if released else LEAST_SQUARES)
         self._p = p

@@ -88,7 +88,12 @@ class Shockwave(SharePolicy):
         one_of(("run", "plan"), self.name, order=self.order)
         whole(1, self.name, window=self.window)
         whole(0, self.name, replan_rounds=self.replan_rounds)
-        options = {"regularizer": self.regularizer, "exponent": self.exponent, "limit": self.limit}
+        options = {
+            "regularizer": self.regularizer,
+            "exponent": self.exponent,
+            "limit": self.limit,
+            "gap": self.gap,
+        }
         nonnegative(self.name, **options)
         self._window = Window(
             self.window, self.round_s, self.regularizer, self.exponent, self.relative, self.gap

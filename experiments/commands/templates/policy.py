@@ -1,6 +1,8 @@
 """A policy of your own: which waiting jobs start now, and where.
 
 schedlab run scenario.toml --policy my_policy.py:my_policy --allow-code
+
+For nodes of fixed types and jobs of fixed demand; docs/extending.md has one for VMs.
 """
 
 from schedlab import NO_CHANGE, Decision, FreeCapacity, Placement, View

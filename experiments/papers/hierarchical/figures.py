@@ -240,7 +240,8 @@ SERVICES = {
     "itself at two requests every 450 s, and the server inside the whole system while jobs both "
     "come and finish. Where H ends at each full hour all controllers ask at once, so requests come in "
     "batches and wait longer than Poisson requests of the same rate; where it counts from a "
-    "controller's last decision, as in the authors' program, they spread.",
+    "controller's last decision, as in the authors' program, they spread. The whole system has three "
+    "runs, too few for an interval.",
 )
 def server(results: Results) -> Drawn:
     table = _response_times(results.runs("run_queue"), results.runs("run_server"))
