@@ -45,3 +45,15 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     browser = start(tmp_path_factory)
     yield browser
     browser.close()
+
+
+@pytest.fixture
+def gurobi_licence() -> None:
+    """Skip where Gurobi, or any licence of it that holds today, is missing."""
+    from policies.milp import gurobi
+    from simulator.errors import InputError
+
+    try:
+        gurobi._environment()
+    except InputError as reason:
+        pytest.skip(str(reason))

@@ -133,7 +133,7 @@ def test_wrong_options(options, message):
 @pytest.mark.parametrize(
     "folder", ["v2020_1-5-50-45000-100-1000", "v2021_1-5-50-1000-exponential-30000"]
 )
-def test_the_authors_instances(folder, gurobi):
+def test_the_authors_instances(folder, gurobi_licence):
     """Both solvers agree on decisions of the authors' public instances."""
 
     facts = os.environ.get("SCHEDLAB_FACTS")

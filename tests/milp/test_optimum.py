@@ -54,7 +54,7 @@ def test_every_formulation_is_optimal(formulation, seeds, fixed):
 @pytest.mark.parametrize(
     ("formulation", "seeds"), [p for name in FORMULATIONS for p in seeds_of(name, 8, 60)]
 )
-def test_gurobi_agrees(formulation, seeds, fixed, gurobi):
+def test_gurobi_agrees(formulation, seeds, fixed, gurobi_licence):
     for seed in seeds:
         check(tiny(seed, fixed=fixed), formulation, "gurobi")
 

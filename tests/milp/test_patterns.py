@@ -184,7 +184,7 @@ def test_decoding_mends_a_solution_off_a_vertex():
 def test_costs_of_very_different_size(solver, request):
     """A job's postponement at 1e4 times all that is decided does not blur the decision."""
     if solver == "gurobi":
-        request.getfixturevalue("gurobi")
+        request.getfixturevalue("gurobi_licence")
     for seed in range(4):
         x = like_the_paper(seed, 2, 10, monotone=False)
         times = x.times_s.copy()

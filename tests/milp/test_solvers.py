@@ -37,7 +37,7 @@ def infeasible() -> Model:
 @pytest.fixture(params=["highs", "gurobi"])
 def solver(request):
     if request.param == "gurobi":
-        request.getfixturevalue("gurobi")
+        request.getfixturevalue("gurobi_licence")
     return request.param
 
 
@@ -125,7 +125,7 @@ def test_rows_between_two_bounds(solver):
     assert answer.x == pytest.approx([0.0, 4.0])
 
 
-def test_too_large_for_the_small_licence_goes_to_highs(gurobi):
+def test_too_large_for_the_small_licence_goes_to_highs(gurobi_licence):
     if backend.has_full_licence():
         pytest.skip("a full licence solves models of any size")
     model = patterns(like_the_paper(0, 20, 200)).model
@@ -134,7 +134,7 @@ def test_too_large_for_the_small_licence_goes_to_highs(gurobi):
     assert (answer.solver, answer.status) == ("highs", "optimal")
 
 
-def test_auto_does_not_count_the_small_licence(gurobi):
+def test_auto_does_not_count_the_small_licence(gurobi_licence):
     expected = "gurobi" if backend.has_full_licence() else "highs"
     assert solve(knapsack(5), "auto").solver == expected
     assert backend.has_full_licence.cache_info().currsize == 1
@@ -175,7 +175,7 @@ def test_a_command_without_gurobi(monkeypatch, forgotten, tmp_path):
     assert not (tmp_path / "gurobi").exists()
 
 
-def test_no_licence(monkeypatch, tmp_path, gurobi, forgotten):
+def test_no_licence(monkeypatch, tmp_path, gurobi_licence, forgotten):
     licence = tmp_path / "gurobi.lic"
     licence.write_text("TYPE=NODE\nVERSION=13\nHOSTID=0\nKEY=00000000\n")
     monkeypatch.setenv("GRB_LICENSE_FILE", str(licence))

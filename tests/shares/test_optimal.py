@@ -104,8 +104,7 @@ def test_the_least_value_is_the_optimum(seed):
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_solver_does_not_matter(name, seed):
-    pytest.importorskip("gurobipy")
+def test_the_solver_does_not_matter(name, seed, gurobi_licence):
     active = some_jobs(seed)
     highs, gurobi = ALL[name](active, solver="highs"), ALL[name](active, solver="gurobi")
     fits(active, highs)
@@ -205,8 +204,9 @@ def test_two_jobs_share_a_gpu_as_far_as_both_gain():
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("types", [1, 3])
-def test_the_least_throughput_with_pairs_is_the_optimum_whatever_the_solver(seed, types):
-    pytest.importorskip("gurobipy")
+def test_the_least_throughput_with_pairs_is_the_optimum_whatever_the_solver(
+    seed, types, gurobi_licence
+):
     active = some_jobs(seed, n=10 * types, types=types)
     pairs = pairs_of(active, seed)
     shares = max_min_fairness(active, pairs=pairs.useful())

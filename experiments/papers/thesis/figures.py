@@ -80,14 +80,13 @@ def _by_law(
     for ax, (due, table) in zip(axes, tables.items(), strict=True):
         drawn = plots.lines(ax, table, x, value, "method", names, geometric=log)
         rows.append(drawn.assign(due=due))
-        ax.set(xlabel=labels[0], ylabel="", title=DUE_LAWS[due])
+        ax.set(xlabel=labels[0], ylabel=labels[1], title=DUE_LAWS[due])
         if sharey:
             ax.label_outer()
         if x == "num_nodes":
             ax.set_xticks(sorted(set(table[x])))
         else:
             plots.thousands(ax.xaxis)
-    axes[0].set_ylabel(labels[1])
     numbers = pd.concat(rows)
     return Drawn(figure, numbers, {"traces": numbers["n"].max()}), axes
 
