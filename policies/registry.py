@@ -146,7 +146,7 @@ def missing_requirements(
 
 
 def check_requirements(name: str, workload: Workload, cluster: Cluster) -> list[str]:
-    """Check that a policy has what it requires; answers with notes on what has no effect.
+    """Check that a policy has what it requires; returns notes on what has no effect.
 
     Raises InputError: something essential is missing; one line that names it and the key that supplies
     it.

@@ -4,7 +4,7 @@
         print(missing)        # "jobs have no due dates with weights, ..: [adapt] prices = 1.0, .."
 
 The requirements of a policy are names of `REQUIREMENTS`, declared where it is registered. Each is a function of the
-jobs and the machines that answers with what is missing, or with None.
+jobs and the machines that returns what is missing, or None.
 """
 
 from __future__ import annotations

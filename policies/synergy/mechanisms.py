@@ -1,6 +1,6 @@
 """Allocation of CPUs and memory: the mechanisms of Sections 3.3 and 4.2.
 
-A mechanism takes the queue in order of priority and answers with slots, one for each job that
+A mechanism takes the queue in order of priority and returns slots, one for each job that
 runs in the round. `proportional`, `tune` and `opt` run the longest set of jobs whose GPUs fit;
 `greedy` and `static` skip a job that does not get its whole demand.
 """

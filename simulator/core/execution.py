@@ -121,7 +121,7 @@ class Execution:
                 return
 
     def _next_event(self) -> tuple[float, Order, Callable[[], bool]]:
-        """The next event: when, its order, and the method for it, which answers whether the job goes on."""
+        """The next event: when, its order, and the method for it, which returns whether the job goes on."""
         simulation, job = self.simulation, self.job
         state = simulation.jobs
         since_s = state.since_s[job]

@@ -28,7 +28,7 @@ class Feature:
 
     Attributes
     ----------
-    name : under which policies find in a view what `seen` answers, and a result has its `record`.
+    name : under which policies find in a view what `seen` returns, and a result has its `record`.
     """
 
     name = ""

@@ -15,10 +15,10 @@ from simulator.model.contract import Decision, View
 from simulator.model.server_spec import ServerSpec
 
 Dispatch = Callable[[int], Controller]
-"""Takes a job that arrives, answers with the controller whose queue it joins."""
+"""Takes a job that arrives, returns the controller whose queue it joins."""
 
 Rule = Callable[[Sequence[Controller], np.random.Generator], Dispatch]
-"""Takes the controllers and random numbers of its own, answers with what sends each job (`simulator.dispatchers`)."""
+"""Takes the controllers and random numbers of its own, returns what sends each job (`simulator.dispatchers`)."""
 
 HOOKS = tuple(name for name, value in vars(Feature).items() if callable(value))
 

@@ -1,7 +1,7 @@
 """Rounds that end with their last job: what is decided at the beginning holds until then.
 
 A job that arrives within a round waits for its end, and GPUs that become free stay idle. Performance models
-may say what a job does in a round, by a method ``progress()`` that answers an object for one run
+may say what a job does in a round, by a method ``progress()`` that returns an object for one run
 (`simulator.workloads.training.TrainingProgress`); other jobs run all the round, at their usual rate.
 """
 

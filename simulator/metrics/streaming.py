@@ -58,7 +58,7 @@ class _File(NamedTuple):
 
 
 def _close(file: _File) -> Exception | None:
-    """Write the end of a file; answers what went wrong."""
+    """Write the end of a file; returns what went wrong."""
     try:
         file.writer.close()
         file.content.close()

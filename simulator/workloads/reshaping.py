@@ -1,6 +1,6 @@
 """Other performance models for the same jobs: fixed demand becomes elastic, and the reverse.
 
-Each function answers with new columns for a `Workload`; `simulator.adaptation` puts them together.
+Each function returns new columns for a `Workload`; `simulator.adaptation` puts them together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is told of a run: names of the summary and the tables, and their numbers by hand."""
+"""Metrics of a run: names of the summary and of the tables, and their numbers by hand."""
 
 import math
 import time
