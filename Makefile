@@ -16,6 +16,7 @@ setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml $(PINNED)
 	@test -n "$(PYTHON)" || { echo "schedlab needs Python 3.11, 3.12 or 3.13 on the PATH (or PYTHON=...)"; exit 2; }
+	@echo "setting up $(VENV), one to five minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[$(EXTRAS),dask]'
 	@touch $@

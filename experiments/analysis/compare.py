@@ -232,9 +232,10 @@ def _bootstrapped(
             values = [v - run[metric] for v, run in zip(values, again[minus], strict=True)]
             value -= itself[minus][metric]
         found = bootstrap_interval(value, values)
-        if not (minus or found.lower <= value <= found.upper):
+        if not found.lower <= value <= found.upper:
+            of = f"{name} minus {minus}" if minus else name
             warnings.warn(
-                f"{metric} of {name} on the trace itself lies outside the interval of the traces drawn "
+                f"{metric} of {of} on the trace itself lies outside the interval of the traces drawn "
                 f"from it: something lasts longer than a block of {block} jobs, try a larger --block-jobs",
                 stacklevel=4,
             )

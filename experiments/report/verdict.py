@@ -42,7 +42,7 @@ FACTOR = 2.0
 """Deviation of an amount, from a bound, or beyond the effect that still counts as a part."""
 WIDE = "the interval is too wide to tell"
 NONE = "no interval: too few observations"
-AT_THE_LIMIT = "the interval is narrow and holds the limit of what counts as a part"
+AT_THE_LIMIT = "the interval is narrow and contains the limit of what counts as a part"
 """Reasons of an inconclusive row: the first two want more seeds, the third hardly would."""
 
 
