@@ -31,7 +31,7 @@ LABELS = {
     "hierarchical-milp-5": "hierarchical, MILP at a 5 % gap",
 }
 SMALL_UP_TO = 20
-"""Nodes that end the first regime of Figure 4.6."""
+"""Nodes up to which a row of its own sums up Figure 4.6; another row sums up the larger sizes."""
 KEYS = ["study", "num_nodes", "mean_gap_s", "trace"]
 
 
@@ -191,7 +191,7 @@ def figure_4_5(results: Results) -> Drawn:
     "Figure 4.6: hierarchical against central",
     "Total cost over that of the central randomised greedy, on a logarithmic axis, of methods that split the "
     "nodes among controllers of five; geometric means, and the axes of the two panels differ. The thesis's loss is a "
-    f"cost of {1 - PAGE['gain.hierarchical'].low / 100:g} times. Two regimes, up to {SMALL_UP_TO} nodes and beyond (shaded), have rows "
+    f"cost of {1 - PAGE['gain.hierarchical'].low / 100:g} times. Sizes up to {SMALL_UP_TO} nodes and above (shaded) have rows "
     "of their own in the table of claims; the figure proxies shows at how many decisions the "
     "randomised greedy improves on the greedy's plan." + OVER_TRACES,
 )
