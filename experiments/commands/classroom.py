@@ -11,7 +11,9 @@ from experiments.commands.options import Workers
 
 
 def classroom(
-    scale: Annotated[str, typer.Option(help="quick (two minutes) or paper (ten minutes).")] = "quick",
+    scale: Annotated[
+        str, typer.Option(help="quick (two minutes) or paper (ten minutes).")
+    ] = "quick",
     out: Annotated[
         Path | None, typer.Option(help="HTML file to write. Default: results/SCALE/classroom.html.")
     ] = None,
