@@ -162,14 +162,14 @@ class Controller:
         """Ask the policy, check its answer, record it; without jobs or nodes there is nothing to ask."""
         simulation, now_s = self.simulation, self.clock.now
         self.planned += 1
-        nothing = Plan({}, True, self.planned, self.applied)
+        plan = Plan({}, True, self.planned, self.applied)
         if self.active and not len(self.nodes):
-            return nothing
+            return plan
         simulation.decisions.add(now_s, self.index, len(self.active))
         if not self.active:
             if simulation.measure:
                 simulation.decisions.cpu_s.append(0.0)
-            return nothing
+            return plan
         if self.planned % 1024 == 0:
             self.queue_changes.trim()
             self.node_changes.trim()
@@ -177,9 +177,9 @@ class Controller:
             before_decision(self)
         view = View(self, now_s, self.changed)
         self.changed = False
-        nothing.again_s = simulation.triggers.since_last_s
-        decision, nothing.cpu_s = self._answer(view)
-        return nothing if decision is NO_CHANGE else self._checked(decision, view, nothing)
+        plan.again_s = simulation.triggers.since_last_s
+        decision, plan.cpu_s = self._answer(view)
+        return plan if decision is NO_CHANGE else self._checked(decision, view, plan)
 
     def _answer(self, view: View) -> tuple[Decision, float]:
         """The policy's decision, and the CPU seconds that it took where they are measured."""
@@ -358,22 +358,24 @@ class Controller:
         for n in nodes:
             self._node(n).go_down(self.clock.now)
         self.down.update(nodes)
-        self._look_again(nodes)
+        self._look_again(nodes, "on_nodes_down")
 
     def bring_up(self, nodes: Sequence[int]) -> None:
         """Nodes are up again, empty."""
         for n in nodes:
             self._node(n).come_up(self.clock.now)
         self.down.difference_update(nodes)
-        self._look_again(nodes)
+        self._look_again(nodes, "on_nodes_up")
 
-    def _look_again(self, nodes: Sequence[int]) -> None:
+    def _look_again(self, nodes: Sequence[int], hook: str) -> None:
         for n in nodes:
             self._changed(n)
         is_up = [n not in self.down for n in self.all_nodes.tolist()]
         self.nodes = self.all_nodes[is_up]
         self.nodes.flags.writeable = False
         self.free_gpus_total = float(self.simulation.free_gpus_array[self.nodes].sum())
+        for react in self.simulation.hooks[hook]:
+            react(self, nodes)
         self.ask_again()
 
     def ask_again(self) -> None:

@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-from simpy import Interrupt, Process
+from simpy import Event, Interrupt, Process
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Clock, Order
+from simulator.core.clock import Clock, Order, without_noise
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
-from simulator.model import tolerances
 from simulator.model.contract import Choose, Configuration, Placement
+from simulator.model.tolerances import INSTANT_S
 
 RATE_CHANGED = "rate changed"
 """Cause of an interrupt after which the job goes on."""
@@ -63,7 +63,7 @@ class Execution:
     configuration, choose : what it runs with beside its GPUs, None: nothing that the model knows of; and how
         that is chosen anew when its rate changes, None: it is kept.
     time_s : seconds of the whole job on these shares if nothing slowed it down, as things are now.
-    pace_s : the same as it really runs now; the rate is 1 / ``pace_s``.
+    pace_s : the same as it really runs now; the rate is 1 / ``pace_s``. Infinite at speed 0.
     interval_s, cost_s : seconds of work between checkpoints, and seconds that one takes.
     gpus, start_s, begin_s : GPUs that it holds since its start, and when it began to work after a delay, s.
     worked_s : seconds of work until ``since_s`` of `JobStates`.
@@ -112,7 +112,7 @@ class Execution:
         while True:
             time_s, order, happen = self._next_event()
             try:
-                yield clock.at(time_s, order)
+                yield clock.at(time_s, order) if time_s < math.inf else Event(clock)
             except Interrupt as interrupt:
                 if interrupt.cause == RATE_CHANGED:
                     continue
@@ -127,24 +127,32 @@ class Execution:
         since_s = state.since_s[job]
         if since_s > simulation.clock.now:
             return since_s, Order.COMPLETION, self._resume
+        if self.pace_s == math.inf:  # speed 0: nothing happens until the rate changes
+            return math.inf, Order.COMPLETION, self._end
         left = state.remaining[job]
         target = self._next_change(left)
         work_s, order = (left - target) * self.pace_s, Order.COMPLETION
         if simulation.time_unit_s:
             units = work_s / simulation.time_unit_s
-            whole = math.ceil(units - tolerances.ROUNDS) if simulation.rounds_up else round(units)
+            part = INSTANT_S / simulation.time_unit_s
+            whole = math.ceil(units - part) if simulation.rounds_up else round(units)
             whole_s = whole * simulation.time_unit_s
-            if whole_s < work_s:  # in truth it is not over yet when this instant's decision is made
+            if (
+                whole_s < work_s - INSTANT_S
+            ):  # in truth it is not over yet when this instant's decision is made
                 order = Order.AFTER_RENEGING
             work_s = whole_s
-        end_s = since_s + work_s
+        end_s = without_noise(since_s + work_s)
         if 0 < self.interval_s < math.inf:
             save_s = self._save_s(self._num_saves) + self.interval_s
-            if save_s < end_s - tolerances.CHECKPOINTS * self.interval_s:
+            if save_s <= end_s - INSTANT_S:
                 return save_s, Order.COMPLETION, self._save
         if target > 0:
             return end_s, order, self._change
-        return simulation.end_beside_ticks(end_s, self.pace_s), order, self._end
+        period_s = simulation.triggers.period_s
+        if period_s is not None and simulation.triggers.finish_at_tick:
+            end_s = math.ceil((end_s - INSTANT_S) / period_s) * period_s
+        return end_s, order, self._end
 
     def _save_s(self, number: int) -> float:
         """Start of the work after a checkpoint, s; checkpoints come after so much work at any rate."""
@@ -199,18 +207,19 @@ class Execution:
         elapsed_s = now_s - state.since_s[job]
         if elapsed_s <= 0:
             return
-        left = state.remaining[job]
-        self.worked_s += min(elapsed_s, left * self.pace_s)
-        state.remaining[job] = max(0.0, left - elapsed_s * state.rate[job])
+        left, rate = state.remaining[job], state.rate[job]
+        if rate:
+            self.worked_s += min(elapsed_s, left * self.pace_s)
+            state.remaining[job] = max(0.0, left - elapsed_s * rate)
+        else:
+            self.begin_s += elapsed_s  # checkpoints come after so much time at work
         state.since_s[job] = now_s
 
     def keep(self) -> None:
         """Save the work of now: a fault later loses what comes after it."""
-        simulation, job = self.simulation, self.job
-        state, now_s = simulation.jobs, simulation.clock.now
-        self.saved = state.remaining_at(job, now_s)
-        elapsed_s = max(0.0, now_s - state.since_s[job])
-        self.saved_worked_s = self.worked_s + min(elapsed_s, state.remaining[job] * self.pace_s)
+        self.settle()
+        self.saved = self.simulation.jobs.remaining[self.job]
+        self.saved_worked_s = self.worked_s
 
     def configure(self, configuration: Configuration, plan: Plan | None = None) -> None:
         """Run with this from the next look at the rate on; ``plan``: that of the policy that says so."""
@@ -248,7 +257,7 @@ class Execution:
         speed = 1.0
         for rate in simulation.hooks["rate"]:
             speed *= rate(self)
-        return time_s, time_s / speed
+        return time_s, time_s / speed if speed > 0 else math.inf
 
     def _go_on(self, time_s: float, pace_s: float) -> None:
         self.time_s, self.pace_s = time_s, pace_s

@@ -34,7 +34,10 @@ class Feature:
     name = ""
 
     def attach(self, simulation: Simulation) -> None:
-        """Begin: keep the simulation, start processes (``simulation.clock.process``)."""
+        """Begin: keep the simulation, start processes (``simulation.clock.process``).
+
+        A process may loop for ever: a run ends when all its jobs are over.
+        """
 
     def shown(self, workload: Workload) -> Workload:
         """The jobs as policies and dispatchers see them; before `attach`."""
@@ -58,6 +61,14 @@ class Feature:
     def on_end(self, job: int) -> None:
         """React to a job that is over: done, or gone without it."""
 
+    # -- nodes that come and go ----------------------------------------------------------------
+
+    def on_nodes_down(self, controller: Controller, nodes: Sequence[int]) -> None:
+        """React to nodes of this controller that have gone down, empty."""
+
+    def on_nodes_up(self, controller: Controller, nodes: Sequence[int]) -> None:
+        """React to nodes that are up again, before the controller is asked to decide."""
+
     # -- speed ---------------------------------------------------------------------------------
 
     def slowdown(self, job: int, shares: Sequence[Placement]) -> float:
@@ -65,7 +76,7 @@ class Feature:
         return 1.0
 
     def rate(self, execution: Execution) -> float:
-        """Factor of the job's speed as things are now."""
+        """Factor of the job's speed as things are now; 0: it stands still until `rate_may_change` of the execution."""
         return 1.0
 
     def affected(self, execution: Execution) -> Iterable[Execution]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -63,20 +64,42 @@ def begin(
     simulation.clock.process(arrivals(simulation))
 
 
+IDLE_EVENTS = 1_000_000
+"""Events in which no job comes, goes or holds a GPU, after which a run is given up."""
+
+
 def run(simulation: Simulation) -> None:
-    """Let the clock run until nothing is left to happen.
+    """Let the clock run until all jobs are over; a process that still waits then is dropped.
 
     Raises
     ------
     InfeasibleDecision
-        Jobs wait for ever.
+        Jobs wait for ever: nothing is left to happen, or nothing but processes of features that loop.
     """
-    simulation.clock.run()
+    before = (-1, -1, -1.0)
+    while _goes_on(simulation, IDLE_EVENTS):
+        held_gpu_s = math.fsum(simulation.jobs.attained_gpu_s)
+        now = (simulation.unfinished, simulation.arriving, held_gpu_s)
+        if now == before and not any(c.running for c in simulation.controllers):
+            break
+        before = now
     left = [j for j, t in enumerate(simulation.completion_s) if t != t]
     if left:
         workload = simulation.workload
         first, gpus = workload.job_id[left[0]], int(workload.num_gpus[left[0]])
         needs = f", which needs {gpus} GPUs" if gpus else ""
+        running = sum(len(controller.running) for controller in simulation.controllers)
+        still = f"; {running} of them run at speed 0, which nothing changes" if running else ""
         raise simulation.infeasible(
-            f"{len(left)} jobs wait for ever, the first is {first!r}{needs}"
+            f"{len(left)} jobs wait for ever, the first is {first!r}{needs}{still}"
         )
+
+
+def _goes_on(simulation: Simulation, events: int) -> bool:
+    """Let so many events happen; whether jobs are left, and events."""
+    clock = simulation.clock
+    for _ in range(events):
+        if not simulation.unfinished or clock.peek() == math.inf:
+            return False
+        clock.step()
+    return True

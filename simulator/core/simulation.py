@@ -16,7 +16,6 @@ from simulator.core.node import Node
 from simulator.core.triggers import DecisionPoints
 from simulator.errors import InfeasibleDecision
 from simulator.logs import DecisionLog, ScheduleLog
-from simulator.model import tolerances
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Configuration, Placement
 from simulator.model.workload import Workload
@@ -172,18 +171,3 @@ class Simulation:
         """The node type among these on which the job is slowest."""
         times_s = self._times_by_type(self.workload, job, shares)
         return max(times_s, key=lambda v: times_s[v])
-
-    def end_beside_ticks(self, end_s: float, pace_s: float) -> float:
-        """End of a job where there are ticks, s.
-
-        A job that ends at a tick but for rounding ends at the tick: else a GPU would be idle for a
-        whole round because of the last bit of a sum.
-        """
-        period_s = self.triggers.period_s
-        if period_s is None:
-            return end_s
-        if self.triggers.finish_at_tick:
-            return math.ceil(end_s / period_s - tolerances.ROUNDS) * period_s
-        tick_s = round(end_s / period_s) * period_s
-        rounding_s = tolerances.SUMS * pace_s + tolerances.CLOCK * end_s
-        return tick_s if abs(end_s - tick_s) <= rounding_s else end_s

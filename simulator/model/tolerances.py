@@ -5,6 +5,9 @@ Each is named for what it tolerates. Relative ones are fractions of the value th
 
 from __future__ import annotations
 
+INSTANT_S = 2.0**-20
+"""In seconds: times that differ by less are the same instant (`simulator.core.clock`)."""
+
 CAPACITY = 1e-9
 """Relative: how far the shares of a node may exceed what it has, and demands what a share gives."""
 
@@ -26,12 +29,6 @@ LEAST_WORK_LEFT = 1e-12
 ON_TIME_S = 1e-6
 """In seconds: a job that ends so little late is on time, and a stretch of time so short is none."""
 
-ROUNDS = 1e-9
-"""In rounds: a job that ends so little after a tick ends at it."""
-
-CLOCK = 1e-15
-"""Relative to the time on the clock: the last bits of a sum of times."""
-
 RATES = 1e-9
 """Relative: rates of progress that are so close are equal."""
 
@@ -40,6 +37,3 @@ CURVES = 1e-9
 
 PIECES = 1e-7
 """In jobs: a piece of a job that is smaller is none (answers of a linear program)."""
-
-CHECKPOINTS = 1e-9
-"""In intervals: a job that has so little work left at a checkpoint ends instead of saving."""

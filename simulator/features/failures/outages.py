@@ -181,23 +181,17 @@ class NodeOutages(Feature):
     def _outages(
         self, cause: Outages, group: Sequence[int], rng: np.random.Generator, up_s: float
     ) -> ProcessGenerator:
-        """SimPy process: a group of nodes goes down and comes up until all jobs are over."""
-        clock, simulation, notice_s = self._clock, self._simulation, cause.notice_s
+        """SimPy process: a group of nodes goes down and comes up."""
+        clock, notice_s = self._clock, cause.notice_s
         while True:
             down_s = up_s + cause.time_to(rng)
             if notice_s > 0:
                 yield clock.at(max(up_s, down_s - notice_s), Order.OUTAGE)
-                if not simulation.unfinished:
-                    return
                 self._give_notice(cause, group, down_s)
             yield clock.at(down_s, Order.OUTAGE)
-            if not simulation.unfinished:
-                return
             self._go_down(cause, group)
             up_s = clock.now + cause.duration(rng)
             yield clock.at(up_s, Order.OUTAGE)
-            if not simulation.unfinished:
-                return
             self._come_up(group)
 
     def _give_notice(self, cause: Outages, group: Sequence[int], down_s: float) -> None:
