@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from simpy.core import EmptySchedule
 
 from simulator.core.arrivals import arrivals
 from simulator.core.controller import Controller
@@ -97,9 +98,12 @@ def run(simulation: Simulation) -> None:
 
 def _goes_on(simulation: Simulation, events: int) -> bool:
     """Let so many events happen; whether jobs are left, and events."""
-    clock = simulation.clock
-    for _ in range(events):
-        if not simulation.unfinished or clock.peek() == math.inf:
-            return False
-        clock.step()
+    step = simulation.clock.step
+    try:
+        for _ in range(events):
+            if not simulation.unfinished:
+                return False
+            step()
+    except EmptySchedule:
+        return False
     return True
