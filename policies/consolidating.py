@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from policies.orders import durations_s
+from policies.orders import whole_durations_s
 from policies.packing import FreeCapacity
 from policies.registration import register
 from simulator.arguments import one_of
@@ -61,7 +61,7 @@ class Consolidating:
 
     def decide(self, view: View) -> Decision:
         """Start what fits in a place that is good enough by now."""
-        durations_s(view)
+        whole_durations_s(view.workload)
         if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
         self._since = {job: t for job, t in self._since.items() if job in view.waiting}

@@ -24,26 +24,22 @@ from policies.selection import NONE, choose_configuration, selection_price_per_h
 from policies.waiting import Rank, WaitingJobs
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View, Workload
 from simulator.model.cluster import FloatArray
+from simulator.model.tolerances import INSTANT_S
 
 SharesOf = dict[int, tuple[Placement, ...]]
 """Shares of nodes by job, in the order of the starts."""
 
-
-def by_submission(view: View) -> Iterable[int]:
-    """First in, first out."""
-    return view.waiting
+BY_DUE_DATE = Rank(lambda view: view.workload.due_s.item, INSTANT_S, "due date")
+"""Earliest due date first."""
 
 
-def by_due_date(view: View) -> Iterable[int]:
-    """Earliest due date first; equals by submission."""
-    due_s = view.workload.due_s
-    return sorted(view.waiting, key=lambda job: (due_s[job], job))
+def _minus_weight(view: View) -> Callable[[int], float]:
+    weight_of = view.workload.weight_per_s.item
+    return lambda job: -weight_of(job)
 
 
-def by_weight(view: View) -> Iterable[int]:
-    """Highest tardiness weight first; equals by submission."""
-    weight = view.workload.weight_per_s
-    return sorted(view.waiting, key=lambda job: (-weight[job], job))
+BY_WEIGHT = Rank(_minus_weight, by="weight")
+"""Highest tardiness weight first, as it is when the job comes: admission control may take it away."""
 
 
 @dataclass
@@ -53,17 +49,13 @@ class ListScheduling:
     Parameters
     ----------
     name : how results call it.
-    order : the waiting jobs, the first to be served first.
-    rank : the same order as numbers; None: that of the queue.
+    rank : the order; None: that of the queue.
     backfill : go on past a job that does not fit (jobs of fixed demand).
-    by : what the order goes by, in words (`policies.decision_trace`).
     """
 
     name: str
-    order: Callable[[View], Iterable[int]]
     rank: Rank | None = None
     backfill: bool = False
-    by: str = "submission"
     _workload: Workload | None = field(default=None, init=False, repr=False)
     _is_elastic: bool = field(default=False, init=False, repr=False)
     _nodes: FreeGpuIndex | None = field(default=None, init=False, repr=False)
@@ -99,16 +91,21 @@ class ListScheduling:
             return NO_CHANGE
         return Decision(list(chain.from_iterable(shares_of.values())), keep_running=True)
 
+    @property
+    def by(self) -> str:
+        """What the order goes by, in words (`policies.decision_trace`)."""
+        return self.rank.by if self.rank else "submission"
+
     def ordered(self, view: View) -> Iterable[int]:
         """The waiting jobs in the order in which they are looked at."""
-        return self.order(view)
+        return self.rank.ordered(view, view.waiting) if self.rank else view.waiting
 
     def _list_scheduling(self, view: View) -> SharesOf:
         """Start jobs of fixed demand in their order; a demand that does not fit is passed over."""
         free = view.free_gpus_total
         waiting = self._waiting
         if waiting is None:
-            waiting = self._waiting = WaitingJobs(self.rank, _demand if self.backfill else _any)
+            waiting = self._waiting = WaitingJobs(self.rank, demand if self.backfill else _any)
         waiting.refresh(view)
         capacity: FreeCapacity | FreeGpuIndex | None = None
         gpus_of = view.workload.num_gpus_list
@@ -199,7 +196,7 @@ class ListScheduling:
         return choose_configuration(times_s, due_in_s, self._prices, gpus, "node")
 
 
-def _demand(view: View, job: int) -> Hashable:
+def demand(view: View, job: int) -> Hashable:
     """Jobs that fit alike: those of one demand of GPUs, CPUs and memory."""
     workload = view.workload
     gpus = workload.num_gpus_list[job]
@@ -214,48 +211,37 @@ def _any(view: View, job: int) -> Hashable:
     return None
 
 
-def due_date(workload: Workload) -> Callable[[int], float]:
-    """Earliest due date first."""
-    return workload.due_s.item
-
-
-def weight(workload: Workload) -> Callable[[int], float]:
-    """Highest tardiness weight first, as it is when the job comes: admission control may take it away."""
-    weight_of = workload.weight_per_s.item
-    return lambda job: -weight_of(job)
-
-
 @register("fifo", requires=("list-or-node",), paper="Filippini et al., 2020")
 def fifo() -> ListScheduling:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
-    return ListScheduling("fifo", by_submission)
+    return ListScheduling("fifo")
 
 
 @register("fifo-strict", requires=("list-or-node",))
 def fifo_strict() -> ListScheduling:
     """First in, first out for jobs of fixed demand; the head of the queue blocks."""
-    return ListScheduling("fifo-strict", by_submission)
+    return ListScheduling("fifo-strict")
 
 
 @register("fifo-backfill", requires=("list-or-node",))
 def fifo_backfill() -> ListScheduling:
     """First in, first out, skipping jobs that do not fit now."""
-    return ListScheduling("fifo-backfill", by_submission, backfill=True)
+    return ListScheduling("fifo-backfill", backfill=True)
 
 
 @register("edf", requires=("list-or-node", "due"), paper="Filippini et al., 2020")
 def edf() -> ListScheduling:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
-    return ListScheduling("edf", by_due_date, due_date, by="due date")
+    return ListScheduling("edf", BY_DUE_DATE)
 
 
 @register("edf-backfill", requires=("list-or-node", "due"))
 def edf_backfill() -> ListScheduling:
     """Earliest due date first, skipping jobs that do not fit now."""
-    return ListScheduling("edf-backfill", by_due_date, due_date, backfill=True, by="due date")
+    return ListScheduling("edf-backfill", BY_DUE_DATE, backfill=True)
 
 
 @register("weight-priority", requires=("list-or-node", "weights"), paper="Filippini et al., 2020")
 def weight_priority() -> ListScheduling:
     """Priority scheduling: highest tardiness weight first, no preemption (`ps` in the papers)."""
-    return ListScheduling("weight-priority", by_weight, weight, by="weight")
+    return ListScheduling("weight-priority", BY_WEIGHT)

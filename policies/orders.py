@@ -12,38 +12,30 @@ preemptive : the order interrupts running jobs, their progress kept; False: it w
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heapreplace
 from typing import ClassVar
 
 import numpy as np
 
-from policies.list_scheduling import ListScheduling, by_weight, weight
+from policies.list_scheduling import BY_DUE_DATE, BY_WEIGHT, ListScheduling, demand
 from policies.packing import FreeCapacity, proportional_share
 from policies.registration import register
+from policies.waiting import Entry, Rank, WaitingJobs
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
-from simulator.model.tolerances import PART_OF_A_GPU
-
-Rank = Callable[[View], FloatArray]
-"""``(n,)`` numbers of the active jobs; the least is served first."""
+from simulator.model.tolerances import INSTANT_S, PART_OF_A_GPU
 
 ALIKE_S = 2 * LEAST_AGAIN_S
 """Attained services that differ by less are equal: nobody can be asked again any sooner."""
 
 
-def durations_s(view: View) -> FloatArray:
-    """``(n,)`` how long each active job takes on its own GPUs, s."""
-    if view.cluster.node_type_of is None:
-        raise InputError("this policy needs nodes of fixed types")
-    return np.asarray(whole_durations_s(view.workload)[view.jobs])
-
-
 def whole_durations_s(workload: Workload) -> FloatArray:
     """``(J,)`` the same of all jobs; `InputError` where the GPUs are the policy's choice."""
     duration_s: FloatArray | None = getattr(workload.performance, "duration_s", None)
-    if duration_s is None or not workload.num_gpus.all():
+    if duration_s is None or workload.is_elastic:
         raise InputError("this policy needs jobs of fixed demand")
     return duration_s
 
@@ -55,42 +47,52 @@ class Preemptive:
     Parameters
     ----------
     name : how results call it.
-    rank : the order; equals by submission.
-    by : what the order goes by, in words (`policies.decision_trace`).
+    rank : the order.
     """
 
     name: str
     rank: Rank
-    by: str = ""
+    _waiting: WaitingJobs = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._waiting = WaitingJobs(self.rank, demand)
+
+    @property
+    def by(self) -> str:
+        """What the order goes by, in words (`policies.decision_trace`)."""
+        return self.rank.by
+
+    def ordered(self, view: View) -> list[int]:
+        """The active jobs, the first to be served first."""
+        return self.rank.ordered(view, view.jobs.tolist())
 
     def decide(self, view: View) -> Decision:
         """Choose in order while GPUs are left; who is chosen and runs stays where it is."""
         if not view.changed:
             return NO_CHANGE
-        durations_s(view)
-        return Decision(chosen(view, self.ordered(view)))
-
-    def ordered(self, view: View) -> list[int]:
-        """The active jobs, the first to be served first."""
-        jobs = view.jobs.tolist()
-        return [jobs[i] for i in np.argsort(self.rank(view), kind="stable").tolist()]
-
-
-def chosen(view: View, order: Sequence[int]) -> list[Placement]:
-    """Placements of the jobs that run, the first of the order before the others; who ran stays where it is."""
-    capacity = FreeCapacity(view, empty=True, last_first=True)
-    placements: list[Placement] = []
-    for job in order:
-        if view.workload.num_gpus[job] > capacity.total_gpus:
-            continue
-        shares = view.running.get(job, ())
-        if not shares or not capacity.holds(shares):
-            shares = capacity.place(job)
-        capacity.add(shares)
-        placements += shares
-        if capacity.total_gpus < 1:
-            break
-    return placements
+        capacity = FreeCapacity(view, empty=True, last_first=True)
+        waiting, running = self._waiting, view.running
+        waiting.refresh(view)
+        place_of = waiting.places(view)
+        first: list[tuple[Entry, Hashable]] = waiting.first_of_each(view, capacity.total_gpus)
+        first += [((place_of(job), job), None) for job in running]
+        heapify(first)
+        placements: list[Placement] = []
+        while first and capacity.total_gpus >= 1:
+            (_, job), kind = first[0]
+            shares = running.get(job, ())
+            if not shares or not capacity.holds(shares):
+                shares = capacity.place(job)
+            capacity.add(shares)
+            placements += shares
+            if shares and job not in running:
+                waiting.pop(kind)
+                entry = waiting.first(view, kind)
+                if entry is not None:
+                    heapreplace(first, (entry, kind))
+                    continue
+            heappop(first)
+        return Decision(placements)
 
 
 @dataclass
@@ -115,8 +117,9 @@ class Sharing:
                 f"policy {self.name}: the jobs do not share GPUs in time, expected jobs that do "
                 "(in Python: simulator.workloads.reshaping.time_shared makes them)"
             )
-        duration_s = durations_s(view)
-        attained_s = (1 - view.remaining) * duration_s if self.least_attained else None
+        attained_s = None
+        if self.least_attained:
+            attained_s = (1 - view.remaining) * whole_durations_s(view.workload)[view.jobs]
         demand = view.num_gpus.astype(np.float64)
         part, again_s = _parts(demand, attained_s, _total_gpus(view))
         placements = _fill(view, demand * part)
@@ -192,35 +195,37 @@ def las() -> Sharing:
     return Sharing("las", least_attained=True)
 
 
+def _remaining_s(view: View) -> Callable[[int], float]:
+    duration_s = whole_durations_s(view.workload).item
+    return lambda job: duration_s(job) * view.remaining_of(job)
+
+
+def _duration_s(view: View) -> Callable[[int], float]:
+    return whole_durations_s(view.workload).item
+
+
+BY_DURATION = Rank(_duration_s, INSTANT_S, "duration")
+"""Shortest job first, by its whole duration."""
+
+
 @register("srpt", requires=("servers", "fixed-demand"))
 def srpt() -> Preemptive:
     """Shortest remaining processing time first, with preemption."""
-    return Preemptive("srpt", lambda view: durations_s(view) * view.remaining, "remaining time")
+    return Preemptive("srpt", Rank(_remaining_s, INSTANT_S, "remaining time"))
 
 
 @register("deadline-first", requires=("servers", "fixed-demand", "due"))
 def deadline_first() -> Preemptive:
     """Earliest due date first, with preemption: keeps what admission control has promised."""
-    return Preemptive("deadline-first", lambda view: view.due_s, "due date")
+    return Preemptive("deadline-first", BY_DUE_DATE)
 
 
 @register("sjf", requires=("servers", "fixed-demand"))
 def sjf(preemptive: bool = False) -> ListScheduling | Preemptive:
     """Shortest job first, by its whole duration; it waits for running jobs unless preemptive."""
     if preemptive:
-        return Preemptive("sjf", durations_s, "duration")
-
-    def by_duration(view: View) -> list[int]:
-        duration_s = whole_durations_s(view.workload)
-        return sorted(view.waiting, key=lambda job: (duration_s[job], job))
-
-    return ListScheduling(
-        "sjf",
-        by_duration,
-        lambda workload: whole_durations_s(workload).item,
-        backfill=True,
-        by="duration",
-    )
+        return Preemptive("sjf", BY_DURATION)
+    return ListScheduling("sjf", BY_DURATION, backfill=True)
 
 
 @register("random-order", requires=("servers", "fixed-demand"))
@@ -232,7 +237,7 @@ class RandomOrder:
 
     def decide(self, view: View) -> Decision:
         """Draw jobs as long as one fits."""
-        durations_s(view)
+        whole_durations_s(view.workload)
         waiting = list(view.waiting)
         if not waiting or view.free_gpus_total < 1:
             return NO_CHANGE
@@ -249,5 +254,5 @@ class RandomOrder:
 def priority(preemptive: bool = False) -> ListScheduling | Preemptive:
     """Priority classes: the highest weight first, equals by submission; preemptive where asked."""
     if preemptive:
-        return Preemptive("priority", lambda view: -view.weight_per_s, "weight")
-    return ListScheduling("priority", by_weight, weight, backfill=True, by="weight")
+        return Preemptive("priority", BY_WEIGHT)
+    return ListScheduling("priority", BY_WEIGHT, backfill=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from policies.orders import durations_s
+from policies.orders import whole_durations_s
 from policies.packing import FreeCapacity
 from policies.registration import register
 from simulator.model.contract import NO_CHANGE, Decision, Placement, View
@@ -24,7 +24,7 @@ class FirstComeWithNotice:
 
     def decide(self, view: View) -> Decision:
         """Move first, then start."""
-        durations_s(view)
+        whole_durations_s(view.workload)
         going = self._going(view)
         capacity = FreeCapacity(view, last_first=True)
         stay = [n for n in view.nodes.tolist() if n not in going]

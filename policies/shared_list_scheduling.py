@@ -13,15 +13,15 @@ may_be_late : a job that cannot be on time on what is free starts late; False: i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from policies.list_scheduling import by_due_date, by_submission, by_weight
+from policies.list_scheduling import BY_DUE_DATE, BY_WEIGHT
 from policies.packing import proportional_share
 from policies.registration import register
 from policies.selection import node_price_per_hour
+from policies.waiting import Rank
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
@@ -35,13 +35,13 @@ class SharedListScheduling:
     Parameters
     ----------
     name : how results call it.
-    order : the waiting jobs, the first to be served first.
+    rank : the order of the waiting jobs; None: that of the queue.
     may_be_late : a job that cannot be on time on what is free starts late; False: it waits for a
         configuration that is on time, if it has one at all.
     """
 
     name: str
-    order: Callable[[View], Iterable[int]]
+    rank: Rank | None
     may_be_late: bool = True
 
     def decide(self, view: View) -> Decision:
@@ -57,7 +57,7 @@ class SharedListScheduling:
                 free.setdefault(cluster.node_type_of[node], {})[node] = int(view.free_gpus[node])
         prices = node_price_per_hour(cluster)
         placements: list[Placement] = []
-        for job in self.order(view):
+        for job in self.rank.ordered(view, view.waiting) if self.rank else view.waiting:
             for v, g in self._configurations(view, job, prices):
                 fitting = [(gpus, node) for node, gpus in free.get(v, {}).items() if gpus >= g]
                 if fitting:
@@ -84,7 +84,7 @@ class SharedListScheduling:
 @register("fifo-shared", requires=("servers", "one-node"), paper="Filippini et al. (ANDREAS), 2021")
 def fifo_shared(may_be_late: bool = True) -> SharedListScheduling:
     """First in, first out on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("fifo-shared", by_submission, may_be_late)
+    return SharedListScheduling("fifo-shared", None, may_be_late)
 
 
 @register(
@@ -92,7 +92,7 @@ def fifo_shared(may_be_late: bool = True) -> SharedListScheduling:
 )
 def edf_shared(may_be_late: bool = True) -> SharedListScheduling:
     """Earliest due date first on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("edf-shared", by_due_date, may_be_late)
+    return SharedListScheduling("edf-shared", BY_DUE_DATE, may_be_late)
 
 
 @register(
@@ -102,4 +102,4 @@ def edf_shared(may_be_late: bool = True) -> SharedListScheduling:
 )
 def weight_priority_shared(may_be_late: bool = True) -> SharedListScheduling:
     """Highest tardiness weight first on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("weight-priority-shared", by_weight, may_be_late)
+    return SharedListScheduling("weight-priority-shared", BY_WEIGHT, may_be_late)

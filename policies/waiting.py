@@ -8,14 +8,38 @@ at (`View.queue_changes`); one that has left it is passed over when it comes up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from simulator import View, Workload
+from policies.ranks import Levels, ranked
+from simulator import View
 from simulator.model.contract import Changes
 
-Rank = Callable[[Workload], Callable[[int], float]]
-"""A number for a job when it joins: the job with the least is first, then the first submitted."""
+SPARE = 1024
+"""Levels that are kept beside those of the jobs in the heaps."""
+
+
+@dataclass(frozen=True)
+class Rank:
+    """An order of jobs by a number; equals by submission. While a job waits, its number stays the same.
+
+    Attributes
+    ----------
+    of : from a view, the number of a job now; the job with the least is first.
+    within : which numbers are the same, as for `policies.ranks.ranks`.
+    by : what the order goes by, in words.
+    """
+
+    of: Callable[[View], Callable[[int], float]]
+    within: float | None = None
+    by: str = ""
+
+    def ordered(self, view: View, jobs: Iterable[int]) -> list[int]:
+        """Some jobs, the first to be served first."""
+        jobs = list(jobs)
+        return ranked(jobs, list(map(self.of(view), jobs)), self.within)
+
 
 Entry = tuple[float, int]
 """A job's place in the order, and the job."""
@@ -39,7 +63,7 @@ class WaitingJobs:
         self._heaps: dict[Hashable, list[Entry]] = {}
         self._place: dict[int, float] = {}
         self._popped: list[tuple[Hashable, Entry]] = []
-        self._rank_of: Callable[[int], float] | None = None
+        self._levels = Levels(rank.within if rank else None)
 
     def refresh(self, view: View) -> None:
         """Bring the heaps up to who waits now."""
@@ -47,7 +71,6 @@ class WaitingJobs:
         joined, mark = changes.since(self._mark if changes is self._changes else -1)
         if joined is None:
             self._heaps, self._place, self._joined = {}, {}, 0
-            self._rank_of = None if self._rank is None else self._rank(view.workload)
             joined = list(view.waiting)
         else:
             for kind, entry in self._popped:
@@ -55,15 +78,30 @@ class WaitingJobs:
                     self._place[entry[1]] = entry[0]  # it was not started after all
                     heappush(self._heaps.setdefault(kind, []), entry)
         self._popped.clear()
+        self._changes, self._mark = changes, mark
+        if not joined:
+            return
+        if self._rank is not None and len(self._levels) > 2 * len(self._place) + SPARE:
+            self._levels = Levels(self._rank.within, self._place.values())
+        place_of = self.places(view)
         for job in joined:
             if job in view.waiting:
-                self._joined += 1
-                place = float(self._joined) if self._rank_of is None else self._rank_of(job)
+                place = place_of(job)
                 if self._place.get(job) != place:
                     self._place[job] = place
                     heap = self._heaps.setdefault(self._kind_of(view, job), [])
                     heappush(heap, (place, job))
-        self._changes, self._mark = changes, mark
+
+    def places(self, view: View) -> Callable[[int], float]:
+        """The place of a job in the order as it is now; those of equal numbers are the same."""
+        if self._rank is None:
+            return self._next
+        number, level = self._rank.of(view), self._levels.of
+        return lambda job: level(number(job))
+
+    def _next(self, job: int) -> float:
+        self._joined += 1
+        return float(self._joined)
 
     def first_of_each(self, view: View, most: float = math.inf) -> list[tuple[Entry, Hashable]]:
         """A heap of the first jobs of all demands.

@@ -15,7 +15,7 @@ from simulator.features.fractional import SharedDuration
 from simulator.model.cluster import IntArray
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.model.feasibility import fits
-from simulator.model.tolerances import PART_OF_A_GPU, RATES
+from simulator.model.tolerances import EQUAL, PART_OF_A_GPU
 from simulator.model.workload import Workload
 
 SHARE = ("always", "when-full", "never")
@@ -211,7 +211,7 @@ class Complementary(OnGpus):
         ):
             return -math.inf
         own, theirs = neighbours.speed(job, [other]), neighbours.speed(other, [job])
-        return own + theirs if min(own, theirs) >= self._least - RATES else -math.inf
+        return own + theirs if min(own, theirs) >= self._least - EQUAL else -math.inf
 
 
 def _slices(view: View) -> Mapping[int, tuple[tuple[Gpu, int], ...]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator import InputError, Sensitivity, SensitivityMatrix, Workload
 from simulator.model.cluster import FloatArray, IntArray, NodeType
-from simulator.model.tolerances import RATES
+from simulator.model.tolerances import EQUAL
 
 
 class Share(NamedTuple):
@@ -169,7 +169,7 @@ def kinds_on_types(
         of_row = [k.kinds[i] for k, i in zip(each, row, strict=True)]
         least = min(kind.fair_rate for kind in of_row)
         for v, kind in enumerate(of_row):
-            offered = [o for o in kind.all_options if o.rate >= least * (1 - RATES)]
+            offered = [o for o in kind.all_options if o.rate >= least * (1 - EQUAL)]
             of_type[v].append(replace(kind, options=tuple(options_worth_having(offered))))
     kinds = Kinds(of_type[0], kind_of.reshape(-1), each[0].duration_s, each[0].gpus)
     return kinds, list(of_type)
@@ -192,7 +192,7 @@ def sensitive(matrix: SensitivityMatrix, gpus: int, capacity: Capacity) -> Kind:
     memory_gb = _candidates(matrix.memory_gb, fair.memory_gb, cap.memory_gb)
     options = [Option(Share(c, m), matrix(c, m)) for c in cpus for m in memory_gb]
     best = options_worth_having(options)[-1]
-    offered = options_worth_having([o for o in options if o.rate >= fair_rate * (1 - RATES)])
+    offered = options_worth_having([o for o in options if o.rate >= fair_rate * (1 - EQUAL)])
     return Kind(gpus, fair, best.share, best.rate, tuple(offered), fair_rate, tuple(options))
 
 
@@ -214,7 +214,7 @@ def options_worth_having(options: Sequence[Option]) -> list[Option]:
         if not any(
             k.share.cpus <= o.share.cpus
             and k.share.memory_gb <= o.share.memory_gb
-            and k.rate >= o.rate * (1 - RATES)
+            and k.rate >= o.rate * (1 - EQUAL)
             for k in kept
         ):
             kept.append(o)
@@ -224,5 +224,5 @@ def options_worth_having(options: Sequence[Option]) -> list[Option]:
 
 def _candidates(grid: FloatArray, fair: float, cap: float) -> list[float]:
     """Points of the grid that one server can give, its own and the proportional one among them."""
-    within = [x for x in grid.tolist() if x <= cap * (1 + RATES)]
+    within = [x for x in grid.tolist() if x <= cap * (1 + EQUAL)]
     return sorted({*within, fair, cap})

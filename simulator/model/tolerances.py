@@ -6,7 +6,11 @@ Each is named for what it tolerates. Relative ones are fractions of the value th
 from __future__ import annotations
 
 INSTANT_S = 2.0**-20
-"""In seconds: times that differ by less are the same instant (`simulator.core.clock`)."""
+"""In seconds: times that differ by less are the same instant (`simulator.core.clock`) and of the same rank
+(`simulator.model.ranks`)."""
+
+EQUAL = 1e-9
+"""Relative: other numbers (rates, shares, ratios, prices, gains) that are so close are equal."""
 
 CAPACITY = 1e-9
 """Relative: how far the shares of a node may exceed what it has, and demands what a share gives."""
@@ -28,9 +32,6 @@ LEAST_WORK_LEFT = 1e-12
 
 ON_TIME_S = 1e-6
 """In seconds: a job that ends so little late is on time, and a stretch of time so short is none."""
-
-RATES = 1e-9
-"""Relative: rates of progress that are so close are equal."""
 
 CURVES = 1e-9
 """Relative: a curve of speed-ups may miss its bounds by so little; published points are rounded."""
