@@ -46,7 +46,7 @@ def ranks(values: npt.ArrayLike, within: float | None = None) -> IntArray:
 def ranked(items: Iterable[int], values: Sequence[float], within: float | None = None) -> list[int]:
     """Items by the rank of their values, then by number, which for jobs is their submission."""
     listed = list(items)
-    order = np.lexsort((listed, ranks(values, within)))
+    order = np.lexsort((np.array(listed), ranks(values, within)))
     return [listed[i] for i in order.tolist()]
 
 
