@@ -17,6 +17,7 @@ from simulator.arguments import one_of
 from simulator.datafiles import read_table
 from simulator.errors import InputError
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
+from simulator.model.tolerances import INSTANT_S
 
 WHO = ("all", "sensitive", "skewed")
 
@@ -101,7 +102,9 @@ class Consolidating:
         if len(shares) < 2:
             return shares
         since_s = self._since.setdefault(job, view.now_s)
-        waited_s = math.inf if not self._waits_for_place(view, job) else view.now_s - since_s
+        waited_s = (
+            math.inf if not self._waits_for_place(view, job) else view.now_s + INSTANT_S - since_s
+        )
         if self._can_be_together(view, job) and waited_s < self._waits[0]:
             return ()
         for rack in sorted(racks, key=capacity.gpus_on):
@@ -134,7 +137,7 @@ class Consolidating:
         if since_s is None:
             return math.inf
         left = [since_s + wait - view.now_s for wait in self._waits]
-        return min((s for s in left if s > 0), default=math.inf)
+        return min((s for s in left if s > INSTANT_S), default=math.inf)
 
 
 @cache

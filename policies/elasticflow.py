@@ -17,7 +17,8 @@ from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, Piece, packed, shares_in_turn, within
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
-from simulator.model.tolerances import ON_TIME_S
+from simulator.model.ranks import Levels, less
+from simulator.model.tolerances import EQUAL, ON_TIME_S
 
 
 @register(
@@ -103,7 +104,7 @@ def _on_time(pieces: Sequence[Piece] | None, ask: Ask, now_s: float) -> bool:
     for begin_s, end_s, gpus in pieces:
         for_s = min(end_s, due_s) - max(begin_s, now_s)
         done += max(0.0, for_s) / ask.left_s[gpus]
-    return done >= 1 - 1e-9
+    return done >= 1 - EQUAL
 
 
 def _about_to_end(view: View, times_s: FloatArray) -> bool:
@@ -140,27 +141,32 @@ def spread(has: dict[int, int], left_s: Mapping[int, Sequence[float]], free: int
     left_s : of each job, seconds left on 0, 1, 2, .. GPUs; infinite: it cannot run.
     free : GPUs to give away.
     """
-    steps = [_step(job, has[job], left_s[job], free) for job in has]
-    heap = [step for step in steps if step is not None]
-    heapq.heapify(heap)
+    level = Levels(None).of
+    heap: list[tuple[float, int, int]] = []
+
+    def push(job: int) -> None:
+        step = _step(has[job], left_s[job], free)
+        if step is not None:
+            heapq.heappush(heap, (level(-step[0]), job, step[1]))
+
+    for job in has:
+        push(job)
     while heap and free > 0:
         _, job, gpus = heapq.heappop(heap)
         if gpus - has[job] <= free:
             free -= gpus - has[job]
             has[job] = gpus
-        step = _step(job, has[job], left_s[job], free)
-        if step is not None:
-            heapq.heappush(heap, step)
+        push(job)
 
 
-def _step(job: int, gpus: int, left_s: Sequence[float], free: int) -> tuple[float, int, int] | None:
-    """The best step of a job: minus the gain, the job, and its GPUs then; None: no more of use."""
+def _step(gpus: int, left_s: Sequence[float], free: int) -> tuple[float, int] | None:
+    """The best step of a job, the shortest of equals: the gain, and its GPUs then; None: no more of use."""
     unit_s = min(g * t for g, t in enumerate(left_s) if g)  # of work, by one GPU at best
-    best: tuple[float, int, int] | None = None
+    best: tuple[float, int] | None = None
     for more in range(gpus + 1, min(gpus + free, len(left_s) - 1) + 1):
         gain = unit_s * (1 / left_s[more] - 1 / left_s[gpus]) / (more - gpus)
-        if gain > 0 and (best is None or -gain < best[0]):
-            best = (-gain, job, more)
+        if gain > 0 and (best is None or less(best[0], gain)):
+            best = (gain, more)
     return best
 
 

@@ -38,6 +38,7 @@ from simulator.errors import InputError
 from simulator.model import tolerances
 from simulator.model.contract import FIXED, Decision, Placement, Policy, View
 from simulator.model.feasibility import fits, placements_of
+from simulator.model.ranks import less, ranked
 from simulator.model.workload import ELASTIC
 
 Shares = tuple[Placement, ...]
@@ -145,7 +146,7 @@ def _carried_out(
             nodes = [n for n in view.nodes.tolist() if n in group.nodes or n not in theirs]
             here = {j: s for j in group.starts if (s := capacity.place(plan[j], nodes))}
             cost_s = least_s * (len(group.stopped) + len(group.moved))
-            if saved_s(group, plan, here, view) > cost_s:
+            if less(cost_s, saved_s(group, plan, here, view), tolerances.INSTANT_S):
                 capacity.remove(here.values())
                 changed |= group.nodes
                 for job in group.stopped:
@@ -170,8 +171,9 @@ def fill(
     if fixed is None:
         return
     kinds = {fixed[n]: n for n in reversed(nodes)}
-    found = []
-    for job in view.waiting:
+    found: list[tuple[int, Shares]] = []
+    times_s: list[float] = []
+    for job in sorted(view.waiting):
         gpus = view.workload.num_gpus.item(job)
         if job in shares or gpus == ELASTIC:
             continue
@@ -179,9 +181,11 @@ def fill(
             wanted = (Placement(job, node, gpus, FIXED, *_proportional_share(job, gpus, v, view)),)
             time_s = view.time_s_of(job, wanted)
             if gpus <= cluster.node_types[v].gpus and time_s < math.inf:
-                found.append((view.remaining_of(job) * time_s, job, wanted))
-    for _, job, wanted in sorted(found):
-        if job not in shares and (own := capacity.place(wanted, nodes)):
+                found.append((job, wanted))
+                times_s.append(view.remaining_of(job) * time_s)
+    for k in ranked(range(len(found)), times_s, tolerances.INSTANT_S):
+        job, shape = found[k]
+        if job not in shares and (own := capacity.place(shape, nodes)):
             shares[job] = own
 
 

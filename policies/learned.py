@@ -15,6 +15,8 @@ from policies.packing import FreeCapacity
 from policies.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View
 from simulator.model.cluster import FloatArray
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import EQUAL
 
 FEATURES = ("gpus", "duration", "work", "wait", "slack", "weight", "one")
 """GPUs over those of a node; logarithms of duration, GPU-seconds, wait; time until the job is late
@@ -79,7 +81,8 @@ class LinearScore:
         score = features(view, jobs) @ self._weights
         capacity = FreeCapacity(view)
         placements: list[Placement] = []
-        for k in np.argsort(-score, kind="stable").tolist():
+        within = EQUAL * float(np.abs(self._weights).sum())  # features are at most 1
+        for k in np.argsort(ranks(-score, within), kind="stable").tolist():
             placements += capacity.take(jobs[k])
             if capacity.total_gpus < 1:
                 break

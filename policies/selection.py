@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
-from simulator.model.tolerances import ON_TIME_S
+from simulator.model.tolerances import EQUAL, ON_TIME_S
 from simulator.model.workload import Workload
 
 CostOf = Literal["share", "node"]
@@ -85,11 +85,18 @@ def choose_configuration(
     first = np.where(some[:, None], np.where(meets, cost, np.inf), finite)
     second = np.where(some[:, None], finite, cost)
     # The best by the first criterion, and among those the best by the second.
-    best = np.where(first == first.min(axis=1)[:, None], second, np.inf).argmin(axis=1)
+    second = np.where(_least(first), second, np.inf)
+    best = _least(second).argmax(axis=1)
     runs = np.isfinite(first[np.arange(n), best])
     v = np.where(runs, best // width, NONE)
     g = np.where(runs, best % width, 0)
     return (int(v[0]), int(g[0])) if single else (v, g)
+
+
+def _least(values: FloatArray) -> npt.NDArray[np.bool_]:
+    """``(n, m)`` which numbers are the least of their row, but for rounding; at least 0."""
+    least: npt.NDArray[np.bool_] = values <= values.min(axis=1)[:, None] * (1 + EQUAL)
+    return least
 
 
 def configuration_price_per_hour(

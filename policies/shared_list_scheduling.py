@@ -25,7 +25,8 @@ from policies.waiting import Rank
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
-from simulator.model.tolerances import ON_TIME_S
+from simulator.model.ranks import ranked
+from simulator.model.tolerances import INSTANT_S, ON_TIME_S
 
 
 @dataclass
@@ -76,9 +77,15 @@ class SharedListScheduling:
         possible = [(int(v), int(g)) for v, g in np.argwhere(np.isfinite(left_s))]
         on_time = [c for c in possible if left_s[c] <= due_in_s]
         late = [c for c in possible if not left_s[c] <= due_in_s]
-        on_time.sort(key=lambda c: float(left_s[c] * prices[c]))
-        late.sort(key=lambda c: float(left_s[c]))
+        on_time = _by(on_time, [float(left_s[c] * prices[c]) for c in on_time])
+        late = _by(late, [float(left_s[c]) for c in late], INSTANT_S)
         return on_time + (late if self.may_be_late or not on_time else [])
+
+
+def _by(
+    found: list[tuple[int, int]], values: list[float], within: float | None = None
+) -> list[tuple[int, int]]:
+    return [found[i] for i in ranked(range(len(found)), values, within)]
 
 
 @register("fifo-shared", requires=("servers", "one-node"), paper="Filippini et al. (ANDREAS), 2021")

@@ -12,9 +12,9 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from policies.ranks import Levels, ranked
 from simulator import View
 from simulator.model.contract import Changes
+from simulator.model.ranks import Levels, ranked
 
 SPARE = 1024
 """Levels that are kept beside those of the jobs in the heaps."""
@@ -27,7 +27,7 @@ class Rank:
     Attributes
     ----------
     of : from a view, the number of a job now; the job with the least is first.
-    within : which numbers are the same, as for `policies.ranks.ranks`.
+    within : which numbers are the same, as for `simulator.model.ranks.ranks`.
     by : what the order goes by, in words.
     """
 

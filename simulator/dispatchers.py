@@ -10,6 +10,8 @@ from simulator.core.controller import Controller
 from simulator.core.run import Dispatch, Rule
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import EQUAL, INSTANT_S
 
 
 def round_robin(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
@@ -39,7 +41,7 @@ def least_work_left(controllers: Sequence[Controller], rng: np.random.Generator)
         left, now_s = simulation.jobs.remaining_at, simulation.clock.now
         return sum(left(job, now_s) * float(work_gpu_s[job]) for job in controller.active)
 
-    return lambda job: min(controllers, key=work_left_gpu_s)
+    return lambda job: controllers[int(ranks([*map(work_left_gpu_s, controllers)]).argmin())]
 
 
 def power_of_two(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
@@ -67,12 +69,12 @@ def size_interval(controllers: Sequence[Controller], rng: np.random.Generator) -
     """
     simulation = controllers[0].simulation
     work_gpu_s = simulation.shown.performance.work_gpu_s(simulation.cluster)
-    order = np.argsort(work_gpu_s, kind="stable")
+    order = np.argsort(ranks(work_gpu_s), kind="stable")
     part = np.cumsum(work_gpu_s[order]) / work_gpu_s.sum()
     interval = np.empty(len(order), dtype=np.int64)
     # A job belongs where the middle of its own work lies; that of the largest lies well below 1.
     middle = part - work_gpu_s[order] / work_gpu_s.sum() / 2
-    interval[order] = (middle * len(controllers)).astype(np.int64)
+    interval[order] = (middle * len(controllers) + EQUAL).astype(np.int64)
     return lambda job: controllers[int(interval[job])]
 
 
@@ -93,7 +95,7 @@ def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator)
 
     def cost(queue: IntArray, left: FloatArray) -> float:
         """Estimated tardiness cost of these jobs, the work left of each given as a fraction."""
-        by_due = np.argsort(jobs.due_s[queue], kind="stable")
+        by_due = np.argsort(ranks(jobs.due_s[queue], INSTANT_S), kind="stable")
         queue, left = queue[by_due], left[by_due]
         work_s = left * work_gpu_s[queue] / gpus
         end_s = simulation.clock.now + np.maximum(
@@ -102,14 +104,16 @@ def least_tardiness(controllers: Sequence[Controller], rng: np.random.Generator)
         return float((weight[queue] * np.maximum(0.0, end_s - jobs.due_s[queue])).sum())
 
     def dispatch(job: int) -> Controller:
-        def rank(controller: Controller) -> tuple[float, float]:
+        def look(controller: Controller) -> tuple[float, float, float]:
             queue = np.array([*controller.active, job], dtype=np.int64)
             left = np.ones(len(queue))
             left[:-1] = simulation.jobs.all_remaining_at(queue[:-1], simulation.clock.now)
-            growth = cost(queue, left) - cost(queue[:-1], left[:-1])
-            return growth, float((left * work_gpu_s[queue]).sum())
+            before, after = cost(queue[:-1], left[:-1]), cost(queue, left)
+            return after, after - before, float((left * work_gpu_s[queue]).sum())
 
-        return min(controllers, key=rank)
+        after, growth, work = np.array([look(controller) for controller in controllers]).T
+        # The growth is a difference of costs, and so are its roundings.
+        return controllers[int(np.lexsort((ranks(work), ranks(growth, EQUAL * after.max())))[0])]
 
     return dispatch
 

@@ -20,6 +20,8 @@ from policies.goodput.times import ELASTIC, whole_times_s
 from policies.registration import register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, View
+from simulator.model.ranks import less
+from simulator.model.tolerances import INSTANT_S
 
 
 @register("afs", requires=ELASTIC, paper="Hwang et al., NSDI 2021")
@@ -69,15 +71,17 @@ def _first(
     for job in jobs[1:]:
         if not gpus[job] or not gpus[best]:
             if gpus[job] == gpus[best]:
-                shorter = remaining[job] / speed[job, 1] < remaining[best] / speed[best, 1]
+                shorter = less(
+                    remaining[job] / speed[job, 1], remaining[best] / speed[best, 1], INSTANT_S
+                )
                 best = job if shorter else best
             else:
                 best = job if not gpus[job] else best
             continue
         a, b = best, job
-        if remaining[b] / speed[b, gpus[b]] < remaining[a] / speed[a, gpus[a]]:
+        if less(remaining[b] / speed[b, gpus[b]], remaining[a] / speed[a, gpus[a]], INSTANT_S):
             a, b = b, a
         gain_a = (speed[a, gpus[a] + 1] - speed[a, gpus[a]]) / speed[a, gpus[a]]
         gain_b = (speed[b, gpus[b] + 1] - speed[b, gpus[b]]) / speed[b, gpus[b] + 1]
-        best = b if gain_b > gain_a else a
+        best = b if less(gain_a, gain_b) else a
     return best

@@ -14,6 +14,8 @@ from policies.goodput.placing import capacities, nodes_of, place_by_size, placem
 from policies.goodput.times import ELASTIC, whole_times_s
 from policies.registration import register
 from simulator.model.contract import Decision, View
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import INSTANT_S
 
 
 @register("edf-elastic", requires=(*ELASTIC, "due"), paper="Gu et al. (ElasticFlow), ASPLOS 2023")
@@ -27,7 +29,7 @@ class EdfElastic:
             return Decision()
         total = sum(capacity.values())
         known = np.isfinite(whole_times_s(view, total, max(capacity.values())))
-        order = np.argsort(view.due_s, kind="stable").tolist()
+        order = np.argsort(ranks(view.due_s, INSTANT_S), kind="stable").tolist()
         widths = widest_first([np.flatnonzero(known[k]).tolist() for k in order], total)
         gpus = {int(view.jobs[k]): width for k, width in zip(order, widths, strict=True)}
         running = {job: nodes_of(shares) for job, shares in view.running.items()}

@@ -17,6 +17,7 @@ from policies.registration import register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, View
 from simulator.model.goodput import Application, Goodput, packed
+from simulator.model.ranks import Levels
 
 Gain = Callable[[int, int], float]
 """Seconds that a job with so many GPUs gains from one more."""
@@ -97,11 +98,12 @@ def by_marginal_gain(jobs: list[int], free: int, gain: Gain) -> dict[int, int]:
     """
     gpus = {job: 1 if k < free else 0 for k, job in enumerate(jobs)}
     free -= min(free, len(jobs))
-    heap = [(-gain(job, 1), k, job) for k, job in enumerate(jobs) if gpus[job]]
+    level = Levels(None).of
+    heap = [(level(-gain(job, 1)), k, job) for k, job in enumerate(jobs) if gpus[job]]
     heapq.heapify(heap)
     while free and heap and heap[0][0] < 0:
         _, k, job = heap[0]
         gpus[job] += 1
         free -= 1
-        heapq.heapreplace(heap, (-gain(job, gpus[job]), k, job))
+        heapq.heapreplace(heap, (level(-gain(job, gpus[job])), k, job))
     return gpus

@@ -13,6 +13,7 @@ from policies.goodput.placing import Nodes, capacities, nodes_of, place_beside, 
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.contract import Decision, View
+from simulator.model.tolerances import EQUAL
 
 THRESHOLD_GPU_S = 57_600.0
 """16 GPU-hours, as in Pollux's simulator."""
@@ -62,7 +63,7 @@ class Tiresias:
         capacity : GPUs by node.
         """
         for job, held in attained_gpu_s.items():
-            if held >= self._threshold_gpu_s:
+            if held >= self._threshold_gpu_s * (1 - EQUAL):
                 self._demoted.setdefault(job)
         second = [job for job in self._demoted if job in attained_gpu_s]
         order = [job for job in attained_gpu_s if job not in self._demoted] + second

@@ -21,6 +21,8 @@ from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 from simulator.model.performance import SpeedupCurve
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import CAPACITY, INSTANT_S
 from simulator.model.workload import Workload
 
 POOL = 0
@@ -158,7 +160,7 @@ class HeSrpt:
     def decide(self, view: View) -> Decision:
         """The i-th largest of m jobs gets (i/m)^(1/(1-p)) - ((i-1)/m)^(1/(1-p)) of the GPUs."""
         count = view.num_active
-        largest_first = view.jobs[np.argsort(-_work_left_s(view), kind="stable")]
+        largest_first = view.jobs[np.argsort(ranks(-_work_left_s(view), INSTANT_S), kind="stable")]
         shares = self.gpus * np.diff((np.arange(count + 1) / count) ** (1 / (1 - self.exponent)))
         pairs = zip(largest_first.tolist(), shares.tolist(), strict=True)
         return _rented([Placement(j, POOL, share) for j, share in pairs], self.gpus)
@@ -195,14 +197,16 @@ class Autoscaler:
 
     def decide(self, view: View) -> Decision:
         """Take over what has booted, order or give back, start what fits."""
-        now, rounding = view.now_s, 1e-9 * (1 + self._ready)
-        if not view.running and (view.submit_s == now).all():  # all was given back since
+        now, rounding = view.now_s + INSTANT_S, CAPACITY * (1 + self._ready)
+        if (
+            not view.running and (view.submit_s > view.now_s - INSTANT_S).all()
+        ):  # all was given back since
             self._ready, self._booting, self._spare_since_s = 0.0, [], math.inf
         self._ready += sum(g for ready_s, g in self._booting if ready_s <= now)
         self._booting = [(t, g) for t, g in self._booting if t > now]
         curve_of = _curves(view.workload).curve_of
         wanted = float(self.widths_gpus[curve_of[view.jobs]].sum())
-        self._scale(now, wanted)
+        self._scale(view.now_s, wanted)
         free = self._ready - sum(p.gpus for shares in view.running.values() for p in shares)
         started = []
         for job in view.waiting:
@@ -223,7 +227,7 @@ class Autoscaler:
                 self._booting.append((now_s + self.boot_s, wanted - self._ready - coming))
             return
         self._spare_since_s = min(self._spare_since_s, now_s)
-        if now_s - self._spare_since_s >= self.keep_s:
+        if now_s - self._spare_since_s >= self.keep_s - INSTANT_S:
             self._ready = wanted
             self._spare_since_s = math.inf
 

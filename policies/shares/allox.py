@@ -11,6 +11,8 @@ from policies.milp.model import BoolArray
 from policies.shares.problem import Active, Shares
 from simulator.errors import InputError
 from simulator.model.cluster import IntArray
+from simulator.model.ranks import levelled
+from simulator.model.tolerances import INSTANT_S
 
 Queue = Literal["matching", "submission"]
 """Who runs next: the matching of the paper, or the first submitted, as published results have it."""
@@ -44,7 +46,7 @@ def allox(active: Active, running_on: IntArray) -> Shares:
     if not len(waits):
         return shares
     with np.errstate(divide="ignore"):
-        time_s = (active.left / active.rate.T)[:, waits]  # (K, w)
+        time_s = levelled((active.left / active.rate.T)[:, waits], INSTANT_S)  # (K, w)
     place = np.concatenate([np.arange(len(waits)) // count + 1 for count in active.capacity])
     kind = np.repeat(np.arange(types), len(waits))
     cost = place * time_s[kind].T

@@ -12,6 +12,7 @@ import numpy as np
 
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
+from simulator.model.ranks import levelled
 
 Solution = Literal["lexicographic", "centre"]
 """Which of several optimal shares are taken."""
@@ -59,7 +60,7 @@ def knapsack(gain: FloatArray, gpus: FloatArray, capacity: float) -> FloatArray:
     Jobs of most gain for a GPU come first; among equals the gains are lexicographically max-min.
     """
     share, left = np.zeros(len(gain)), capacity
-    density = np.round(gain / gpus, 12)
+    density = levelled(gain / gpus)
     for each in np.unique(density[density > 0])[::-1]:
         alike = density == each
         share[alike] = level(gain[alike], gpus[alike], left)

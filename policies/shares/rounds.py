@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal, NamedTuple, get_args
 
+import numpy as np
+
 from simulator.errors import InputError
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import INSTANT_S
 
 TieBreak = Literal["released", "submission"]
-"""Order of equal priorities: by deficit, then by share, the largest first; or by submission alone."""
+"""Order of equal priorities: by deficit, then by share, the largest first; or by submission alone.
+
+"released" compares to the last bit, as the released program does: published rounds depend on it. "submission"
+takes priorities that differ by rounding for equal.
+"""
 
 ROUNDED = 1e-5
 """What the shares of a job may have above 1, since each is rounded."""
@@ -154,7 +162,7 @@ class ShareRounds:
         """
         if not self._stale:
             return False
-        return self._reset_s == 0 or now_s - self._reset_s >= self.rules.reset_s
+        return self._reset_s == 0 or now_s - self._reset_s >= self.rules.reset_s - INSTANT_S
 
     def reset(self, now_s: float, shares: Mapping[Unit, Sequence[float]]) -> None:
         """Shares from now on: of all jobs that are here, in order of submission, then of pairs.
@@ -234,13 +242,15 @@ class ShareRounds:
             for job, runs_on in self._runs_on.items()
             if runs_on[k] and job in self.shares and not self.shares[job][k]
         ]
-        return sorted(jobs, key=lambda job: -self._deficit[job][k])
+        deficit_s = [-self._deficit[job][k] for job in jobs]
+        return [jobs[i] for i in np.argsort(ranks(deficit_s, INSTANT_S), kind="stable").tolist()]
 
     def _by_priority(self, k: int) -> list[Unit]:
         priority = self.priorities(k)
         units = [unit for unit, value in priority.items() if value > 0]
         if self.rules.tie_break == "submission":
-            return sorted(units, key=lambda unit: -priority[unit])
+            place = ranks([-priority[unit] for unit in units])
+            return [units[i] for i in np.argsort(place, kind="stable").tolist()]
         deficit, shares = self._deficit, self.shares
         return sorted(
             units,

@@ -16,6 +16,8 @@ from policies.shares.rounds import Chosen, ShareRounds
 from simulator import View
 from simulator.arguments import nonnegative, one_of, whole
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import INSTANT_S
 
 STEPS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 """Progress at which the logarithm is exact; between them it is linear."""
@@ -108,9 +110,11 @@ class Shockwave(SharePolicy):
     def choose(self, rounds: ShareRounds) -> list[Chosen]:
         """Jobs with planned rounds, then the others; by `order`, then those that run already, then those of least work left."""
         free, chosen = rounds.capacity[0], []
-        ahead, left = self._planned, self._left
+        ahead = self._planned
+        place = ranks(list(self._left.values()), INSTANT_S).tolist()
+        left = dict(zip(self._left, place, strict=True))
 
-        def rank(job: int) -> tuple[bool, bool, bool, float]:
+        def rank(job: int) -> tuple[bool, bool, bool, int]:
             planned = ahead[job] > 0
             waits = self.order == "run" or not planned or ahead[job] < self._rounds_left
             return not planned, waits, job not in self._runs, left[job]

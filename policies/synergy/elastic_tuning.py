@@ -23,6 +23,7 @@ from policies.wrapper import Wrapper
 from simulator.errors import InputError
 from simulator.model.contract import Decision, Placement, Policy, View
 from simulator.model.feasibility import placements_of
+from simulator.model.ranks import ranked
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.tolerances import SUMS
 
@@ -121,7 +122,7 @@ def give_out(
     cpus = capacity.cpus - sum(o.share.cpus * gpus[j] for j, o in chosen.items())
     memory_gb = capacity.memory_gb - sum(o.share.memory_gb * gpus[j] for j, o in chosen.items())
     asking = [j for j, kind in kinds.items() if kind.exceeds_fair]
-    for job in sorted(asking, key=lambda j: (-kinds[j].best_rate / kinds[j].fair_rate, j)):
+    for job in ranked(asking, [-kinds[j].best_rate / kinds[j].fair_rate for j in asking]):
         own, g = chosen[job].share, gpus[job]
         most = Share(own.cpus + cpus / g, own.memory_gb + memory_gb / g)
         best = max(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from policies.synergy.demand import Share
 from policies.synergy.packing import Packing, Slot
-from simulator.model.tolerances import CAPACITY
+from simulator.model.ranks import ranked
+from simulator.model.tolerances import CAPACITY, EQUAL
 
 
 def evict(packing: Packing, parts: Sequence[tuple[int, float]], share: Share) -> None:
@@ -68,7 +69,7 @@ def _cheapest_eviction(packing: Packing, i: int, short: tuple[float, float]) -> 
         )
         spill = released[0] / max(fair.cpus, 1e-9) + released[1] / max(fair.memory_gb, 1e-9)
         score = (0.0, spill) if covers_all else (1.0, -cover)
-        if score < best_score:
+        if (score[0], score[1] + EQUAL) < best_score:
             best, best_score = slot, score
     assert best is not None, "a server short of a resource has a job above its proportional share"
     return best
@@ -77,7 +78,9 @@ def _cheapest_eviction(packing: Packing, i: int, short: tuple[float, float]) -> 
 def regrant(packing: Packing) -> None:
     """Give jobs their demand where it fits beside all others, those that gain most first."""
     kinds = packing.kinds
-    for slot in sorted(packing.slots, key=lambda s: (-kinds[s.kind].best_rate, s.kind)):
+    slots = sorted(packing.slots, key=lambda s: s.kind)
+    for k in ranked(range(len(slots)), [-kinds[s.kind].best_rate for s in slots]):
+        slot = slots[k]
         kind = kinds[slot.kind]
         if slot.share == kind.fair and kind.exceeds_fair:
             packing.change_share(slot, kind.best)

@@ -20,6 +20,7 @@ from policies.synergy.demand import Capacity, Share
 from policies.synergy.packing import Packing, Slot
 from policies.synergy.servers import Group, Mechanism, Packed, Servers, runnable, signatures_of
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.ranks import ranked
 from simulator.model.tolerances import PIECES
 
 
@@ -255,7 +256,8 @@ def pack_whole(lots: Sequence[Lot], group: Group) -> tuple[Packing, list[Lot]]:
     for rule in RULES:
         packing = Packing(capacity, group.num_servers, group.kinds)
         waiting: list[Lot] = []
-        for lot in sorted(lots, key=lambda lot: (-rule(lot, capacity), lot.kind)):
+        for t in ranked(range(len(lots)), [-rule(lot, capacity) for lot in lots]):
+            lot = lots[t]
             left = lot.number
             while left and packing.place_on_emptiest(lot.kind, lot.share):
                 left -= 1

@@ -17,6 +17,8 @@ from policies.synergy.book import Book
 from policies.synergy.unknown import gittins, history
 from simulator import View
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import EQUAL, INSTANT_S
 
 Key = Callable[[Book, View, IntArray], FloatArray]
 """``(n,)`` rank of active jobs: the smallest goes first."""
@@ -33,12 +35,14 @@ class Ordering:
     settles : how the ranking moves while no job comes or ends: ``"order"``, not at all; ``"set"``,
         jobs that run only get further ahead of those that wait, so the same ones run; ``"never"``.
     needs_dominant : whether the book keeps attained dominant shares.
+    within : which ranks are the same, as for `simulator.model.ranks.ranks`.
     """
 
     name: str
     key: Key | None
     settles: Literal["order", "set", "never"] = "never"
     needs_dominant: bool = False
+    within: float | None = None
 
     def order(self, book: Book, view: View, starvation_s: float = math.inf) -> IntArray:
         """Active jobs, highest priority first.
@@ -52,10 +56,10 @@ class Ordering:
         jobs = view.jobs
         ranked = jobs
         if self.key is not None:
-            ranked = jobs[np.argsort(self.key(book, view, jobs), kind="stable")]
+            ranked = jobs[np.argsort(ranks(self.key(book, view, jobs), self.within), kind="stable")]
         if starvation_s < math.inf:
             since = np.maximum(view.workload.submit_s[ranked], book.last_ran_s[ranked])
-            starving = view.now_s - since >= starvation_s
+            starving = view.now_s - since >= starvation_s - INSTANT_S
             ranked = np.concatenate((np.sort(ranked[starving]), ranked[~starving]))
         return ranked
 
@@ -128,13 +132,13 @@ ORDERINGS: dict[str, Ordering] = {
     o.name: o
     for o in (
         Ordering("fifo", None, "order"),
-        Ordering("srtf", _srtf, "set"),
+        Ordering("srtf", _srtf, "set", within=INSTANT_S),
         Ordering("las", _las),
         Ordering("ftf", _ftf),
         Ordering("drf", _drf, needs_dominant=True),
-        Ordering("tetris", _tetris),
+        Ordering("tetris", _tetris, within=EQUAL),
         Ordering("gittins", gittins),
-        Ordering("history", history),
+        Ordering("history", history, within=INSTANT_S),
     )
 }
 """By name: the paper's six, and two that know no job's duration."""
@@ -142,7 +146,7 @@ ORDERINGS: dict[str, Ordering] = {
 RELEASED: dict[str, Ordering] = ORDERINGS | {
     o.name: o
     for o in (
-        Ordering("srtf", _srtf_released),
+        Ordering("srtf", _srtf_released, within=INSTANT_S),
         Ordering("ftf", _ftf_released),
         Ordering("drf", _drf_static, "order"),
         Ordering("tetris", _tetris_released),

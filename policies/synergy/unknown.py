@@ -18,6 +18,7 @@ import numpy as np
 from policies.synergy.book import Book
 from simulator import View
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.tolerances import EQUAL
 
 POINTS = 400
 """Quantiles of the sizes that stand for their law."""
@@ -51,7 +52,7 @@ def gittins(book: Book, view: View, jobs: IntArray) -> FloatArray:
         ages = np.concatenate(([0.0], np.unique(points)))
         law = book.memory["gittins"] = (ages, gittins_index(points, ages))
     ages, index = law
-    at = np.searchsorted(ages, book.attained_gpu_s[jobs], side="right") - 1
+    at = np.searchsorted(ages, book.attained_gpu_s[jobs] * (1 + EQUAL), side="right") - 1
     rank: FloatArray = -index[at]
     return rank
 

@@ -20,12 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simulator.model.cluster import FloatArray
-
-EQUAL = 1e-12
-"""Logarithms of products that differ by less, relative to their size, are equal.
-
-Then the earlier bidder has more, the last one fewest.
-"""
+from simulator.model.tolerances import EQUAL
 
 
 def largest_product(values: FloatArray) -> list[int]:
@@ -45,7 +40,7 @@ def largest_product(values: FloatArray) -> list[int]:
                 best[: width - gpus] + logs[gpus],
                 counts[: width - gpus] + some[gpus],
             )
-            above = more - found[gpus:] > EQUAL * np.maximum(1.0, np.abs(more))
+            above = more - found[gpus:] > EQUAL  # of logarithms; else the earlier bidder has more
             same = more_counts == found_counts[gpus:]
             better = (more_counts > found_counts[gpus:]) | (same & above)
             found[gpus:][better] = more[better]

@@ -14,6 +14,8 @@ from simulator.errors import InputError
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, View
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import INSTANT_S
 
 
 @register(
@@ -50,18 +52,18 @@ class FinishTimeFair:
     def decide(self, view: View) -> Decision:
         """Keep whose lease lasts; offer the rest."""
         tenants = tenants_of(view)
-        now_s = view.now_s
+        now_s, until_s = view.now_s, view.now_s + INSTANT_S
         self._until = {j: t for j, t in self._until.items() if j in view.running}
-        ends = [t for t in self._until.values() if t > now_s]
+        ends = [t for t in self._until.values() if t > until_s]
         if not view.waiting:
             return NO_CHANGE
         capacity = TenantCapacity(view, tenants)
-        held = [j for j in view.running if self._until.get(j, now_s) > now_s]
+        held = [j for j in view.running if self._until.get(j, now_s) > until_s]
         for job in held:
             capacity.keep(job)
         self.offer(view, capacity, tenants)
         for job in capacity.chosen:
-            if self._until.get(job, now_s) <= now_s:
+            if self._until.get(job, now_s) <= until_s:
                 self._until[job] = now_s + self._lease_s
                 ends.append(now_s + self._lease_s)
         again_s = max(LEAST_AGAIN_S, min(ends) - now_s) if ends else None
@@ -73,9 +75,10 @@ class FinishTimeFair:
         worst = np.array([rho[j].max(initial=-math.inf) for j in by_tenant(view, tenants)])
         offered = self.worst_off(np.flatnonzero(np.isfinite(worst)), worst)
         active = [j for j in (*view.running, *view.waiting) if j not in capacity.chosen]
+        place = dict(zip(active, ranks(-rho[active]).tolist(), strict=True))
         order = sorted(
             active,
-            key=lambda j: (int(tenants.of[j]) not in offered, -rho[j], j not in view.running, j),
+            key=lambda j: (int(tenants.of[j]) not in offered, place[j], j not in view.running, j),
         )
         for job in order:
             if capacity.free.total_gpus < 1:
@@ -84,7 +87,7 @@ class FinishTimeFair:
 
     def worst_off(self, some: IntArray, rho: FloatArray) -> list[int]:
         """The fraction ``1 - fairness`` of some tenants with the largest rho, one at least."""
-        ranked = some[np.argsort(-rho[some], kind="stable")]
+        ranked = some[np.argsort(ranks(-rho[some]), kind="stable")]
         count = max(1, math.ceil((1 - self._fairness) * len(ranked)))
         return [int(t) for t in ranked[:count]]
 

@@ -14,6 +14,7 @@ from policies.tenants.free_capacity import TenantCapacity, by_tenant
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import View
+from simulator.model.ranks import ranks
 
 
 @register(
@@ -41,10 +42,11 @@ class Themis(FinishTimeFair):
     def offer(self, view: View, capacity: TenantCapacity, tenants: Tenants) -> None:
         """Hold the auction, then give away what is left."""
         rho = self.rho_of_jobs(view, tenants)
-        queues = [
-            sorted((j for j in queue if j not in capacity.chosen), key=lambda j: -rho[j])
+        asking = [
+            np.array([j for j in queue if j not in capacity.chosen], dtype=np.int64)
             for queue in by_tenant(view, tenants)
         ]
+        queues = [js[np.argsort(ranks(-rho[js]), kind="stable")].tolist() for js in asking]
         wanting = np.flatnonzero([len(queue) for queue in queues])
         if not len(wanting):
             return

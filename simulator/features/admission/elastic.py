@@ -19,6 +19,7 @@ import numpy as np
 
 from simulator.model import tolerances
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.ranks import ranked
 
 
 class Ask(NamedTuple):
@@ -94,7 +95,9 @@ def shares_in_turn(
     """
     profile = [Free(math.inf, total_gpus)]
     plans: dict[int, list[Piece]] = {}
-    for ask in sorted(asks, key=lambda a: (a.due_in_s, a.job)):
+    by_job = sorted(asks, key=lambda a: a.job)
+    for i in ranked(range(len(asks)), [a.due_in_s for a in by_job], tolerances.INSTANT_S):
+        ask = by_job[i]
         plan = _least(profile, ask, total_gpus)
         if plan is not None:
             plans[ask.job] = plan

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from simulator.model import tolerances
 from simulator.model.cluster import FloatArray
+from simulator.model.ranks import ranked
 
 MARGIN = 1e-6
 """Relative: where a bound comes so near to a due date, the schedule itself decides."""
@@ -57,7 +58,9 @@ def all_on_time(promises: Sequence[Promise], total_gpus: float) -> bool:
     ----------
     promises, total_gpus : GPUs in the same unit, whole numbers.
     """
-    order = sorted(promises)
+    by_job = sorted(promises, key=lambda p: p.job)
+    due_in_s = [p.due_in_s for p in by_job]
+    order = [by_job[i] for i in ranked(range(len(by_job)), due_in_s, tolerances.INSTANT_S)]
     doubtful = _doubtful(order, math.floor(total_gpus))
     if doubtful is None:
         return False

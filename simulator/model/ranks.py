@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from simulator.model.cluster import IntArray
+from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import EQUAL
 
 LEAST = 2.0**-200
@@ -48,6 +48,21 @@ def ranked(items: Iterable[int], values: Sequence[float], within: float | None =
     listed = list(items)
     order = np.lexsort((np.array(listed), ranks(values, within)))
     return [listed[i] for i in order.tolist()]
+
+
+def levelled(values: FloatArray, within: float | None = None) -> FloatArray:
+    """Numbers of which all of a rank are the least of them; of any shape, all are compared."""
+    place = ranks(values.ravel(), within)
+    least = np.full(place.max(initial=0) + 1, np.inf)
+    np.minimum.at(least, place, values.ravel())
+    return least[place].reshape(values.shape)
+
+
+def less(a: float, b: float, within: float | None = None) -> bool:
+    """Whether a number is below another, and not the same."""
+    if within is None:
+        a, b, within = math.asinh(a / LEAST), math.asinh(b / LEAST), EQUAL
+    return b - a > within
 
 
 class Levels:
