@@ -4,7 +4,7 @@ Times are sums of floating-point numbers: ``0.1 + 0.2`` and ``0.3`` are one time
 bit. So events that are due within `INSTANT_S` of the first of them are *one instant*: they happen at the
 latest of their times, in the order of `Order`. Among all ways to say "the same time" this one is taken since
 it changes no time by more than rounding, and has no grid: a sum of thirds keeps all its digits. Orders of
-policies call two times equal where they differ by less than the same `INSTANT_S` (`policies.ranks`).
+policies call two times equal where they differ by less than the same `INSTANT_S` (`simulator.model.ranks`).
 
 `INSTANT_S` is about a microsecond. Rounding errors are below it up to 2^32 s (136 years) on the clock, and
 nothing on a cluster takes less. A job that takes less than it ends at the instant of its start.
