@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 Rank = Callable[["Job", Fraction], Fraction]
@@ -65,14 +65,15 @@ def foreground_background(jobs: Sequence[Job], total: int) -> list[Fraction]:
             free -= share * demand
         return chosen
 
-    return _run(jobs, speeds)
+    return _run(jobs, speeds, shared=True)
 
 
 def _run(
     jobs: Sequence[Job],
     speeds: Callable[[dict[int, Fraction], set[int]], dict[int, Fraction]],
+    shared: bool = False,
 ) -> list[Fraction]:
-    """Events one after the other: arrivals, completions, and jobs that have had as much service as the next."""
+    """Events one after the other: arrivals, completions, and, where GPUs are shared, jobs that catch up with the next."""
     ends, left, coming, now = [Fraction(0)] * len(jobs), {}, 0, jobs[0].submit_s
     running: set[int] = set()
     while coming < len(jobs) or left:
@@ -81,8 +82,9 @@ def _run(
         speed = {j: s for j, s in speeds(left, running).items() if s}
         steps = [left[j] / s for j, s in speed.items()]
         steps += [jobs[coming].submit_s - now] if coming < len(jobs) else []
-        had = [(jobs[j].duration_s - left[j], speed.get(j, Fraction(0))) for j in left]
-        steps += [(b - a) / (u - v) for a, u in had for b, v in had if a < b and u > v]
+        if shared:
+            had = sorted((jobs[j].duration_s - left[j], speed.get(j, Fraction(0))) for j in left)
+            steps += [(b - a) / (u - v) for (a, u), (b, v) in pairwise(had) if a < b and u > v]
         step = min(steps)
         now += step
         for j, s in speed.items():
