@@ -31,28 +31,35 @@ RULES = {
     "las": ({}, foreground_background),
 }  # fmt: skip
 
-UNITS = {"minutes": Fraction(60), "tenths of a second": Fraction(1, 10)}
+UNITS = {"minutes": Fraction(60), "tenths of a second": Fraction(1, 10), "thirds": Fraction(1, 3)}
 
 
 @st.composite
 def instances(draw):
-    """Some jobs and a cluster that holds each: times are few multiples of a unit, so that many coincide."""
+    """Some jobs and a cluster that holds each. Times are few multiples of a unit and jobs wait, so that many coincide."""
     unit = draw(st.sampled_from(list(UNITS.values())))
-    equal = draw(st.booleans())
+    alike, wide = (
+        draw(st.sampled_from(["", "equal", "as long as the first has left"])),
+        draw(st.booleans()),
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    count, num_nodes = int(rng.integers(2, 13)), int(rng.integers(1, 4))
-    gpus = rng.integers(1, 4, count) if rng.random() < 0.5 else np.ones(count, int)
-    most = int(rng.choice([8, 100, 3000]))
-    gaps = rng.integers(0, most, count) * (rng.random(count) < 0.8)
-    duration = np.full(count, rng.integers(1, most)) if equal else rng.integers(1, most, count)
-    submit = np.cumsum(gaps)
+    count, gpus_each, num_nodes = rng.integers([2, 1, 1], [20, 3, 3]).tolist()
+    gpus = rng.integers(1, gpus_each * num_nodes + 1, count) if wide else np.ones(count, int)
+    most = int(rng.choice([10, 30, 3000]))
+    duration = (
+        np.full(count, rng.integers(1, most)) if alike == "equal" else rng.integers(1, most, count)
+    )
+    apart = gpus.mean() / (gpus_each * num_nodes) * most / 2
+    submit = np.cumsum(rng.integers(0, 1 + int(2 * apart), count))
+    if alike == "as long as the first has left":
+        duration = submit[-1] + duration[0] - submit + submit[0]
     due = submit + rng.integers(0, 2 * most, count)
     thirds = rng.integers(0, 4, count)
     jobs = [
         Job(int(s) * unit, int(d) * unit, int(g), int(u) * unit, Fraction(int(w), 3))
         for s, d, g, u, w in zip(submit, duration, gpus, due, thirds, strict=True)
     ]
-    return jobs, nodes(int(rng.integers(1, 5)) if num_nodes > 2 else 3, num_nodes)
+    return jobs, nodes(gpus_each, num_nodes)
 
 
 def check(name, jobs, cluster):
