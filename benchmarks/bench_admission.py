@@ -28,7 +28,6 @@ def workload(count: int) -> Workload:
         [f"j{k}" for k in range(count)],
         submit_s,
         FixedDuration(duration_s, gpus),
-        num_gpus=gpus,
         due_s=due_s,
     )
 

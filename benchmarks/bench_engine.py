@@ -35,7 +35,6 @@ def workload(num_jobs: int, gpus: int = 128, single: bool = False) -> Workload:
         [str(j) for j in range(num_jobs)],
         np.cumsum(rng.exponential(gap_s, num_jobs)),
         FixedDuration(duration_s, demand),
-        num_gpus=demand,
     )
 
 
@@ -117,7 +116,6 @@ def long_queue(count: int = 30_000) -> None:
         jobs.job_id,
         jobs.submit_s / jobs.submit_s[-1] * 3600,
         jobs.performance,
-        jobs.num_gpus,
         due_s=jobs.submit_s + 7200,
     )
     cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), 32)

@@ -38,7 +38,7 @@ def jobs() -> Workload:
     """Jobs of three tenants."""
     made = workload(JOBS)
     names = np.random.default_rng(1).choice(["a", "b", "c"], JOBS).tolist()
-    return Workload(made.job_id, made.submit_s, made.performance, made.num_gpus, vc=names)
+    return Workload(made.job_id, made.submit_s, made.performance, vc=names)
 
 
 def main() -> None:

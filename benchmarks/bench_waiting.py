@@ -41,7 +41,6 @@ def jobs_waiting(count: int) -> Workload:
         [f"j{i}" for i in range(num)],
         submit_s,
         FixedDuration(duration_s, gpus),
-        gpus,
         due_s=submit_s + rng.uniform(1, 20, num) * duration_s,
         vc=rng.choice(["a", "b", "c"], num).tolist(),
     )

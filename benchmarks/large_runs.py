@@ -58,7 +58,6 @@ def philly(path: str | None) -> Workload:
         [str(i) for i in range(len(table))],
         table["submit_time_s"].to_numpy(dtype=float),
         FixedDuration(table["duration_s"].to_numpy(dtype=float), gpus),
-        num_gpus=gpus,
     )
 
 
@@ -93,7 +92,7 @@ def failing(count: int, nodes: int) -> None:
     gap_s = (gpus * duration_s).mean() / (nodes * 4 * 0.7)
     submit_s = np.cumsum(rng.exponential(gap_s, count))
     names = [str(j) for j in range(count)]
-    jobs = Workload(names, submit_s, FixedDuration(duration_s, gpus), num_gpus=gpus)
+    jobs = Workload(names, submit_s, FixedDuration(duration_s, gpus))
     cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
     mean_up_s = (
         nodes * float(submit_s[-1]) / (0.1 * count)

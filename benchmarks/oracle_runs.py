@@ -387,7 +387,6 @@ def fixed(count: int, seed: int, gap_s: float, demands: bool = False) -> Workloa
         [f"j{j}" for j in range(count)],
         submit_s,
         FixedDuration(rng.uniform(50, 3000, count), gpus),
-        num_gpus=gpus,
         num_cpus=np.where(rng.random(count) < 0.7, gpus * rng.integers(1, 4, count), np.nan)
         if demands
         else None,
@@ -407,7 +406,6 @@ def whole_times(count: int, seed: int) -> Workload:
         [f"j{j}" for j in range(count)],
         submit_s,
         FixedDuration(duration_s, gpus),
-        num_gpus=gpus,
         due_s=submit_s + duration_s * rng.integers(1, 5, count),
         weight_per_s=rng.uniform(0, 0.01, count),
         patience_s=10.0 * rng.integers(5, 60, count),
@@ -445,9 +443,7 @@ def one_gpu(count: int) -> Workload:
     """Jobs of one GPU."""
     jobs = fixed(count, 5, 200.0)
     ones = np.ones(count, dtype=int)
-    return dataclasses.replace(
-        jobs, num_gpus=ones, performance=FixedDuration(jobs.performance.duration_s, ones)
-    )
+    return dataclasses.replace(jobs, performance=FixedDuration(jobs.performance.duration_s, ones))
 
 
 def _programs() -> Iterator[tuple[str, Callable[[], Result]]]:

@@ -76,7 +76,7 @@ def what_is_short(job: int, after: Shares, view: View, in_parts: bool = False) -
     fixed, performance = view.cluster.node_type_of, view.workload.performance
     if fixed is None or view.cluster.is_pool or view.workload.num_gpus[job] == ELASTIC:
         return None
-    if in_parts and getattr(performance, "time_shared", False):
+    if in_parts and performance.time_shared:
         return None
     gpus = float(demanded_gpus(view.workload, in_parts)[job])
     left = _left(after, view)

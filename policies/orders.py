@@ -34,8 +34,8 @@ ALIKE_S = 2 * LEAST_AGAIN_S
 
 def whole_durations_s(workload: Workload) -> FloatArray:
     """``(J,)`` the same of all jobs; `InputError` where the GPUs are the policy's choice."""
-    duration_s: FloatArray | None = getattr(workload.performance, "duration_s", None)
-    if duration_s is None or workload.is_elastic:
+    duration_s = workload.performance.fixed_s
+    if duration_s is None:
         raise InputError("this policy needs jobs of fixed demand")
     return duration_s
 
@@ -112,7 +112,7 @@ class Sharing:
 
     def decide(self, view: View) -> Decision:
         """Divide anew, and, for foreground-background, ask again when more jobs have had as little."""
-        if not getattr(view.workload.performance, "time_shared", False):
+        if not view.workload.performance.time_shared:
             raise InputError(
                 f"policy {self.name}: the jobs do not share GPUs in time, expected jobs that do "
                 "(in Python: simulator.workloads.reshaping.time_shared makes them)"

@@ -10,17 +10,9 @@ import numpy as np
 from simulator import Placement, View
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray, NodeType
+from simulator.model.cluster import proportional_share as proportional_share
 from simulator.model.feasibility import fits
 from simulator.model.tolerances import CAPACITY
-
-
-def proportional_share(spec: NodeType, gpus: float) -> tuple[float, float]:
-    """CPUs and GB that go with ``gpus`` GPUs of a node: in proportion; 0 where not modelled."""
-    share = gpus / spec.gpus
-    return (
-        spec.cpus * share if math.isfinite(spec.cpus) else 0.0,
-        spec.memory_gb * share if math.isfinite(spec.memory_gb) else 0.0,
-    )
 
 
 class FreeCapacity:

@@ -107,9 +107,8 @@ class RunRecord:
         count = len(workload)
         if cluster.is_pool:
             return np.full(count, np.nan)
-        duration = getattr(workload.performance, "duration_s", None)
-        if duration is not None and workload.num_gpus.all():
-            return np.asarray(duration, dtype=np.float64)
+        if workload.performance.fixed_s is not None:
+            return workload.performance.fixed_s
         best = np.full(count, np.inf)
         for first in range(0, count, ROWS_AT_ONCE):
             jobs = np.arange(first, min(first + ROWS_AT_ONCE, count), dtype=np.int64)

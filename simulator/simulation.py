@@ -176,8 +176,8 @@ def _check_points(
 
 def _least_busy_s(workload: Workload, cluster: Cluster) -> float:
     """Seconds for which some job runs, at least, where jobs have one duration; else 0."""
-    duration_s = getattr(workload.performance, "duration_s", None)
-    if duration_s is None or not workload.num_gpus.all():
+    duration_s = workload.performance.fixed_s
+    if duration_s is None:
         return 0.0
     work_gpu_s = float((duration_s * workload.num_gpus).sum())
     return max(float(duration_s.max()), work_gpu_s / cluster.total_gpus)

@@ -36,7 +36,6 @@ def packing() -> dict[str, Any]:
         job_id=[str(j + 1) for j in range(count)],
         submit_s=submit_s,
         performance=FixedDuration(duration_s, gpus),
-        num_gpus=gpus,
         due_s=submit_s + duration_s * rng.uniform(1.2, 3.0, count),
         weight_per_s=np.full(count, 1.0 / 3600.0),
     )

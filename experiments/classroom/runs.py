@@ -195,7 +195,6 @@ def _simulate(
         job_id=[str(j) for j in range(count)],
         submit_s=submit_h * HOUR_S,
         performance=FixedDuration(duration_h * HOUR_S, ones),
-        num_gpus=ones,
         weight_per_s=None if weight is None else weight,  # type: ignore[arg-type]
     )
     cluster = Cluster.of_nodes(NodeType("servers", "GPU", servers), 1)

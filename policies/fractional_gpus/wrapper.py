@@ -257,7 +257,7 @@ def _units_of_a_gpu(part: np.ndarray[Any, np.dtype[np.float64]]) -> int:
 def _in_units(workload: Workload, units: IntArray) -> Workload:
     performance: Any = workload.performance
     own = FixedDuration(performance.duration_s, units)
-    return replace(workload, performance=own, num_gpus=units)
+    return replace(workload, performance=own)
 
 
 def _divided(spec: NodeType, units: int) -> NodeType:

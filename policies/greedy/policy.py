@@ -166,7 +166,7 @@ class GreedyPolicy:
             cost_of = cast(CostOf | Literal["size"], self.chosen()["cost_of"])
             machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s)
             # Released: of several times of one configuration it chooses by the shortest.
-            shortest_s = getattr(performance, "shortest_s", None) if self.released else None
+            shortest_s = performance.shortest_s if self.released else None
             profile = profile_of(times_s, machines, price, shortest_s, self.released)
             known = self._scenario = _Scenario(
                 view.workload, view.cluster, view.nodes, machines, profile

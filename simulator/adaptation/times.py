@@ -16,7 +16,7 @@ from simulator.model.cluster import Cluster
 from simulator.model.goodput import Goodput
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
 from simulator.model.sensitive_table import SensitiveTable
-from simulator.model.workload import ELASTIC, Workload
+from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.dnn_models import rate
 from simulator.workloads.reshaping import (
@@ -69,8 +69,7 @@ def speedup(workload: Workload, given: Context) -> tuple[Workload, str]:
         raise InputError("the cluster is a rental pool, expected speedup_curve there")
     if isinstance(workload.performance, Goodput):
         times_s = workload.performance.table_s(np.arange(len(workload)), cluster)
-        gpus = np.full(len(workload), ELASTIC)
-        table = replace(workload, performance=TimeTable(times_s), num_gpus=gpus)
+        table = replace(workload, performance=TimeTable(times_s))
         return table, "jobs are elastic by their own tables, at their users' batch sizes"
     _need_models(workload)
     gpu_type = _type_of_durations(workload, rules, cluster)

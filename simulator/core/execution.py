@@ -132,16 +132,11 @@ class Execution:
         left = state.remaining[job]
         target = self._next_change(left)
         work_s, order = (left - target) * self.pace_s, Order.COMPLETION
-        if simulation.time_unit_s:
-            units = work_s / simulation.time_unit_s
-            part = INSTANT_S / simulation.time_unit_s
-            whole = math.ceil(units - part) if simulation.rounds_up else round(units)
-            whole_s = whole * simulation.time_unit_s
-            if (
-                whole_s < work_s - INSTANT_S
-            ):  # in truth it is not over yet when this instant's decision is made
+        for noticed_after_s in simulation.hooks["noticed_after_s"]:
+            noticed_s = noticed_after_s(self, work_s)
+            if noticed_s < work_s - INSTANT_S:  # not over yet when this instant's decision is made
                 order = Order.AFTER_RENEGING
-            work_s = whole_s
+            work_s = noticed_s
         end_s = without_noise(since_s + work_s)
         if 0 < self.interval_s < math.inf:
             save_s = self._save_s(self._num_saves) + self.interval_s

@@ -97,6 +97,10 @@ class Feature:
         """Fraction of the work left, at which `reached` is called; 0: not before the end."""
         return 0.0
 
+    def noticed_after_s(self, execution: Execution, work_s: float) -> float:
+        """Seconds after which a change or an end is noticed that is ``work_s`` away."""
+        return work_s
+
     def reached(self, execution: Execution) -> bool:
         """React to an execution that has come to a `next_change`; False: it was stopped here."""
         return True

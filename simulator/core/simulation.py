@@ -83,8 +83,6 @@ class Simulation:
         self.configurations: list[tuple[int, float, Configuration]] = []
         self.schedule: ScheduleLog | None = None
         self.fractional_gpus = False
-        self.time_unit_s: float = getattr(workload.performance, "time_unit_s", 0.0)
-        self.rounds_up: bool = getattr(workload.performance, "rounds_up", False)
         self.hooks: dict[str, list[Callable[..., Any]]] = {}
         self.controllers: Sequence[Any] = ()
         self.server: Any = None
@@ -145,8 +143,8 @@ class Simulation:
         Infinite, where the job cannot run on them.
         """
         performance = workload.performance
-        if hasattr(performance, "rate"):
-            rate = performance.rate(job, shares, configuration, left)
+        rate = performance.rate(job, shares, configuration, left)
+        if rate is not None:
             time_s = 1.0 / rate if rate > 0 else math.inf
         else:
             time_s = max(self._times_by_type(workload, job, shares).values())

@@ -1,25 +1,19 @@
-"""Rates that change with progress, for performance models that say when they do.
+"""Rates that change with progress, and times that are noticed late, where the performance model says so.
 
-A performance model may have these methods beside those of `simulator.model.performance.Performance`:
-
-- ``rate(job, shares, configuration, left)``: fraction of the work that is done in a second on these shares,
-  when the fraction ``left`` of the work is left; takes the place of ``1 / time_s(..)``.
-- ``next_change(job, left)``: the fraction below ``left`` at which the rate changes next; 0: not before the end.
-- ``configuration(job, shares, left)``: what the job chooses to run with, for example its batch size.
-- ``time_unit_s``: the time until each change, and until the end, is a multiple of this, the nearest
-  or, with ``rounds_up``, the next; 0: any time.
-
+The model says it by `rate`, `next_change`, `configuration`, `time_unit_s` of `simulator.model.performance.Performance`.
 For example, a job whose batch size doubles after 30 of 90 epochs has ``next_change(job, 1.0) == 2 / 3``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
+from simulator.model.performance import Performance
+from simulator.model.tolerances import INSTANT_S
 
 
 class ChangingRates(Feature):
@@ -27,21 +21,29 @@ class ChangingRates(Feature):
 
     def attach(self, simulation: Simulation) -> None:
         """Keep the model."""
-        performance: Any = simulation.workload.performance
+        self._performance = simulation.workload.performance
         self._left = simulation.jobs.remaining
-        self._next_change = performance.next_change
-        self._configuration = getattr(performance, "configuration", None)
+        model = type(self._performance)
+        self._chooses = model.configuration is not Performance.configuration
 
     def on_start(self, execution: Execution, plan: Plan | None = None) -> None:
         """Let the job choose what it runs with, unless the policy chose it."""
         if plan is None or execution.job not in plan.configuration_of:
-            execution.choose = self._configuration
+            execution.choose = self._performance.configuration if self._chooses else None
             self.reached(execution)
 
     def next_change(self, execution: Execution) -> float:
         """The fraction of the work at which the rate changes next."""
-        change: float = self._next_change(execution.job, self._left[execution.job])
-        return change
+        return self._performance.next_change(execution.job, self._left[execution.job])
+
+    def noticed_after_s(self, execution: Execution, work_s: float) -> float:
+        """A multiple of the model's unit of time, where it has one."""
+        unit_s = self._performance.time_unit_s
+        if not unit_s:
+            return work_s
+        if self._performance.rounds_up:
+            return math.ceil((work_s - INSTANT_S) / unit_s) * unit_s
+        return round(work_s / unit_s) * unit_s
 
     def reached(self, execution: Execution) -> bool:
         """Let the job choose anew."""

@@ -163,7 +163,6 @@ def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArr
         job_id=demands.name,
         submit_s=submit_s[jobs],
         performance=SharedDuration(duration_s[jobs], demands.num_gpus, part=part),
-        num_gpus=demands.num_gpus,
         num_cpus=demands.cpu_milli / 1000,
         memory_gb=np.asarray(demands.memory_mib * GB_PER_MIB, dtype=np.float64),
         notes=(f"{left_out} jobs without a GPU, left out",) if left_out else (),

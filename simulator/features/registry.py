@@ -43,6 +43,7 @@ from simulator.features.tenants import tables as tenant_tables
 from simulator.features.tenants.keys import TenantKeys
 from simulator.features.tenants.quotas import Quotas
 from simulator.features.tenants.tenants import Tenants
+from simulator.model.performance import Performance
 from simulator.model.workload import Workload
 from simulator.plugins import installed, loaded
 from simulator.schema import RunTable
@@ -134,7 +135,7 @@ def _known(workload: Workload, parts: Sequence[Any]) -> Iterator[Feature]:
     given = {type(part): part for part in parts}
     if (
         Rounds in given
-        and hasattr(workload.performance, "progress")
+        and workload.performance.progress() is not None
         and given.get(Delays, Delays()) != Delays()
     ):
         raise InputError(
@@ -143,7 +144,8 @@ def _known(workload: Workload, parts: Sequence[Any]) -> Iterator[Feature]:
         )
     if workload.fails_at:
         given.setdefault(Failures, Failures())
-    if hasattr(workload.performance, "next_change"):
+    model = type(workload.performance)
+    if model.next_change is not Performance.next_change or workload.performance.time_unit_s:
         yield ChangingRates()
     for kind, make in FEATURES.items():
         if kind in given:

@@ -44,14 +44,14 @@ class Rounds(Feature):
         if simulation.server is not None:
             raise InputError("rounds that end with their last job: expected no optimization server")
         simulation.triggers = DecisionPoints(False, False, on_request=False)
-        begin = getattr(simulation.workload.performance, "progress", None)
-        if begin is not None and len(simulation.hooks["rate"]) > 1:
+        begin = simulation.workload.performance.progress
+        if begin() is not None and len(simulation.hooks["rate"]) > 1:
             raise InputError(
                 "rounds that end with their last job count whole steps: expected no feature that changes rates"
             )
         self._simulation = simulation
         self._pace_s: dict[int, float] = {}
-        self._of = [Round(begin and begin()) for _ in simulation.controllers]
+        self._of = [Round(begin()) for _ in simulation.controllers]
 
     def seen(self, controller: Controller) -> Round:
         """The round of this controller."""

@@ -85,6 +85,15 @@ class NodeType:
             )
 
 
+def proportional_share(spec: NodeType, gpus: float) -> tuple[float, float]:
+    """CPUs and GB that go with ``gpus`` GPUs of a node: in proportion; 0 where not modelled."""
+    share = gpus / spec.gpus
+    return (
+        spec.cpus * share if math.isfinite(spec.cpus) else 0.0,
+        spec.memory_gb * share if math.isfinite(spec.memory_gb) else 0.0,
+    )
+
+
 class Rates(NamedTuple):
     """Cost of a node per hour, by its state (see `Cluster.rates`)."""
 

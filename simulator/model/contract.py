@@ -13,39 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from simulator.model import tolerances
 from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.placement import FIXED as FIXED
+from simulator.model.placement import Placement as Placement
 from simulator.model.workload import Workload
-
-FIXED = -1
-"""`Placement.node_type` on a node whose type is fixed."""
 
 LEAST_AGAIN_S = 1e-3
 """`Decision.again_s` is at least this; clocks below `simulator.model.workload.LATEST_S` resolve it."""
-
-
-class Placement(NamedTuple):
-    """One share of a node for one job. A job over several nodes has several placements.
-
-    Attributes
-    ----------
-    job : index of the job in the workload.
-    node : index of the node in the cluster.
-    gpus : GPUs of that node; a whole number on nodes, any real number on a rental pool.
-    node_type : index of the type to configure the node as; `FIXED` where nodes have their type.
-    cpus, memory_gb : beside the GPUs; 0 where they are not modelled.
-    """
-
-    job: int
-    node: int
-    gpus: float
-    node_type: int = FIXED
-    cpus: float = 0.0
-    memory_gb: float = 0.0
 
 
 Configuration = Any

@@ -30,7 +30,7 @@ from simulator.arguments import checked, short
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.contract import Placement
-from simulator.model.performance import JobTimes, freeze, no_times
+from simulator.model.performance import JobTimes, check_asked, freeze, no_times
 
 Ring = tuple[int, ...]
 """GPUs of a job by node, in the order in which its nodes are connected, for example ``(4, 4, 2)``."""
@@ -332,7 +332,7 @@ def packed(gpus: int, per_node: int) -> Ring:
 @checked("goodput")
 @dataclass(frozen=True, eq=False)
 class Goodput(JobTimes):
-    """Performance model of jobs that train `Application`; see `simulator.features.changing_rates` for its methods.
+    """Performance model of jobs that train `Application`.
 
     Where GPUs are of several types, an application has different times on each, and a job runs on one type at a time.
 
@@ -341,6 +341,7 @@ class Goodput(JobTimes):
     applications : what is trained; on the first node type, where there are several.
     application_of : ``(J,)`` index of each job's application.
     batch_size : ``(J,)`` global batch size that its user chose.
+    num_gpus : ``(J,)`` GPUs that its user asks for, 0 where the policy chooses; None: it always does.
     on_other_types : the same applications on the second, third, .. node type; empty: alike on all.
     node_type_of : ``(N,)`` type of each node, beside ``on_other_types``: `Cluster.node_type_of`.
 
@@ -351,6 +352,7 @@ class Goodput(JobTimes):
     applications: Sequence[Application]
     application_of: IntArray
     batch_size: IntArray
+    num_gpus: IntArray | None = field(default=None, kw_only=True)
     on_other_types: Sequence[Sequence[Application]] = ()
     node_type_of: Sequence[int] = ()
     _kinds: list[tuple[Application, int]] = field(default_factory=list, init=False, repr=False)
@@ -360,6 +362,7 @@ class Goodput(JobTimes):
 
     def __post_init__(self) -> None:
         freeze(self, application_of=np.int64, batch_size=np.int64)
+        check_asked(self)
         count = len(self.applications)
         for job, (a, batch) in enumerate(zip(self.application_of, self.batch_size, strict=True)):
             if not 0 <= a < count:

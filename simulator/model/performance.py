@@ -13,9 +13,9 @@ has a fraction ``r`` of its work left needs ``r`` times as long.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,28 +23,97 @@ import numpy.typing as npt
 from simulator.arguments import checked
 from simulator.errors import InputError
 from simulator.model import tolerances
-from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.cluster import Cluster, FloatArray, IntArray, proportional_share
+from simulator.model.placement import Placement
+
+if TYPE_CHECKING:
+    from simulator.model.rounds import Progress
 
 
-@runtime_checkable
-class Performance(Protocol):
-    """Interface of a performance model.
+class Performance:
+    """Base of performance models, with a neutral default for all but `time_s`.
 
     One that has a length says for how many jobs it knows times; `Workload` checks that.
+
+    Attributes
+    ----------
+    num_gpus : ``(J,)`` GPUs that each job needs, 0 or None where the policy chooses. A workload has its demand from here.
+    time_shared : whether a job may hold a part of its GPUs for the same part of its speed.
+    time_unit_s : changes of a rate, and ends, are noticed at multiples of this after the last one: the nearest, or
+        with ``rounds_up`` the next; 0: at any time. For rules of released programs.
+    shortest_s : ``(J, V, G + 1)`` the shortest of several times of a configuration, where a file lists several.
     """
+
+    num_gpus: IntArray | None = None
+    time_shared: bool = False
+    time_unit_s: float = 0.0
+    rounds_up: bool = False
+    shortest_s: FloatArray | None = None
+
+    # -- times of configurations -----------------------------------------------------------------
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds that the whole job takes on this configuration; infinite: it cannot run."""
+        raise NotImplementedError
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
-        """``(n, V, G + 1)`` seconds on ``g`` GPUs of one node of each type.
+        """``(n, V, G + 1)`` seconds on ``g`` GPUs of one node of each type: the configurations that exist.
 
         ``G`` is the cluster's `max_gpus_per_node`; entries are infinite where a job cannot run,
         at ``g = 0`` among others. CPUs and memory are taken in proportion to the GPUs.
         """
+        table = no_times(jobs, cluster)
+        for v, node_type in enumerate(cluster.node_types):
+            for g in range(1, int(min(node_type.gpus, cluster.max_gpus_per_node)) + 1):
+                more = proportional_share(node_type, g)
+                table[:, v, g] = [self.time_s(int(job), v, g, *more) for job in jobs]
+        return table
+
+    @property
+    def fixed_s(self) -> FloatArray | None:
+        """``(J,)`` seconds of each job on the GPUs that it needs, where that is one number; None: it is not."""
+        return None
 
     def work_gpu_s(self, cluster: Cluster) -> FloatArray:
-        """``(J,)`` GPU-seconds of each whole job where it uses the fewest."""
+        """``(J,)`` GPU-seconds of each whole job where it uses the fewest, on one node."""
+        if not isinstance(self, Sized):
+            raise NotImplementedError
+        table = self.table_s(np.arange(len(self)), cluster)[:, :, 1:]
+        least: FloatArray = (table * np.arange(1, table.shape[2] + 1)).min(axis=(1, 2))
+        return least
+
+    # -- progress --------------------------------------------------------------------------------
+
+    def rate(
+        self, job: int, shares: Sequence[Placement], configuration: Any, left: float
+    ) -> float | None:
+        """Fraction of the work that is done in a second when the fraction ``left`` is left; None: 1 / `time_s`."""
+        return None
+
+    def next_change(self, job: int, left: float) -> float:
+        """The fraction below ``left`` at which `rate` changes next; 0: not before the end."""
+        return 0.0
+
+    def configuration(self, job: int, shares: Sequence[Placement], left: float) -> Any:
+        """What the job chooses to run with beside its GPUs, for example its batch size; None: nothing."""
+        return None
+
+    def progress(self) -> Progress | None:
+        """Work of all jobs in one run that is counted in rounds (`simulator.model.rounds`); None: it is not."""
+        return None
+
+    # -- jobs ------------------------------------------------------------------------------------
+
+    def take(self, jobs: IntArray) -> Self:
+        """The model of these jobs, in this order; here that of the first ones alone, which is the same.
+
+        Raises InputError: other jobs. A model with a row a job has a method of its own.
+        """
+        if not np.array_equal(jobs, np.arange(len(jobs))):
+            raise InputError(
+                f"jobs with {type(self).__name__} cannot be drawn again, expected a model with take(jobs)"
+            )
+        return self
 
 
 @dataclass(frozen=True)
@@ -62,24 +131,23 @@ class JobTimes(Performance):
         """The model of these jobs, in this order."""
         return replace(self, **{name: column[jobs] for name, column in self._columns().items()})
 
-    def work_gpu_s(self, cluster: Cluster) -> FloatArray:
-        """``(J,)`` the least of GPUs times seconds on one node."""
-        table = self.table_s(np.arange(len(self)), cluster)[:, :, 1:]
-        least: FloatArray = (table * np.arange(1, table.shape[2] + 1)).min(axis=(1, 2))
-        return least
-
 
 @dataclass(frozen=True)
 class _FixedDemand(JobTimes):
     """Jobs of a known time on a number of GPUs of their own."""
 
     duration_s: FloatArray
-    num_gpus: IntArray
+    num_gpus: IntArray = field()
 
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
         _check_demand(self.num_gpus)
         freeze(self, duration_s=np.float64, num_gpus=np.int64)
+
+    @property
+    def fixed_s(self) -> FloatArray:
+        """The durations."""
+        return self.duration_s
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Finite only at the job's own number of GPUs, on types that have as many."""
@@ -154,13 +222,16 @@ class TimeTable(JobTimes):
     ----------
     times_s : ``(J, V, G + 1)`` seconds, infinite where the configuration does not exist; what is
         given for no GPU at all (``g = 0``) does not count.
+    num_gpus : ``(J,)`` GPUs that the users ask for, 0 where the policy chooses; None: it always does.
 
     Raises InputError: another number of dimensions, or a time that is NaN or not positive.
     """
 
     times_s: FloatArray
+    num_gpus: IntArray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_asked(self)
         if np.ndim(self.times_s) != 3:
             raise InputError(f"times: shape is {np.shape(self.times_s)}, expected (J, V, G + 1)")
         times_s = np.array(self.times_s, dtype=np.float64)
@@ -379,6 +450,18 @@ def _check_demand(num_gpus: IntArray) -> None:
     if not good.all():
         job = int(np.argmin(good))
         raise InputError(f"num_gpus of job {job} is {values[job]:g}, expected a whole number >= 1")
+
+
+def check_asked(model: Performance) -> None:
+    """Keep ``num_gpus`` as whole numbers; `InputError` where a number is not whole, or negative."""
+    if model.num_gpus is None:
+        return
+    values = np.asarray(model.num_gpus, dtype=np.float64)
+    good = np.isfinite(values) & (values >= 0) & (np.floor(values) == values)
+    if not good.all():
+        job = int(np.argmin(good))
+        raise InputError(f"num_gpus of job {job} is {values[job]:g}, expected a whole number >= 0")
+    freeze(model, num_gpus=np.int64)
 
 
 def freeze(model: object, **dtypes: npt.DTypeLike) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
-from dataclasses import dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +36,6 @@ class Workload:
     job_id : names, unique.
     submit_s : ``(J,)`` submission times, s, ascending.
     performance : how long each job takes on what.
-    num_gpus : ``(J,)`` GPUs that the job needs, 0 (`ELASTIC`) where the policy chooses.
     num_cpus, memory_gb : ``(J,)`` fixed demands in all, NaN where there is none.
     due_s : ``(J,)`` due dates on the same clock as ``submit_s``; infinite: none.
     weight_per_s : ``(J,)`` cost of a second of tardiness, currency/s.
@@ -54,7 +53,7 @@ class Workload:
     job_id: Sequence[str]
     submit_s: FloatArray
     performance: Performance
-    num_gpus: IntArray = None  # type: ignore[assignment]
+    _: KW_ONLY
     num_cpus: FloatArray = None  # type: ignore[assignment]
     memory_gb: FloatArray = None  # type: ignore[assignment]
     due_s: FloatArray = None  # type: ignore[assignment]
@@ -69,14 +68,13 @@ class Workload:
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
-        self._fill("num_gpus", ELASTIC, np.int64)
-        self._fill("num_cpus", np.nan, np.float64)
-        self._fill("memory_gb", np.nan, np.float64)
-        self._fill("due_s", np.inf, np.float64)
-        self._fill("weight_per_s", 0.0, np.float64)
-        self._fill("submit_s", 0.0, np.float64)
+        self._fill("num_cpus", np.nan)
+        self._fill("memory_gb", np.nan)
+        self._fill("due_s", np.inf)
+        self._fill("weight_per_s", 0.0)
+        self._fill("submit_s", 0.0)
         if self.patience_s is not None:
-            self._fill("patience_s", np.inf, np.float64)
+            self._fill("patience_s", np.inf)
         object.__setattr__(self, "job_id", tuple(self.job_id))
         for name in ("model", "user", "vc"):
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
@@ -84,17 +82,11 @@ class Workload:
         object.__setattr__(self, "outcome", tuple(self.outcome))
         self._check()
 
-    def _fill(self, name: str, default: float, dtype: npt.DTypeLike) -> None:
+    def _fill(self, name: str, default: float) -> None:
         value = getattr(self, name)
         if value is None:
             value = np.full(len(self.job_id), default)
-        elif dtype is np.int64:
-            given = np.asarray(value, dtype=np.float64)
-            whole = np.isfinite(given) & (np.floor(given) == given)
-            if not whole.all():
-                wrong = given[~whole][0]
-                raise InputError(f"workload: {name} has a {wrong}, expected whole numbers")
-        column = np.array(value, dtype=dtype)
+        column = np.array(value, dtype=np.float64)
         column.flags.writeable = False
         object.__setattr__(self, name, column)
 
@@ -102,7 +94,7 @@ class Workload:
         count = len(self.job_id)
         if count == 0:
             raise InputError("workload: no jobs, expected at least one")
-        for name in ("submit_s", "num_gpus", "num_cpus", "memory_gb", "due_s", "weight_per_s"):
+        for name in ("submit_s", "num_cpus", "memory_gb", "due_s", "weight_per_s"):
             if getattr(self, name).shape != (count,):
                 raise InputError(
                     f"workload: {name} has shape {getattr(self, name).shape}, expected ({count},)"
@@ -111,10 +103,10 @@ class Workload:
             seen: set[str] = set()
             twice = next(i for i in self.job_id if i in seen or seen.add(i))  # type: ignore[func-returns-value]
             raise InputError(f"workload: job {twice!r} occurs twice, expected unique job ids")
-        if not callable(getattr(self.performance, "time_s", None)):
+        if not isinstance(self.performance, Performance):
             raise InputError(
                 f"workload: performance is {short(self.performance)}, expected a model of "
-                "simulator.model.performance, or one of your own with time_s(..)"
+                "simulator.model.performance, or a subclass of Performance with time_s(..)"
             )
         if isinstance(self.performance, Sized) and len(self.performance) < count:
             raise InputError(
@@ -125,7 +117,6 @@ class Workload:
         self._require("submit_s", self.submit_s < LATEST_S, f"seconds below {LATEST_S:g}")
         later = np.diff(self.submit_s, prepend=self.submit_s[0]) >= 0
         self._require("submit_s", later, "ascending submission times")
-        self._require("num_gpus", self.num_gpus >= 0, "a whole number >= 0")
         self._require("due_s", self.due_s >= self.submit_s, "a due date after the submission")
         weight = self.weight_per_s
         self._require("weight_per_s", np.isfinite(weight) & (weight >= 0), "a number >= 0")
@@ -165,6 +156,16 @@ class Workload:
             )
 
     @cached_property
+    def num_gpus(self) -> IntArray:
+        """``(J,)`` GPUs that each job needs, of the performance model; 0 (`ELASTIC`) where the policy chooses."""
+        asked = self.performance.num_gpus
+        if asked is not None:
+            return asked[: len(self)]
+        none = np.full(len(self), ELASTIC)
+        none.flags.writeable = False
+        return none
+
+    @cached_property
     def is_elastic(self) -> bool:
         """True where the policy chooses every job's number of GPUs."""
         return not self.num_gpus.any()
@@ -176,12 +177,10 @@ class Workload:
         return numbers
 
     def rows(self, jobs: IntArray) -> dict[str, Any]:
-        """Columns of these jobs by name; the performance model too, where it has a row a job."""
+        """Columns of these jobs by name, the performance model among them."""
         columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "notes"}
         performance = columns.pop("performance")
-        if hasattr(performance, "take"):
-            performance = performance.take(jobs)
-        return {"performance": performance, **taken(columns, jobs)}
+        return {"performance": performance.take(jobs), **taken(columns, jobs)}
 
     def head(self, count: int) -> Workload:
         """The first ``count`` jobs."""

@@ -44,11 +44,6 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
     count = len(workload)
     if not 1 <= block <= count:
         raise InputError(f"blocks of {block} jobs, expected 1 to {count}, the number of jobs")
-    if not hasattr(workload.performance, "take"):
-        raise InputError(
-            f"jobs with {type(workload.performance).__name__} cannot be drawn again, expected a model "
-            "with take(jobs)"
-        )
     gaps_s = np.diff(workload.submit_s)
     before_s = np.concatenate([[gaps_s.mean() if len(gaps_s) else 0.0], gaps_s])
     jobs = drawn_blocks(count, block, rng)

@@ -82,7 +82,6 @@ def read_elasticflow(
         job_id=[ids[j] for j in order],
         submit_s=submit_s[order],
         performance=performance,
-        num_gpus=np.zeros_like(gpus) if elastic else gpus[order],
         due_s=due_s[order],
     )
 

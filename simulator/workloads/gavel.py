@@ -122,7 +122,6 @@ def read_gavel(
         arrival_s,
         FixedDuration(duration_s, gpus),
         job_id=[str(j) for j in range(len(gpus))],
-        num_gpus=gpus,
         due_s=due_s,
     )
 
@@ -261,7 +260,6 @@ def with_servers(
         job_id=jobs.job_id,
         submit_s=jobs.submit_s,
         performance=times,
-        num_gpus=jobs.num_gpus,
         due_s=jobs.submit_s + jobs.slo * times.duration_s,
         weight_per_s=jobs.weight,
         model=jobs.model,

@@ -47,7 +47,7 @@ def jobs_that_ran(
         submit_s=submit_s[jobs] - submit_s[jobs[0]],
         performance=FixedDuration(duration_s[jobs], gpus[jobs]),
         notes=(note,) if left_out else (),
-        **taken({"job_id": names, "num_gpus": gpus, **columns}, jobs),
+        **taken({"job_id": names, **columns}, jobs),
     )
 
 

@@ -53,7 +53,6 @@ def read_csv_jobs(path: str | Path) -> Workload:
         submit_s,
         FixedDuration(duration_s, gpus),
         job_id=names,
-        num_gpus=gpus,
         due_s=table.numbers("due_s"),
         weight_per_s=table.numbers("tardiness_weight_per_h") / SECONDS_PER_HOUR,
         num_cpus=table.numbers("num_cpus"),

@@ -57,7 +57,6 @@ def poisson_jobs(
         job_id=[str(j) for j in range(num_jobs)],
         submit_s=np.cumsum(gaps_s),
         performance=FixedDuration(durations_s, demand),
-        num_gpus=demand,
         weight_per_s=_weights(priorities, streams, num_jobs),  # type: ignore[arg-type]
         patience_s=_patience_s(patience, streams, num_jobs),
     )

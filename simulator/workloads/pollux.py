@@ -106,8 +106,7 @@ def read_pollux(
     return Workload(
         job_id=[ids[j] for j in order],
         submit_s=submit_s[order],
-        performance=Goodput(list(found.values()), application, batch[order]),
-        num_gpus=gpus[order],
+        performance=Goodput(list(found.values()), application, batch[order], num_gpus=gpus[order]),
         model=[names[j] for j in order],
     )
 

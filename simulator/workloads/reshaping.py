@@ -24,7 +24,7 @@ from simulator.model.performance import (
     TimeTable,
 )
 from simulator.model.speedup import Speedup, Tabulated
-from simulator.model.workload import ELASTIC, Workload
+from simulator.model.workload import Workload
 from simulator.workloads.dnn_models import relative_speedup, relative_times
 from simulator.workloads.synergy import dnn_models_of, gpu_demand_law
 
@@ -76,10 +76,7 @@ def elastic(workload: Workload, cluster: Cluster, gpu_type: str) -> Workload:
 def _without_demand(workload: Workload, performance: Performance) -> Workload:
     """The jobs with these times, and the GPUs, CPUs and memory that the policy chooses."""
     nobody = np.full(len(workload), np.nan)
-    gpus = np.full(len(workload), ELASTIC)
-    return replace(
-        workload, performance=performance, num_gpus=gpus, num_cpus=nobody, memory_gb=nobody
-    )
+    return replace(workload, performance=performance, num_cpus=nobody, memory_gb=nobody)
 
 
 def _kinds(names: Sequence[str], gpus: IntArray) -> tuple[list[tuple[str, int]], IntArray]:
@@ -193,11 +190,7 @@ def of_demand(
     mean = float(gpus.mean())
     note = f"jobs have a fixed demand by the rule {rule!r}, {mean:.3g} GPUs on average"
     if len(cluster.node_types) == 1:
-        return replace(
-            workload,
-            performance=FixedDuration(table[jobs, 0, gpus], gpus),
-            num_gpus=gpus,
-        ), note
+        return replace(workload, performance=FixedDuration(table[jobs, 0, gpus], gpus)), note
     kept = np.arange(table.shape[2])[None, None, :] == gpus[:, None, None]
     masked = TimeTable(np.where(kept, table, np.inf))
     return replace(workload, performance=masked), note + "; the node type stays free"

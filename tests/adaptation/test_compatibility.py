@@ -77,7 +77,7 @@ def replace_gpus(jobs: Workload) -> Workload:
     """With a job that is larger than a node."""
     gpus = np.array([6, *jobs.num_gpus[1:]])
     times = FixedDuration(jobs.performance.duration_s, gpus)
-    return replace(jobs, num_gpus=gpus, performance=times)
+    return replace(jobs, performance=times)
 
 
 def built(kind: str, machines: str) -> Adapted:

@@ -33,7 +33,7 @@ from tests.core.jobs import nodes, run
 def fixed(names, duration_s, gpus, submit_s=None, **columns):
     submit_s = submit_s or [float(k) for k in range(len(names))]
     gpus = np.array(gpus)
-    return Workload(names, submit_s, FixedDuration(duration_s, gpus), num_gpus=gpus, **columns)
+    return Workload(names, submit_s, FixedDuration(duration_s, gpus), **columns)
 
 
 def story(folder, cluster, jobs, job, policy="fifo-backfill", *features):

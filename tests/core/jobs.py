@@ -30,7 +30,7 @@ def fixed(
     """Jobs of fixed demand, named j0, j1, ..; of one GPU unless it is said."""
     gpus = [1] * len(submit_s) if gpus is None else gpus
     times = FixedDuration(np.array(duration_s, dtype=float), np.array(gpus))
-    return Workload([f"j{j}" for j in range(len(submit_s))], submit_s, times, gpus, **columns)
+    return Workload([f"j{j}" for j in range(len(submit_s))], submit_s, times, **columns)
 
 
 def elastic(times_s: Any, submit_s: Any = None, **columns: Any) -> Workload:
@@ -55,7 +55,7 @@ def sharing(
     times = SharedDuration(
         np.broadcast_to(np.asarray(duration_s, float), count), num_gpus, part=part
     )
-    return Workload([f"j{j}" for j in range(count)], submit_s, times, num_gpus, **columns)
+    return Workload([f"j{j}" for j in range(count)], submit_s, times, **columns)
 
 
 def nodes(gpus: int = 1, count: int = 1, controllers: int = 1, **spec: Any) -> Cluster:

@@ -42,7 +42,7 @@ GIVEN: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         Workload,
         {
             "job_id": ["a", "b"], "submit_s": np.zeros(2), "performance": FixedDuration(ONES, ONES),
-            "num_gpus": ONES, "num_cpus": ONES, "due_s": ONES, "model": ("", ""), "patience_s": ONES,
+            "num_cpus": ONES, "due_s": ONES, "model": ("", ""), "patience_s": ONES,
         },
     ),
     (Exponential, {"mean": 1.0}),
@@ -76,7 +76,7 @@ ACCEPTED: dict[tuple[Callable[..., Any], str], Iterable[int]] = {
     (ServerSpec, "servers"): (HUGE,),
     (Workload, "job_id"): (MIXED,),
     (Workload, "model"): (*TEXTS, EMPTY, TABLE, MIXED, 10, THREE),
-    **{(Workload, name): (NONE,) for name in ("num_gpus", "num_cpus", "due_s", "patience_s")},
+    **{(Workload, name): (NONE,) for name in ("num_cpus", "due_s", "patience_s")},
 }
 """Of `WRONG`, what a parameter takes all the same; every other value is refused."""
 IN_OTHER_WORDS = re.compile(
@@ -136,7 +136,7 @@ def test_the_message_names_the_parameter_its_value_and_what_was_expected(call, m
 def test_numbers_of_numpy_and_lists_of_numbers_are_as_good_as_before():
     kind = NodeType("a", "b", np.int64(4), price_per_hour=np.float32(1.5), cpus=np.array(8.0))
     assert Cluster((kind,), np.int64(2), num_controllers=np.int32(1)).num_nodes == 2
-    times, columns = FixedDuration(ONES, ONES), {"num_gpus": [1, 2], "num_cpus": [None, 2]}
+    times, columns = FixedDuration(ONES, [1, 2]), {"num_cpus": [None, 2]}
     jobs = Workload(["a", "b"], [0, 1], times, **columns)
     assert jobs.num_gpus.tolist() == [1, 2]
     assert np.isnan(jobs.num_cpus[0])

@@ -146,7 +146,7 @@ def on_two_types(on_first: float, on_second: float) -> float:
     cluster = Cluster((NodeType("fast", "A", 2), NodeType("slow", "B", 2)), 2, (0, 1))
     times = TimeTable(np.array([[[np.inf, np.inf, on_first], [np.inf, np.inf, on_second]]]))
     both = Decision([Placement(0, 0, 1), Placement(0, 1, 1)])
-    workload = Workload(["wide"], np.zeros(1), times, num_gpus=np.array([2]))
+    workload = Workload(["wide"], np.zeros(1), times)
     return float(run(workload, cluster, lambda view: both).completion_s[0])
 
 

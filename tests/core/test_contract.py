@@ -92,7 +92,7 @@ def test_a_million_jobs_on_a_thousand_nodes_are_checked_in_little_memory():
 def test_fractions_may_miss_a_node_by_their_tolerance():
     """A rounding error that the check of a decision allows does not stop the simulation at a start."""
     times = FixedDuration(np.array([10.0, 10.0]), np.array([8, 8]), time_shared=True)
-    jobs = Workload(["a", "b"], [0.0, 0.0], times, num_gpus=[8, 8])
+    jobs = Workload(["a", "b"], [0.0, 0.0], times)
 
     def decide(view: View) -> Decision:
         part = 4 * (1 + 5e-7) if view.num_active == 2 else 8.0

@@ -190,7 +190,7 @@ def test_over_several_nodes_cpus_add_up_and_the_network_costs():
     rates = np.array([[0.5, 0.5], [1.0, 1.0]])
     matrix = SensitivityMatrix(np.array([1.0, 3.0]), np.array([1.0, 2.0]), rates)
     times = Sensitivity(np.array([10.0]), np.array([2]), np.array([0]), [matrix])
-    jobs = Workload(["a"], [0.0], times, num_gpus=np.array([2]))
+    jobs = Workload(["a"], [0.0], times)
     network = network_of(jobs, 2, same_rack=1.5)
 
     def end_s(*cpus: int) -> float:
@@ -209,7 +209,7 @@ def test_the_type_of_the_node_sets_the_time(are_fixed):
         for rate in (1.0, 0.5)
     )
     times = Sensitivity(np.array([10.0]), np.array([2]), np.array([[0, 1]]), [even, half_speed])
-    jobs = Workload(["a"], [0.0], times, num_gpus=np.array([2]))
+    jobs = Workload(["a"], [0.0], times)
     types = [NodeType(name, "GPU", 2, 1.0, cpus=6, memory_gb=8) for name in ("a", "b")]
     cluster = Cluster(types, 2, (0, 1)) if are_fixed else Cluster.of_vms(types, 2)
 

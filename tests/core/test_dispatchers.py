@@ -185,7 +185,7 @@ class AsTheClusterIs(FixedDuration):
 def test_the_work_is_that_on_this_cluster(rule):
     """80, 40 and 60: the shortest job is the most work."""
     performance = AsTheClusterIs([10.0, 30.0, 20.0], [1] * 3)
-    jobs = Workload(["a", "b", "c"], [0.0] * 3, performance, [1] * 3, due_s=[1e6] * 3)
+    jobs = Workload(["a", "b", "c"], [0.0] * 3, performance, due_s=[1e6] * 3)
     assert where(jobs, rule, 2) == ([1, 0, 0] if rule == "size-interval" else [0, 1, 1])
 
 

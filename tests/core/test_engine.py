@@ -126,8 +126,9 @@ def test_measured_service_takes_the_policy_s_cpu_time():
         (lambda: Workload(["a"], [5], _NOTHING, due_s=[4]), "due date after the submission"),
         (lambda: Workload(["a"], [5], _NOTHING, weight_per_s=[-1]), "weight_per_s is -1"),
         (lambda: Workload(["a"], [5, 6], _NOTHING), r"submit_s has shape \(2,\)"),
-        (lambda: Workload(["a"], [5], _NOTHING, num_gpus=[1.5]), "num_gpus has a 1.5"),
-        (lambda: Workload(["a"], [5], _NOTHING, num_gpus=[math.nan]), "num_gpus has a nan"),
+        (lambda: fixed([0], [1], [1.5]), "num_gpus of job 0 is 1.5"),
+        (lambda: fixed([0], [1], [math.nan]), "num_gpus of job 0 is nan"),
+        (lambda: TimeTable(np.ones((1, 1, 2)), num_gpus=[-1]), "num_gpus of job 0 is -1"),
         (lambda: fixed([0], [-1]), "duration_s of job 0 is -1"),
         (lambda: fixed([0], [math.nan]), "duration_s of job 0 is nan"),
         (lambda: fixed([0], [1], [0]), "num_gpus of job 0 is 0"),
@@ -188,7 +189,7 @@ class SecondsForEachGb(FixedDuration):
 
 def test_a_job_on_two_nodes_has_what_it_gets_on_both():
     gpus = np.array([2])
-    jobs = Workload(["a"], np.zeros(1), SecondsForEachGb(np.ones(1), gpus), num_gpus=gpus)
+    jobs = Workload(["a"], np.zeros(1), SecondsForEachGb(np.ones(1), gpus))
     both = Decision([Placement(0, 0, 1, -1, 1, 3), Placement(0, 1, 1, -1, 2, 4)])
     result = run(jobs, nodes(1, 2, cpus=8, memory_gb=8), lambda view: both, check=False)
     assert result.completion_s.tolist() == [10.0]

@@ -143,7 +143,7 @@ class TwoSpeeds:
 def test_a_job_chooses_anew_unless_the_policy_chose(of_policy, end_s):
     """50 s for the first half and 25 s for the second; 50 s where the policy says large batches."""
     said = Decision([Placement(0, 0, 1)], configuration_of=of_policy)
-    result = run(Workload(["a"], [0.0], TwoSpeeds(), num_gpus=[1]), nodes(), lambda view: said)
+    result = run(Workload(["a"], [0.0], TwoSpeeds()), nodes(), lambda view: said)
     assert result.completion_s.tolist() == pytest.approx([end_s])
     chosen = [(0, 0.0, "large")] if of_policy else [(0, 0.0, "small"), (0, 50.0, "large")]
     assert list(result.configurations) == chosen

@@ -94,7 +94,7 @@ def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
         times[:, :, 1:] = c["duration_s"][:, None, None] * c["times"][:, :, 1:]
         if SAME_TYPE & set(needs):
             times = times[:, 1:]
-        return replace(jobs, performance=TimeTable(times), num_gpus=np.zeros(COUNT, dtype=int))
+        return replace(jobs, performance=TimeTable(times))
     if "time-shared" in needs:
         return time_shared(jobs)
     if name in ("shared", "complementary", "slices"):

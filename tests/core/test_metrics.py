@@ -236,7 +236,6 @@ def jobs(count=40, seed=1, **columns):
         [f"j{j}" for j in range(count)],
         np.cumsum(rng.exponential(300, count)),
         FixedDuration(rng.uniform(100, 4000, count), gpus),
-        num_gpus=gpus,
         **columns,
     )
 

@@ -18,6 +18,7 @@ from simulator import (
     InfeasibleDecision,
     InputError,
     NodeType,
+    Performance,
     Placement,
     Sensitivity,
     SensitivityMatrix,
@@ -209,7 +210,7 @@ FIRST = np.zeros(1, dtype=np.int64)
 )
 def test_a_performance_model_of_fewer_jobs(model):
     with pytest.raises(InputError, match="the performance model has times of 1 jobs, expected 2"):
-        Workload(["a", "b"], [0, 0], model, num_gpus=[1, 1])
+        Workload(["a", "b"], [0, 0], model)
 
 
 @pytest.mark.parametrize(
@@ -227,11 +228,11 @@ def test_parts_made_for_others(part, complaint):
 
 
 def test_a_model_of_one_s_own_needs_no_length():
-    class Own:
+    class Own(Performance):
         def time_s(self, *configuration: float) -> float:
             return 5.0
 
-    workload = Workload(["a", "b"], [0, 0], Own(), num_gpus=[1, 1])
+    workload = Workload(["a", "b"], [0, 0], Own())
     assert run(workload, ONE, plain).completion_s.tolist() == [5, 10]
 
 
@@ -273,4 +274,4 @@ def test_times_that_no_clock_can_hold(tmp_path, column, row):
     with pytest.raises(InputError, match=complaint):
         read_csv_jobs(path)
     with pytest.raises(InputError, match=r"job 'a': submit_s is 1e\+300, expected seconds below"):
-        Workload(["a"], [1e300], FixedDuration(ONES, FIRST + 1), num_gpus=[1])
+        Workload(["a"], [1e300], FixedDuration(ONES, FIRST + 1))

@@ -99,7 +99,7 @@ def phased(
     duration_s: Sequence[float], submit_s: Sequence[float] = (0,), **options: float
 ) -> Workload:
     times = Phases(np.array(duration_s), np.ones(len(duration_s), dtype=int), **options)
-    return Workload([f"j{k}" for k in range(len(duration_s))], submit_s, times, [1] * len(submit_s))
+    return Workload([f"j{k}" for k in range(len(duration_s))], submit_s, times)
 
 
 def test_a_rate_changes_with_progress():

@@ -61,7 +61,7 @@ def test_the_time_of_a_job_on_shares_of_nodes():
     """10 s on two GPUs of the first type, 15 s on two of the second; over nodes half as long again."""
     types = NodeType("a", "A", 2), NodeType("b", "B", 2), NodeType("c", "C", 2)
     times = np.array([[[np.inf, 30.0, 10.0], [np.inf, 40.0, 15.0], [np.inf, 50.0, 60.0]]])
-    jobs = Workload(["a"], [0.0], TimeTable(times), num_gpus=[2])
+    jobs = Workload(["a"], [0.0], TimeTable(times))
     found: list[float] = []
 
     def policy(view: View) -> Decision:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator import Decision, InfeasibleDecision, Placement, View, Workload
+from simulator import Decision, InfeasibleDecision, Performance, Placement, View, Workload
 from simulator.features.colocation import colocation_of
 from simulator.features.colocation.mig import profile_for
 from simulator.features.fractional import SharedDuration, demanded_gpus
@@ -22,7 +22,7 @@ def all_on_gpu_0(view: View) -> Decision:
     return Decision(shares, keep_running=True, gpus_of=dict.fromkeys(view.waiting, (0,)))
 
 
-class Alike:
+class Alike(Performance):
     """Each job takes 100 s on whatever it has."""
 
     def time_s(self, *configuration: float) -> float:
@@ -31,7 +31,7 @@ class Alike:
 
 def test_a_job_over_two_gpus_is_as_fast_as_on_the_slower_one():
     """j0 has half of both GPUs, j1 half of the first: both run at half their speed."""
-    work = Workload(["j0", "j1"], [0.0, 0.0], Alike(), num_gpus=[2, 1], model=["m", "m"])
+    work = Workload(["j0", "j1"], [0.0, 0.0], Alike(), model=["m", "m"])
 
     def both(view: View) -> Decision:
         shares = {0: Placement(0, 0, 1.0), 1: Placement(1, 0, 0.5)}
@@ -67,7 +67,7 @@ def test_memory_has_eight_slices():
 
 def test_parts_of_gpus_are_asked_for_and_worked_on():
     times = SharedDuration(np.array([100.0, 10.0]), np.array([1, 2]), part=np.array([0.5, 1.0]))
-    work = Workload(["a", "b"], [0.0, 0.0], times, num_gpus=[1, 2])
+    work = Workload(["a", "b"], [0.0, 0.0], times)
     assert times.work_gpu_s(ONE).tolist() == [50.0, 20.0]
     assert demanded_gpus(work, in_parts=True).tolist() == [0.5, 2.0]
     assert demanded_gpus(work, in_parts=False).tolist() == [1.0, 2.0]

@@ -38,11 +38,12 @@ def jobs(count: int = 1, batch: int = 40, gpus: int = 2) -> Workload:
         [toy()],
         np.zeros(count, int),
         np.full(count, batch),
+        num_gpus=[gpus] * count,
         on_other_types=[[fast()]],
         node_type_of=(0, 1),
     )
     ids = [str(j) for j in range(count)]
-    return Workload(ids, [0.0] * count, model, num_gpus=[gpus] * count)
+    return Workload(ids, [0.0] * count, model)
 
 
 def test_times_on_another_type() -> None:

@@ -135,7 +135,7 @@ def test_gpus_that_stay_free_are_filled():
 def test_resizing(fast_s, resized):
     """At 1000 s the job has 3/4 of 4000 s left: 2 GPUs save 3000 - 3/4 fast_s, against 300 s or more."""
     table = TimeTable(np.array([[[np.inf, 4000.0, fast_s]], [[np.inf, 1e5, np.inf]]]))
-    one = Workload(["a", "b"], [0.0, 1000.0], table, num_gpus=[0, 0])
+    one = Workload(["a", "b"], [0.0, 1000.0], table)
     script = {0.0: [Placement(0, 0, 1)], 1000.0: [Placement(0, 0, 2), Placement(1, 1, 1)]}
     policy = Hysteresis(Scripted(script), "scripted", 4.0)  # 4 x 300 s
     end = ends(one, nodes(2, 2), policy)[0]

@@ -25,7 +25,6 @@ def workload(duration_s, gpus, submit_s=None):
         [f"j{i}" for i in range(n)],
         np.zeros(n) if submit_s is None else np.array(submit_s, dtype=float),
         FixedDuration(np.array(duration_s, dtype=float), np.array(gpus)),
-        np.array(gpus),
     )
 
 

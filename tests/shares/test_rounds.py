@@ -52,7 +52,7 @@ def run(jobs, nodes, policy="gandiva-fair", work=None, features=(), gpus=1):
     """Rounds of 120 s on V100 GPUs, one a node."""
     times = TrainingTimes.of(jobs, ("v100",), work)
     return simulate(
-        Workload(jobs.job_id, jobs.submit_s, times, jobs.num_gpus),
+        Workload(jobs.job_id, jobs.submit_s, times),
         Cluster.of_nodes(NodeType("v100", "v100", gpus), nodes),
         make_policy(policy) if isinstance(policy, str) else policy,
         features=[Rounds(120.0), *features],
@@ -337,7 +337,7 @@ def test_allox_keeps_the_share_of_a_job_that_fills_another_type():
     types = [NodeType("v100", "v100", 1), NodeType("k80", "k80", 1)]
     policy = make_policy("allox", fill_idle=True, type_by_type=True, record_shares=True)
     result = simulate(
-        Workload(jobs.job_id, jobs.submit_s, times, jobs.num_gpus),
+        Workload(jobs.job_id, jobs.submit_s, times),
         Cluster(types, 2, node_type_of=(0, 1)),
         policy,
         features=[Rounds(120.0)],

@@ -34,7 +34,7 @@ def two_jobs(first: SensitivityMatrix, second: SensitivityMatrix) -> Workload:
     """Two jobs that take 3600 s on one GPU and 1800 s on two, with 3 CPUs each."""
     times_s = np.array([[[math.inf, 3600.0, 1800.0, math.inf, math.inf]]] * 2)
     table = SensitiveTable(times_s, matrix_of=np.array([[0], [1]]), matrices=[first, second])
-    return Workload(["a", "b"], [0.0, 0.0], table, [0, 0], due_s=[1e5, 1e5])
+    return Workload(["a", "b"], [0.0, 0.0], table, due_s=[1e5, 1e5])
 
 
 # -- the model -------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_policies_see_proportional_shares():
     """A has 12 CPUs of its node by tune. `fifo-shared` still finds the 6 that go with 2 GPUs for C."""
     times_s = np.array([[[math.inf, math.inf, 1800.0, math.inf, math.inf]]] * 3)
     table = SensitiveTable(times_s, matrix_of=np.zeros((3, 1)), matrices=[HUNGRY])
-    jobs = Workload(["a", "b", "c"], [0.0, 0.0, 60.0], table, [0] * 3, due_s=[1e5] * 3)
+    jobs = Workload(["a", "b", "c"], [0.0, 0.0, 60.0], table, due_s=[1e5] * 3)
     one = Cluster.of_nodes(SERVER, 1)
     result = simulate(jobs.head(1), one, make_policy("fifo-shared@tune"))
     assert result.completion_s[0] == pytest.approx(1800.0 / 1.6)

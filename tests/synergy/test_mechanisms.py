@@ -179,7 +179,7 @@ def mixed():
     performance = Sensitivity(
         np.linspace(1e3, 5e3, 30), gpus, np.tile([0, 1], (30, 1)), [fast, slow]
     )
-    workload = Workload([str(i) for i in range(30)], np.zeros(30), performance, num_gpus=gpus)
+    workload = Workload([str(i) for i in range(30)], np.zeros(30), performance)
     return workload, servers
 
 
@@ -212,7 +212,7 @@ def test_who_comes_first_may_change_on_servers_of_two_types(run, mechanism):
     types = tuple(NodeType(name, name, 8, cpus=24, memory_gb=500) for name in ("fast", "slow"))
     gpus = np.array([8, 8])
     work = Sensitivity(np.array([10_000.0, 11_000.0]), gpus, np.array([[0, 1], [2, 3]]), flat)
-    jobs = Workload(["A", "B"], np.zeros(2), work, num_gpus=gpus)
+    jobs = Workload(["A", "B"], np.zeros(2), work)
     for options in ({}, {"starvation_s": 1e300}):
         result = run(jobs, Cluster(types, 2, (0, 1)), synergy("srtf", mechanism, **options))
         # At 1200 s B has 8,600 s of work left and A 8,800.

@@ -56,7 +56,6 @@ def random_trace(seed, count=60, gpus=(1, 1, 1, 2, 4, 8, 16)):
         [str(i) for i in range(count)],
         np.cumsum(rng.integers(1, 900, count)).astype(float),
         FixedDuration(length, asked),
-        num_gpus=asked,
         model=models,
     )
 

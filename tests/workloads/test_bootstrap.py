@@ -4,7 +4,6 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ import pytest
 from scipy.signal import lfilter
 
 from experiments.analysis.compare import compare
-from simulator import InputError, SpeedupCurve, TimeTable, Workload
+from simulator import InputError, Performance, SpeedupCurve, TimeTable, Workload
 from simulator.features.fractional import SharedDuration
 from simulator.model.speedup import Power
 from simulator.statistics import bootstrap_interval
@@ -158,8 +157,8 @@ def test_tables_of_times_and_curves_go_too_and_models_without_rows_do_not():
     again = resampled(replace(jobs, performance=curves), 1, np.random.default_rng(0)).performance
     assert again.duration_s.tolist() == [(1, 2, 3)[j] for j in drawn]
     assert again.curve_of.tolist() == [(0, 1, 0)[j] for j in drawn]
-    own = SimpleNamespace(time_s=lambda *_: 1.0)
-    with pytest.raises(InputError, match="jobs with SimpleNamespace cannot be drawn"):
+    own = Performance()
+    with pytest.raises(InputError, match="jobs with Performance cannot be drawn"):
         resampled(replace(jobs, performance=own), 1, np.random.default_rng(0))
 
 

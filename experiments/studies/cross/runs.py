@@ -117,10 +117,9 @@ def _columns(summary: dict[str, Any], result: Any) -> dict[str, Scalar]:
     import numpy as np
 
     performance = result.workload.performance
-    if hasattr(performance, "times_s"):
+    ideal_s = performance.fixed_s
+    if ideal_s is None:
         ideal_s = performance.times_s.reshape(len(result.workload), -1).min(axis=1)
-    else:
-        ideal_s = performance.duration_s
     slowdown = result.jct_s / ideal_s
     names = ("total_cost", "leasing_cost", "energy_cost", "tardiness_cost", "mean_jct_s",
              "p99_jct_s", "gpu_utilisation", "preemptions", "late_jobs", "decisions",

@@ -107,7 +107,8 @@ def run(jobs: Workload, cluster: Cluster, policy: str, options: dict[str, Any]) 
     round_s = GAVEL_ROUND_S if policy in GAVEL else ROUND_S
     if policy in GAVEL:
         options = {"round_s": round_s, "reset_s": round_s, **options}
-        most = replace(jobs, num_gpus=np.minimum(jobs.num_gpus, MOST_GPUS))
+        least = np.minimum(jobs.num_gpus, MOST_GPUS)
+        most = replace(jobs, performance=replace(cast(Goodput, jobs.performance), num_gpus=least))
         jobs, _ = of_demand(most, cluster, "stated", np.random.default_rng(0))
     return simulate(
         jobs,

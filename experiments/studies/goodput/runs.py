@@ -123,9 +123,11 @@ def jobs(rng: np.random.Generator) -> Workload:
         [str(j) for j in range(JOBS)],
         np.cumsum(rng.exponential(GAP_S, JOBS)),
         Goodput(
-            applications, rng.integers(0, len(applications), JOBS), rng.choice(BATCH_SIZES, JOBS)
+            applications,
+            rng.integers(0, len(applications), JOBS),
+            rng.choice(BATCH_SIZES, JOBS),
+            num_gpus=gpus,
         ),
-        num_gpus=gpus,
         model=[""] * JOBS,
     )
 

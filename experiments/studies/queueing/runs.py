@@ -327,7 +327,6 @@ def _first_come(submit_s: FloatArray, service_s: FloatArray, servers: int) -> Re
         job_id=_names(len(submit_s)),
         submit_s=submit_s,
         performance=FixedDuration(service_s, ones),
-        num_gpus=ones,
     )
     cluster = Cluster.of_nodes(NodeType("servers", "server", servers), 1)
     return simulate(workload, cluster, fifo_strict(), record_schedule=False)

@@ -61,9 +61,7 @@ def run_shares(config: dict[str, Any]) -> Outcome:
     duration_s = 10 ** rng.uniform(2.5, 4.5, JOBS)
     gap_s = float((gpus * duration_s).mean()) / (NODES * GPUS * LOAD)
     submit_s = np.cumsum(rng.exponential(gap_s, JOBS))
-    jobs = Workload(
-        [str(j) for j in range(JOBS)], submit_s, FixedDuration(duration_s, gpus), num_gpus=gpus
-    )
+    jobs = Workload([str(j) for j in range(JOBS)], submit_s, FixedDuration(duration_s, gpus))
     cluster = Cluster.of_nodes(NodeType("server", "V100", GPUS), NODES)
     result = simulate(jobs, cluster, make_policy(config["policy"]), seed=config["seed"])
     slowdown = result.jct_s / duration_s

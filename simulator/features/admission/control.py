@@ -120,8 +120,8 @@ class AdmissionControl(Feature):
             raise InputError("admission: expected nodes to run jobs on, got a rental pool")
         if cluster.node_type_of is None:
             raise InputError("admission: expected nodes of fixed types, got VMs")
-        duration_s = getattr(simulation.shown.performance, "duration_s", None)
-        is_fixed = duration_s is not None and workload.num_gpus.all()
+        duration_s = simulation.shown.performance.fixed_s
+        is_fixed = duration_s is not None
         if not is_fixed and workload.num_gpus.any():
             raise InputError(
                 "admission: expected jobs of fixed demand and duration, or jobs that choose their GPUs"

@@ -90,7 +90,6 @@ class ColocationKeys(FeatureTable):
                 [f"of model {name}" for name in names],
                 np.zeros(len(names)),
                 FixedDuration(ones.astype(np.float64), ones),
-                num_gpus=ones,
                 model=names,
             )
             if self.part is not None:

@@ -72,7 +72,6 @@ def released_draw(
         job_id=[str(j) for j in range(num_jobs)],
         submit_s=submit_s,
         performance=FixedDuration(duration_s, gpus),
-        num_gpus=gpus,
         model=models,
     )
 

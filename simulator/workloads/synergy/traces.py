@@ -60,7 +60,6 @@ def derived_trace(
         job_id=[str(j) for j in range(num_jobs)],
         submit_s=submit_s,
         performance=FixedDuration(60 * 10**x, gpus),
-        num_gpus=gpus,
         model=models_of_split(num_jobs, split),
     )
 
@@ -93,7 +92,6 @@ def philly_like_trace(
         job_id=[str(j) for j in range(num_jobs)],
         submit_s=np.cumsum(gaps) * SECONDS_PER_HOUR / jobs_per_hour,
         performance=FixedDuration(duration_s, gpus),
-        num_gpus=gpus,
         model=models_of_split(num_jobs, split),
     )
 
@@ -137,7 +135,6 @@ def deployment_trace(name: Literal["static", "dynamic"]) -> Workload:
         job_id=[str(row["job_id"]) for row in table],
         submit_s=np.array([float(row["submit_s"]) for row in table]),
         performance=FixedDuration(np.array([float(row["duration_s"]) for row in table]), gpus),
-        num_gpus=gpus,
         model=[row["model"] for row in table],
     )
 
