@@ -43,9 +43,8 @@ def test_gains_of_the_longer_job_count_relative_to_the_speed_after_them(longer, 
 
 
 def test_the_shorter_job_is_the_one_that_would_be_over_first_with_the_gpus_that_it_has() -> None:
-    """Work of 8 and 5: 8 s and 5 s on one GPU. The second gains 0.5 / 1, the first 1 / 2, so the second has two GPUs;
-    then 8 s and 3.3 s. It gains 0.9 / 1.5 = 0.6 of a third."""
-    speed = np.array([[0, 1, 2, 3.5, 3.5, 3.5], [0, 1, 1.5, 2.4, 2.4, 2.4]])
-    assert share_out(speed, np.array([8.0, 5.0]), 3) == [1, 2]
-    assert share_out(speed, np.array([8.0, 5.0]), 4) == [1, 3]
-    assert share_out(speed, np.array([8.0, 5.0]), 5) == [2, 3]
+    """Work of 8 and 5. On one GPU each, the second is shorter and gains 0.45, the first 3 / 4. Then the first is over in
+    2 s, and gains 2 / 4 of a third GPU, the second 0.45 / 1.45."""
+    speed = np.array([[0, 1, 4, 6, 6], [0, 1, 1.45, 1.45, 1.45]])
+    assert share_out(speed, np.array([8.0, 5.0]), 3) == [2, 1]
+    assert share_out(speed, np.array([8.0, 5.0]), 4) == [3, 1]

@@ -372,6 +372,8 @@ def test_a_running_job_of_several_gpus_has_them_under_allox():
     for gpus, expected in (([2, 1, 1], [1, 1, 0]), ([2, 2, 1], [1, 0, 1]), ([1, 1, 1], [1, 1, 1])):
         active = Active(ones[:, None] / 60, np.array(gpus), np.array([3]), ones, ones, 0 * ones)
         assert allox(active, np.array([0, -1, -1]))[:, 0].tolist() == expected
+    active = Active(ones[:, None] / 60, np.array([2, 2, 1]), np.array([3]), ones, ones, 0 * ones)
+    assert allox(active, np.array([-1] * 3))[:, 0].tolist() == [1, 0, 1], "none runs yet"
 
 
 def test_gpus_of_another_type_do_not_make_up_for_those_of_a_running_job_under_allox():
