@@ -178,3 +178,12 @@ def test_outages_are_cut_at_the_end():
     assert damage.down_s.tolist() == [0.0, 20.0, 40.0, 0.0]
     assert damage.outages.tolist() == [0, 2, 1, 0]
     assert result.table("outages")["start_s"].tolist() == [20.0, 60.0, 90.0]
+
+
+def test_what_a_failure_of_a_node_has_destroyed_is_not_lost_again_with_the_attempt():
+    """Two GPUs. 20 s of work are lost with the node; then the attempt is the first half of the 100 s, which is lost."""
+    cause = Outages(Once(20.0), Deterministic(10.0), [(0,)])
+    jobs = fixed([0], [100], [2], fails_at=[(0.5,)])
+    result = run(jobs, nodes(2), "fifo-strict", Failures([cause]))
+    assert result.completion_s.tolist() == [130.0]
+    assert result.parts["failures"].lost_gpu_s.tolist() == [2 * (20.0 + 50.0)]

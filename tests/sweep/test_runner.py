@@ -76,7 +76,7 @@ def test_runs_that_travelled_with_one_that_loses_its_worker_run_again_alone(
     tmp_path, monkeypatch, slots
 ):
     """One slot: four runs alone, since none has ended. Of 9 left, a quarter of 8 travels together; of 7, none. Both runs
-    go again before the others. Two slots: six alone, then two together where 16 are left."""
+    go again before the others, when those that were on their way have ended. Two slots: six alone, then two together where 16 are left."""
     monkeypatch.setattr(runner, "_versions", lambda tasks: ())
     first = 2 * slots + 2
     tasks = draws(first + 8 * slots + 1)
@@ -90,8 +90,7 @@ def test_runs_that_travelled_with_one_that_loses_its_worker_run_again_alone(
         assert store.failures() == [({"seed": first + 1}, f"WorkerDied: {runner.DIED_ELSEWHERE}")]
     sent = [key for batch in remote.batches for key in batch]
     assert remote.batches[first] == keys[first : first + 2]
-    assert [keys[first]] in remote.batches
-    assert [keys[first + 1]] in remote.batches
+    assert remote.batches[2 * first : 2 * first + 2] == [[keys[first]], [keys[first + 1]]]
     assert sorted(sent) == sorted(keys + keys[first : first + 2])
     assert max(map(len, remote.batches)) == 2
 
