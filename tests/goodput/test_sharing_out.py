@@ -32,6 +32,7 @@ def test_a_job_without_gpus_comes_first_and_the_shorter_of_two() -> None:
 
 def test_each_job_takes_the_most_that_is_free() -> None:
     assert widest_first([[1, 2, 4], [1, 2, 4], [2, 4]], 7) == [4, 2, 0]
+    assert widest_first([[1, 2, 4], [1]], 5) == [4, 1], "all that is left"
 
 
 @pytest.mark.parametrize(("longer", "gpus"), [(1.8, [2, 1]), (2.0, [2, 1]), (2.2, [1, 2])])

@@ -374,3 +374,8 @@ def test_values_of_a_wrong_kind_are_one_line_that_names_them(formula):
             first = name.split("_")[0].removesuffix("s")
             with input_error({"q": "quantile"}.get(name, first)):
                 formula(**{**given, name: wrong})
+
+
+def test_kingmans_bound_by_hand():
+    """Load 0.5 x 1.2 = 0.6, variances 1.5 x 2 x 2 and 0.5 x 1.2 x 1.2: 0.5 x 6.72 / 0.8."""
+    assert q.kingman_bound_s(0.5, 1.5, 1.2, 0.5) == pytest.approx(4.2)

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Set
 from concurrent.futures import Executor, Future
 
 import pytest
@@ -55,10 +56,10 @@ class Lost(Exception):
 
 
 class Remote(Executor):
-    """Runs nothing: each task takes a millisecond, but for some, whose worker goes."""
+    """Runs nothing: each task takes a millisecond, or no time; the workers of some go."""
 
-    def __init__(self, *lost: str) -> None:
-        self.lost, self.batches = lost, []
+    def __init__(self, *lost: str, short: Set[str] = frozenset()) -> None:
+        self.lost, self.short, self.batches = lost, short, []
 
     def submit(self, function, orders, *_):
         keys = [order.key for order in orders]
@@ -67,7 +68,9 @@ class Remote(Executor):
         if set(keys) & set(self.lost):
             future.set_exception(Lost())
         else:
-            future.set_result([Report(key, "done", wall_s=0.001) for key in keys])
+            future.set_result(
+                [Report(key, "done", wall_s=0.001 * (key not in self.short)) for key in keys]
+            )
         return future
 
 
@@ -93,6 +96,17 @@ def test_runs_that_travelled_with_one_that_loses_its_worker_run_again_alone(
     assert remote.batches[2 * first : 2 * first + 2] == [[keys[first]], [keys[first + 1]]]
     assert sorted(sent) == sorted(keys + keys[first : first + 2])
     assert max(map(len, remote.batches)) == 2
+
+
+def test_the_first_twenty_runs_count_alike_and_later_ones_a_twentieth(tmp_path):
+    """Twenty of a millisecond, then five of none."""
+    tasks = draws(25)
+    remote = Remote(short={task.key for task in tasks[20:]})
+    with Store(tmp_path, create=True) as store:
+        store.plan(tasks)
+        sweep = runner._Sweep(tasks, store, [], True, lambda _: None)
+        sweep.run(executors.Pool(remote, 1, False, (Lost,)), None, Meter(False))
+    assert sweep._recent_s == pytest.approx(0.001 * 0.95**5)
 
 
 def test_another_sweep_is_refused_unless_resumed(tmp_path):
