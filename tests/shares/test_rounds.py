@@ -196,6 +196,15 @@ def test_a_pair_shares_a_gpu_at_its_own_rates():
     assert alone.completion_s == pytest.approx([1350.0, 930.0])
 
 
+def test_a_pair_has_received_the_time_of_the_one_that_worked_longer(monkeypatch):
+    """In 120 s the first does 90 steps of 0.75 in a second; the second 92 of 0.77, which take 119.5 s."""
+    received = []
+    monkeypatch.setattr(ShareRounds, "received", lambda *call: received.append(call[1:]))
+    jobs = replace(paired(jobs_of([900, 900], [1, 1]), 0.75, 0.77), batch_size=[5, 10])
+    run(jobs, 1, make_policy("max-min-fairness", packing=True), work=RoundWork(resume_s=0.0))
+    assert received[0] == ((0, 1), 0, pytest.approx(120.0, abs=1e-6))
+
+
 def test_a_job_that_is_slow_beside_another_has_time_alone():
     """0.9 p = 0.3 p + (1 - p), where p is the share of the pair."""
     jobs = replace(paired(jobs_of([900, 900], [1, 1]), 0.9, 0.3), batch_size=[5, 10])
@@ -222,6 +231,18 @@ def test_jobs_of_several_gpus_run_beside_pairs_and_not_in_them():
     gpus = result.schedule_table().groupby("job_id")["gpus"].agg(["min", "max"])
     assert gpus.loc["2"].tolist() == [1, 1]
     assert gpus.loc["0", "min"] == 0.5
+
+
+@pytest.mark.parametrize(("ran_s", "first"), [(0.0, 0), (40.0, 1)])
+def test_credit_is_no_part_of_a_deficit(ran_s, first):
+    """Job 0 had 30 of 1000 s to get. The other one comes later, without a deficit."""
+    r = rounds(capacity=(1,))
+    r.submit(0, 1)
+    r.reset(100.0, {0: (0.03,)})
+    r.received(0, 0, ran_s)
+    r.submit(1, 1)
+    r.reset(1100.0, {0: (0.5,), 1: (0.5,)})
+    assert r.choose()[0].unit == first
 
 
 def test_a_job_is_in_one_unit_of_a_round_and_takes_its_pairs_with_it():
