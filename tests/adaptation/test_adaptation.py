@@ -245,6 +245,17 @@ def test_prices_by_the_gpu_and_of_a_catalogue():
     assert added(Rules(prices=2.5), POOL).cluster.node_types[0].price_per_gpu_hour == 2.5
 
 
+def test_prices_are_those_of_the_nearest_size_and_of_two_of_them_the_cheaper_one(tmp_path):
+    """Two K80 cost 1.5 each, four 1 each, and sixteen 0.5 each: three cost as two, 3 being less than 4."""
+    catalog = tmp_path / "catalog.csv"
+    rows = ("a,K80,4,4.0", "b,K80,2,3.0", "c,K80,16,8.0", "d,P100,3,1.0")
+    catalog.write_text("\n".join(["name,gpu_type,gpus,price_per_hour", *rows, ""]))
+    for gpus, price in ((1, 1.5), (2, 3.0), (3, 4.5), (4, 4.0), (9, 9.0), (11, 5.5)):
+        machines = Cluster.of_nodes(NodeType("x", "K80", gpus), 2)
+        found = added(Rules(prices=str(catalog)), machines).cluster.node_types[0]
+        assert found.price_per_hour == price
+
+
 def test_power_is_andreas_line():
     cluster = added(Rules(power="andreas"), SERVERS).cluster
     watt = cluster.node_types[0].power_w

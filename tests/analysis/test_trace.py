@@ -7,7 +7,7 @@ import runpy
 import numpy as np
 import pytest
 
-from experiments.analysis.trace import describe, lines, read_trace
+from experiments.analysis.trace import _span, describe, lines, read_trace
 from experiments.pictures.jobs import draw_jobs
 from simulator import InputError
 from simulator.laws import parse_law
@@ -106,6 +106,11 @@ def test_load_demand_and_hours_by_hand():
     assert "1 (50% of the jobs, 20% of the work)" in told
     assert "of 2 nodes with 4 GPUs each" in told
     assert "queues grow while jobs come" in lines(describe(workload, "csv", nodes=(1, 1)))[-1]
+
+
+def test_times_are_told_in_the_largest_unit_of_which_there_are_two():
+    found = [_span(s) for s in (119.0, 120.0, 7199.0, 7200.0, 129_600.0, 172_800.0)]
+    assert found == ["119 s", "2 min", "120 min", "2 h", "36 h", "2 days"]
 
 
 def test_poisson_arrivals_look_exponential():

@@ -159,6 +159,12 @@ def test_warm_up(maths):
     assert maths(f"@mser5({values})") == mser5(values) > 0
 
 
+def test_intervals_of_the_page_have_95_percent():
+    """Student's t of a table, 1, 10 and 19 degrees of freedom."""
+    found = [_student_factor(count) for count in (2, 11, 20)]
+    assert found == pytest.approx([12.7062, 2.22814, 2.09302], rel=1e-5)
+
+
 @pytest.mark.parametrize("count", [2, 3, 10, 40])
 def test_intervals(maths, count):
     x = np.random.default_rng(count).exponential(1, count)

@@ -204,6 +204,13 @@ def test_what_was_short(tmp_path):
     ]
 
 
+def test_an_hour_is_told_in_hours(tmp_path):
+    """b comes at 1 s and waits for the only GPU until 3601 s, or 3600 s."""
+    for ends_s, span in ((3601.0, "1.00 h"), (3600.0, "3599 s")):
+        told = story(tmp_path, nodes(1), fixed(["a", "b"], [ends_s, 5.0], [1, 1]), "b")
+        assert told[2] == f"  Short for {span}: GPUs (at 1 s: 0 free, it needs 1)."
+
+
 def test_cpus_and_memory_on_one_node(tmp_path):
     """a leaves 7 CPUs and 20 GB on one node, b 2 CPUs and 70 GB on the other. c needs 4 CPUs and 40 GB. Each of
     them is free on a node, and not together, until b ends at 51 s."""

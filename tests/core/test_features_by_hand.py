@@ -7,6 +7,7 @@ from simulator import Decision, DecisionPoints, InfeasibleDecision, Placement, V
 from simulator.features.admission import Admission
 from simulator.features.colocation import colocation_of
 from simulator.features.failures import Checkpoints, Failures, Outages
+from simulator.features.reconfiguration import Delays
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
 from tests.core.jobs import fixed, nodes, run, sharing
@@ -160,3 +161,10 @@ def test_a_preemption_hides_no_arrival():
     result = run(fixed([0, 20, 25], [100, 100, 100]), nodes(), policy, server_s=10)
     assert result.preemptions[0] >= 1
     assert changed[30.0]
+
+
+def test_a_start_takes_longer_for_each_doubling_of_the_gpus():
+    """10 s, and 4 s for each doubling beyond one GPU: 100 s of work on 1, 2 and 8 GPUs."""
+    delays = Delays(first_s=10.0, doubling_s=4.0)
+    result = run(fixed([0] * 3, [100] * 3, [1, 2, 8]), nodes(11), "fifo-strict", delays)
+    assert result.completion_s.tolist() == [110.0, 114.0, 122.0]

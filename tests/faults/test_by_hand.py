@@ -123,3 +123,67 @@ def test_spot_nodes_are_the_last_servers_and_the_first_vms():
     for cluster, groups in ((nodes(1, 4), [(2,), (3,)]), (vms, [(0,), (1,)])):
         (cause,) = keys.make(Scene(fixed([0], [1]), cluster, 0, {})).outages
         assert list(cause.groups) == groups
+
+
+@pytest.mark.parametrize("cluster", [nodes(2), nodes(1, 2)], ids=["one node", "two nodes"])
+def test_overhead_counts_all_gpus_of_a_job(cluster):
+    """Two GPUs, a checkpoint of 5 s after each 30 s of work. Of the 50 s until the failure 45 s were work, and 30 s are
+    saved. From 60 s on: 4 s of restart, and 70 s of work with two checkpoints."""
+    cause = Outages(Once(50.0), Deterministic(10.0), [(0,)])
+    failures = Failures([cause], Checkpoints(30.0, cost_s=5.0, restart_s=4.0))
+    result = run(fixed([0], [100], [2]), cluster, "fifo-strict", failures)
+    damage = result.parts["failures"]
+    assert result.completion_s.tolist() == pytest.approx([144.0])
+    assert damage.lost_gpu_s.tolist() == pytest.approx([2 * 15.0])
+    assert damage.overhead_gpu_s.tolist() == pytest.approx([2 * (5.0 + 14.0)])
+    assert result.summary()["goodput"] == pytest.approx(200 / 268)
+    assert result.summary()["overhead_gpu_h"] == pytest.approx(38 / 3600)
+
+
+@pytest.mark.parametrize(("lasts_s", "up_s"), [(40.0, 60.0), (5.0, 40.0)])
+def test_a_node_is_down_until_the_last_of_two_causes_has_ended(lasts_s, up_s):
+    """One cause holds from 10 s to 40 s, the other begins at 20 s; the job of 100 s begins anew."""
+    first = Outages(Once(10.0), Deterministic(30.0), [(0,)])
+    second = Outages(Once(20.0), Deterministic(lasts_s), [(0,)], name="rack")
+    result = run(fixed([0], [100]), nodes(), "fifo-strict", Failures([first, second]))
+    damage = result.parts["failures"]
+    assert result.completion_s.tolist() == [up_s + 100.0]
+    assert damage.down.tolist() == [[0.0, 10.0, up_s]]
+    assert (damage.down_s.tolist(), damage.outages.tolist()) == ([up_s - 10.0], [2])
+    assert damage.failures.tolist() == [1]
+
+
+@pytest.mark.parametrize(("cost_s", "end_s"), [(20.0, 180.0), (20.5, 260.0)])
+def test_notice_may_be_just_enough_for_a_checkpoint(cost_s, end_s):
+    """Notice at 80 s of an outage from 100 to 110 s. What is saved of the 150 s of work is that of 80 s, or nothing."""
+    cause = Outages(Once(100.0), Deterministic(10.0), [(0,)], notice_s=20.0, name="spot")
+    failures = Failures([cause], Checkpoints(cost_s=cost_s))
+    result = run(fixed([0], [150]), nodes(), "fifo-strict", failures)
+    assert result.completion_s.tolist() == [end_s]
+    assert result.parts["failures"].lost_gpu_s.tolist() == [end_s - 160.0]
+
+
+def test_outages_are_cut_at_the_end():
+    """The last job ends at 100 s. Node 1 is down from 20 to 30 s, and from 90 to 120 s, node 2 from 60 s on; node 3 goes
+    as the job ends. j1 is rejected at 500 s, so all that is seen."""
+    causes = [
+        Outages(Once(at_s), Deterministic(lasts_s), [(node,)], name=f"{node} at {at_s}")
+        for at_s, lasts_s, node in ((20, 10, 1), (90, 30, 1), (60, 1e4, 2), (100, 5, 3))
+    ]
+    jobs = fixed([0, 500], [100, 100], due_s=[math.inf, 510.0])
+    parts = Failures(causes), Admission("reject")
+    result = run(jobs, nodes(1, 4), "fifo-strict", *parts)
+    damage = result.parts["failures"]
+    assert sorted(damage.down.tolist()) == [[1, 20, 30], [1, 90, 100], [2, 60, 100]]
+    assert damage.down_s.tolist() == [0.0, 20.0, 40.0, 0.0]
+    assert damage.outages.tolist() == [0, 2, 1, 0]
+    assert result.table("outages")["start_s"].tolist() == [20.0, 60.0, 90.0]
+
+
+def test_what_a_failure_of_a_node_has_destroyed_is_not_lost_again_with_the_attempt():
+    """Two GPUs. 20 s of work are lost with the node; then the attempt is the first half of the 100 s, which is lost."""
+    cause = Outages(Once(20.0), Deterministic(10.0), [(0,)])
+    jobs = fixed([0], [100], [2], fails_at=[(0.5,)])
+    result = run(jobs, nodes(2), "fifo-strict", Failures([cause]))
+    assert result.completion_s.tolist() == [130.0]
+    assert result.parts["failures"].lost_gpu_s.tolist() == [2 * (20.0 + 50.0)]

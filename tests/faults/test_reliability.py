@@ -88,3 +88,9 @@ def test_weibull(shape):
     assert below_50 == pytest.approx(law.partial_moment(1, 50.0), rel=0.02)
     assert law.laplace(0.02).real == pytest.approx(np.exp(-0.02 * draws).mean(), abs=0.005)
     assert law.cv2 == pytest.approx(draws.var() / 1600, rel=0.1)
+
+
+def test_dalys_interval_by_hand():
+    """A mean time of 2: with a cost of 3, sqrt(12) (1 + sqrt(3/4) / 3 + 1/12) - 3; from a cost of 4 on the mean time."""
+    assert daly_interval_s(3.0, 2.0) == pytest.approx(1.752777, abs=1e-6)
+    assert daly_interval_s(4.0, 2.0) == daly_interval_s(9.0, 2.0) == 2.0

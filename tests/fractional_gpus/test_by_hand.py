@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from policies.fractional_gpus.state import Typical
 from simulator import Decision, InfeasibleDecision, Performance, Placement, View, Workload
 from simulator.features.colocation import colocation_of
-from simulator.features.colocation.mig import profile_for
-from simulator.features.fractional import SharedDuration, demanded_gpus
+from simulator.features.colocation.mig import best_start, profile_for
+from simulator.features.fractional import Demands, Machines, SharedDuration, demanded_gpus
 from tests.core.jobs import nodes, run, sharing
 
 ONE = nodes()
@@ -63,6 +64,38 @@ def test_slices_of_jobs_that_stay_are_taken():
 def test_memory_has_eight_slices():
     """1/8 of the memory is less than 14 %, 2/8 is more."""
     assert [profile_for(0.1, part) for part in (0.125, 0.14)] == [0, 1]
+    assert [profile_for(0.1, part / 8) for part in (2, 3, 4, 5, 8)] == [1, 2, 2, 4, 4]
+
+
+def test_a_part_of_as_many_sevenths_as_a_profile_has_gets_that_profile():
+    assert [profile_for(k / 7) for k in range(1, 8)] == [0, 1, 2, 3, 4, 4, 4]
+    assert [profile_for(k / 7 + 0.001) for k in range(7)] == [0, 1, 2, 3, 4, 4, 4]
+    assert profile_for(4 / 7, 0.51) == profile_for(0.1, 1.2) == 4, "more than there is: all"
+
+
+def test_a_slice_begins_where_most_profiles_still_fit():
+    """A 1g on slice 6 of an empty GPU leaves places for six 1g, three 2g, one 3g and one 4g; on slice 5 it would leave one
+    2g less. Then slices 5 and 4 leave as many, and the last of equals is taken."""
+    assert [best_start(0, profile) for profile in range(5)] == [6, 4, 4, 0, 0]
+    assert [best_start(0b1000000, profile) for profile in range(5)] == [5, 4, 0, 0, None]
+    assert [best_start(0b11110000, profile) for profile in range(5)] == [3, 2, 0, 0, None]
+
+
+def test_a_slice_is_cut_from_the_fullest_gpu_that_has_room():
+    """Two GPUs. j1 of one slice goes beside j0, so j2 has the other GPU for itself; j3 of four slices waits for j0."""
+    work = sharing([0.0] * 4, 100.0, [0.5, 0.1, 1.0, 0.5], model=["m"] * 4)
+    result = run(work, nodes(2), "slices", colocation_of(work, slices=True))
+    assert result.first_start_s.tolist() == [0.0, 0.0, 0.0, 100.0]
+
+
+@pytest.mark.parametrize(("frequent", "kept"), [(19, [1.0]), (18, [0.9, 0.1])])
+def test_typical_jobs_make_up_the_popularity_and_no_more(frequent, kept):
+    """Of 20 jobs 95 % are 19."""
+    parts = np.array([500] * frequent + [250] * (20 - frequent))
+    one = np.ones(20, dtype=np.int64)
+    demands = Demands(["j"] * 20, 1000 * one, one, one, parts, [""] * 20)
+    host = Machines(np.array([8000]), np.array([100]), np.array([1]), ["T4"])
+    assert Typical.of(demands, host).share.tolist() == kept
 
 
 def test_parts_of_gpus_are_asked_for_and_worked_on():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from policies.goodput.optimus import by_marginal_gain, place_by_size
 from policies.goodput.placing import take
 from policies.goodput.tiresias import Tiresias
 from simulator.errors import InputError
+from tests.core.jobs import elastic, nodes, run
 
 TWO = {0: 4, 1: 4}
 
@@ -42,6 +44,14 @@ def test_gpus_go_to_the_largest_gain_until_nobody_gains() -> None:
     assert by_marginal_gain([0, 1], 10, lambda job, gpus: gains[job][gpus]) == {0: 3, 1: 4}
     assert by_marginal_gain([0, 1], 4, lambda job, gpus: gains[job][gpus]) == {0: 2, 1: 2}
     assert by_marginal_gain([0, 1], 1, lambda job, gpus: gains[job][gpus]) == {0: 1, 1: 0}
+
+
+def test_gains_of_known_times_go_up_to_the_last_one() -> None:
+    """Of three GPUs the first job has two, on which it saves 4 s; the second would save 3 s, and then has them all."""
+    jobs = elastic([[[np.inf, 10, 6, 6]], [[np.inf, 10, 7, 1]]])
+    result = run(jobs, nodes(3), "optimus")
+    left = 1 - 6 / 10
+    assert result.completion_s.tolist() == pytest.approx([6.0, 6.0 + left * 1.0])
 
 
 def test_a_job_whose_number_of_gpus_stays_keeps_its_nodes() -> None:

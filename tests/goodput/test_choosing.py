@@ -182,6 +182,25 @@ def test_a_young_job_of_pollux_stays_where_it_is(age_s: float, gpus: int) -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("starts", "part"), [(0, 100 / 110), (1, 100 / 110), (3, 80 / 110), (12, -10 / 110)]
+)
+def test_what_a_move_leaves_of_a_speed_up(starts: int, part: float) -> None:
+    """A job of 100 s that loses 10 s with each move; its first start is none."""
+    job = Candidate(Fixed(0, 1, starts=starts), 1, 100.0)
+    assert job.kept(10.0) == pytest.approx(part)
+
+
+def test_starts_and_moves_of_a_job_count_and_the_order_of_its_nodes_does_not() -> None:
+    job, starts = Agent(), []
+    one, two = ((0, 2),), ((0, 2), (1, 1))
+    for nodes in ((), one, one, two, two[::-1], one, (), one):
+        job.put(nodes)
+        starts.append(job.starts)
+    assert starts == [0, 1, 1, 2, 2, 3, 3, 4]
+    assert job.most_gpus == 3
+
+
 def test_a_job_of_pollux_counts_relative_to_an_equal_share() -> None:
     """Of 4 GPUs each of two jobs would have two, on which the first is twice as fast, and the second 1.2 times.
 

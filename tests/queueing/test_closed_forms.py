@@ -374,3 +374,16 @@ def test_values_of_a_wrong_kind_are_one_line_that_names_them(formula):
             first = name.split("_")[0].removesuffix("s")
             with input_error({"q": "quantile"}.get(name, first)):
                 formula(**{**given, name: wrong})
+
+
+def test_kingmans_bound_by_hand():
+    """Load 0.5 x 1.2 = 0.6, variances 1.5 x 2 x 2 and 0.5 x 1.2 x 1.2: 0.5 x 6.72 / 0.8."""
+    assert q.kingman_bound_s(0.5, 1.5, 1.2, 0.5) == pytest.approx(4.2)
+
+
+def test_quantiles_of_waits_begin_above_the_part_that_does_not_wait():
+    """M/M/1: P(wait > t) = load e^(-(1 - load) t / s). At a load of 0.9 the median is 10 ln(0.9 / 0.5); at 0.3 it is 0."""
+    wait_s = q.mg1_wait_quantile_s(0.9, Exponential(1.0), 0.5)
+    assert wait_s == pytest.approx(10 * math.log(1.8), rel=1e-6)
+    assert q.mg1_wait_quantile_s(0.3, Exponential(1.0), 0.5) == 0.0
+    assert q.mg1_wait_quantile_s(0.3, Exponential(1.0), 0.71) > 0.0

@@ -18,6 +18,7 @@ from simulator.laws import (
     Law,
     LogNormal,
     Scaled,
+    Weibull,
     parse_law,
     quantile,
 )
@@ -133,3 +134,19 @@ BAD = (
 def test_bad_laws_are_one_clear_line(text):
     with pytest.raises(InputError, match="expected"):
         parse_law(text)
+
+
+def test_moments_of_laws_by_hand():
+    """Lognormal: m^k (1 + cv^2)^(k (k - 1) / 2). Weibull of shape 2: E[X^2] = m^2 4 / pi. Pareto between 1 and 4 with alpha 1:
+    density 4 / (3 x^2), so means of 4 ln(4) / 3 and 4. Balanced means of 2 and cv2 of 3: 2 * 4 + 2 * 4."""
+    normal = LogNormal(3.0, 2.0)
+    assert [normal.moment(k) for k in (1, 2, 3)] == pytest.approx([3.0, 9 * 5.0, 27 * 125.0])
+    assert [Weibull(2.0, 2.0).moment(k) for k in (1, 2)] == pytest.approx([2.0, 16 / math.pi])
+    pareto = BoundedPareto(1.0, 4.0, 1.0)
+    assert [pareto.moment(k) for k in (1, 2)] == pytest.approx([4 * math.log(4) / 3, 4.0])
+    assert [pareto.partial_moment(k, 2.0) for k in (0, 1)] == pytest.approx(
+        [2 / 3, 4 * math.log(2) / 3]
+    )
+    balanced = HyperExponential.with_cv2(2.0, 3.0)
+    assert (balanced.mean, balanced.second_moment) == pytest.approx((2.0, 16.0))
+    assert balanced.weights[0] * balanced.means[0] == pytest.approx(1.0)

@@ -74,6 +74,15 @@ def test_min_cost_takes_the_cheaper_type(due):
     assert set(result.schedule_table()["node"]) == {1}
 
 
+@pytest.mark.parametrize(("price", "node"), [(3.0, 0), (9.0, 1)])
+def test_min_cost_counts_the_price_of_a_gpu(price, node):
+    """A server of four GPUs at 0.75 or 2.25 a GPU, and one of a single GPU at 2."""
+    types = [NodeType("a", "V100", 4, price), NodeType("b", "K80", 1, 2.0)]
+    machines = Cluster(node_types=types, num_nodes=2, node_type_of=(0, 1))
+    result = simulate(workload([600.0], [1]), machines, make_policy("min-cost"))
+    assert set(result.schedule_table()["node"]) == {node}
+
+
 def test_weights_count_where_asked():
     jobs = replace(workload([2400.0, 2400.0], [2, 2]), weight_per_s=np.array([1.0, 3.0]))
     policy = make_policy("max-min-fairness", weighted=True)

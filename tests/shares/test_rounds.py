@@ -9,6 +9,7 @@ import pytest
 
 from policies import make_policy
 from policies.shares import Active, Chosen, RoundRules, ShareRounds, gandiva_fair
+from policies.shares.allox import allox
 from policies.shares.placing import place
 from simulator import Cluster, NodeType, Placement, Workload, simulate
 from simulator.errors import InputError
@@ -141,6 +142,21 @@ def test_leases_are_extended():
     assert nodes([Chosen((6, 7), 0, 1)]) == {6: [1], 7: [1]}
 
 
+def test_of_equal_nodes_the_first_and_of_others_the_fullest_that_holds_a_job():
+    """Nodes of four GPUs. Job 7 keeps two of node 1, where job 8 fits beside it; jobs 5 and 6 fit on no node."""
+    cluster = Cluster.of_nodes(NodeType("v100", "v100", 4), 3)
+    view = SimpleNamespace(cluster=cluster, running={7: (Placement(7, 1, 2),)})
+
+    def nodes(*chosen):
+        placements = place(view, [Chosen(job, 0, gpus) for job, gpus in chosen], {0: range(3)})
+        return [(p.job, p.node, p.gpus) for p in placements]
+
+    assert nodes((7, 2), (8, 2), (9, 1)) == [(7, 1, 2), (8, 1, 2), (9, 0, 1)]
+    assert nodes((7, 2), (9, 1), (8, 1)) == [(7, 1, 2), (9, 1, 1), (8, 1, 1)]
+    assert nodes((5, 6), (6, 5)) == [(5, 0, 4), (5, 1, 2), (6, 2, 4), (6, 1, 1)]
+    assert nodes((5, 6), (6, 7)) == [(5, 0, 4), (5, 1, 2)], "seven are not free"
+
+
 def test_a_round_ends_with_its_last_job_and_steps_are_whole():
     result = run(jobs_of([150, 30], [1, 1], rate=1.3), 2)
     # 156 steps fit into 120 s, so one round: 150 and 30 steps at 1.3/s.
@@ -180,6 +196,15 @@ def test_a_pair_shares_a_gpu_at_its_own_rates():
     assert alone.completion_s == pytest.approx([1350.0, 930.0])
 
 
+def test_a_pair_has_received_the_time_of_the_one_that_worked_longer(monkeypatch):
+    """In 120 s the first does 90 steps of 0.75 in a second; the second 92 of 0.77, which take 119.5 s."""
+    received = []
+    monkeypatch.setattr(ShareRounds, "received", lambda *call: received.append(call[1:]))
+    jobs = replace(paired(jobs_of([900, 900], [1, 1]), 0.75, 0.77), batch_size=[5, 10])
+    run(jobs, 1, make_policy("max-min-fairness", packing=True), work=RoundWork(resume_s=0.0))
+    assert received[0] == ((0, 1), 0, pytest.approx(120.0, abs=1e-6))
+
+
 def test_a_job_that_is_slow_beside_another_has_time_alone():
     """0.9 p = 0.3 p + (1 - p), where p is the share of the pair."""
     jobs = replace(paired(jobs_of([900, 900], [1, 1]), 0.9, 0.3), batch_size=[5, 10])
@@ -208,6 +233,18 @@ def test_jobs_of_several_gpus_run_beside_pairs_and_not_in_them():
     assert gpus.loc["0", "min"] == 0.5
 
 
+@pytest.mark.parametrize(("ran_s", "first"), [(0.0, 0), (40.0, 1)])
+def test_credit_is_no_part_of_a_deficit(ran_s, first):
+    """Job 0 had 30 of 1000 s to get. The other one comes later, without a deficit."""
+    r = rounds(capacity=(1,))
+    r.submit(0, 1)
+    r.reset(100.0, {0: (0.03,)})
+    r.received(0, 0, ran_s)
+    r.submit(1, 1)
+    r.reset(1100.0, {0: (0.5,), 1: (0.5,)})
+    assert r.choose()[0].unit == first
+
+
 def test_a_job_is_in_one_unit_of_a_round_and_takes_its_pairs_with_it():
     r = rounds(capacity=(3,))
     for job in (0, 1, 2):
@@ -218,6 +255,28 @@ def test_a_job_is_in_one_unit_of_a_round_and_takes_its_pairs_with_it():
     assert [c.unit for c in r.choose()] == [2, 0]
     r.remove(1)
     assert list(r.shares) == [0, 2]
+
+
+@pytest.mark.parametrize(("between", "first"), [((0.6, 0.4), (0, 1)), ((1.0, 0.0), 2)])
+def test_a_pair_that_comes_back_has_no_deficit_of_before(between, first):
+    """All units count as served alike. Job 2 has a deficit of 400 s, of the first 1000 s, the pair one of 500 s and more,
+    if it has kept its share."""
+    r = rounds(capacity=(1,))
+    for job in (0, 1, 2):
+        r.submit(job, 1)
+    half = {0: (0.0,), 1: (0.0,), 2: (0.5,), (0, 1): (0.5,)}
+    r.reset(100.0, half)
+    r.received(2, 0, 100.0)
+    own, shared = between
+    r.reset(
+        1100.0,
+        {**half, 2: (own,), (0, 1): (shared,)}
+        if shared
+        else {**dict.fromkeys((0, 1), (0.0,)), 2: (own,)},
+    )
+    r.received(2, 0, 1000.0 * own)
+    r.reset(2100.0, half)
+    assert r.choose()[0].unit == first
 
 
 def test_what_a_node_that_fails_had_not_done_is_taken_back():
@@ -326,6 +385,24 @@ def test_jobs_without_a_share_may_fill_a_type_before_the_next_is_served():
             r.submit(job, 1)
         r.reset(0.0, {0: (0.0, 1.0), 1: (0.0, 0.0)})
         assert [chosen[:2] for chosen in r.choose()] == expected
+
+
+def test_a_running_job_of_several_gpus_has_them_under_allox():
+    """Job 0 keeps two of three GPUs; the third is for the first of the others that fits, longest in the queue."""
+    ones = np.ones(3)
+    for gpus, expected in (([2, 1, 1], [1, 1, 0]), ([2, 2, 1], [1, 0, 1]), ([1, 1, 1], [1, 1, 1])):
+        active = Active(ones[:, None] / 60, np.array(gpus), np.array([3]), ones, ones, 0 * ones)
+        assert allox(active, np.array([0, -1, -1]))[:, 0].tolist() == expected
+    active = Active(ones[:, None] / 60, np.array([2, 2, 1]), np.array([3]), ones, ones, 0 * ones)
+    assert allox(active, np.array([-1] * 3))[:, 0].tolist() == [1, 0, 1], "none runs yet"
+
+
+def test_gpus_of_another_type_do_not_make_up_for_those_of_a_running_job_under_allox():
+    """Job 0 has both GPUs of the second type, where the others would be fastest; they wait for them."""
+    ones, rate = np.ones(3), np.array([[1.0, 3.0]] * 3)
+    active = Active(rate, np.array([2, 1, 1]), np.array([2, 2]), ones, ones, 0 * ones)
+    assert allox(active, np.array([1, -1, -1])).tolist() == [[0, 1], [0, 0], [0, 0]]
+    assert allox(active, np.array([0, -1, -1])).tolist() == [[1, 0], [0, 1], [0, 1]]
 
 
 def test_allox_keeps_the_share_of_a_job_that_fills_another_type():

@@ -1,5 +1,6 @@
 """Statistics against second, naive implementations, and at the edges of what they accept."""
 
+import contextlib
 import itertools
 import math
 import warnings
@@ -12,12 +13,14 @@ from simulator.errors import InputError
 from simulator.statistics import (
     Streams,
     batch_means,
+    long_run,
     mser5,
     paired_difference,
     parse_precision,
     ratio,
     replicate,
     replicate_until_precise,
+    steady_state_mean,
     student,
 )
 
@@ -173,3 +176,23 @@ def test_replications_are_counted_as_asked():
 def test_a_precision_is_a_part_of_the_mean(text):
     with pytest.raises(InputError, match="expected a percentage such as 1%"):
         parse_precision(text)
+
+
+@pytest.mark.parametrize(("level", "t"), [({}, 2.0930240544), ({"level": 0.9}, 1.7291328115)])
+def test_the_interval_of_a_long_run_has_the_quantile_of_its_level(level, t):
+    """Twenty batches, of means +1 and -1 in turn: the standard error is sqrt(20 / 19 / 20); t of a table, 19 degrees."""
+    x = np.repeat([7.0] + [1.0, -1.0] * 10, 100)
+    for found in (steady_state_mean(x, relaxation=0.0, **level), batch_means(x[100:], **level)):
+        assert (found.mean, found.n) == (0.0, 20)
+        assert (found.lower, found.upper) == pytest.approx((-t / math.sqrt(19), t / math.sqrt(19)))
+
+
+@pytest.mark.parametrize(
+    ("score", "passes"), [(1.28, True), (-1.28, True), (1.29, False), (-1.29, False)]
+)
+def test_the_test_of_independence_has_the_quantile_of_its_size(monkeypatch, score, passes):
+    """Of its 20 %, 10 % on either side: 1.2816."""
+    monkeypatch.setattr(long_run, "_von_neumann_score", lambda _: score)
+    x = np.tile([1.0, -1.0], 1000)
+    with contextlib.nullcontext() if passes else pytest.warns(UserWarning, match="correlated"):
+        assert math.isfinite(steady_state_mean(x).lower) == passes

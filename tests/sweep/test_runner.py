@@ -7,13 +7,15 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Set
+from concurrent.futures import Executor, Future
 
 import pytest
 
-from experiments.sweep import executors, progress
+from experiments.sweep import executors, progress, runner
 from experiments.sweep.progress import Meter, Pace, State, in_good_order
 from experiments.sweep.results import Results
-from experiments.sweep.store import Store
+from experiments.sweep.store import Report, Store
 from experiments.sweep.task import Task
 from simulator.errors import InputError
 from tests.sweep.runs import draws, exported, only_failure, run
@@ -47,6 +49,64 @@ def test_a_task_that_stands_twice_in_the_list_runs_once(tmp_path):
     assert (summary.total, summary.computed) == (1, 1)
     with Store(tmp_path) as store:
         assert store.counts().done == 2
+
+
+class Lost(Exception):
+    """A worker over a network has gone."""
+
+
+class Remote(Executor):
+    """Runs nothing: each task takes a millisecond, or no time; the workers of some go."""
+
+    def __init__(self, *lost: str, short: Set[str] = frozenset()) -> None:
+        self.lost, self.short, self.batches = lost, short, []
+
+    def submit(self, function, orders, *_):
+        keys = [order.key for order in orders]
+        self.batches.append(keys)
+        future = Future()
+        if set(keys) & set(self.lost):
+            future.set_exception(Lost())
+        else:
+            future.set_result(
+                [Report(key, "done", wall_s=0.001 * (key not in self.short)) for key in keys]
+            )
+        return future
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_runs_that_travelled_with_one_that_loses_its_worker_run_again_alone(
+    tmp_path, monkeypatch, slots
+):
+    """One slot: four runs alone, since none has ended. Of 9 left, a quarter of 8 travels together; of 7, none. Both runs
+    go again before the others, when those that were on their way have ended. Two slots: six alone, then two together where 16 are left."""
+    monkeypatch.setattr(runner, "_versions", lambda tasks: ())
+    first = 2 * slots + 2
+    tasks = draws(first + 8 * slots + 1)
+    keys = [task.key for task in tasks]
+    remote = Remote(keys[first + 1])
+    with Store(tmp_path, create=True) as store:
+        store.plan(tasks)
+        sweep = runner._Sweep(tasks, store, [], True, lambda _: None)
+        sweep.run(executors.Pool(remote, slots, True, (Lost,)), None, Meter(False))
+        assert (store.counts().done, store.counts().failed) == (len(tasks) - 1, 1)
+        assert store.failures() == [({"seed": first + 1}, f"WorkerDied: {runner.DIED_ELSEWHERE}")]
+    sent = [key for batch in remote.batches for key in batch]
+    assert remote.batches[first] == keys[first : first + 2]
+    assert remote.batches[2 * first : 2 * first + 2] == [[keys[first]], [keys[first + 1]]]
+    assert sorted(sent) == sorted(keys + keys[first : first + 2])
+    assert max(map(len, remote.batches)) == 2
+
+
+def test_the_first_twenty_runs_count_alike_and_later_ones_a_twentieth(tmp_path):
+    """Twenty of a millisecond, then five of none."""
+    tasks = draws(25)
+    remote = Remote(short={task.key for task in tasks[20:]})
+    with Store(tmp_path, create=True) as store:
+        store.plan(tasks)
+        sweep = runner._Sweep(tasks, store, [], True, lambda _: None)
+        sweep.run(executors.Pool(remote, 1, False, (Lost,)), None, Meter(False))
+    assert sweep._recent_s == pytest.approx(0.001 * 0.95**5)
 
 
 def test_another_sweep_is_refused_unless_resumed(tmp_path):

@@ -48,6 +48,20 @@ def test_done_is_never_replaced_and_failed_is(store):
     assert (run.status, run.scalars, run.error) == ("done", {"x": 1}, "")
 
 
+def test_of_a_run_that_is_stored_twice_the_first_result_is_kept(store):
+    """Within a batch and after it, with its tables; of two failures the last."""
+    done, failed = draws(2)
+    store.record([Report(done.key, "done", {"x": x}, {"t": b"%d" % x}) for x in (1, 2)])
+    store.record([Report(done.key, "done", {"x": 3}, {"t": b"3"})])
+    for error in ("first", "second"):
+        store.record([Report(failed.key, "failed", error=error)])
+    assert store.recover() == 0
+    run, other = store.run(done.key), store.run(failed.key)
+    assert (run.scalars, store.content(run, "t"), other.error) == ({"x": 1}, b"1", "second")
+    contents = store._db.execute("SELECT content FROM contents").fetchall()
+    assert contents == [(b"1",)]
+
+
 def test_a_batch_is_kept_as_a_whole_or_not_at_all(store):
     first, second = draws(2)
     with pytest.raises(sqlite3.IntegrityError):

@@ -140,3 +140,12 @@ def test_the_seed_draws_who_pays():
     runs = [run(jobs, cluster_of(1), policy, seed=seed) for seed in (1, 1, 2)]
     tables = [result.schedule_table().to_csv() for result in runs]
     assert tables[0] == tables[1] != tables[2]
+
+
+def test_a_bidder_that_others_gain_by_keeps_no_more_than_it_won():
+    """Three GPUs. Beside the third bidder the first has two, worth 10; without it the second has two, and the first one,
+    worth 1."""
+    values = np.array([[0, 1, 10, 10], [0, 0, 1, 1], [0, 1, 1, 1]], dtype=float)
+    won = largest_product(values)
+    assert won == [2, 0, 1]
+    assert parts_kept(values, won)[2] == 1.0

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from simulator import Workload
-from simulator.features.admission import Admission, Ask, Piece, shares_in_turn
+from simulator.features.admission import (
+    Admission,
+    Ask,
+    Piece,
+    Promise,
+    all_on_time,
+    shares_in_turn,
+)
 from simulator.features.failures import Checkpoints, Failures
 from simulator.features.tenants import tenants_of
 from simulator.features.tenants.fairness import finish_time_fairness
@@ -98,3 +105,21 @@ def test_an_elastic_job_works_at_the_speed_of_the_gpus_that_are_free():
     assert plans[0] == [Piece(0.0, 10.0, 3)]
     assert plans[1] == [Piece(0.0, 10.0, 1), Piece(10.0, 17.5, 4)]
     assert 1 not in shares_in_turn([first, Ask(17.4, 1, left_s)], 4)
+
+
+@pytest.mark.parametrize(("due_s", "kept"), [(24.9, False), (25.0, True), (34.0, True)])
+def test_a_job_that_makes_room_goes_on_with_what_is_left(due_s, kept):
+    """Two GPUs. The first job has one until 10 s, then the second has both until 20 s. The third runs for 10 of its 15 s
+    before, so it ends at 25 s."""
+    rows = [(10.0, 1, 10.0), (20.0, 2, 10.0), (due_s, 1, 15.0)]
+    promises = [Promise(due, j, gpus, left_s) for j, (due, gpus, left_s) in enumerate(rows)]
+    assert all_on_time(promises, 2.0) == kept
+
+
+def test_a_job_that_makes_room_twice_goes_on_twice():
+    """Three GPUs. The last job runs until 10 s, from 20 to 30 s and from 40 s on; of its 25 s then 5 s are left."""
+    rows = [(10.0, 2, 10.0), (20.0, 3, 10.0), (30.0, 2, 10.0), (40.0, 3, 10.0), (45.0, 1, 25.0)]
+    for last_s, kept in ((45.0, True), (44.9, False)):
+        rows[-1] = (last_s, 1, 25.0)
+        promises = [Promise(due, j, gpus, left_s) for j, (due, gpus, left_s) in enumerate(rows)]
+        assert all_on_time(promises, 3.0) == kept

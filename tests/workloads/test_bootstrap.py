@@ -39,6 +39,10 @@ def test_blocks_by_hand():
     assert len(set(after.job_id)) == 5
 
 
+def test_a_block_has_the_square_root_of_the_number_of_jobs_rounded_up():
+    assert [block_length(n) for n in (1, 2, 4, 5, 9, 10, 100, 101)] == [1, 2, 2, 3, 3, 4, 10, 11]
+
+
 def test_one_block_of_all_jobs_is_the_trace_turned():
     before = trace(np.arange(1.0, 9.0))
     after = resampled(before, 8, np.random.default_rng(1))
