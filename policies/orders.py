@@ -12,9 +12,8 @@ preemptive : the order interrupts running jobs, their progress kept; False: it w
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heapreplace
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy as np
 from policies.list_scheduling import BY_DUE_DATE, BY_WEIGHT, ListScheduling, demand
 from policies.packing import FreeCapacity, proportional_share
 from policies.registration import register
-from policies.waiting import Entry, Rank, WaitingJobs
+from policies.waiting import Rank, WaitingJobs
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
@@ -71,27 +70,16 @@ class Preemptive:
         if not view.changed:
             return NO_CHANGE
         capacity = FreeCapacity(view, empty=True, last_first=True)
-        waiting, running = self._waiting, view.running
-        waiting.refresh(view)
-        place_of = waiting.places(view)
-        first: list[tuple[Entry, Hashable]] = waiting.first_of_each(view, capacity.total_gpus)
-        first += [((place_of(job), job), None) for job in running]
-        heapify(first)
+        self._waiting.refresh(view)
+        line = self._waiting.line(view, also=view.running)
         placements: list[Placement] = []
-        while first and capacity.total_gpus >= 1:
-            (_, job), kind = first[0]
-            shares = running.get(job, ())
+        while line and capacity.total_gpus >= 1:
+            shares = view.running.get(line.head, ())
             if not shares or not capacity.holds(shares):
-                shares = capacity.place(job)
+                shares = capacity.place(line.head)
             capacity.add(shares)
             placements += shares
-            if shares and job not in running:
-                waiting.pop(kind)
-                entry = waiting.first(view, kind)
-                if entry is not None:
-                    heapreplace(first, (entry, kind))
-                    continue
-            heappop(first)
+            line.next(taken=bool(shares))
         return Decision(placements)
 
 
@@ -238,12 +226,12 @@ class RandomOrder:
     def decide(self, view: View) -> Decision:
         """Draw jobs as long as one fits."""
         whole_durations_s(view.workload)
-        waiting = list(view.waiting)
-        if not waiting or view.free_gpus_total < 1:
+        if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
+        waiting = list(view.waiting)
         capacity = FreeCapacity(view)
         placements: list[Placement] = []
-        for i in view.rng.permutation(len(waiting)).tolist():
+        for i in view.rng.permutation(len(waiting)):
             placements += capacity.take(waiting[i])
             if capacity.total_gpus < 1:
                 break

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import Any
 
 from simulator import View
 from simulator.model.contract import Changes
@@ -43,6 +44,9 @@ class Rank:
 
 Entry = tuple[float, int]
 """A job's place in the order, and the job."""
+
+Top = tuple[Entry, Hashable]
+"""The first job of a kind, and the kind."""
 
 
 class WaitingJobs:
@@ -103,14 +107,14 @@ class WaitingJobs:
         self._joined += 1
         return float(self._joined)
 
-    def first_of_each(self, view: View, most: float = math.inf) -> list[tuple[Entry, Hashable]]:
+    def first_of_each(self, view: View, most: float = math.inf) -> list[Top]:
         """A heap of the first jobs of all demands.
 
         Parameters
         ----------
         most : demands that are numbers of GPUs, and more than this, are left out.
         """
-        tops = []
+        tops: list[Top] = []
         for kind in list(self._heaps):
             if isinstance(kind, int) and kind > most:
                 continue
@@ -121,6 +125,20 @@ class WaitingJobs:
                 tops.append((entry, kind))
         heapify(tops)
         return tops
+
+    def line(self, view: View, also: Iterable[int] = ()) -> Line:
+        """All waiting jobs, to be looked at in order, and others in their places."""
+        place_of = self.places(view)
+        tops = self.first_of_each(view)
+        tops += [((place_of(job), job), None) for job in also]
+        return Line(self, view, tops)
+
+    def lines(self, view: View, of: Callable[[Any], int]) -> dict[int, Line]:
+        """The same in several lines, by a number that each kind has."""
+        tops: dict[int, list[Top]] = {}
+        for top in self.first_of_each(view):
+            tops.setdefault(of(top[1]), []).append(top)
+        return {number: Line(self, view, mine) for number, mine in tops.items()}
 
     def first(self, view: View, kind: Hashable) -> Entry | None:
         """The first job of a demand."""
@@ -139,3 +157,40 @@ class WaitingJobs:
         entry = heappop(self._heaps[kind])
         del self._place[entry[1]]
         self._popped.append((kind, entry))
+
+
+class Line:
+    """Jobs of several kinds in one order, looked at until one of each kind does not fit.
+
+    Parameters
+    ----------
+    tops : the first jobs of all kinds; those of the kind None are not among the waiting ones.
+    """
+
+    def __init__(self, waiting: WaitingJobs, view: View, tops: list[Top]) -> None:
+        self._waiting, self._view, self._tops = waiting, view, tops
+        heapify(tops)
+
+    def __bool__(self) -> bool:
+        return bool(self._tops)
+
+    @property
+    def head(self) -> int:
+        """The first job."""
+        return self._tops[0][0][1]
+
+    @property
+    def kind(self) -> Any:
+        """What the first job has in common with others."""
+        return self._tops[0][1]
+
+    def next(self, taken: bool) -> None:
+        """Go on to the next job; where the first was not taken, none of its kind is."""
+        kind = self.kind
+        if taken and kind is not None:
+            self._waiting.pop(kind)
+            entry = self._waiting.first(self._view, kind)
+            if entry is not None:
+                heapreplace(self._tops, (entry, kind))
+                return
+        heappop(self._tops)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable
+
 import numpy as np
 
 from policies.registration import register
-from policies.tenants.free_capacity import TenantCapacity, by_tenant, tenants_of
+from policies.tenants.free_capacity import TenantCapacity, tenants_of, waiting_by_tenant
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
+from simulator.model.ranks import Levels
 
 
 @register(
@@ -35,6 +39,7 @@ class Capacity:
 
     def __init__(self, reclaim: bool = True) -> None:
         self._reclaim = reclaim
+        self._waiting = waiting_by_tenant()
 
     def decide(self, view: View) -> Decision:
         """Choose who runs, those within their quota first."""
@@ -43,32 +48,47 @@ class Capacity:
         tenants = tenants_of(view)
         gpus_of = view.workload.num_gpus.item
         capacity = TenantCapacity(view, tenants)
-        within: list[int] = []
-        beyond: list[int] = []
-        quota = self._own_quota(view)
-        for t, queue in enumerate(by_tenant(view, tenants)):
-            left = float(quota[t])
-            for job in queue:
-                if gpus_of(job) <= left:
-                    within.append(job)
-                    left -= gpus_of(job)
-                else:
-                    beyond.append(job)
-        entitled = set(within)
-        kept = [job for job in view.running if not self._reclaim or job in entitled]
+        left = self._own_quota(view)
+        kept: list[int] = []
+        for job in view.running:
+            t, gpus = tenants.of[job], gpus_of(job)
+            is_within = gpus <= left[t]
+            left[t] -= gpus if is_within else 0
+            if is_within or not self._reclaim:
+                kept.append(job)
         for job in kept:
             capacity.keep(job)
         borrowers = [job for job in view.running if job not in capacity.chosen]
+        if view.free_gpus_total < 1 and not borrowers:
+            return NO_CHANGE
         for job in borrowers:
             capacity.keep(job)
-        waiting = set(view.waiting)
-        for job in (j for j in view.waiting if j in entitled):
-            if not capacity.start(job):
-                self._take_back(capacity, borrowers, job)
-        self._lend(capacity, view, [j for j in beyond if j in waiting])
-        if not (set(capacity.chosen) & waiting):
+        self._waiting.refresh(view)
+        self._start_within(capacity, view, left, borrowers)
+        self._lend(capacity, view)
+        if not any(job in view.waiting for job in capacity.chosen):
             return NO_CHANGE
         return Decision(capacity.placements())
+
+    def _start_within(
+        self, capacity: TenantCapacity, view: View, left: FloatArray, borrowers: list[int]
+    ) -> None:
+        """Start waiting jobs within what is left of the quotas, as they queue; borrowers make room."""
+        line = self._waiting.line(view)
+        in_vain: set[Hashable] = set()
+        while line:
+            job, (t, demand) = line.head, line.kind
+            gpus = view.workload.num_gpus.item(job)
+            if gpus > left[t]:
+                line.next(taken=False)
+                continue
+            left[t] -= gpus
+            if demand not in in_vain and not capacity.start(job):
+                in_vain.add(demand)
+                if self._take_back(capacity, borrowers, job):
+                    in_vain.clear()
+            # Without a quota nothing is used up by jobs that wait.
+            line.next(taken=job in capacity.chosen or bool(left[t] < math.inf))
 
     def _own_quota(self, view: View) -> FloatArray:
         """``(T,)`` quotas on this controller's part of the nodes; limits are kept before the queue."""
@@ -77,7 +97,7 @@ class Capacity:
             return np.full(len(tenants), np.inf)
         return np.asarray(tenants.quota * (len(view.nodes) / view.cluster.num_nodes))
 
-    def _take_back(self, capacity: TenantCapacity, borrowers: list[int], job: int) -> None:
+    def _take_back(self, capacity: TenantCapacity, borrowers: list[int], job: int) -> bool:
         """Stop borrowers, the latest first, until a job fits; none where that does not help."""
         stopped: list[int] = []
         for other in reversed(borrowers):
@@ -89,15 +109,14 @@ class Capacity:
                 break
         for other in reversed(stopped):
             capacity.keep(other)  # who still fits beside it goes on
+        return job in capacity.chosen
 
-    def _lend(self, capacity: TenantCapacity, view: View, jobs: list[int]) -> None:
+    def _lend(self, capacity: TenantCapacity, view: View) -> None:
         """Lend idle GPUs to the tenant with the smallest part of its quota in use."""
-        tenants = tenants_of(view)
-        queues: dict[int, list[int]] = {}
-        for job in reversed(jobs):
-            queues.setdefault(int(tenants.of[job]), []).append(job)
-        while queues and capacity.free.total_gpus >= 1:
-            t = min(queues, key=lambda t: (capacity.gpus[t] / tenants.quota[t], t))
-            capacity.start(queues[t].pop())
-            if not queues[t]:
-                del queues[t]
+        quota, level = tenants_of(view).quota, Levels(None).of
+        lines = self._waiting.lines(view, lambda kind: kind[0])
+        while lines and capacity.free.total_gpus >= 1:
+            t = min(lines, key=lambda t: (level(capacity.gpus[t] / quota[t]), t))
+            lines[t].next(taken=capacity.start(lines[t].head))
+            if not lines[t]:
+                del lines[t]

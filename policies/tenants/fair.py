@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import deque
 
 import numpy as np
 
 from policies.registration import register
-from policies.tenants.free_capacity import TenantCapacity, by_tenant, demands, tenants_of
+from policies.tenants.free_capacity import TenantCapacity, demands, tenants_of, waiting_by_tenant
+from policies.waiting import Line
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
+from simulator.model.ranks import Levels
+from simulator.model.workload import Workload
 
 
 class ByShare:
@@ -37,22 +41,31 @@ class ByShare:
         self.name = name
         self._dominant = dominant
         self._preemptive = preemptive
+        self._waiting = waiting_by_tenant()
+        self._workload: Workload | None = None
+        self._has: FloatArray = np.zeros((0, 1))
 
     def decide(self, view: View) -> Decision:
         """Fill the cluster job by job."""
-        if not view.changed or (not self._preemptive and not view.waiting):
+        if not view.changed or (
+            not self._preemptive and (not view.waiting or view.free_gpus_total < 1)
+        ):
             return NO_CHANGE
         tenants = tenants_of(view)
         capacity = TenantCapacity(view, tenants)
-        has = self._shares_per_job(view)
-        share = np.zeros((len(tenants), has.shape[1]))
-        queues = by_tenant(view, tenants)
-        if not self._preemptive:
-            for job in view.running:
-                capacity.keep(job)
-                share[tenants.of[job]] += has[job]
-            queues = [[job for job in queue if job not in view.running] for queue in queues]
-        self._fill(capacity, tenants, queues, share, has)
+        if self._workload is not view.workload:
+            self._workload, self._has = view.workload, self._shares_per_job(view)
+        share = np.zeros((len(tenants), self._has.shape[1]))
+        queues: list[deque[int]] = [deque() for _ in range(len(tenants))]
+        for job in view.running:
+            if self._preemptive:
+                queues[tenants.of[job]].append(job)
+            elif capacity.keep(job):
+                share[tenants.of[job]] += self._has[job]
+        self._waiting.refresh(view)
+        self._fill(
+            capacity, tenants, queues, self._waiting.lines(view, lambda kind: kind[0]), share
+        )
         chosen = capacity.chosen
         if self._preemptive:
             return Decision(capacity.placements())
@@ -63,24 +76,32 @@ class ByShare:
         self,
         capacity: TenantCapacity,
         tenants: Tenants,
-        queues: list[list[int]],
+        running: list[deque[int]],
+        waiting: dict[int, Line],
         share: FloatArray,
-        has: FloatArray,
     ) -> None:
         """Job by job, the tenant with the smallest share first; a job that does not fit is passed by."""
+        level = Levels(None).of
 
-        def entry(t: int, at: int) -> tuple[float, int, int]:
-            return float(share[t].max() / tenants.weight[t]), t, at
+        def entry(t: int) -> tuple[float, int]:
+            return level(float(share[t].max() / tenants.weight[t])), t
 
-        first = [entry(t, 0) for t, queue in enumerate(queues) if queue]
+        first = [entry(t) for t, own in enumerate(running) if own or waiting.get(t)]
         heapq.heapify(first)
         while first and capacity.free.total_gpus >= 1:
-            _, t, at = heapq.heappop(first)
-            job = queues[t][at]
-            if capacity.start(job):
-                share[t] += has[job]
-            if at + 1 < len(queues[t]):
-                heapq.heappush(first, entry(t, at + 1))
+            t = first[0][1]
+            job = running[t][0] if running[t] else waiting[t].head
+            is_taken = capacity.start(job)
+            if is_taken:
+                share[t] += self._has[job]
+            if running[t]:
+                running[t].popleft()
+            else:
+                waiting[t].next(is_taken)
+            if running[t] or waiting.get(t):
+                heapq.heapreplace(first, entry(t))
+            else:
+                heapq.heappop(first)
 
     def _shares_per_job(self, view: View) -> FloatArray:
         """``(J, R)`` what each job has of all there is, by resource."""

@@ -7,7 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from policies.list_scheduling import demand
 from policies.packing import FreeCapacity
+from policies.waiting import WaitingJobs
 from simulator.features.tenants import Tenants
 from simulator.features.tenants import tenants_of as named_tenants
 from simulator.model.cluster import FloatArray
@@ -94,6 +96,11 @@ class TenantCapacity:
             if all(job in again.chosen or again.start(job) for job in self._chosen):
                 return [share for job in self._chosen for share in again.chosen[job]]
         return [share for shares in self._chosen.values() for share in shares]
+
+
+def waiting_by_tenant() -> WaitingJobs:
+    """The waiting jobs by tenant and demand, each as they queue."""
+    return WaitingJobs(None, lambda view, job: (int(tenants_of(view).of[job]), demand(view, job)))
 
 
 def by_tenant(view: View, tenants: Tenants) -> list[list[int]]:
