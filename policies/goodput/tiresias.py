@@ -7,10 +7,11 @@ Smaller jobs pass larger ones that do not fit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 
-from policies.goodput.placing import Nodes, capacities, nodes_of, place_beside, placements
+from policies.goodput.placing import capacities, nodes_of, place_beside, placements
 from policies.registration import register
+from policies.waiting import Rank, WaitingJobs
 from simulator.errors import InputError
 from simulator.model.contract import Decision, View
 from simulator.model.tolerances import EQUAL
@@ -37,46 +38,34 @@ class Tiresias:
         if not threshold_gpu_s > 0:
             raise InputError(f"threshold_gpu_s is {threshold_gpu_s}, expected a number > 0")
         self._threshold_gpu_s = threshold_gpu_s
-        self._demoted: dict[int, None] = {}
+        self._demoted: dict[int, int] = {}
+        """Jobs of the second queue, with their number in the order in which they joined it."""
+        self._ran: tuple[int, ...] = ()
+        self._waiting = WaitingJobs(
+            Rank(self._numbers), lambda view, job: view.workload.num_gpus_list[job]
+        )
 
     def decide(self, view: View) -> Decision:
-        """Run the first jobs of the queues that fit."""
-        running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        attained = dict(zip(view.jobs.tolist(), view.attained_gpu_s.tolist(), strict=True))
-        gpus = dict(zip(view.jobs.tolist(), view.num_gpus.tolist(), strict=True))
-        plan = self.plan(attained, gpus, running, capacities(view))
-        return Decision(placements(plan, view.cluster))
+        """Run the first jobs of the queues that fit, taken in order; those that do not fit are passed over."""
+        for job in sorted({*self._ran, *view.running}):
+            held = view.attained_gpu_s_of(job)
+            if job in view.active and held >= self._threshold_gpu_s * (1 - EQUAL):
+                self._demoted.setdefault(job, len(self._demoted))
+        self._waiting.refresh(view)
+        line = self._waiting.line(view, also=view.running)
+        capacity, chosen = capacities(view), dict[int, int]()
+        free = sum(capacity.values())
+        while line and free:
+            gpus = view.workload.num_gpus_list[line.head]
+            if gpus <= free:
+                chosen[line.head] = gpus
+                free -= gpus
+            line.next(taken=line.head in chosen)
+        self._ran = tuple(chosen)
+        kept = {job: nodes_of(view.running[job]) for job in chosen if job in view.running}
+        return Decision(placements(place_beside(chosen, kept, capacity), view.cluster))
 
-    def plan(
-        self,
-        attained_gpu_s: Mapping[int, float],
-        gpus: Mapping[int, int],
-        running: Mapping[int, Nodes],
-        capacity: Mapping[int, int],
-    ) -> dict[int, Nodes]:
-        """Nodes of the jobs that run.
-
-        Parameters
-        ----------
-        attained_gpu_s, gpus : of each active job, in order of submission.
-        running : nodes of the jobs that run now; they keep them as long as they run.
-        capacity : GPUs by node.
-        """
-        for job, held in attained_gpu_s.items():
-            if held >= self._threshold_gpu_s * (1 - EQUAL):
-                self._demoted.setdefault(job)
-        second = [job for job in self._demoted if job in attained_gpu_s]
-        order = [job for job in attained_gpu_s if job not in self._demoted] + second
-        chosen = fitting(order, gpus, sum(capacity.values()))
-        kept = {job: running[job] for job in chosen if job in running}
-        return place_beside({job: gpus[job] for job in chosen}, kept, capacity)
-
-
-def fitting(order: Sequence[int], gpus: Mapping[int, int], free: int) -> list[int]:
-    """Jobs that fit in so many GPUs, taken in order; those that do not fit are passed over."""
-    chosen = []
-    for job in order:
-        if gpus[job] <= free:
-            chosen.append(job)
-            free -= gpus[job]
-    return chosen
+    def _numbers(self, view: View) -> Callable[[int], float]:
+        """The second queue after the first, which is in order of submission."""
+        demoted, first = self._demoted, len(view.workload)
+        return lambda job: first + demoted[job] if job in demoted else job

@@ -1,5 +1,6 @@
 """Indexes of nodes and of the queue decide as a search through all of them would."""
 
+from collections.abc import Mapping
 from heapq import heapify, heappush
 from typing import Any
 
@@ -145,3 +146,75 @@ def test_a_long_queue_is_not_looked_through_at_each_decision(monkeypatch, name):
     gpus, due_s = np.tile([2, 1, 3], count // 3), np.arange(count, 0.0, -1.0)
     run(fixed([0] * count, 1.0 + np.arange(count) % 7, gpus, due_s=due_s), nodes(4), name)
     assert count <= places[0] < 4 * count
+
+
+class Counted(Mapping[int, None]):
+    """Jobs, of which those are counted that are looked at one after the other."""
+
+    def __init__(self, jobs: Mapping[int, None], looks: list[int]) -> None:
+        self._jobs, self._looks = jobs, looks
+
+    def __iter__(self):
+        for job in self._jobs:
+            self._looks[0] += 1
+            yield job
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __contains__(self, job: object) -> bool:
+        return job in self._jobs
+
+    def __getitem__(self, job: int) -> None:
+        return self._jobs[job]
+
+
+class Enough(Exception):
+    """The run has lasted long enough."""
+
+
+def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
+    """Jobs looked at or placed in a decision after the first, in the mean: so many wait, and 40 more come as others end."""
+    rng = np.random.default_rng(2)
+    count, looks, decisions = waiting + 40, [0], [0]
+    place = FreeCapacity.place
+    policy = make_policy(name)
+
+    def counting_place(*arguments, **options):
+        looks[0] += 1
+        return place(*arguments, **options)
+
+    def decide(view: View) -> Decision:
+        if view.now_s > 40:
+            raise Enough
+        decision = policy.decide(
+            view.showing(waiting=Counted(view.waiting, looks), active=Counted(view.active, looks))
+        )
+        looks[0], decisions[0] = looks[0] * (decisions[0] > 0), decisions[0] + 1
+        return decision
+
+    submit_s = np.concatenate([np.zeros(waiting), np.arange(1.0, 41.0)])
+    jobs = fixed(
+        submit_s, rng.uniform(5, 20, count), rng.choice([1, 2, 4], count),
+        due_s=submit_s + rng.uniform(10, 1000, count), weight_per_s=rng.uniform(1, 2, count),
+        vc=rng.choice(["a", "b"], count).tolist(),
+    )  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(FreeCapacity, "place", counting_place)
+        with pytest.raises(Enough):
+            run(jobs, nodes(4, 3), decide)
+    assert decisions[0] > 40
+    return looks[0] / decisions[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "capacity", "consolidating", "deadline-first", "drf", "fair-share", "fifo-backfill", "fifo-with-notice", "sjf", "srpt",
+        "tiresias",
+    ],
+)  # fmt: skip
+def test_a_decision_looks_at_as_many_jobs_however_many_wait(name, monkeypatch):
+    few, many = (looks_after_the_first(name, waiting, monkeypatch) for waiting in (100, 1000))
+    assert many < 1.5 * few + 1
+    assert many < 5

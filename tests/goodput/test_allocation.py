@@ -8,8 +8,9 @@ import pytest
 from policies.goodput.optimus import by_marginal_gain, place_by_size
 from policies.goodput.placing import take
 from policies.goodput.tiresias import Tiresias
+from policies.registry import make_policy
 from simulator.errors import InputError
-from tests.core.jobs import elastic, nodes, run
+from tests.core.jobs import elastic, fixed, nodes, run
 
 TWO = {0: 4, 1: 4}
 
@@ -23,20 +24,32 @@ def test_gpus_come_from_the_node_with_most_free() -> None:
 
 
 def test_smaller_jobs_pass_those_that_do_not_fit() -> None:
-    plan = Tiresias(100).plan({0: 0, 1: 0, 2: 0}, {0: 6, 1: 4, 2: 2}, {}, TWO)
-    assert plan == {0: ((0, 4), (1, 2)), 2: ((1, 2),)}
+    found = run(fixed([0, 0, 0], [10, 10, 10], [6, 4, 2]), nodes(4, 2), "tiresias")
+    assert found.completion_s.tolist() == [10, 20, 10]
+    where = [(s.job, s.node, s.gpus) for s in found.schedule or () if s.start_s == 0]
+    assert sorted(where) == [(0, 0, 4), (0, 1, 2), (2, 1, 2)]
 
 
-def test_a_job_that_has_held_enough_is_preempted_by_one_of_the_first_queue() -> None:
-    policy, running = Tiresias(100), {0: ((0, 4), (1, 4))}
-    assert policy.plan({0: 99.9, 1: 0}, {0: 8, 1: 2}, running, TWO) == running
-    assert policy.plan({0: 100, 1: 0}, {0: 8, 1: 2}, running, TWO) == {1: ((0, 2),)}
+@pytest.mark.parametrize(("comes_s", "ends_s"), [(12.4, [30, 35, 35]), (12.5, [35, 17.5, 17.5])])
+def test_a_job_that_has_held_enough_is_preempted_by_one_of_the_first_queue(comes_s, ends_s) -> None:
+    """Of 8 GPUs it has had 100 GPU-seconds after 12.5 s; that is seen when the third job comes."""
+    jobs = fixed([0, 12, comes_s], [30, 5, 5], [8, 2, 2])
+    found = run(jobs, nodes(4, 2), make_policy("tiresias", threshold_gpu_s=100))
+    assert found.completion_s.tolist() == pytest.approx(ends_s)
+
+
+def test_what_equals_the_threshold_but_for_rounding_has_reached_it() -> None:
+    """0.1 and 0.2 s of 3 GPUs: 0.9 GPU-seconds, or 0.8999999999999999."""
+    jobs = fixed([0, 0.1, 0.3], [1, 1, 1], [3, 3, 3])
+    found = run(jobs, nodes(3), make_policy("tiresias", threshold_gpu_s=0.9))
+    assert found.completion_s.tolist() == pytest.approx([3.0, 1.3, 2.3])
 
 
 def test_the_second_queue_keeps_the_order_of_joining() -> None:
-    policy = Tiresias(100)
-    policy.plan({0: 0, 1: 100}, {0: 4, 1: 4}, {}, TWO)
-    assert policy.plan({0: 100, 1: 100}, {0: 8, 1: 8}, {}, TWO) == {1: ((0, 4), (1, 4))}
+    """The second job joins it at 34 s, the first at 51 s. At 60 s one of three GPUs comes, and there are six."""
+    jobs = fixed([0, 0, 0, 34, 51, 60], [100, 100, 34, 17, 9, 10], [2, 3, 1, 1, 1, 3])
+    found = run(jobs, nodes(6), make_policy("tiresias", threshold_gpu_s=100))
+    assert found.completion_s.tolist() == [110, 100, 34, 51, 60, 70]
 
 
 def test_gpus_go_to_the_largest_gain_until_nobody_gains() -> None:
