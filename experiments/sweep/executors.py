@@ -177,7 +177,11 @@ class LocalPool(ThreadPoolExecutor):
             with self._lock:
                 if self._stopped:
                     raise BrokenExecutor(self._stopped)
-                worker = self._own.worker = _Worker.start(self._context, self._modules)
+                try:
+                    worker = self._own.worker = _Worker.start(self._context, self._modules)
+                except (OSError, EOFError):  # the server that forks workers has just died
+                    worker = None
+                    continue
                 self._workers.add(worker)
             message = worker.answer()
             if message == READY:
