@@ -564,6 +564,8 @@ def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
     path = folder / DATABASE
     if path.is_symlink():
         raise InputError(f"{path}: is a symbolic link, expected a file of this folder")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is no regular file, expected a run database of schedlab")
     if (folder / OF_EARLIER_RELEASES).exists() and not path.exists():
         raise InputError(
             f"{folder}: holds a sweep of an earlier release ({OF_EARLIER_RELEASES}), which that "
