@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -144,9 +144,10 @@ def whole(least: int, of: str = "", /, **values: object) -> None:
         return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= least
 
     _expect(good, f"a whole number >= {least}", of, values)
-    for name in values.keys() & BY_NAME.keys():
-        most = BY_NAME[name]
-        _expect(lambda v, most=most: v <= most, f"at most {most:,}", of, {name: values[name]})
+    for name, value in values.items():
+        if name in BY_NAME and cast(int, value) > BY_NAME[name]:
+            where = f"{of}: {name}" if of else name
+            raise InputError(f"{where} is {short(value)}, expected at most {BY_NAME[name]:,}")
 
 
 def positive(of: str = "", /, **values: float) -> None:
